@@ -16,7 +16,7 @@ use crate::http::Client;
 pub const OPEN_HOUSE: &str = "[flood]\nopen_per_agent = 10000000\nasks_per_minute = 10000000\n\
                               asks_per_hour = 10000000\ndenials = 10000000\n";
 
-const DOORS: &str = "[doors]\nagents = \"127.0.0.1:0\"\npeople = \"127.0.0.1:0\"\n";
+const DOORS: &str = "[listen]\nagents = \"127.0.0.1:0\"\npeople = \"127.0.0.1:0\"\n";
 
 /// The daemon's program: `gate`, or what `COUNTERSIGN_GATE` names, such as a built `countersign`.
 pub fn binary() -> io::Result<PathBuf> {

@@ -19,7 +19,7 @@ pub struct ChannelRecord {
     pub rungs: Vec<String>,
     /// The gravest tier it may carry.
     #[serde(default)]
-    pub most: String,
+    pub max_tier: String,
     /// The gravest tier that can be approved through it; nothing where nobody answers.
     #[serde(default)]
     pub approves: Option<String>,

@@ -79,7 +79,7 @@ impl Question {
         }
         text(&mut out, "call_id", self.call_id.as_deref());
         if self.fresh {
-            out.push_str(",\"fresh\":true");
+            out.push_str(",\"ignore_grants\":true");
         }
         format!("{{{out}}}")
     }

@@ -1,7 +1,8 @@
-//! Signed heads of the ledger: made when it grew, kept, and sent to witnesses.
+//! Signed checkpoints of the ledger: made when it grew, stored, and sent to witnesses.
 //!
-//! A head is signed only if it continues the newest one that was ever signed. That one is kept in
-//! the store and beside the key, so that a store which was put back to an older copy is found out.
+//! A checkpoint is signed only if it continues the newest one that was ever signed. That one is
+//! stored in the store and next to the key, so that a store restored from an older copy is
+//! detected.
 
 use std::fs;
 use std::io::Write as _;
@@ -18,39 +19,42 @@ use countersign_ledger::merkle::verify_consistency;
 use countersign_store::{Store as _, StoreError, TreeHead};
 use tokio::sync::Mutex;
 
-use crate::config::Ledger;
-use crate::doors::{self, Stop};
+use crate::config::LedgerConfig;
 use crate::gate::Gate;
 use crate::keys::Keys;
+use crate::listeners::{self, Stop};
 use crate::witness::Witness;
 
-/// The file beside the key.
+/// The file next to the key.
 pub const NEWEST: &str = "newest.checkpoint";
 
-/// Why no head is signed.
+/// Why no checkpoint is signed.
 #[derive(Debug, thiserror::Error)]
 pub enum SignError {
-    /// The past is not what it was.
+    /// The ledger does not continue what was signed.
     #[error(
-        "THE LEDGER WENT BACK OR WAS CHANGED: it does not continue the head of {0} entries that \
-         was signed before. Nothing is signed any more. Compare it with your witnesses"
+        "THE LEDGER WAS ROLLED BACK OR CHANGED: it does not continue the signed checkpoint of {0} \
+         entries. No checkpoint is signed any more; compare the ledger with your witnesses"
     )]
     RolledBack(u64),
-    /// A checkpoint with our name on it that we did not make.
-    #[error("the newest checkpoint was not made by this key ({0}); nothing is signed any more")]
+    /// A checkpoint in our name that this key did not sign.
+    #[error(
+        "the newest checkpoint was not signed by this key ({0}); no checkpoint is signed any \
+             more"
+    )]
     Forged(NoteError),
-    /// The store.
+    /// The store failed.
     #[error("{0}")]
     Store(#[from] StoreError),
-    /// The note cannot be made.
+    /// The checkpoint cannot be written.
     #[error("{0}")]
     Note(#[from] NoteError),
-    /// The file beside the key.
+    /// The file next to the key failed.
     #[error("{0}: {1}")]
     File(PathBuf, std::io::Error),
 }
 
-/// Signs heads.
+/// Signs checkpoints.
 pub struct Checkpoints {
     gate: Arc<Gate>,
     keys: Arc<Keys>,
@@ -64,19 +68,19 @@ pub struct Checkpoints {
 #[derive(Default)]
 struct Signing {
     newest: Option<Checkpoint>,
-    /// Entries that only say where the newest went: they alone are no reason to sign again.
+    /// Entries that only record where the newest was sent: they alone are no reason to sign again.
     about_it: u64,
-    /// Found once, nothing is signed until the daemon is started again.
+    /// Once set, nothing is signed until the daemon is restarted.
     broken: bool,
 }
 
 impl Checkpoints {
-    /// Reads what was signed before. What is wrong with it is found at the first signature.
+    /// Reads what was signed before. A mismatch is reported at the first signature.
     pub async fn open(
         gate: Arc<Gate>,
         keys: Arc<Keys>,
         folder: &Path,
-        ledger: &Ledger,
+        ledger: &LedgerConfig,
     ) -> Result<Checkpoints, SignError> {
         let file = folder.join(NEWEST);
         let mut signing = Signing::default();
@@ -88,10 +92,10 @@ impl Checkpoints {
         for note in [gate.store().checkpoint().await?, beside].into_iter().flatten() {
             let known = match keys.signed_checkpoint(&note) {
                 Ok(known) => known,
-                // Another key of ours signed it: its word about the past still counts.
+                // Signed by another key of ours: what it says about the past still counts.
                 Err(NoteError::NotSigned) => checkpoint::parse(&note)?.checkpoint,
                 Err(error) => {
-                    tracing::error!(%error, "the newest checkpoint is not what this key signed");
+                    tracing::error!(%error, "the newest checkpoint was not signed by this key");
                     signing.broken = true;
                     continue;
                 }
@@ -110,21 +114,21 @@ impl Checkpoints {
         })
     }
 
-    /// Signs again and again until the daemon stops.
+    /// Signs periodically until the daemon stops.
     pub async fn run(&self, mut stop: Stop) {
         loop {
             if let Err(error) = self.sign(true).await {
-                tracing::error!(%error, "the head of the ledger was not signed");
+                tracing::error!(%error, "no checkpoint was signed");
             }
             tokio::select! {
                 () = tokio::time::sleep(self.every) => {}
-                () = doors::stopped(&mut stop) => return,
+                () = listeners::stopped(&mut stop) => return,
             }
         }
     }
 
-    /// Signs the head if the ledger grew; says whether it did. `told`: where it was sent is
-    /// written into the ledger, which the last signature before the end does not do.
+    /// Signs a checkpoint if the ledger grew; returns whether it did. `told`: whether the ledger
+    /// records where it was sent; the last signature before the end does not.
     pub async fn sign(&self, told: bool) -> Result<bool, SignError> {
         let mut signing = self.state.lock().await;
         let head = self.gate.store().tree_head().await?;
@@ -157,7 +161,7 @@ impl Checkpoints {
         Ok(true)
     }
 
-    /// Holds the head against the newest that was signed.
+    /// Checks that the ledger continues the newest signed checkpoint.
     async fn continues(&self, signing: &mut Signing, head: TreeHead) -> Result<(), SignError> {
         let Some(newest) = &signing.newest else { return Ok(()) };
         let proof = if newest.size <= head.size {
@@ -192,7 +196,7 @@ impl Checkpoints {
     }
 }
 
-/// Puts the note in place of the older one, whole or not at all.
+/// Replaces the file atomically.
 fn replace(file: &Path, note: &str) -> std::io::Result<()> {
     let draft = file.with_extension("draft");
     let mut out =

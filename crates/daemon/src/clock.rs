@@ -1,4 +1,4 @@
-//! The one clock: time that never goes back, and knows when the machine's own clock does.
+//! The daemon's clock: time that never goes back, and that knows when the system clock did.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -6,29 +6,29 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use countersign_types::time::{Clock, Moment, Timestamp};
 use rustix::time::{ClockId, clock_gettime};
 
-/// How far the machine's clock may stand behind before nothing is approved any more.
+/// How far the system clock may be behind before nothing is approved, in milliseconds.
 const TOLERATED: i64 = 5_000;
 
-/// Time for the whole daemon. It follows the machine's clock forwards (that can only end things
-/// sooner) and never backwards: from there on it counts by itself, and says that it does.
+/// Time for the whole daemon. It follows the system clock forwards (that can only end things
+/// sooner) and never backwards: then it counts on its own and reports that it is not settled.
 #[derive(Debug)]
 pub struct DaemonClock {
-    /// What to add to the time since the machine started.
+    /// The difference between the time since boot and the shown time.
     offset: AtomicI64,
 }
 
 impl DaemonClock {
-    /// A clock that starts with the machine's.
+    /// Starts with the system clock.
     pub fn start() -> DaemonClock {
         DaemonClock { offset: AtomicI64::new(wall().saturating_sub(since_boot())) }
     }
 
-    /// From now on it shows no time before this one, which was written down already.
+    /// From now on the clock shows no time before this one, which is already in the store.
     pub fn not_before(&self, newest: Timestamp) {
         self.offset.fetch_max(newest.0.saturating_sub(since_boot()), Ordering::AcqRel);
     }
 
-    /// How far the machine's clock stands behind, in milliseconds.
+    /// How far the system clock is behind, in milliseconds.
     pub fn behind(&self) -> i64 {
         self.now().at.0.saturating_sub(wall())
     }
@@ -44,22 +44,26 @@ impl Clock for DaemonClock {
     }
 }
 
-/// The machine's clock, which anybody with the rights may set.
-#[expect(clippy::disallowed_methods, reason = "this is the one clock that reads it")]
+/// The system clock, which a privileged user can set.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the daemon's clock is the only reader of the \
+                                               system clock"
+)]
 fn wall() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// The clock that nobody can set and that counts while the machine sleeps.
+/// A clock that cannot be set and that counts while the machine sleeps.
 #[cfg(target_os = "linux")]
 const SINCE_BOOT: ClockId = ClockId::Boottime;
-/// The clock that nobody can set. On macOS it counts while the machine sleeps; where it does not,
-/// the machine's own clock, which is followed forwards, makes up for the sleep.
+/// A clock that cannot be set. On macOS it counts while the machine sleeps; elsewhere the system
+/// clock, which is followed forwards, makes up for the sleep.
 #[cfg(not(target_os = "linux"))]
 const SINCE_BOOT: ClockId = ClockId::Monotonic;
 
-/// Milliseconds since the machine started.
+/// Milliseconds since boot.
 fn since_boot() -> i64 {
     let time = clock_gettime(SINCE_BOOT);
     time.tv_sec.saturating_mul(1000).saturating_add(time.tv_nsec / 1_000_000)
@@ -70,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_starts_after_what_is_written_down_and_says_that_it_is_ahead() {
+    fn the_clock_starts_after_stored_times_and_reports_it() {
         let future = wall() + 3_600_000;
         let clock = DaemonClock::start();
         clock.not_before(Timestamp(future));
@@ -83,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn it_never_goes_back() {
+    fn the_clock_never_goes_back() {
         let clock = DaemonClock::start();
         let first = clock.now().at;
         clock.offset.fetch_add(10_000, Ordering::AcqRel);

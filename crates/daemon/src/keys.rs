@@ -1,4 +1,4 @@
-//! The daemon's one signing key: permits and checkpoints come from here and nowhere else.
+//! The daemon's signing key: permits and checkpoints are signed here and nowhere else.
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write as _};
@@ -15,9 +15,9 @@ use countersign_ledger::permit::{Claims, PermitError};
 use ed25519_dalek::{Signature, Signer as _, SigningKey};
 use zeroize::Zeroizing;
 
-use crate::chance;
+use crate::random;
 
-/// What the files begin with.
+/// The headers of the key files.
 const HEAD: &str = "countersign-ed25519-1 ";
 const PUSH_HEAD: &str = "countersign-p256-1 ";
 
@@ -27,18 +27,18 @@ pub enum KeyError {
     /// The file cannot be read or written.
     #[error("{0}: {1}")]
     File(PathBuf, std::io::Error),
-    /// It holds something else.
-    #[error("{0} holds no signing key of ours")]
+    /// The file has another content.
+    #[error("{0} is not a key file of Countersign")]
     Unreadable(PathBuf),
-    /// Others may read it.
-    #[error("{0} can be read by others: nothing signed with it proves anything (chmod 600)")]
+    /// Other users can read the file.
+    #[error("{0} can be read by other users, so its signatures prove nothing; run chmod 600")]
     Exposed(PathBuf),
-    /// The machine gives no randomness.
+    /// The system has no randomness.
     #[error(transparent)]
-    NoChance(#[from] chance::NoChance),
+    EntropyUnavailable(#[from] random::EntropyUnavailable),
 }
 
-/// The key, and what it is called.
+/// The key and its names.
 pub struct Keys {
     key: SigningKey,
     kid: String,
@@ -46,9 +46,9 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// Reads the key, or makes one at the first start.
+    /// Reads the key, or creates it at the first start.
     pub fn open(file: &Path, origin: &str) -> Result<Keys, KeyError> {
-        let bytes = kept(file, HEAD, || Ok(Zeroizing::new(chance::bytes::<32>()?.to_vec())))?;
+        let bytes = kept(file, HEAD, || Ok(Zeroizing::new(random::bytes::<32>()?.to_vec())))?;
         let seed = <[u8; 32]>::try_from(bytes.as_slice()).map(Zeroizing::new);
         let seed = seed.map_err(|_| KeyError::Unreadable(file.to_owned()))?;
         let key = SigningKey::from_bytes(&seed);
@@ -56,7 +56,7 @@ impl Keys {
         Ok(Keys { key, kid, origin: origin.to_owned() })
     }
 
-    /// A key for something else, made from this one: whoever knows it does not know this one.
+    /// A key for another purpose, derived from this one, which it does not reveal.
     pub fn derived(&self, purpose: &str) -> Zeroizing<[u8; 32]> {
         let mut text =
             Zeroizing::new(format!("countersign derived key 1\n{purpose}\n").into_bytes());
@@ -64,7 +64,7 @@ impl Keys {
         Zeroizing::new(*Digest::of(&text).as_bytes())
     }
 
-    /// The key's name in permits.
+    /// The key id in permits.
     pub fn kid(&self) -> &str {
         &self.kid
     }
@@ -74,24 +74,24 @@ impl Keys {
         self.key.verifying_key().to_bytes()
     }
 
-    /// The public key as others fetch it.
+    /// The public key as a JWK set.
     pub fn jwks(&self) -> String {
         permit::jwks(&[self.public()])
     }
 
-    /// The same key alone.
+    /// The public key as a JWK.
     pub fn jwk(&self) -> String {
         permit::jwk(&self.public())
     }
 
-    /// Whether this is a strict signature of our key. Any other key, an older one of ours as well,
-    /// signs nothing here.
+    /// Whether this is a strict signature of our key. No other key counts, not even an older one of
+    /// ours.
     pub fn holds(&self, kid: &str, message: &[u8], signature: &[u8; 64]) -> bool {
         let signature = Signature::from_bytes(signature);
         kid == self.kid && self.key.verifying_key().verify_strict(message, &signature).is_ok()
     }
 
-    /// Reads a checkpoint and believes it if this key signed it.
+    /// Reads a checkpoint if this key signed it.
     pub fn signed_checkpoint(&self, note: &str) -> Result<Checkpoint, NoteError> {
         let key = VerifierKey::new(&self.origin, self.public())?;
         checkpoint::verify(note, &key, |_, message, signature| {
@@ -99,7 +99,7 @@ impl Keys {
         })
     }
 
-    /// The text by which checkpoints are verified.
+    /// The verifier key of checkpoints.
     pub fn vkey(&self) -> Result<String, NoteError> {
         Ok(VerifierKey::new(&self.origin, self.public())?.to_string())
     }
@@ -118,17 +118,17 @@ impl Keys {
     }
 }
 
-/// The key by which push services and browsers know us: of another kind than the one that signs.
+/// The VAPID key for push services and browsers.
 pub fn push_key(file: &Path) -> Result<VapidKey, KeyError> {
-    let bytes = kept(file, PUSH_HEAD, || VapidKey::generate().ok_or(chance::NoChance))?;
+    let bytes = kept(file, PUSH_HEAD, || VapidKey::generate().ok_or(random::EntropyUnavailable))?;
     VapidKey::read(&bytes).ok_or_else(|| KeyError::Unreadable(file.to_owned()))
 }
 
-/// What a file keeps; made and written at the first start.
+/// The content of a key file; created at the first start.
 fn kept(
     file: &Path,
     head: &str,
-    fresh: impl FnOnce() -> Result<Zeroizing<Vec<u8>>, chance::NoChance>,
+    fresh: impl FnOnce() -> Result<Zeroizing<Vec<u8>>, random::EntropyUnavailable>,
 ) -> Result<Zeroizing<Vec<u8>>, KeyError> {
     match fs::read_to_string(file) {
         Ok(text) => read(file, head, &Zeroizing::new(text)),
@@ -153,7 +153,7 @@ fn read(file: &Path, head: &str, text: &str) -> Result<Zeroizing<Vec<u8>>, KeyEr
 fn write(file: &Path, head: &str, bytes: &[u8]) -> Result<(), KeyError> {
     let text = Zeroizing::new(format!("{head}{}\n", base64::encode(bytes)));
     let failed = |error| KeyError::File(file.to_owned(), error);
-    // `create_new`: whoever put a file there first does not get our key.
+    // `create_new`: a file that another user put there first does not get our key.
     let mut out =
         OpenOptions::new().write(true).create_new(true).mode(0o600).open(file).map_err(failed)?;
     out.write_all(text.as_bytes()).and_then(|()| out.sync_all()).map_err(failed)

@@ -1,34 +1,34 @@
-//! The gate: two doors, deadlines, announcements, signatures, and one readable path through it.
+//! The daemon: gate, agent API, people API, deadlines, announcements and signatures.
 
 pub mod api;
 pub mod auth;
 mod buttons;
 mod calibration;
-mod chance;
 pub mod checkpoints;
 pub mod clock;
 pub mod config;
-mod courier;
-pub mod doors;
 mod drills;
-mod ears;
 pub mod gate;
-#[cfg(test)]
-mod house;
+mod inbound;
 mod inbox;
 pub mod keys;
+pub mod listeners;
 pub mod log;
 pub mod metrics;
+mod notifier;
 pub mod otlp;
 pub mod passkeys;
 mod posting;
 mod presence;
 pub mod proof;
 mod push;
+mod random;
 mod recent;
 mod start;
 #[cfg(test)]
-mod trial;
+mod test_daemon;
+#[cfg(test)]
+mod test_gate;
 mod watch;
 mod witness;
 

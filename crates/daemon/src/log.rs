@@ -1,23 +1,23 @@
-//! The log: as text for people or JSON for machines, to standard error.
+//! The log: text for people or JSON for programs, to standard error.
 
 use tracing::Dispatch;
 use tracing_subscriber::filter::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
-use crate::config::Log;
+use crate::config::LogConfig;
 
-/// Logs from now on. A second call changes nothing and says so.
-pub fn start(log: &Log) -> bool {
+/// Starts logging. Returns false if a logger is set already.
+pub fn start(log: &LogConfig) -> bool {
     tracing::dispatcher::set_global_default(to(log, std::io::stderr)).is_ok()
 }
 
-/// A log that is written there.
-pub fn to<W>(log: &Log, writer: W) -> Dispatch
+/// A logger that writes there.
+pub fn to<W>(log: &LogConfig, writer: W) -> Dispatch
 where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
-    // Only our own words are told at the finer levels: libraries may print what passes through.
-    // (The name is a prefix: it speaks of all our crates.)
+    // Finer levels apply to our own crates only: libraries may log what passes through them. (The
+    // name is a prefix of all our crates.)
     let ours = format!("warn,countersign={}", log.level);
     let filter = EnvFilter::new(if log.level == "error" { "error".to_owned() } else { ours });
     let writing = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer);

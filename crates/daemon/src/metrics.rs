@@ -3,8 +3,10 @@
 //! Every set of labels is bounded: names that come from outside are counted up to a number of
 //! different ones, and all others together as `other`.
 
+mod counts;
+mod prometheus;
+
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -15,121 +17,26 @@ use countersign_types::time::Timestamp;
 use countersign_workflow::request::State;
 
 use crate::gate::Rejection;
-use crate::otlp::{Call, Spans};
-use crate::proof;
+use crate::otlp::{CallSpan, SpanQueue};
+
+use counts::{ANSWERED, Counts, HOUR, PerCallCount, WRITTEN};
+use prometheus::plain;
+
+pub use counts::HourCounts;
+pub use prometheus::Gauges;
 
 /// Different names for one label.
 const NAMES: usize = 50;
-/// Hours that are remembered one by one.
-const HOURS: usize = 24;
-const HOUR: i64 = 3_600_000;
-const BOUNDS: usize = 9;
-/// Upper bounds of answer times, in seconds.
-const ANSWERED: [f64; BOUNDS] = [1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0];
-/// Upper bounds of writes, in seconds.
-const WRITTEN: [f64; BOUNDS] = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 2.0];
 
 /// All counts, and where spans go.
 #[derive(Debug, Default)]
 pub struct Metrics {
     counts: Mutex<Counts>,
-    spans: OnceLock<Spans>,
-}
-
-#[derive(Debug, Default)]
-struct Counts {
-    /// By name of the family and its labels.
-    totals: BTreeMap<(&'static str, String), u64>,
-    /// What is counted with every call, by labels that are written only when they are read.
-    quick: Vec<(Quick, u64)>,
-    agents: BTreeMap<String, u64>,
-    answered: Histogram,
-    written: Histogram,
-    hours: Vec<Hour>,
-}
-
-/// What is counted with every call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Quick {
-    /// A call: its tier, and where it went.
-    Call(Tier, &'static str),
-    /// An answer: its status, and at which door.
-    Answer(u16, &'static str),
-}
-
-impl Quick {
-    fn named(self) -> (&'static str, String) {
-        match self {
-            Quick::Call(tier, route) => {
-                let labels = format!("route=\"{route}\",tier=\"{}\"", tier.label());
-                ("countersign_calls_total", labels)
-            }
-            Quick::Answer(status, door) => {
-                let labels = format!("door=\"{door}\",status=\"{status}\"");
-                ("countersign_http_answers_total", labels)
-            }
-        }
-    }
-}
-
-/// What happened in one hour since 1970.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Hour {
-    number: i64,
-    /// Calls that nobody was asked about.
-    pub passes: u64,
-    /// Calls that a person was asked about.
-    pub asks: u64,
-    /// Calls that were refused at once.
-    pub refusals: u64,
-}
-
-#[derive(Debug, Default)]
-struct Histogram {
-    below: [u64; BOUNDS],
-    count: u64,
-    seconds: f64,
-}
-
-impl Histogram {
-    fn add(&mut self, bounds: &[f64; BOUNDS], seconds: f64) {
-        for (below, bound) in self.below.iter_mut().zip(bounds) {
-            *below += u64::from(seconds <= *bound);
-        }
-        self.count += 1;
-        self.seconds += seconds;
-    }
-
-    fn write(&self, name: &str, bounds: &[f64; BOUNDS], out: &mut String) {
-        for (below, bound) in self.below.iter().zip(bounds) {
-            let _ = writeln!(out, "{name}_bucket{{le=\"{bound}\"}} {below}");
-        }
-        let _ = writeln!(out, "{name}_bucket{{le=\"+Inf\"}} {}", self.count);
-        let _ = writeln!(out, "{name}_sum {}\n{name}_count {}", self.seconds, self.count);
-    }
-}
-
-/// What is read at the moment of asking.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Gauges {
-    /// Requests that wait for a person.
-    pub open: usize,
-    /// Callers that wait for an end.
-    pub waiting: usize,
-    /// Announcements that are not done.
-    pub outbox: usize,
-    /// Whether the newest commit succeeded.
-    pub healthy: bool,
-    /// How far the machine's clock stands behind, in milliseconds.
-    pub behind: i64,
-    /// Entries of the ledger.
-    pub entries: u64,
-    /// The agents' gates.
-    pub doors: proof::Counts,
+    spans: OnceLock<SpanQueue>,
 }
 
 impl Metrics {
-    /// A call was judged.
+    /// Counts an assessed call.
     pub fn call(&self, route: &Route, tier: Tier, agent: &str, now: Timestamp) {
         let mut counts = self.lock();
         let word = match route {
@@ -137,7 +44,7 @@ impl Metrics {
             Route::Ask { .. } => "ask",
             Route::Refuse => "refuse",
         };
-        counts.add_quick(Quick::Call(tier, word));
+        counts.add_per_call(PerCallCount::Call(tier, word));
         let known = counts.agents.len() < NAMES || counts.agents.contains_key(agent);
         let agent = if known { agent } else { "other" };
         match counts.agents.get_mut(agent) {
@@ -153,7 +60,7 @@ impl Metrics {
         });
     }
 
-    /// A call was held for another reason than a person's word.
+    /// Counts a call that was rejected without a person.
     pub fn held(&self, held: &Rejection) {
         let why = match held {
             Rejection::Refused => "refused",
@@ -161,13 +68,13 @@ impl Metrics {
             Rejection::Quarantined(_) => "quarantined",
             Rejection::Unavailable(_) => "store",
             Rejection::ClockUnsettled => "clock",
-            Rejection::NoChance | Rejection::Unwritable => "machine",
+            Rejection::EntropyUnavailable | Rejection::Unwritable => "machine",
             Rejection::NoSuchRequest => return,
         };
         self.lock().add("countersign_held_total", format!("why=\"{why}\""));
     }
 
-    /// A request has ended.
+    /// Counts an ended request.
     pub fn ended(&self, stored: &StoredRequest) {
         let request = &stored.request;
         let mut counts = self.lock();
@@ -180,7 +87,7 @@ impl Metrics {
             counts.answered.add(&ANSWERED, took.as_secs_f64());
         }
         drop(counts);
-        self.span(|| Call {
+        self.span(|| CallSpan {
             tool: stored.tool.clone(),
             request: Some(request.id.to_string()),
             agent: request.requester.name().to_owned(),
@@ -191,7 +98,7 @@ impl Metrics {
         });
     }
 
-    /// A call passed.
+    /// Counts a pass.
     pub fn passed(
         &self,
         tool: &str,
@@ -200,7 +107,7 @@ impl Metrics {
         from: Timestamp,
         to: impl FnOnce() -> Timestamp,
     ) {
-        self.span(|| Call {
+        self.span(|| CallSpan {
             tool: tool.to_owned(),
             request: None,
             agent: agent.to_owned(),
@@ -211,12 +118,12 @@ impl Metrics {
         });
     }
 
-    /// The store kept a request, and took so long.
+    /// Records how long the store took for a request.
     pub fn wrote(&self, took: Duration) {
         self.lock().written.add(&WRITTEN, took.as_secs_f64());
     }
 
-    /// An announcement went through a channel, or did not.
+    /// Counts a delivery attempt.
     pub fn announced(&self, channel: &str, result: &'static str) {
         let mut counts = self.lock();
         let family = "countersign_announcements_total";
@@ -225,29 +132,29 @@ impl Metrics {
         counts.add(family, format!("channel=\"{channel}\",result=\"{result}\""));
     }
 
-    /// A checkpoint went to a witness, or did not.
+    /// Counts a checkpoint sent to a witness.
     pub fn witnessed(&self, witness: &'static str, arrived: bool) {
         let labels = format!("witness=\"{witness}\",arrived=\"{arrived}\"");
         self.lock().add("countersign_checkpoints_total", labels);
     }
 
-    /// A door answered.
+    /// Counts an HTTP response.
     pub fn answered(&self, door: &'static str, status: u16) {
-        self.lock().add_quick(Quick::Answer(status, door));
+        self.lock().add_per_call(PerCallCount::Answer(status, door));
     }
 
-    /// Somebody was not let in.
+    /// Counts a failed authentication.
     pub fn login_failed(&self) {
         self.lock().add("countersign_login_failures_total", String::new());
     }
 
-    /// Spans go there from now on.
-    pub fn export(&self, spans: Spans) {
+    /// Sets the exporter of spans.
+    pub fn export(&self, spans: SpanQueue) {
         // Set once, at the start.
         let _ = self.spans.set(spans);
     }
 
-    fn span(&self, call: impl FnOnce() -> Call) {
+    fn span(&self, call: impl FnOnce() -> CallSpan) {
         if let Some(spans) = self.spans.get() {
             spans.send(call());
         }
@@ -258,14 +165,14 @@ impl Metrics {
         self.lock().agents.clone()
     }
 
-    /// The last so many hours together, in which this one is the last.
-    pub fn last(&self, hours: usize, now: Timestamp) -> Hour {
+    /// The totals of the last hours, including the current one.
+    pub fn last(&self, hours: usize, now: Timestamp) -> HourCounts {
         let newest = now.0.div_euclid(HOUR);
         let oldest = newest.saturating_sub(i64::try_from(hours).unwrap_or(i64::MAX));
         let counts = self.lock();
         counts.hours.iter().filter(|hour| hour.number > oldest).fold(
-            Hour { number: newest, ..Hour::default() },
-            |sum, hour| Hour {
+            HourCounts { number: newest, ..HourCounts::default() },
+            |sum, hour| HourCounts {
                 passes: sum.passes + hour.passes,
                 asks: sum.asks + hour.asks,
                 refusals: sum.refusals + hour.refusals,
@@ -274,7 +181,7 @@ impl Metrics {
         )
     }
 
-    /// Everything since the start by labels, for one family.
+    /// The counts of one family since the start, by labels.
     pub fn totals(&self, family: &str) -> BTreeMap<String, u64> {
         let all = self.lock().all();
         all.into_iter()
@@ -285,90 +192,12 @@ impl Metrics {
 
     /// The text that Prometheus reads (exposition format 0.0.4).
     pub fn text(&self, gauges: Gauges) -> String {
-        let counts = self.lock();
-        let mut out = String::with_capacity(4096);
-        let mut family = "";
-        for ((name, labels), count) in counts.all() {
-            if name != family {
-                family = name;
-                let _ = writeln!(out, "# TYPE {name} counter");
-            }
-            let labels = if labels.is_empty() { String::new() } else { format!("{{{labels}}}") };
-            let _ = writeln!(out, "{name}{labels} {count}");
-        }
-        let _ = writeln!(out, "# TYPE countersign_agent_calls_total counter");
-        for (agent, count) in &counts.agents {
-            let agent = plain(agent);
-            let _ = writeln!(out, "countersign_agent_calls_total{{agent=\"{agent}\"}} {count}");
-        }
-        let _ = writeln!(out, "# TYPE countersign_answer_seconds histogram");
-        counts.answered.write("countersign_answer_seconds", &ANSWERED, &mut out);
-        let _ = writeln!(out, "# TYPE countersign_store_write_seconds histogram");
-        counts.written.write("countersign_store_write_seconds", &WRITTEN, &mut out);
-        // Never is long ago.
-        let proved = gauges.doors.last.map_or(0, Timestamp::seconds);
-        let behind = Duration::from_millis(u64::try_from(gauges.behind).unwrap_or(0));
-        for (name, value) in [
-            ("countersign_open_requests", gauges.open.to_string()),
-            ("countersign_waiting_callers", gauges.waiting.to_string()),
-            ("countersign_outbox", gauges.outbox.to_string()),
-            ("countersign_store_healthy", u8::from(gauges.healthy).to_string()),
-            ("countersign_clock_behind_seconds", behind.as_secs_f64().to_string()),
-            ("countersign_ledger_entries", gauges.entries.to_string()),
-            ("countersign_doors_open", gauges.doors.open.to_string()),
-            ("countersign_doors_shut", gauges.doors.shut.to_string()),
-            ("countersign_doors_untested", u8::from(gauges.doors.failed).to_string()),
-            ("countersign_doors_proved_timestamp_seconds", proved.to_string()),
-        ] {
-            let _ = writeln!(out, "# TYPE {name} gauge\n{name} {value}");
-        }
-        out
+        prometheus::text(&self.lock(), gauges)
     }
 
     fn lock(&self) -> MutexGuard<'_, Counts> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-impl Counts {
-    fn add(&mut self, family: &'static str, labels: String) {
-        *self.totals.entry((family, labels)).or_default() += 1;
-    }
-
-    /// The kinds are few: tiers and routes, doors and statuses.
-    fn add_quick(&mut self, what: Quick) {
-        match self.quick.iter_mut().find(|(known, _)| *known == what) {
-            Some((_, count)) => *count += 1,
-            None => self.quick.push((what, 1)),
-        }
-    }
-
-    /// All totals by family and labels.
-    fn all(&self) -> BTreeMap<(&'static str, String), u64> {
-        let quick = self.quick.iter().map(|(what, count)| (what.named(), *count));
-        let mut all = self.totals.clone();
-        all.extend(quick);
-        all
-    }
-
-    fn hour(&mut self, now: Timestamp, count: impl FnOnce(&mut Hour)) {
-        let number = now.0.div_euclid(HOUR);
-        if self.hours.last().is_none_or(|hour| hour.number < number) {
-            if self.hours.len() >= HOURS {
-                self.hours.remove(0);
-            }
-            self.hours.push(Hour { number, ..Hour::default() });
-        }
-        if let Some(newest) = self.hours.last_mut() {
-            count(newest);
-        }
-    }
-}
-
-/// A name that cannot break out of its label.
-fn plain(name: &str) -> String {
-    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':' | '@');
-    name.chars().take(64).map(|c| if fits(c) { c } else { '_' }).collect()
 }
 
 #[cfg(test)]
@@ -377,7 +206,7 @@ mod tests {
     use countersign_risk::route::Pass;
 
     #[test]
-    fn labels_are_bounded_and_cannot_be_broken_out_of() {
+    fn labels_are_bounded_and_escaped() {
         let metrics = Metrics::default();
         let pass = Route::Pass { why: Pass::Harmless };
         for n in 0..500 {
@@ -392,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn hours_are_forgotten_one_by_one() {
+    fn old_hours_are_dropped() {
         let metrics = Metrics::default();
         for hour in 0..30 {
             metrics.call(&Route::Refuse, Tier::High, "a", Timestamp(hour * HOUR));

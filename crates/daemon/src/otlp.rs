@@ -7,9 +7,9 @@ use countersign_types::time::Timestamp;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use crate::chance;
-use crate::doors::{self, Stop};
+use crate::listeners::{self, Stop};
 use crate::posting::post_text;
+use crate::random;
 
 /// The most spans in the queue; further ones are dropped.
 const WAITING: usize = 2048;
@@ -19,7 +19,7 @@ const EVERY: Duration = Duration::from_secs(5);
 
 /// A call as a span records it, without its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Call {
+pub struct CallSpan {
     /// The tool.
     pub tool: String,
     /// Its request, if there is one.
@@ -38,28 +38,28 @@ pub struct Call {
 
 /// The sending end of the span queue.
 #[derive(Debug, Clone)]
-pub struct Spans(mpsc::Sender<Call>);
+pub struct SpanQueue(mpsc::Sender<CallSpan>);
 
-impl Spans {
+impl SpanQueue {
     /// Queues a span, or drops it: the gate never waits for the exporter.
-    pub fn send(&self, call: Call) {
+    pub fn send(&self, call: CallSpan) {
         let _ = self.0.try_send(call);
     }
 }
 
 /// The span queue, and the task that exports it to the collector until the daemon stops.
-pub fn exporter(collector: &str, stop: Stop) -> (Spans, impl Future<Output = ()> + use<>) {
+pub fn exporter(collector: &str, stop: Stop) -> (SpanQueue, impl Future<Output = ()> + use<>) {
     let (put, take) = mpsc::channel(WAITING);
     let url = format!("{}/v1/traces", collector.trim_end_matches('/'));
-    (Spans(put), carry(url, take, stop))
+    (SpanQueue(put), carry(url, take, stop))
 }
 
-async fn carry(url: String, mut take: mpsc::Receiver<Call>, mut stop: Stop) {
+async fn carry(url: String, mut take: mpsc::Receiver<CallSpan>, mut stop: Stop) {
     let mut batch = Vec::new();
     loop {
         let over = tokio::select! {
             () = tokio::time::sleep(EVERY) => false,
-            () = doors::stopped(&mut stop) => true,
+            () = listeners::stopped(&mut stop) => true,
         };
         while let Ok(call) = take.try_recv() {
             batch.push(call);
@@ -75,7 +75,7 @@ async fn carry(url: String, mut take: mpsc::Receiver<Call>, mut stop: Stop) {
 }
 
 /// Sends a batch. A failed batch is lost: the ledger is the record, not the spans.
-async fn send(url: &str, batch: &mut Vec<Call>) {
+async fn send(url: &str, batch: &mut Vec<CallSpan>) {
     if batch.is_empty() {
         return;
     }
@@ -86,7 +86,7 @@ async fn send(url: &str, batch: &mut Vec<Call>) {
     }
 }
 
-fn message(batch: &[Call]) -> Value {
+fn message(batch: &[CallSpan]) -> Value {
     let spans: Vec<Value> = batch.iter().filter_map(span).collect();
     json!({ "resourceSpans": [{
         "resource": { "attributes": [text("service.name", "countersign")] },
@@ -94,7 +94,7 @@ fn message(batch: &[Call]) -> Value {
     }] })
 }
 
-fn span(call: &Call) -> Option<Value> {
+fn span(call: &CallSpan) -> Option<Value> {
     let hex =
         |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
     let nanos = |at: Timestamp| format!("{}000000", at.0.max(0));
@@ -112,8 +112,8 @@ fn span(call: &Call) -> Option<Value> {
         attributes.push(text("gen_ai.tool.call.id", request));
     }
     Some(json!({
-        "traceId": hex(&chance::bytes::<16>().ok()?),
-        "spanId": hex(&chance::bytes::<8>().ok()?),
+        "traceId": hex(&random::bytes::<16>().ok()?),
+        "spanId": hex(&random::bytes::<8>().ok()?),
         "name": format!("execute_tool {tool}"),
         "kind": 1,
         "startTimeUnixNano": nanos(call.from),
@@ -141,7 +141,7 @@ mod tests {
         let at = Timestamp(1_700_000_000_000);
         for _ in 0..WAITING + 10 {
             // More than the queue holds: dropped without blocking.
-            spans.send(Call {
+            spans.send(CallSpan {
                 tool: format!("run {secret}"),
                 request: Some("r1".into()),
                 agent: "coder".into(),

@@ -1,5 +1,4 @@
-//! Browsers that asked to be called: the channel's list kept as the store has it, and what push
-//! services say is gone written down.
+//! Push subscriptions: keeps the channel's list equal to the store, and removes expired ones.
 
 use std::sync::Arc;
 
@@ -8,13 +7,13 @@ use countersign_store::{PushSubscription, Store as _, StoreError, StoreEvent, Wr
 use countersign_types::time::Clock as _;
 use tokio::sync::broadcast::error::RecvError;
 
-use crate::doors::{self, Stop};
 use crate::gate::Gate;
+use crate::listeners::{self, Stop};
 
 /// Between two attempts to read or write, while the store fails.
 const PAUSE: std::time::Duration = std::time::Duration::from_secs(1);
 
-/// Keeps the list until the daemon stops.
+/// Keeps the list current until the daemon stops.
 pub async fn follow(gate: Arc<Gate>, browsers: Arc<Browsers>, mut stop: Stop) {
     let mut happenings = gate.store().subscribe();
     let (mut stale, mut gone) = (true, Vec::new());
@@ -31,12 +30,12 @@ pub async fn follow(gate: Arc<Gate>, browsers: Arc<Browsers>, mut stop: Stop) {
             },
             lost = browsers.gone() => gone.extend(lost),
             () = tokio::time::sleep(PAUSE), if stale || !gone.is_empty() => {}
-            () = doors::stopped(&mut stop) => return,
+            () = listeners::stopped(&mut stop) => return,
         }
     }
 }
 
-/// Reads the list again. Whoever was taken out is not called any more.
+/// Reads the list again. Removed browsers are not notified any more.
 pub async fn read(gate: &Gate, browsers: &Browsers) -> Result<(), StoreError> {
     let people = gate.store().people().await?;
     let known = |subscription: &PushSubscription| {
@@ -48,7 +47,7 @@ pub async fn read(gate: &Gate, browsers: &Browsers) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// A browser as its channel wants it.
+/// A subscription as the channel expects it.
 pub fn browser(subscription: PushSubscription) -> Browser {
     let PushSubscription { endpoint, public_key, secret, .. } = subscription;
     Browser { endpoint, public_key, secret }

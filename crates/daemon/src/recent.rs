@@ -1,22 +1,22 @@
-//! The newest requests, read page by page and never without end: what pages look back on.
+//! The newest requests, read page by page up to a limit.
 
 use countersign_store::{Backend, RequestQuery, Store as _, StoreError, StoredRequest};
 use countersign_types::time::Timestamp;
 
 const PAGE: u32 = 500;
 
-/// Requests since some time, newest first.
+/// Requests since a time, newest first.
 #[derive(Debug)]
 pub struct Recent {
-    /// What agents asked.
+    /// Requests of agents.
     pub requests: Vec<StoredRequest>,
-    /// Drills, which say nothing about agents and their calls.
+    /// Drills.
     pub drills: Vec<StoredRequest>,
-    /// Whether there were more than were read.
+    /// Whether more requests exist than were read.
     pub partial: bool,
 }
 
-/// Requests that were asked since then; about so many at most.
+/// Requests since a time, at most about this many.
 pub async fn recent(store: &Backend, since: Timestamp, most: usize) -> Result<Recent, StoreError> {
     let mut found = Recent { requests: Vec::new(), drills: Vec::new(), partial: false };
     let mut before = None;

@@ -19,25 +19,27 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use zeroize::Zeroizing;
 
-use crate::api::{self, Api, Parts};
-use crate::auth::origin::Names;
-use crate::auth::{self, Book, Checks, Strikes, fresh_passphrase, hash_passphrase};
+use crate::api::{self, Api, ApiParts};
+use crate::auth::origin::AllowedHosts;
+use crate::auth::{
+    self, Directory, LoginThrottle, PassphraseChecks, generate_passphrase, hash_passphrase,
+};
 use crate::buttons::Buttons;
 use crate::checkpoints::{Checkpoints, SignError};
 use crate::clock::DaemonClock;
-use crate::config::{Config, ConfigError, Paths};
-use crate::courier::{self, Lines};
-use crate::doors;
-use crate::ears::{Heard, Links};
+use crate::config::{ConfigError, DaemonConfig, Paths};
 use crate::gate::Gate;
+use crate::inbound::{LinkCodes, ReplayGuard};
 use crate::keys::{self, KeyError, Keys};
+use crate::listeners::{self, Stop};
+use crate::notifier::{self, ChannelPool};
 use crate::proof::{Alarm, Proofs};
 
-/// The person who is made at the first start.
+/// The person who is created at the first start.
 pub const OWNER: &str = "owner";
 
-/// How long callers get to hear their answer when the daemon stops.
-const FAREWELL: Duration = Duration::from_secs(3);
+/// How long tasks get to finish when the daemon stops.
+const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Why the daemon did not start.
 #[derive(Debug, thiserror::Error)]
@@ -54,189 +56,173 @@ pub enum StartError {
     /// The key.
     #[error(transparent)]
     Key(#[from] KeyError),
-    /// The signed heads of the ledger.
+    /// The signed checkpoints of the ledger.
     #[error(transparent)]
     Signed(#[from] SignError),
     /// A folder.
     #[error("{0}: {1}")]
     Folder(PathBuf, io::Error),
-    /// A door.
+    /// An address or socket.
     #[error("{0}: {1} (is another daemon running?)")]
-    Door(String, io::Error),
+    Listen(String, io::Error),
     /// No randomness or no memory for a passphrase.
-    #[error("no passphrase could be made")]
+    #[error("could not create a passphrase: no random numbers or no memory")]
     Passphrase,
 }
 
-/// What whoever starts the daemon should be told, once.
+/// What the daemon prints at its start.
 pub struct Notice {
-    /// Where people answer.
+    /// The address of the people API.
     pub people: SocketAddr,
-    /// Where agents ask.
+    /// The address of the agent API.
     pub agents: SocketAddr,
-    /// The agents' socket.
+    /// The Unix socket of the agent API.
     pub socket: Option<PathBuf>,
-    /// The owner's passphrase, at the first start only. It is kept nowhere.
+    /// The owner's passphrase, at the first start only. It is not stored.
     pub passphrase: Option<Zeroizing<String>>,
 }
 
-/// A daemon whose doors are open, but not served yet.
+/// A daemon that listens, but does not serve yet.
 pub struct Daemon {
-    config: Config,
+    config: DaemonConfig,
     paths: Paths,
     gate: Arc<Gate>,
     api: Api,
-    agents: TcpListener,
-    people: TcpListener,
-    socket: Option<UnixListener>,
+    listeners: Listeners,
     passphrase: Option<Zeroizing<String>>,
     checkpoints: Arc<Checkpoints>,
 }
 
+/// Where agents and people connect.
+struct Listeners {
+    agents: TcpListener,
+    people: TcpListener,
+    socket: Option<UnixListener>,
+}
+
+impl Listeners {
+    fn open(config: &DaemonConfig) -> Result<Listeners, StartError> {
+        let listen = |address: SocketAddr| {
+            listeners::listen(address)
+                .map_err(|error| StartError::Listen(address.to_string(), error))
+        };
+        let (agents, people) = (listen(config.agents)?, listen(config.people)?);
+        let listen_unix = |socket| {
+            listeners::listen_unix(socket)
+                .map_err(|error| StartError::Listen(socket.path.display().to_string(), error))
+        };
+        let socket = config.socket.as_ref().map(listen_unix).transpose()?;
+        Ok(Listeners { agents, people, socket })
+    }
+}
+
+/// The port that a listener really has: the configured one may be 0.
+fn port(listener: &TcpListener, configured: SocketAddr) -> u16 {
+    listener.local_addr().map_or(configured.port(), |address| address.port())
+}
+
 impl Daemon {
-    /// Opens everything: folders, store, key, people, doors, in this order.
-    pub async fn open(config: Config, paths: Paths) -> Result<Daemon, StartError> {
+    /// Opens everything: folders, store, key, people, listeners, in this order.
+    pub async fn open(config: DaemonConfig, paths: Paths) -> Result<Daemon, StartError> {
         private_folder(&config.state)?;
         let store_failed = |error| StartError::Store(config.store.clone(), error);
         let clock = Arc::new(DaemonClock::start());
-        let options = SqliteOptions { sync_passes: config.strict, ..SqliteOptions::default() };
-        let telling = Arc::clone(&clock) as Arc<dyn Clock>;
-        let store = SqliteStore::open(&config.store, telling, options)?;
-        if let Some(newest) = store.newest_time() {
-            clock.not_before(newest);
-        }
-        let store = Arc::new(Backend::Sqlite(store));
-        let keys = Keys::open(&config.state.join("signing.key"), &config.rules.issuer)?;
+        let store = open_store(&config, &clock)?;
+        let keys = Arc::new(Keys::open(&config.state.join("signing.key"), &config.rules.issuer)?);
         let start = Entry::new(0, Kind::Start, config.rules.hash);
         store.append(vec![start]).await.map_err(store_failed)?;
         let passphrase = first_person(&store, &config, clock.now().at).await?;
-        let book = Arc::new(Book::default());
-        book.read(&store).await.map_err(store_failed)?;
+        let directory = Arc::new(Directory::default());
+        directory.reload(&store).await.map_err(store_failed)?;
         let gate = Gate::open(store, clock, config.rules.clone()).await.map_err(store_failed)?;
         let gate = Arc::new(gate);
-        let keys = Arc::new(keys);
         let opened = (Arc::clone(&gate), Arc::clone(&keys));
         let checkpoints =
             Checkpoints::open(opened.0, opened.1, &config.state, &config.ledger).await?;
         let checkpoints = Arc::new(checkpoints);
-        let door = |address: SocketAddr| {
-            doors::listen(address).map_err(|error| StartError::Door(address.to_string(), error))
-        };
-        let (agents, people) = (door(config.agents)?, door(config.people)?);
-        let socket = config
-            .socket
-            .as_ref()
-            .map(|socket| {
-                doors::listen_unix(socket)
-                    .map_err(|error| StartError::Door(socket.path.display().to_string(), error))
-            })
-            .transpose()?;
-        let port = |listener: &TcpListener, asked: SocketAddr| {
-            listener.local_addr().map_or(asked.port(), |address| address.port())
-        };
-        let buttons = Arc::new(Buttons::new(keys.derived("buttons")));
-        let lines = Arc::new(Lines::default());
-        lines.browsers().set_key(keys::push_key(&config.state.join("push.key"))?);
-        let api = Api::new(Parts {
+        let listeners = Listeners::open(&config)?;
+        let channels = Arc::new(ChannelPool::default());
+        channels.browsers().set_key(keys::push_key(&config.state.join("push.key"))?);
+        let api = Api::new(ApiParts {
             gate: Arc::clone(&gate),
-            book,
-            lines,
-            buttons,
-            links: Links::default(),
-            heard: Heard::default(),
+            directory,
+            channels,
+            buttons: Arc::new(Buttons::new(keys.derived("buttons"))),
+            link_codes: LinkCodes::default(),
+            replay_guard: ReplayGuard::default(),
             presence: Arc::default(),
             recovery: auth::recovery::folder(&config.state),
-            proofs: Arc::new(Proofs::open(&config.state, config.prove_every.is_some())),
-            strikes: Strikes::default(),
-            checks: Checks::default(),
+            proofs: Arc::new(Proofs::open(&config.state, config.test_gates_every.is_some())),
+            login_throttle: LoginThrottle::default(),
+            checks: PassphraseChecks::default(),
             keys,
-            agents_names: Names::new(port(&agents, config.agents), &[]),
-            people_names: Names::new(port(&people, config.people), &config.hosts),
+            agent_hosts: AllowedHosts::new(port(&listeners.agents, config.agents), &[]),
+            people_hosts: AllowedHosts::new(port(&listeners.people, config.people), &config.hosts),
         });
-        Ok(Daemon { config, paths, gate, api, agents, people, socket, passphrase, checkpoints })
+        Ok(Daemon { config, paths, gate, api, listeners, passphrase, checkpoints })
     }
 
-    /// What to tell whoever started it.
+    /// What to print at the start.
     pub fn notice(&mut self) -> Notice {
         let address = |listener: &TcpListener, asked| listener.local_addr().unwrap_or(asked);
         Notice {
-            people: address(&self.people, self.config.people),
-            agents: address(&self.agents, self.config.agents),
+            people: address(&self.listeners.people, self.config.people),
+            agents: address(&self.listeners.agents, self.config.agents),
             socket: self.config.socket.as_ref().map(|socket| socket.path.clone()),
             passphrase: self.passphrase.take(),
         }
     }
 
-    /// Serves until `until` is over, then stops in order: no new calls, answers out, store closed.
+    /// Serves until `until` ends, then stops in order: no new calls, pending responses, the store.
     pub async fn serve(self, until: impl Future<Output = ()>) -> Result<(), StoreError> {
+        let Daemon { config, gate, api, listeners, checkpoints, .. } = self;
         let (stop, stopping) = watch::channel(false);
-        let mut doors = JoinSet::new();
-        let api = self.api.clone().until(stopping.clone());
-        let (agents, people) = (api::Agents::new(&api), api::people(&api));
-        if let Some(socket) = self.socket {
-            doors.spawn(doors::serve_unix(socket, agents.clone(), stopping.clone()));
-        }
-        doors.spawn(doors::serve(self.agents, agents, stopping.clone()));
-        doors.spawn(doors::serve(self.people, people, stopping.clone()));
-        let checkpoints = Arc::clone(&self.checkpoints);
-        let signing = stopping.clone();
-        let signing = tokio::spawn(async move { checkpoints.run(signing).await });
-        if let Some(collector) = &self.config.log.otlp {
+        let api = api.until(stopping.clone());
+        let mut tasks = JoinSet::new();
+        spawn_listeners(&mut tasks, &api, listeners, &stopping);
+        spawn_background(&mut tasks, &api, &gate, &stopping);
+        if let Some(collector) = &config.log.otlp {
             let (spans, work) = crate::otlp::exporter(collector, stopping.clone());
-            self.gate.metrics().export(spans);
-            doors.spawn(work);
+            gate.metrics().export(spans);
+            tasks.spawn(work);
         }
-        let watch = tokio::spawn(crate::watch::run(Arc::clone(&self.gate), stopping.clone()));
-        let book = Arc::clone(&self.api.book);
-        let follow = tokio::spawn(auth::follow(book, Arc::clone(&self.gate), stopping.clone()));
-        let reach = self.api.reach();
-        let (gate, lines) = (Arc::clone(&self.gate), Arc::clone(&reach.lines));
-        let digest = tokio::spawn(courier::digest::run(gate, lines, stopping.clone()));
-        let browsers = Arc::clone(reach.lines.browsers());
-        let push = crate::push::follow(Arc::clone(&self.gate), browsers, stopping.clone());
-        let push = tokio::spawn(push);
-        let told = courier::run(Arc::clone(&self.gate), reach, stopping.clone());
-        let courier = tokio::spawn(told);
-        let (gate, presence) = (Arc::clone(&self.gate), Arc::clone(&self.api.presence));
-        let drills = tokio::spawn(crate::drills::run(gate, presence, stopping.clone()));
-        let ears = tokio::spawn(crate::ears::run(api.clone(), stopping.clone()));
+        let signing = Arc::clone(&checkpoints);
+        tasks.spawn(async move { signing.run(stopping).await });
         until.await;
-        // Nobody listens only if everything has ended already.
+        // Sending fails only if every task has ended already.
         let _ = stop.send(true);
-        let _ = tokio::time::timeout(FAREWELL, async {
-            while doors.join_next().await.is_some() {}
-            let _ = watch.await;
-            let _ = follow.await;
-            let _ = courier.await;
-            let _ = ears.await;
-            let _ = drills.await;
-            let _ = push.await;
-            let _ = digest.await;
-            let _ = signing.await;
-        })
-        .await;
-        if let Some(socket) = &self.config.socket {
-            // A file that stays is taken away at the next start.
+        let ended = async { while tasks.join_next().await.is_some() {} };
+        if tokio::time::timeout(STOP_TIMEOUT, ended).await.is_err() {
+            tracing::warn!("some tasks did not end in time and were left behind");
+        }
+        tasks.detach_all();
+        if let Some(socket) = &config.socket {
+            // A file that stays is removed at the next start.
             let _ = fs::remove_file(&socket.path);
         }
-        let rules = self.gate.rules();
-        let farewell = Entry::new(0, Kind::Stop, rules.hash);
-        self.gate.store().append(vec![farewell]).await?;
-        // The last entry is signed as well: what is cut off afterwards is missed.
-        if let Err(error) = self.checkpoints.sign(false).await {
-            tracing::error!(%error, "the last head of the ledger was not signed");
+        let last = Entry::new(0, Kind::Stop, gate.rules().hash);
+        gate.store().append(vec![last]).await?;
+        // The last entry is signed as well, so that a later truncation is detected.
+        if let Err(error) = checkpoints.sign(false).await {
+            tracing::error!(%error, "the last checkpoint was not signed");
         }
-        self.gate.store().close().await
+        gate.store().close().await
     }
 
     /// Reads the configuration again; a bad one changes nothing.
     pub async fn reload(gate: &Gate, paths: &Paths) {
-        match Config::load(paths) {
+        match DaemonConfig::load(paths) {
             Ok(config) => match gate.change_rules(config.rules).await {
-                Ok(()) => tracing::info!(policy = %gate.rules().hash, "the configuration is new"),
-                Err(error) => tracing::error!(%error, "the new configuration was not kept"),
+                Ok(()) => {
+                    tracing::info!(policy = %gate.rules().hash, "the new configuration is active")
+                }
+                Err(error) => {
+                    tracing::error!(%error, "the new configuration could not be recorded; the old one stays active")
+                }
             },
-            Err(error) => tracing::error!(%error, "the new configuration is refused"),
+            Err(error) => {
+                tracing::error!(%error, "the new configuration is invalid; the old one stays active")
+            }
         }
     }
 
@@ -245,42 +231,77 @@ impl Daemon {
         Arc::clone(&self.gate)
     }
 
-    /// Whom to tell what was found at the agents' gates.
+    /// The receiver of the results of gate tests.
     pub fn alarm(&self) -> Alarm {
-        let (gate, lines) = (Arc::clone(&self.gate), Arc::clone(&self.api.lines));
-        Alarm::new(gate, lines, Arc::clone(&self.api.proofs))
+        let (gate, channels) = (Arc::clone(&self.gate), Arc::clone(&self.api.channels));
+        Alarm::new(gate, channels, Arc::clone(&self.api.proofs))
     }
 
-    /// What is behind the doors.
+    /// The state shared by the APIs.
     #[cfg(test)]
     pub(crate) fn api(&self) -> Api {
         self.api.clone()
     }
 
-    /// Where things lie.
+    /// The paths.
     pub fn paths(&self) -> &Paths {
         &self.paths
     }
 }
 
-/// A folder that nobody else can look into.
+/// Opens the store and sets the clock to at least its newest time.
+fn open_store(config: &DaemonConfig, clock: &Arc<DaemonClock>) -> Result<Arc<Backend>, StartError> {
+    let options = SqliteOptions { sync_passes: config.strict, ..SqliteOptions::default() };
+    let store_clock = Arc::clone(clock) as Arc<dyn Clock>;
+    let store = SqliteStore::open(&config.store, store_clock, options)?;
+    if let Some(newest) = store.newest_time() {
+        clock.not_before(newest);
+    }
+    Ok(Arc::new(Backend::Sqlite(store)))
+}
+
+/// Serves the agent API and the people API.
+fn spawn_listeners(tasks: &mut JoinSet<()>, api: &Api, listeners: Listeners, stop: &Stop) {
+    let (agents, people) = (api::AgentApi::new(api), api::people(api));
+    if let Some(socket) = listeners.socket {
+        tasks.spawn(listeners::serve_unix(socket, agents.clone(), stop.clone()));
+    }
+    tasks.spawn(listeners::serve(listeners.agents, agents, stop.clone()));
+    tasks.spawn(listeners::serve(listeners.people, people, stop.clone()));
+}
+
+/// Deadlines, announcements, inbound messages, drills, and what follows the store.
+fn spawn_background(tasks: &mut JoinSet<()>, api: &Api, gate: &Arc<Gate>, stop: &Stop) {
+    let parts = api.notifier_parts();
+    let channels = Arc::clone(&parts.channels);
+    let gate = || Arc::clone(gate);
+    tasks.spawn(crate::watch::run(gate(), stop.clone()));
+    tasks.spawn(auth::follow(Arc::clone(&api.directory), gate(), stop.clone()));
+    tasks.spawn(crate::push::follow(gate(), Arc::clone(channels.browsers()), stop.clone()));
+    tasks.spawn(notifier::digest::run(gate(), channels, stop.clone()));
+    tasks.spawn(notifier::run(gate(), parts, stop.clone()));
+    tasks.spawn(crate::drills::run(gate(), Arc::clone(&api.presence), stop.clone()));
+    tasks.spawn(crate::inbound::run(api.clone(), stop.clone()));
+}
+
+/// Creates a private folder.
 fn private_folder(folder: &Path) -> Result<(), StartError> {
     let failed = |error| StartError::Folder(folder.to_owned(), error);
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
     fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).map_err(failed)
 }
 
-/// At the first start there is nobody: the owner is made, and the passphrase told once.
+/// Creates the owner at the first start; the passphrase is shown once.
 async fn first_person(
     store: &Backend,
-    config: &Config,
+    config: &DaemonConfig,
     now: Timestamp,
 ) -> Result<Option<Zeroizing<String>>, StartError> {
     let failed = |error| StartError::Store(config.store.clone(), error);
     if !store.people().await.map_err(failed)?.is_empty() {
         return Ok(None);
     }
-    let passphrase = fresh_passphrase().map_err(|_| StartError::Passphrase)?;
+    let passphrase = generate_passphrase().map_err(|_| StartError::Passphrase)?;
     let owner = StoredPerson {
         name: OWNER.to_owned(),
         role: Role::Administrator,

@@ -13,7 +13,7 @@ use crate::{
     Applied, CrisisSession, DeliveryAttempt, DeliveryStatus, IndexedEntry, LedgerSlice,
     LinkedAccount, MerkleProof, NewRequest, OutboxEntry, Passkey, PushSubscription, Redemption,
     RequestPage, RequestQuery, SimilarCalls, Store, StoreEvent, StoreResult, StoredAgent,
-    StoredLogin, StoredPerson, StoredRequest, Submission, TreeHead, WriteContext,
+    StoredLogin, StoredPerson, StoredRequest, SubmitResult, TreeHead, WriteContext,
 };
 
 /// One of the backends. A new backend is a new variant.
@@ -42,7 +42,7 @@ macro_rules! forward {
 }
 
 forward! {
-    submit(new: NewRequest) -> StoreResult<Submission>;
+    submit(new: NewRequest) -> StoreResult<SubmitResult>;
     apply(id: Id, event: Event, context: WriteContext) -> StoreResult<Applied>;
     wait_for_end(id: Id) -> StoreResult<StoredRequest>;
     request(id: Id) -> StoreResult<Option<StoredRequest>>;

@@ -22,7 +22,7 @@ use crate::people::{
 use crate::record::{
     Applied, CrisisSession, DeliveryAttempt, DeliveryStatus, IndexedEntry, LedgerSlice,
     MerkleProof, NewRequest, OutboxEntry, Redemption, RequestPage, RequestQuery, SimilarCalls,
-    StoredRequest, Submission, TreeHead, WriteContext,
+    StoredRequest, SubmitResult, TreeHead, WriteContext,
 };
 
 /// A store. An error means that nothing of the call was stored; the caller must not act as if it
@@ -35,7 +35,7 @@ pub trait Store: Send + Sync + 'static {
     /// one use of the grant in the same commit, or fails with
     /// [`StoreError::GrantInactive`](crate::StoreError::GrantInactive). A new request is pending,
     /// or decided by policy or grant; it cannot bring any other decision.
-    fn submit(&self, new: NewRequest) -> impl Future<Output = StoreResult<Submission>> + Send;
+    fn submit(&self, new: NewRequest) -> impl Future<Output = StoreResult<SubmitResult>> + Send;
 
     /// Applies an event to a request through the state machine of `workflow`, with the store's own
     /// time. Durable; votes, decision, ledger entries and announcements are in one commit. Events

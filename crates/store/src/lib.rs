@@ -19,6 +19,6 @@ pub use people::{
 pub use record::{
     AnnouncementKind, Applied, AttemptResult, CrisisSession, DeliveryAttempt, DeliveryStatus,
     EditRecord, IndexedEntry, LedgerSlice, MerkleProof, NewRequest, OutboxEntry, Redemption,
-    RequestPage, RequestQuery, SimilarCalls, StoredRequest, Submission, TreeHead, WriteContext,
+    RequestPage, RequestQuery, SimilarCalls, StoredRequest, SubmitResult, TreeHead, WriteContext,
 };
 pub use sqlite::{OfflineLedger, SqliteOptions, SqliteStore};

@@ -86,7 +86,7 @@ pub struct StoredRequest {
 
 /// The result of a submission.
 #[derive(Debug, Clone)]
-pub enum Submission {
+pub enum SubmitResult {
     /// The request is new.
     New(StoredRequest),
     /// The idempotency key exists; this is its request in its current state.

@@ -44,7 +44,7 @@ def house(tmp_path_factory):
     folder = tmp_path_factory.mktemp("house")
     config = folder / "countersign.toml"
     config.write_text(
-        '[doors]\nagents = "127.0.0.1:0"\npeople = "127.0.0.1:0"\n'
+        '[listen]\nagents = "127.0.0.1:0"\npeople = "127.0.0.1:0"\n'
         f'socket = "{folder}/agents.sock"\n'
         "[flood]\nopen_per_agent = 1000\nasks_per_minute = 1000\nasks_per_hour = 1000\n"
         "denials = 1000\n"

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use countersign_daemon::Daemon;
-use countersign_daemon::config::{Config, Paths};
+use countersign_daemon::config::{DaemonConfig, Paths};
 use tokio::signal::unix::{SignalKind, signal};
 
 fn main() -> ExitCode {
@@ -33,7 +33,7 @@ async fn serve(folder: PathBuf) -> Result<(), String> {
         state: folder.join("state"),
         runtime: folder.join("run"),
     };
-    let config = Config::load(&paths).map_err(|error| error.to_string())?;
+    let config = DaemonConfig::load(&paths).map_err(|error| error.to_string())?;
     let mut term = signal(SignalKind::terminate()).map_err(|error| error.to_string())?;
     let mut daemon = Daemon::open(config, paths).await.map_err(|error| error.to_string())?;
     let notice = daemon.notice();

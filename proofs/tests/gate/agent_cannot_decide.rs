@@ -97,7 +97,7 @@ fn routes_for_people() -> Vec<Route> {
                 others.insert(name);
                 continue;
             }
-            let door = operation["x-door"].as_str().unwrap();
+            let door = operation["x-api"].as_str().unwrap();
             let at = |which: &str| [which, "both"].contains(&door);
             routes.push(Route { name, at_agents: at("agents"), at_people: at("people") });
         }

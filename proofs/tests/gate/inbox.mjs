@@ -406,7 +406,7 @@ await check("a session in crisis is shown and lifted with a reason", async () =>
   await house.fill("[name=reason]", "I spoke to her");
   await house.click("form.api button");
   await confirm(house, PASSPHRASE);
-  await house.waitForSelector("text=There is no such session");
+  await house.waitForSelector("text=No session is in a crisis");
   await house.context().close();
 });
 
@@ -414,9 +414,9 @@ await check("the ledger is verified in the browser itself", async () => {
   const house = await visit();
   await house.goto(PEOPLE + "/ledger");
   await house.click("#verify");
-  await house.waitForFunction(() => /are whole|NOT|could not/.test(document.querySelector("#verified").textContent));
+  await house.waitForFunction(() => /are intact|NOT|could not/.test(document.querySelector("#verified").textContent));
   const said = await house.textContent("#verified");
-  assert.match(said, /are whole/);
+  assert.match(said, /are intact/);
   // One changed letter on its way is found.
   await house.route("**/v1/ledger/entries*", async (route) => {
     const response = await route.fetch();

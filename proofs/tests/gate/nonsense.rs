@@ -29,7 +29,7 @@ const APART: [&str; 4] =
 fn served_at(door: &str, apart: bool) -> Value {
     let mut document: Value = serde_json::from_str(DOCUMENT).unwrap();
     let here = |operation: &Value| {
-        [json!(door), json!("both")].contains(&operation["x-door"]) || operation.is_array()
+        [json!(door), json!("both")].contains(&operation["x-api"]) || operation.is_array()
     };
     let paths = document["paths"].as_object_mut().unwrap();
     // A stream without end is no answer that could be held against anything.

@@ -43,7 +43,7 @@ export async function pages({ PEOPLE, SHOTS, visit, agent, ask, mail, stands, ch
     assert.equal(await house.locator(item(worst.id)).count(), 0);
     assert.match(await house.textContent(item(mild[0].id)), /systemctl restart web-/);
     for (const { id } of [...mild, grave]) await house.check(`${item(id)} [name=chosen]`);
-    assert.match(await house.textContent("#chosen"), /3 of .* chosen\. 1 must be opened/);
+    assert.match(await house.textContent("#chosen"), /3 of .* selected\. 1 must be opened/);
     assert.ok(await house.isDisabled("[data-together=approve]"));
     await house.click(`${item(grave.id)} details.opened > summary`);
     await house.waitForFunction(() => /one of the two words/.test(document.querySelector("#chosen").textContent));
@@ -101,7 +101,7 @@ export async function pages({ PEOPLE, SHOTS, visit, agent, ask, mail, stands, ch
     // Many mild calls of the same tool say nothing of a grave one.
     assert.doesNotMatch(await of(await wipe()), /MEDIUM|HIGH/);
     assert.match(await house.textContent(".earlier"), /No grant covers a CRITICAL call/);
-    assert.match(await of(await ask({ tool: "wire_money_home", arguments: { amount: 5 }, timeout_seconds: 500 })), /has not asked for a [A-Z]+ wire_money_home call before/);
+    assert.match(await of(await ask({ tool: "wire_money_home", arguments: { amount: 5 }, timeout_seconds: 500 })), /has not submitted a [A-Z]+ wire_money_home call before/);
     await house.context().close();
     const { id } = await ask(mail());
     await shots("card", `/requests/${id}`, (seen) => seen.click(".earlier summary"));
@@ -112,12 +112,12 @@ export async function pages({ PEOPLE, SHOTS, visit, agent, ask, mail, stands, ch
     await agent("POST", "/v1/screen", { text: "I want to kill myself tonight", session: "late" });
     const house = await visit();
     await house.goto(PEOPLE + "/sessions");
-    assert.match(await house.textContent(".list li:first-child"), /late[^]*Somebody may be in crisis/);
+    assert.match(await house.textContent(".list li:first-child"), /late[^]*A person may be in crisis/);
     await shots("sessions", "/sessions");
     await house.fill(".list li:first-child [name=reason]", "I spoke to her");
     await house.click(".list li:first-child form.api button");
     await confirm(house, PASSPHRASE);
-    await house.waitForFunction(() => !document.body.textContent.includes("Somebody may be in crisis"));
+    await house.waitForFunction(() => !document.body.textContent.includes("A person may be in crisis"));
     await house.click(".list li:has-text('a-session-of-its-own') a.session");
     assert.equal(await house.locator(".past li").count(), 1);
     assert.match(await house.textContent("main"), /Only session a-session-of-its-own/);
@@ -128,7 +128,7 @@ export async function pages({ PEOPLE, SHOTS, visit, agent, ask, mail, stands, ch
     const house = await visit();
     await house.goto(PEOPLE + "/settings");
     const text = await house.textContent("main");
-    for (const words of [/Risky calls wait for a person\.\s*mode/, /A call waits 5 min/, /times\.usual_seconds/, /ladder\.critical/, /no quiet hours/, /assurance\.high/, /CRITICAL: one person, logged in here/, /flood\.asks_per_minute/]) assert.match(text, words);
+    for (const words of [/Risky calls wait for a person\.\s*mode/, /A request is pending for 5 min/, /times\.usual_seconds/, /ladder\.critical/, /no quiet hours/, /assurance\.high/, /CRITICAL: one person, signed in/, /flood\.asks_per_minute/]) assert.match(text, words);
     assert.equal(await house.locator("main form, main button").count(), 0);
     await house.context().close();
     await shots("settings", "/settings");
@@ -167,7 +167,7 @@ export async function pages({ PEOPLE, SHOTS, visit, agent, ask, mail, stands, ch
       await plain.fill("form.plain [name=passphrase]", known ? "wrong" : PASSPHRASE);
       if (known && SHOTS) await plain.screenshot({ path: `${SHOTS}/plain-desk-light.png`, fullPage: true });
       await plain.click("form.plain button");
-      assert.match(await plain.textContent("h1"), known ? /not right/ : /Denied/);
+      assert.match(await plain.textContent("h1"), known ? /Wrong credentials/ : /Denied/);
       assert.equal((await stands(id)).state, known ? "pending" : "denied");
       await plain.context().close();
     }
@@ -178,11 +178,11 @@ export async function pages({ PEOPLE, SHOTS, visit, agent, ask, mail, stands, ch
   await check("calibration: the page and the server say the same sentence, and nothing changes", async () => {
     const house = await visit();
     await house.goto(PEOPLE + "/calibration");
-    assert.match(await house.textContent("#lines"), /as it is now/);
+    assert.match(await house.textContent("#lines"), /unchanged/);
     await house.waitForLoadState("networkidle");
     await house.locator("[name=medium]").evaluate((field) => { field.value = 300; field.dispatchEvent(new Event("input", { bubbles: true })); });
     const said = await house.textContent("#sentence");
-    assert.match(said, /asked \d+ times fewer; \d+ calls that were denied would have passed/);
+    assert.match(said, /\d+ questions would have been avoided; \d+ denied calls would have passed/);
     assert.match(await house.textContent("#lines"), /\[judgement\]\napi_threshold = 3\.00/);
     await house.context().close();
     const plain = await visit({ javaScriptEnabled: false });

@@ -56,7 +56,7 @@ async function answer(id, choice) {
 }
 
 await page.goto(PEOPLE + "/attention");
-assert.match(await page.textContent("#drills"), /They are off.*per_week = 1/s);
+assert.match(await page.textContent("#drills"), /Drills are off.*per_week = 1/s);
 console.log("the page about attention says that they are off and how to turn them on");
 
 const caught = await order();

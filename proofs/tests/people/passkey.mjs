@@ -83,7 +83,7 @@ await check("no passkey is added with a wrong passphrase", async () => {
   await page.fill("#add-passkey [name=name]", "desk");
   await page.click("#add-passkey button");
   await confirm(page, "not the passphrase");
-  await page.waitForFunction(() => /passphrase is wrong/.test(document.querySelector("#add-passkey .wrong").textContent));
+  await page.waitForFunction(() => /wrong passphrase/.test(document.querySelector("#add-passkey .wrong").textContent));
   const { credentials } = await device.send("getCredentials");
   for (const { credentialId } of credentials) await device.send("removeCredential", { credentialId });
 });
@@ -176,7 +176,7 @@ await check("removed with the passkey itself, and a login is enough again", asyn
   assert.match(await page.textContent("ul.list li"), /last used/);
   await page.click("ul.list li summary");
   await page.click("ul.list li form button");
-  await page.waitForSelector("text=You have none.");
+  await page.waitForSelector("text=You have no passkeys.");
   const answer = await decides(await critical(), undefined);
   assert.deepEqual([answer.status, answer.state], [200, "approved"]);
 });

@@ -128,7 +128,7 @@ fn a_phone_is_linked_told_and_answers() {
 
     // A stranger, even one with the digits.
     let reply = text(&setting, "+15559999999", "SM10", &format!("APPROVE {code}"));
-    assert!(reply.contains("linked to nobody") && reply.contains("LINK"), "{reply}");
+    assert!(reply.contains("not linked to a person") && reply.contains("LINK"), "{reply}");
     assert_eq!(setting.state(&asked), "pending");
     let link = setting.code("sms");
     assert!(text(&setting, PHONE, "SM11", &format!("link {link}")).starts_with("Linked."));

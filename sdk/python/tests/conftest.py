@@ -21,7 +21,7 @@ from countersign import AsyncClient, Client
 REPOSITORY = Path(__file__).resolve().parents[3]
 # Under these settings nobody is kept from asking: these are tests of something else.
 SETTINGS = """
-[doors]
+[listen]
 agents = "127.0.0.1:0"
 people = "127.0.0.1:0"
 [flood]

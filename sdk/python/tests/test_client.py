@@ -313,10 +313,10 @@ def test_doors_are_found_as_the_program_finds_them(tmp_path: Path) -> None:
     assert str(agents_door(has_token=False, environ=named)) == "unix:/srv/cs/agents.sock"
     config = tmp_path / "c.toml"
     said = {**home, "COUNTERSIGN_CONFIG": str(config)}
-    config.write_text('[doors]\nagents = "0.0.0.0:7000"\npeople = "[::]:7001"\nsocket = ""\n')
+    config.write_text('[listen]\nagents = "0.0.0.0:7000"\npeople = "[::]:7001"\nsocket = ""\n')
     assert str(agents_door(has_token=False, environ=said)) == "http://127.0.0.1:7000"
     assert str(people_door(said)) == "http://[::1]:7001"
-    for bad in ['[doors]\nagents = "127.0.0.1:0"\nsocket = ""', "doors = 3", "[doors]\nsocket = 3"]:
+    for bad in ['[listen]\nagents = "127.0.0.1:0"\nsocket = ""', "doors = 3", "[listen]\nsocket = 3"]:
         config.write_text(bad)
         with pytest.raises(BadInput):
             agents_door(has_token=False, environ=said)

@@ -40,13 +40,13 @@ export function reach(given: Reach): { door: Door; token: string | undefined } {
   const places = folders(variables);
   const doors = written(places.config);
   // Over the socket the daemon knows its callers by itself.
-  if (token === undefined && doors.socket !== "") {
+  if (token === undefined && listen.socket !== "") {
     return {
-      door: { kind: "unix", path: doors.socket ?? join(places.runtime, "agents.sock") },
+      door: { kind: "unix", path: listen.socket ?? join(places.runtime, "agents.sock") },
       token,
     };
   }
-  return { door: toSpeakTo(parseDoor(doors.agents ?? "127.0.0.1:6000")), token };
+  return { door: toSpeakTo(parseDoor(listen.agents ?? "127.0.0.1:6000")), token };
 }
 
 /** Reads `127.0.0.1:6000`, `http://127.0.0.1:6000`, `unix:/path` or `/path`. */
@@ -129,7 +129,7 @@ function written(config: string): { agents?: string; socket?: string } {
 }
 
 /**
- * Reads `[doors]` from TOML. This knows plain lines only; where a file writes its doors in some
+ * Reads `[listen]` from TOML. This knows plain lines only; where a file writes its doors in some
  * other way it is not guessed at.
  */
 export function doorsIn(
@@ -155,10 +155,10 @@ export function doorsIn(
     const [, key = "", value = ""] = parts;
     const whole = `${table}.${key}`.replace(/["'\s]/g, "").replace(/^\./, "");
     if (whole === "doors") throw unclear(index + 1, "`doors` in one line is not read here");
-    if (whole !== "doors.agents" && whole !== "doors.socket") continue;
+    if (whole !== "listen.agents" && whole !== "listen.socket") continue;
     const plain = /^(?:"([^"\\]*)"|'([^']*)')\s*(?:#.*)?$/.exec(value);
     if (plain === null) throw unclear(index + 1, `\`${whole}\` is no plain text`);
-    const name = whole === "doors.agents" ? "agents" : "socket";
+    const name = whole === "listen.agents" ? "agents" : "socket";
     found[name] = plain[1] ?? plain[2] ?? "";
   }
   return found;

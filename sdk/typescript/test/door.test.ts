@@ -45,21 +45,21 @@ test("the daemon is found by option, variable, configuration, socket, in this or
   assert.deepEqual(at({ COUNTERSIGN_AGENTS: "127.0.0.1:1", COUNTERSIGN_AGENT_TOKEN: "" }), tcp(1));
   assert.deepEqual(at({ COUNTERSIGN_AGENTS: "127.0.0.1:1" }, { agents: "127.0.0.1:2" }), tcp(2));
   const config = join(home, "c.toml");
-  writeFileSync(config, "[doors]\nagents = \"0.0.0.0:7000\" # here\nsocket = '/run/own.sock'\n");
+  writeFileSync(config, "[listen]\nagents = \"0.0.0.0:7000\" # here\nsocket = '/run/own.sock'\n");
   assert.deepEqual(at({ COUNTERSIGN_CONFIG: config }), unix("/run/own.sock"));
   assert.deepEqual(at({ COUNTERSIGN_CONFIG: config, COUNTERSIGN_AGENT_TOKEN: "t" }), tcp(7000));
-  writeFileSync(config, 'doors.socket = ""\n');
+  writeFileSync(config, 'listen.socket = ""\n');
   assert.deepEqual(at({ COUNTERSIGN_CONFIG: config }), tcp(6000));
 });
 
 test("a configuration that is not read for sure is not guessed at", () => {
-  const fine = 'mode = "enforce"\n[doors] # ours\nagents = "127.0.0.1:1"\n[[x]]\nagents = "no"\n';
+  const fine = 'mode = "enforce"\n[listen] # ours\nagents = "127.0.0.1:1"\n[[x]]\nagents = "no"\n';
   assert.deepEqual(doorsIn(fine), { agents: "127.0.0.1:1" });
   const bad = [
     'doors = { socket = "/a" }',
-    '[doors]\nsocket = "/a\\u0062"',
+    '[listen]\nsocket = "/a\\u0062"',
     '["doors"]\nagents = 1',
-    'x = """\n[doors]\nsocket = "/a"\n"""',
+    'x = """\n[listen]\nsocket = "/a"\n"""',
   ];
   for (const one of bad) assert.throws(() => doorsIn(one), /COUNTERSIGN_AGENTS/, one);
 });

@@ -59,7 +59,7 @@ export class House {
     const house = new House();
     test.after(() => house.close());
     const [agents, people] = [await freePort(), await freePort()];
-    const doors = `[doors]\nagents = "127.0.0.1:${agents}"\npeople = "127.0.0.1:${people}"\n`;
+    const doors = `[listen]\nagents = "127.0.0.1:${agents}"\npeople = "127.0.0.1:${people}"\n`;
     const socket = `socket = ${JSON.stringify(house.socket)}\n`;
     writeFileSync(house.config, `${settings}${doors}${socket}${OPEN_HOUSE}`);
     const passphrase = await house.start();

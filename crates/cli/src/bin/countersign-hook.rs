@@ -12,7 +12,7 @@ use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use countersign_daemon::config::Paths;
-use countersign_daemon::config::paths::Surroundings;
+use countersign_daemon::config::paths::ProcessEnvironment;
 use countersign_gateways::hook::alone::{Alone, First, Words, asking_program};
 use countersign_gateways::hook::{BLOCKS, Spool, forward, say, tell};
 
@@ -44,7 +44,7 @@ fn answer() -> u8 {
         tell(&format!("Countersign: {}, so nothing was run.", become_asker(&words, None)));
         return BLOCKS;
     };
-    let folder = Paths::from_environment(&Surroundings).gateways();
+    let folder = Paths::from_environment(&ProcessEnvironment).gateways();
     let alone = Alone { agent, name, spool: Spool::at(folder.clone()) };
     let (begun, patience) = (Instant::now(), plain.patience());
     match alone.first(io::stdin(), patience) {

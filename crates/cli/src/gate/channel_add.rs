@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use countersign_channels::secret::Token;
 use countersign_channels::telegram::bot::{BASE_URL, Bot};
 use countersign_channels::telegram::started;
-use countersign_daemon::config::{Config, Paths};
+use countersign_daemon::config::{DaemonConfig, Paths};
 use tokio::runtime::Runtime;
 
 use super::args_channel::Add;
@@ -34,7 +34,7 @@ pub fn run(args: &Add) -> Result<ExitCode, Failure> {
         ));
     }
     let paths = reach::paths(args.config.as_deref(), None)?;
-    let config = Config::load(&paths).map_err(|error| Failure::Input(error.to_string()))?;
+    let config = DaemonConfig::load(&paths).map_err(|error| Failure::Input(error.to_string()))?;
     if config.rules.channels.contains_key(&args.name) {
         return Err(Failure::at(
             &args.name,
@@ -137,7 +137,7 @@ struct Lines {
 }
 
 impl Lines {
-    fn new(args: &Add, paths: &Paths, config: &Config, chat: i64) -> Result<Lines, Failure> {
+    fn new(args: &Add, paths: &Paths, config: &DaemonConfig, chat: i64) -> Result<Lines, Failure> {
         let folder = paths.config.parent().map_or_else(PathBuf::new, PathBuf::from);
         let token_file = match &args.bot_token_file {
             Some(file) => std::path::absolute(file)?,
@@ -185,9 +185,9 @@ fn put(paths: &Paths, block: &str, rung: &[String]) -> Result<Option<PathBuf>, F
         Err(error) => return Err(Failure::at(&paths.config.display().to_string(), error)),
     };
     let plain = channel_file::with_channel(&old, block);
-    Config::read(&plain, paths).map_err(|error| Failure::Input(error.to_string()))?;
+    DaemonConfig::read(&plain, paths).map_err(|error| Failure::Input(error.to_string()))?;
     let whole = channel_file::with_first_rung(&plain, rung);
-    let meant = Config::read(&whole, paths).ok();
+    let meant = DaemonConfig::read(&whole, paths).ok();
     let fits = meant.is_some_and(|meant| meant.rules.ladder.first().is_some_and(|it| it == rung));
     if !fits {
         house::line("Your [ladder] could not be changed safely: add the channel to it yourself.")?;
@@ -197,7 +197,7 @@ fn put(paths: &Paths, block: &str, rung: &[String]) -> Result<Option<PathBuf>, F
 }
 
 /// Has the daemon read it, links the person's account, and waits for the first tap.
-fn in_use(args: &Add, old: &Config) -> Result<ExitCode, Failure> {
+fn in_use(args: &Add, old: &DaemonConfig) -> Result<ExitCode, Failure> {
     let later =
         format!("Then link your account: countersign channel link {}", page::safe(&args.name, 40));
     let Some(daemon) = running::daemon(&old.store) else {

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use countersign_daemon::config::{Config, EXAMPLE};
+use countersign_daemon::config::{DaemonConfig, EXAMPLE};
 
 use super::args_house::{self, ConfigWhat};
 use super::{house, page, reach};
@@ -35,7 +35,7 @@ fn check(file: Option<&str>, json: bool) -> Result<ExitCode, Failure> {
     let paths = reach::paths(file, None)?;
     let there = paths.config.exists();
     let place = page::safe(&paths.config.display().to_string(), 4096);
-    match Config::load(&paths) {
+    match DaemonConfig::load(&paths) {
         Ok(config) => {
             let hash = config.rules.hash.to_string();
             if json {

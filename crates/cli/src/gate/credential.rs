@@ -5,10 +5,10 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 
 use countersign_client::People;
-use countersign_daemon::config::paths::Variables as _;
+use countersign_daemon::config::paths::EnvironmentVariables as _;
 
 use super::args::Person;
-use super::reach::{self, Surroundings};
+use super::reach::{self, ProcessEnvironment};
 use crate::failure::Failure;
 
 /// Longest line that is typed.
@@ -30,7 +30,7 @@ impl Session {
         let door = reach::people_door(person.people.as_deref())?;
         let token = match &person.token_file {
             Some(file) => Some(reach::secret_file(file)?),
-            None => Surroundings.get("COUNTERSIGN_TOKEN"),
+            None => ProcessEnvironment.get("COUNTERSIGN_TOKEN"),
         };
         if let Some(token) = token {
             return Ok(Session { people: People::new(door, token), ours: false });

@@ -9,14 +9,14 @@ mod sdk;
 use std::process::ExitCode;
 
 use countersign_client::{Agent, Door};
-use countersign_daemon::config::paths::Variables as _;
-use countersign_daemon::config::{Config, Paths};
-use countersign_daemon::proof::DoorState;
+use countersign_daemon::config::paths::EnvironmentVariables as _;
+use countersign_daemon::config::{DaemonConfig, Paths};
+use countersign_daemon::proof::GateState;
 use countersign_gateways::live::knock::Found;
 use serde::Serialize;
 
 use super::args_house;
-use super::reach::{self, Surroundings};
+use super::reach::{self, ProcessEnvironment};
 use super::{house, page};
 use crate::failure::Failure;
 use crate::terminal::Paint;
@@ -52,7 +52,7 @@ pub struct Check {
 #[derive(Debug, Clone, Serialize)]
 struct Tried {
     door: String,
-    state: DoorState,
+    state: GateState,
 }
 
 impl Check {
@@ -69,7 +69,7 @@ impl Check {
     }
 
     /// The same, about a door.
-    fn at(self, door: &str, state: DoorState) -> Check {
+    fn at(self, door: &str, state: GateState) -> Check {
         Check { tried: Some(Tried { door: door.to_owned(), state }), ..self }
     }
 
@@ -78,14 +78,13 @@ impl Check {
         match found {
             Found::Shut(why) => {
                 let say = format!("{door}: shut. A forbidden call was refused: {why}");
-                Check::ok(say).at(door, DoorState::Shut)
+                Check::ok(say).at(door, GateState::Protected)
             }
-            Found::Open(why) => {
-                Check::bad(format!("{door}: OPEN: {why}."), remedy).at(door, DoorState::Open)
-            }
+            Found::Open(why) => Check::bad(format!("{door}: OPEN: {why}."), remedy)
+                .at(door, GateState::NotProtected),
             Found::NeverTested(why) => {
                 let say = format!("{door}: never tested: {why}.");
-                Check::bad(say, remedy).at(door, DoorState::NeverTested)
+                Check::bad(say, remedy).at(door, GateState::NotTested)
             }
         }
     }
@@ -100,7 +99,7 @@ pub fn run(args: &args_house::Doctor) -> Result<ExitCode, Failure> {
     }
     let paths = reach::paths(args.config.as_deref(), args.state.as_deref())?;
     let mut checks = Vec::new();
-    let config = match Config::load(&paths) {
+    let config = match DaemonConfig::load(&paths) {
         Ok(config) => config,
         Err(error) => {
             let say = format!("The configuration is refused: {error}");
@@ -173,12 +172,12 @@ fn daemon(agents: &Door, people: &Door, checks: &mut Vec<Check>) {
     });
     if let Err(error) = Agent::new(people.clone(), None).health() {
         let say = format!("The people's door: {error}.");
-        checks.push(Check::bad(say, "nobody can answer there; look at doors.people"));
+        checks.push(Check::bad(say, "nobody can answer there; look at listen.people"));
     }
 }
 
 /// Doors that are open to others.
-fn exposure(config: &Config, checks: &mut Vec<Check>) {
+fn exposure(config: &DaemonConfig, checks: &mut Vec<Check>) {
     for (name, address) in [("agents'", config.agents), ("people's", config.people)] {
         if !address.ip().is_loopback() {
             checks.push(Check::bad(
@@ -187,13 +186,13 @@ fn exposure(config: &Config, checks: &mut Vec<Check>) {
             ));
         }
     }
-    if config.rules.seed_without_token {
+    if config.rules.confirm_without_token {
         checks.push(Check::note(
             "Anybody on this machine may ask through the old /confirm without a token.",
-            "doors.seed_without_token = false, once every agent has a token",
+            "listen.confirm_without_token = false, once every agent has a token",
         ));
     }
-    if Surroundings.get("COUNTERSIGN_TOKEN").is_some() {
+    if ProcessEnvironment.get("COUNTERSIGN_TOKEN").is_some() {
         checks.push(Check::note(
             "COUNTERSIGN_TOKEN is set here: an agent started from this shell could answer itself.",
             "unset COUNTERSIGN_TOKEN before you start an agent",
@@ -202,7 +201,7 @@ fn exposure(config: &Config, checks: &mut Vec<Check>) {
 }
 
 /// Whether anybody would hear of a question.
-fn telling(config: &Config, checks: &mut Vec<Check>) {
+fn telling(config: &DaemonConfig, checks: &mut Vec<Check>) {
     let rungs = &config.rules.ladder;
     let names: Vec<&str> = rungs.iter().flatten().map(String::as_str).collect();
     let far = names.iter().any(|name| !["terminal", "desktop"].contains(name));
@@ -230,7 +229,7 @@ fn telling(config: &Config, checks: &mut Vec<Check>) {
 }
 
 /// Whether what is written down can be trusted later.
-fn keeping(config: &Config, paths: &Paths, checks: &mut Vec<Check>) {
+fn keeping(config: &DaemonConfig, paths: &Paths, checks: &mut Vec<Check>) {
     let ledger = &config.ledger;
     if ledger.file.is_none() && ledger.webhook.is_none() && ledger.git.is_none() {
         checks.push(Check::note(

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use countersign_client::Time;
 use countersign_client::export::{CSV_HEAD, Format};
 use countersign_client::verify::signed_checkpoint;
-use countersign_daemon::passkeys::Offline;
+use countersign_daemon::passkeys::LedgerSignatureCheck;
 use countersign_ledger::checkpoint::Checkpoint;
 use countersign_ledger::entry::Entry;
 use countersign_ledger::merkle::{leaf_hash, verify_inclusion};
@@ -127,7 +127,7 @@ fn verify(
     let sizes: Vec<u64> = checkpoints.iter().map(|checkpoint| checkpoint.size).collect();
     let mut verifier = Verifier::expecting(checkpoints);
     let mut fault: Option<Fault> = None;
-    let (mut passkeys, mut forged) = (Offline::default(), None);
+    let (mut passkeys, mut forged) = (LedgerSignatureCheck::default(), None);
     source.each(0, |number, text| {
         if fault.is_none() {
             fault = verifier.feed(text.as_bytes()).err();
@@ -188,7 +188,7 @@ fn against(out: &mut dyn Write, sizes: &[u64], size: u64) -> Result<(), Failure>
 }
 
 /// Checks the signatures of passkeys. Most entries have none and are not read for it.
-fn signature(passkeys: &mut Offline, text: &str) -> Result<(), &'static str> {
+fn signature(passkeys: &mut LedgerSignatureCheck, text: &str) -> Result<(), &'static str> {
     if !text.contains("\"passkey") {
         return Ok(());
     }

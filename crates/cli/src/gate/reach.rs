@@ -6,16 +6,16 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
 use countersign_client::{Agent, Door};
-pub use countersign_daemon::config::paths::Surroundings;
-use countersign_daemon::config::paths::Variables as _;
-use countersign_daemon::config::{Config, Paths};
+use countersign_daemon::config::paths::EnvironmentVariables as _;
+pub use countersign_daemon::config::paths::ProcessEnvironment;
+use countersign_daemon::config::{DaemonConfig, Paths};
 
 use super::args::Asker;
 use crate::failure::Failure;
 
 /// Where things lie, with what the command line says first.
 pub fn paths(config: Option<&str>, state: Option<&str>) -> Result<Paths, Failure> {
-    let mut paths = Paths::from_environment(&Surroundings);
+    let mut paths = Paths::from_environment(&ProcessEnvironment);
     let whole = |given: &str| std::path::absolute(given).map_err(|error| Failure::at(given, error));
     if let Some(state) = state {
         paths.state = whole(state)?;
@@ -34,18 +34,18 @@ pub fn paths(config: Option<&str>, state: Option<&str>) -> Result<Paths, Failure
 
 /// Where the gateways keep what is theirs.
 pub fn gateways_folder() -> PathBuf {
-    Paths::from_environment(&Surroundings).gateways()
+    Paths::from_environment(&ProcessEnvironment).gateways()
 }
 
 /// The configuration as it stands.
-pub fn config() -> Result<Config, Failure> {
+pub fn config() -> Result<DaemonConfig, Failure> {
     let paths = paths(None, None)?;
-    Config::load(&paths).map_err(|error| Failure::Input(error.to_string()))
+    DaemonConfig::load(&paths).map_err(|error| Failure::Input(error.to_string()))
 }
 
 /// The people's door.
 pub fn people_door(given: Option<&str>) -> Result<Door, Failure> {
-    let named = given.map(str::to_owned).or_else(|| Surroundings.get("COUNTERSIGN_PEOPLE"));
+    let named = given.map(str::to_owned).or_else(|| ProcessEnvironment.get("COUNTERSIGN_PEOPLE"));
     match named {
         Some(text) => Ok(Door::parse(&text)?),
         None => door(config()?.people),
@@ -56,14 +56,14 @@ pub fn people_door(given: Option<&str>) -> Result<Door, Failure> {
 pub fn agent(asker: &Asker) -> Result<Agent, Failure> {
     let token = match &asker.token_file {
         Some(file) => Some(secret_file(file)?),
-        None => Surroundings.get("COUNTERSIGN_AGENT_TOKEN"),
+        None => ProcessEnvironment.get("COUNTERSIGN_AGENT_TOKEN"),
     };
     Ok(Agent::new(agents_door(asker.agents.as_deref(), token.is_some())?, token))
 }
 
 /// The agents' door: over the socket the daemon knows its callers by itself.
 pub fn agents_door(given: Option<&str>, has_token: bool) -> Result<Door, Failure> {
-    let named = given.map(str::to_owned).or_else(|| Surroundings.get("COUNTERSIGN_AGENTS"));
+    let named = given.map(str::to_owned).or_else(|| ProcessEnvironment.get("COUNTERSIGN_AGENTS"));
     if let Some(text) = named {
         return Ok(Door::parse(&text)?);
     }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use countersign_client::{Agent, Door};
-use countersign_daemon::proof::remembered;
+use countersign_daemon::proof::saved_alarms;
 
 use super::{house, page, reach};
 use crate::failure::Failure;
@@ -31,7 +31,7 @@ fn doors() -> Result<(Door, Door), Failure> {
 /// What the daemon knows to be wrong with the agents' gates, where its folder is ours to read.
 fn alarms() -> String {
     let state = reach::paths(None, None).map(|paths| paths.state);
-    let alarms = state.map(|state| remembered(&state)).unwrap_or_default();
+    let alarms = state.map(|state| saved_alarms(&state)).unwrap_or_default();
     let lines = alarms.iter().flat_map(|alarm| [page::safe(alarm, 1000), "\n".to_owned()]);
     lines.collect()
 }

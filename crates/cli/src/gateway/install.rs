@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use countersign_client::Agent as Asker;
-use countersign_daemon::config::paths::Variables as _;
+use countersign_daemon::config::paths::EnvironmentVariables as _;
 use countersign_gateways::agents::{AGENTS, Agent, named};
 use countersign_gateways::hook::alone::first_program;
 use countersign_gateways::install::diff::{Line, diff};
@@ -20,7 +20,7 @@ use serde::Serialize;
 use super::args;
 use crate::failure::Failure;
 use crate::gate::credential::Terminal;
-use crate::gate::reach::{self, Surroundings};
+use crate::gate::reach::{self, ProcessEnvironment};
 use crate::gate::{house, page};
 use crate::terminal::Paint;
 
@@ -362,7 +362,7 @@ fn known(name: &str) -> Result<&'static Agent, Failure> {
 }
 
 pub(super) fn place(project: Option<&Path>) -> Result<Place, Failure> {
-    Place::new(project, |name| Surroundings.get(name)).map_err(said)
+    Place::new(project, |name| ProcessEnvironment.get(name)).map_err(said)
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "stands in map_err")]
@@ -405,7 +405,7 @@ pub fn hook_program(place: &Place) -> Result<String, Failure> {
 }
 
 fn in_a_passing_folder(program: &str) -> bool {
-    let named = Surroundings.get("TMPDIR").map(PathBuf::from);
+    let named = ProcessEnvironment.get("TMPDIR").map(PathBuf::from);
     let folders = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from);
     folders.into_iter().chain(named).any(|folder| Path::new(program).starts_with(folder))
 }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use countersign_daemon::Daemon;
-use countersign_daemon::config::Config;
+use countersign_daemon::config::DaemonConfig;
 use countersign_types::time::Span;
 use tokio::runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -18,7 +18,8 @@ use crate::gate::{self, args};
 /// Runs the daemon until it is told to stop.
 pub fn run(args: &args::Serve) -> Result<ExitCode, Failure> {
     let paths = gate::paths(args.config.as_deref(), args.state.as_deref())?;
-    let mut config = Config::load(&paths).map_err(|error| Failure::Input(error.to_string()))?;
+    let mut config =
+        DaemonConfig::load(&paths).map_err(|error| Failure::Input(error.to_string()))?;
     let address = |name: &str, given: &str| {
         given.parse().map_err(|_| Failure::at(name, "give an address such as 127.0.0.1:6000"))
     };
@@ -31,8 +32,8 @@ pub fn run(args: &args::Serve) -> Result<ExitCode, Failure> {
     if let Some(level) = &args.log {
         config.log = config.log.at(level).map_err(|error| Failure::at("--log", error))?;
     }
-    config.prove_every = args.prove_every.map(Span::seconds).or(config.prove_every);
-    let every = config.prove_every.map(|every| Duration::from_millis(every.0));
+    config.test_gates_every = args.prove_every.map(Span::seconds).or(config.test_gates_every);
+    let every = config.test_gates_every.map(|every| Duration::from_millis(every.0));
     if !countersign_daemon::log::start(&config.log) {
         return Err(Failure::at("log", "something logs already"));
     }

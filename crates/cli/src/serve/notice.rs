@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use countersign_daemon::Notice;
-use countersign_daemon::config::Config;
+use countersign_daemon::config::DaemonConfig;
 use countersign_risk::verdict::Mode;
 
 use crate::failure::Failure;
@@ -20,7 +20,7 @@ pub struct Facts {
 
 impl Facts {
     /// Of a configuration.
-    pub fn of(config: &Config) -> Facts {
+    pub fn of(config: &DaemonConfig) -> Facts {
         Facts {
             mode: config.rules.mode,
             store: config.store.clone(),

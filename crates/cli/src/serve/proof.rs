@@ -6,7 +6,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use countersign_daemon::proof::{Alarm, Door, DoorState, Round};
+use countersign_daemon::proof::{AgentGate, Alarm, GateState, ProofResult};
 use countersign_gateways::live::knock::{self, short};
 use serde::Deserialize;
 use tokio::sync::oneshot;
@@ -58,11 +58,11 @@ struct Check {
     mark: String,
     say: String,
     door: Option<String>,
-    state: Option<DoorState>,
+    state: Option<GateState>,
 }
 
 /// One proof. Whatever is not understood is said to be none.
-fn round(command: Result<Command, String>, patience: Duration) -> Round {
+fn round(command: Result<Command, String>, patience: Duration) -> ProofResult {
     let said = match knock::run(&mut command?, String::new(), patience) {
         Ok(Some(said)) => said,
         Ok(None) => return Err(format!("no answer came within {} s", patience.as_secs())),
@@ -80,7 +80,7 @@ fn round(command: Result<Command, String>, patience: Duration) -> Round {
         match (check.door, check.state) {
             (Some(name), Some(state)) => {
                 let why = seen(&name, &check.say);
-                doors.push(Door { name, state, why });
+                doors.push(AgentGate { name, state, why });
             }
             // Something that belongs to no door went wrong: what is missing may be a door.
             _ if check.mark == "bad" => return Err(check.say.trim_end_matches('.').to_owned()),
@@ -101,7 +101,7 @@ fn seen(name: &str, say: &str) -> String {
 mod tests {
     use super::*;
 
-    fn told(script: &str) -> Round {
+    fn told(script: &str) -> ProofResult {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", script]);
         round(Ok(command), Duration::from_secs(1))
@@ -115,7 +115,7 @@ mod tests {
         let open = r#"{"mark":"bad","say":"Codex: OPEN: it ran.","door":"Codex","state":"open"}"#;
         let note = r#"{"mark":"note","say":"x","do":"y"}"#;
         let (name, why) = ("Codex".to_owned(), "it ran.".to_owned());
-        let doors = vec![Door { name, state: DoorState::Open, why }];
+        let doors = vec![AgentGate { name, state: GateState::NotProtected, why }];
         assert_eq!(says(&format!("{open},{note}"), 1), Ok(doors));
         assert_eq!(says("", 0), Ok(Vec::new()));
         let broken = r#"{"mark":"bad","say":"No door was tried."}"#;

@@ -49,15 +49,15 @@ fn an_open_gate_is_told_once_shown_counted_and_written_down_and_so_is_its_end() 
     assert!(installed.status.success(), "{installed:?}");
     home.start_with(&["--prove-every", "1"]);
     let counts = |line: &str| home.as_person("GET", "/metrics", "").contains(line);
-    until("a shut door", || counts("countersign_doors_shut 1\n"));
-    assert!(counts("countersign_doors_open 0\n") && !told.exists());
+    until("a shut door", || counts("countersign_gates_protected 1\n"));
+    assert!(counts("countersign_gates_not_protected 0\n") && !told.exists());
 
     let kept = own.with_extension("kept");
     fs::rename(&own, &kept).unwrap();
     program(&own, "#!/bin/sh\nprintf '{}'\n");
     let heard = || fs::read_to_string(&told).unwrap_or_default();
     until("the alarm", || heard().contains("Claude Code: THE GATE IS OPEN"));
-    assert!(counts("countersign_doors_open 1\n"));
+    assert!(counts("countersign_gates_not_protected 1\n"));
     let inbox = home.as_person("GET", "/", "");
     assert!(inbox.contains("class=\"alarm\"") && inbox.contains("THE GATE IS OPEN"), "{inbox}");
     let socket = home.folder.path().join("state/agents.sock");
@@ -70,7 +70,7 @@ fn an_open_gate_is_told_once_shown_counted_and_written_down_and_so_is_its_end() 
 
     fs::rename(&kept, &own).unwrap();
     until("its end", || heard().contains("Claude Code: the gate is shut again"));
-    assert!(counts("countersign_doors_open 0\n"));
+    assert!(counts("countersign_gates_not_protected 0\n"));
     assert!(!home.as_person("GET", "/", "").contains("class=\"alarm\""));
     let ledger = home.ledger_with("door_shut");
     let opened = ledger.iter().filter(|line| line.contains("door_open")).count();
@@ -86,9 +86,9 @@ fn where_no_agent_is_gated_nobody_is_told_anything() {
     let (mut home, told) = told_into_a_file();
     fs::create_dir(home.folder.path().join(".claude")).unwrap();
     home.start_with(&["--prove-every", "1"]);
-    let never = "countersign_doors_proved_timestamp_seconds 0\n";
+    let never = "countersign_gates_tested_timestamp_seconds 0\n";
     until("a proof", || !home.as_person("GET", "/metrics", "").contains(never));
     let counts = home.as_person("GET", "/metrics", "");
-    let nothing = ["countersign_doors_open 0\n", "countersign_doors_untested 0\n"];
+    let nothing = ["countersign_gates_not_protected 0\n", "countersign_gates_untested 0\n"];
     assert!(nothing.iter().all(|line| counts.contains(line)) && !told.exists(), "{counts}");
 }

@@ -1,4 +1,4 @@
-//! JSON bodies read strictly: the right types, no doubled keys, no unknown members.
+//! JSON bodies read strictly: the right types, no duplicate keys, no unknown members.
 
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -10,55 +10,55 @@ use countersign_json as json;
 use countersign_json::Value;
 use countersign_types::time::Span;
 
-use super::problem::Problem;
+use super::problem::ApiProblem;
 
-/// The longest body.
+/// The longest body in bytes.
 pub const MAX_BODY: usize = 256 << 10;
-/// What is short beside the buffer of a connection.
-const SHORT: usize = 2 << 10;
+/// Bodies up to this size are copied out of the connection's buffer.
+const COPY_LIMIT: usize = 2 << 10;
 
-/// Reads a body, as JSON by its own word: a form or a plain text could come from any web page.
-pub async fn body<B>(headers: &HeaderMap, body: B) -> Result<Bytes, Problem>
+/// Reads a body that is declared as JSON: a form or plain text could come from any web page.
+pub async fn read_json_body<B>(headers: &HeaderMap, body: B) -> Result<Bytes, ApiProblem>
 where
     B: hyper::body::Body<Data = Bytes> + Unpin,
 {
     is_json(headers)?;
-    whole_body(body).await
+    read_body(body).await
 }
 
-/// Whether the head says that JSON follows.
-pub fn is_json(headers: &HeaderMap) -> Result<(), Problem> {
+/// Whether the content type is JSON.
+pub fn is_json(headers: &HeaderMap) -> Result<(), ApiProblem> {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     let essence = kind.and_then(|kind| kind.split(';').next()).map(str::trim);
     if !essence.is_some_and(|kind| kind.eq_ignore_ascii_case("application/json")) {
-        return Err(Problem::new(
+        return Err(ApiProblem::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "not-json",
-            "JSON is needed",
-            "the content type must be application/json",
+            "Unsupported media type",
+            "send the body with content type application/json",
         ));
     }
     Ok(())
 }
 
-/// The body after such a head.
-pub async fn whole_body<B>(body: B) -> Result<Bytes, Problem>
+/// Reads the body after the headers were checked.
+pub async fn read_body<B>(body: B) -> Result<Bytes, ApiProblem>
 where
     B: hyper::body::Body<Data = Bytes> + Unpin,
 {
-    whole(body).await.ok_or_else(|| {
-        Problem::new(
+    collect_body(body).await.ok_or_else(|| {
+        ApiProblem::new(
             StatusCode::PAYLOAD_TOO_LARGE,
             "too-large",
-            "This is too large",
-            format!("a body may have at most {MAX_BODY} bytes, and must arrive whole"),
+            "Body too large",
+            format!("the body must be complete and have at most {MAX_BODY} bytes"),
         )
     })
 }
 
-/// A body that arrives whole and is not too long. Most come in one piece. A long one is not
-/// copied; a short one is, because it lies in its connection's buffer and would keep all of that.
-async fn whole<B>(mut body: B) -> Option<Bytes>
+/// Collects a body that is complete and not too long. A short body is copied, because it would
+/// otherwise keep its connection's whole buffer alive.
+async fn collect_body<B>(mut body: B) -> Option<Bytes>
 where
     B: hyper::body::Body<Data = Bytes> + Unpin,
 {
@@ -82,34 +82,38 @@ where
         }
     }
     Some(match first {
-        Some(short) if short.len() <= SHORT => Bytes::copy_from_slice(&short),
+        Some(short) if short.len() <= COPY_LIMIT => Bytes::copy_from_slice(&short),
         Some(long) => long,
         None => all.into(),
     })
 }
 
-/// The same where there need not be one: an empty body needs no content type.
-pub async fn body_or_none(headers: &HeaderMap, content: Body) -> Result<Option<Bytes>, Problem> {
+/// Reads a body that may be missing; an empty body needs no content type.
+pub async fn read_optional_body(
+    headers: &HeaderMap,
+    content: Body,
+) -> Result<Option<Bytes>, ApiProblem> {
     let empty = hyper::body::Body::is_end_stream(&content);
     if empty && !headers.contains_key(header::CONTENT_TYPE) {
         return Ok(None);
     }
-    let bytes = body(headers, content).await?;
+    let bytes = read_json_body(headers, content).await?;
     Ok(Some(bytes).filter(|bytes| !bytes.is_empty()))
 }
 
-/// The JSON of a body.
-pub fn parse(bytes: &[u8]) -> Result<Value<'_>, Problem> {
-    json::parse_bytes(bytes).map_err(|error| Problem::bad(format!("invalid JSON: {error}")))
+/// Parses the JSON of a body.
+pub fn parse(bytes: &[u8]) -> Result<Value<'_>, ApiProblem> {
+    json::parse_bytes(bytes)
+        .map_err(|error| ApiProblem::bad_request(format!("invalid JSON: {error}")))
 }
 
-/// The text of a member exactly as it came, for raw digests. The text must have been parsed.
-pub fn member<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+/// The text of a member exactly as received, for raw digests. The text must have been parsed.
+pub fn member_text<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     json::member_text(text, name).ok().flatten()
 }
 
-/// The texts of a list's items exactly as they came. The text must have been parsed.
-pub fn items(list: &str) -> Vec<&str> {
+/// The texts of a list's items exactly as received. The text must have been parsed.
+pub fn item_texts(list: &str) -> Vec<&str> {
     let inner = list.trim().strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     let Some(inner) = inner.filter(|inner| !inner.trim().is_empty()) else { return Vec::new() };
     let (mut found, mut start) = (Vec::new(), 0);
@@ -133,49 +137,51 @@ pub fn items(list: &str) -> Vec<&str> {
     found
 }
 
-/// The members of an object, each asked for by name.
+/// The members of an object, each read by name.
 pub struct Fields<'v, 'a> {
     members: &'v [(std::borrow::Cow<'a, str>, Value<'a>)],
-    /// Which of the members were asked for: a bit for each of the first ones. No route knows
-    /// nearly as many, so of more than these one is always unknown.
+    /// Which members were read: a bit for each of the first 64. No route knows that many members,
+    /// so of more than 64 one is always unknown.
     asked: Cell<u64>,
 }
 
 impl<'v, 'a> Fields<'v, 'a> {
-    /// Of an object.
-    pub fn of(value: &'v Value<'a>) -> Result<Fields<'v, 'a>, Problem> {
-        let members = value.as_object().ok_or_else(|| Problem::bad("an object is needed"))?;
+    /// The members of this object.
+    pub fn new(value: &'v Value<'a>) -> Result<Fields<'v, 'a>, ApiProblem> {
+        let members = value
+            .as_object()
+            .ok_or_else(|| ApiProblem::bad_request("a JSON object is required"))?;
         Ok(Fields { members, asked: Cell::new(0) })
     }
 
-    /// A member that is there and not null.
+    /// A member that is present and not null.
     pub fn get(&self, name: &'static str) -> Option<&'v Value<'a>> {
         let at = self.members.iter().position(|(key, _)| key == name)?;
         self.asked.set(self.asked.get() | bit(at));
         self.members.get(at).map(|(_, value)| value).filter(|value| !value.is_null())
     }
 
-    /// The text of a member exactly as it came, for raw digests. `whole` is the text of which the
-    /// object was read.
-    pub fn as_it_came<'t>(&self, name: &str, whole: &'t str) -> Option<&'t str> {
+    /// The text of a member exactly as received, for raw digests. `whole` is the text of the
+    /// object.
+    pub fn raw_text<'t>(&self, name: &str, whole: &'t str) -> Option<&'t str> {
         let at = self.members.iter().position(|(key, _)| key == name)?;
-        self.between(at, whole).or_else(|| member(whole, name))
+        self.text_between_keys(at, whole).or_else(|| member_text(whole, name))
     }
 
-    /// What a call would run, exactly as it came: its arguments, or its command.
+    /// The arguments or the command of a call, exactly as received.
     pub fn raw_call<'t>(&self, whole: &'t str) -> &'t str {
-        let arguments = self.as_it_came("arguments", whole);
-        arguments.or_else(|| self.as_it_came("command", whole)).unwrap_or(whole)
+        let arguments = self.raw_text("arguments", whole);
+        arguments.or_else(|| self.raw_text("command", whole)).unwrap_or(whole)
     }
 
-    /// The text from one key to the next. Keys lie in the text that was read, so that it need not
-    /// be read again; unless they were written with escapes.
-    fn between<'t>(&self, at: usize, whole: &'t str) -> Option<&'t str> {
+    /// The text between one key and the next. Keys usually point into the parsed text, so it need
+    /// not be read again; keys with escapes do not.
+    fn text_between_keys<'t>(&self, at: usize, whole: &'t str) -> Option<&'t str> {
         let (key, _) = self.members.get(at)?;
-        let before = place(whole, key)?.checked_add(key.len())?;
+        let before = offset_in(whole, key)?.checked_add(key.len())?;
         let rest = match self.members.get(at + 1) {
             Some((next, _)) => {
-                let rest = whole.get(before..place(whole, next)?)?.strip_suffix('"')?;
+                let rest = whole.get(before..offset_in(whole, next)?)?.strip_suffix('"')?;
                 rest.trim_end().strip_suffix(',')?
             }
             None => whole.get(before..)?.trim_end().strip_suffix('}')?,
@@ -183,75 +189,75 @@ impl<'v, 'a> Fields<'v, 'a> {
         Some(rest.strip_prefix('"')?.trim_start().strip_prefix(':')?.trim())
     }
 
-    /// A text, if there is one.
-    pub fn text(&self, name: &'static str) -> Result<Option<&'v str>, Problem> {
+    /// A string, if present.
+    pub fn text(&self, name: &'static str) -> Result<Option<&'v str>, ApiProblem> {
         self.get(name)
-            .map(|value| value.as_str().ok_or_else(|| wrong(name, "a string")))
+            .map(|value| value.as_str().ok_or_else(|| wrong_type(name, "a string")))
             .transpose()
     }
 
-    /// A text that must be there and say something.
-    pub fn needed_text(&self, name: &'static str) -> Result<&'v str, Problem> {
+    /// A string that must be present and not empty.
+    pub fn required_text(&self, name: &'static str) -> Result<&'v str, ApiProblem> {
         let text = self.text(name)?.filter(|text| !text.is_empty());
-        text.ok_or_else(|| Problem::bad(format!("`{name}` is needed")))
+        text.ok_or_else(|| ApiProblem::bad_request(format!("`{name}` is required")))
     }
 
-    /// A boolean, if there is one. Nothing else is taken for one: not "false", not 0.
-    pub fn flag(&self, name: &'static str) -> Result<Option<bool>, Problem> {
+    /// A boolean, if present. Strings and numbers are not accepted as booleans.
+    pub fn boolean(&self, name: &'static str) -> Result<Option<bool>, ApiProblem> {
         self.get(name)
-            .map(|value| value.as_bool().ok_or_else(|| wrong(name, "true or false")))
+            .map(|value| value.as_bool().ok_or_else(|| wrong_type(name, "true or false")))
             .transpose()
     }
 
-    /// A number of seconds, if there is one.
-    pub fn seconds(&self, name: &'static str) -> Result<Option<f64>, Problem> {
+    /// A number of seconds, if present.
+    pub fn seconds(&self, name: &'static str) -> Result<Option<f64>, ApiProblem> {
         let Some(value) = self.get(name) else { return Ok(None) };
         let number = value.as_number().and_then(|digits| digits.parse::<f64>().ok());
         let number = number.filter(|number| number.is_finite() && *number > 0.0);
-        number.map(Some).ok_or_else(|| wrong(name, "a number of seconds above 0"))
+        number.map(Some).ok_or_else(|| wrong_type(name, "a number of seconds above 0"))
     }
 
-    /// A list, if there is one.
-    pub fn list(&self, name: &'static str) -> Result<Option<&'v [Value<'a>]>, Problem> {
+    /// A list, if present.
+    pub fn list(&self, name: &'static str) -> Result<Option<&'v [Value<'a>]>, ApiProblem> {
         self.get(name)
-            .map(|value| value.as_array().ok_or_else(|| wrong(name, "a list")))
+            .map(|value| value.as_array().ok_or_else(|| wrong_type(name, "a list")))
             .transpose()
     }
 
-    /// Refuses members that nobody asked for: a misspelt one would be passed over.
-    pub fn finish(&self) -> Result<(), Problem> {
+    /// Rejects members that were not read: a misspelt one would otherwise be ignored.
+    pub fn finish(&self) -> Result<(), ApiProblem> {
         let asked = self.asked.get();
         let unknown = self.members.iter().enumerate().find(|(at, _)| asked & bit(*at) == 0);
         unknown.map_or(Ok(()), |(_, (key, _))| {
             let shown = countersign_text::sanitize::show_within(key, 60);
-            Err(Problem::bad(format!("there is no member `{}`", shown.text)))
+            Err(ApiProblem::bad_request(format!("unknown member `{}`", shown.text)))
         })
     }
 }
 
-/// Where a part lies in the text of which it is a part.
-fn place(whole: &str, part: &str) -> Option<usize> {
+/// The offset of a part in the text that it is a slice of.
+fn offset_in(whole: &str, part: &str) -> Option<usize> {
     let at = part.as_ptr().addr().checked_sub(whole.as_ptr().addr())?;
     (whole.get(at..)?.len() >= part.len()).then_some(at)
 }
 
-/// The bit of a member by its place; none for those far behind.
+/// The bit of a member by its position; 0 beyond the first 64.
 fn bit(place: usize) -> u64 {
     u32::try_from(place).ok().and_then(|place| 1_u64.checked_shl(place)).unwrap_or(0)
 }
 
-/// A span from seconds above nought.
+/// A span from a positive number of seconds.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "above 0 by the check in `seconds`, and a cast of a float stays on the scale"
+    reason = "positive by the check in `seconds`, and a float cast saturates"
 )]
-pub fn span(seconds: f64) -> Span {
+pub fn span_from_seconds(seconds: f64) -> Span {
     Span(((seconds * 1000.0) as u64).max(1))
 }
 
-fn wrong(name: &str, wanted: &str) -> Problem {
-    Problem::bad(format!("`{name}` must be {wanted}"))
+fn wrong_type(name: &str, wanted: &str) -> ApiProblem {
+    ApiProblem::bad_request(format!("`{name}` must be {wanted}"))
 }
 
 #[cfg(test)]
@@ -259,15 +265,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn items_are_given_as_they_came() {
+    fn items_are_returned_as_received() {
         let list = r#" [ {"a": "],[\\"} , [1,[2, 3]],"\"," , 1e3 ] "#;
         assert!(json::parse(list).is_ok());
-        assert_eq!(items(list), [r#"{"a": "],[\\"}"#, "[1,[2, 3]]", r#""\",""#, "1e3"]);
-        assert!(items("[ ]").is_empty());
+        assert_eq!(item_texts(list), [r#"{"a": "],[\\"}"#, "[1,[2, 3]]", r#""\",""#, "1e3"]);
+        assert!(item_texts("[ ]").is_empty());
     }
 
     #[test]
-    fn a_member_is_given_as_it_came() {
+    fn a_member_is_returned_as_received() {
         for text in [
             r#"{"payload":{"command":"git status"}}"#,
             r#" { "a" : "payload" , "payload" : { "x": [1, 2, {"payload": 3}] } , "b":[] } "#,
@@ -284,18 +290,18 @@ mod tests {
             " { } ",
         ] {
             let (value, another) = (json::parse(text).unwrap(), text.to_owned());
-            let said = Fields::of(&value).unwrap();
+            let said = Fields::new(&value).unwrap();
             for name in ["payload", "z", "a", "b", "y", ""] {
                 let wanted = json::member_text(text, name).unwrap();
-                assert_eq!(said.as_it_came(name, text), wanted, "{name} of {text}");
-                // Of another text with the same words it is found as well.
-                assert_eq!(said.as_it_came(name, &another), wanted, "{name} of {text}");
+                assert_eq!(said.raw_text(name, text), wanted, "{name} of {text}");
+                // The same works with an equal text at another address.
+                assert_eq!(said.raw_text(name, &another), wanted, "{name} of {text}");
             }
         }
     }
 
     #[test]
-    fn an_unknown_member_is_refused_wherever_it_stands() {
+    fn an_unknown_member_is_rejected_at_any_position() {
         let many = |count: usize| {
             let members: Vec<String> = (0..count).map(|n| format!("\"m{n}\":{n}")).collect();
             format!("{{{},\"known\":1}}", members.join(","))
@@ -303,16 +309,16 @@ mod tests {
         for count in [1, 62, 63, 64, 65, 200] {
             let text = many(count);
             let value = json::parse(&text).unwrap();
-            let said = Fields::of(&value).unwrap();
+            let said = Fields::new(&value).unwrap();
             assert!(said.get("known").is_some() && said.finish().is_err(), "{count}");
         }
         let value = json::parse(r#"{"known":null}"#).unwrap();
-        let said = Fields::of(&value).unwrap();
+        let said = Fields::new(&value).unwrap();
         assert!(said.finish().is_err() && said.get("known").is_none() && said.finish().is_ok());
     }
 
     #[tokio::test]
-    async fn a_body_in_pieces_is_put_together_and_bounded() {
+    async fn a_body_in_several_frames_is_joined_and_bounded() {
         static HALF: [u8; MAX_BODY / 2] = [b' '; MAX_BODY / 2];
         struct Pieces(Vec<&'static [u8]>);
         impl hyper::body::Body for Pieces {
@@ -329,11 +335,11 @@ mod tests {
                 std::task::Poll::Ready(frame)
             }
         }
-        assert_eq!(whole(Pieces(vec![b"ab", b"", b"c", b"de"])).await.unwrap(), "abcde");
-        assert_eq!(whole(Pieces(vec![b"", b"a"])).await.unwrap(), "a");
-        assert_eq!(whole(Pieces(vec![])).await.unwrap(), "");
-        assert_eq!(whole(Pieces(vec![&HALF, &HALF])).await.unwrap().len(), MAX_BODY);
-        assert!(whole(Pieces(vec![&HALF, &HALF, b"x"])).await.is_none());
-        assert!(whole(Pieces(vec![b"x", &HALF, &HALF])).await.is_none());
+        assert_eq!(collect_body(Pieces(vec![b"ab", b"", b"c", b"de"])).await.unwrap(), "abcde");
+        assert_eq!(collect_body(Pieces(vec![b"", b"a"])).await.unwrap(), "a");
+        assert_eq!(collect_body(Pieces(vec![])).await.unwrap(), "");
+        assert_eq!(collect_body(Pieces(vec![&HALF, &HALF])).await.unwrap().len(), MAX_BODY);
+        assert!(collect_body(Pieces(vec![&HALF, &HALF, b"x"])).await.is_none());
+        assert!(collect_body(Pieces(vec![b"x", &HALF, &HALF])).await.is_none());
     }
 }

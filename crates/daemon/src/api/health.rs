@@ -1,4 +1,4 @@
-//! Whether the daemon lives, and whether it can do its work.
+//! Liveness and readiness.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -6,26 +6,27 @@ use axum::response::{IntoResponse as _, Response};
 use countersign_store::Store as _;
 use serde_json::json;
 
-use super::{Answered, Api, Problem};
+use super::{Api, ApiProblem, ApiResult};
 
-/// The seed's health: the daemon lives. How many wait, but not what.
+/// `GET /health`: the daemon runs. The number of pending requests, but nothing about them.
 pub async fn seed(State(api): State<Api>) -> Response {
     let pending = api.gate.open_requests();
     let body = json!({ "status": "ok", "service": "countersign", "pending": pending });
     axum::Json(body).into_response()
 }
 
-/// Whether anything can be approved: the store writes, and somebody can answer.
-pub async fn ready(State(api): State<Api>) -> Answered {
+/// `GET /ready`: whether anything can be approved. The store can write, and there is a person to
+/// answer.
+pub async fn ready(State(api): State<Api>) -> ApiResult {
     let unready = |detail: &str| {
-        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "unready", "Nothing can be approved", detail)
+        ApiProblem::new(StatusCode::SERVICE_UNAVAILABLE, "unready", "Not ready", detail)
             .with_outcome("unavailable")
     };
     if !api.gate.store().is_healthy().await {
-        return Err(unready("the store cannot write"));
+        return Err(unready("nothing can be approved: the store cannot write"));
     }
-    if api.book.people() == 0 {
-        return Err(unready("there is nobody who could answer"));
+    if api.directory.person_count() == 0 {
+        return Err(unready("nothing can be approved: there is no person who could answer"));
     }
     Ok(axum::Json(json!({ "ready": true })).into_response())
 }

@@ -1,14 +1,14 @@
-//! HTTP in, the gate's words out: two routers for two doors.
+//! The HTTP API: one router for agents, one for people.
 
-mod direct;
+mod agent_api;
+pub(crate) mod authenticate;
+mod confirm;
 mod fields;
 mod health;
-mod hooks;
 mod problem;
-mod seed;
 mod step_up;
 mod v1;
-pub(crate) mod who;
+mod webhooks;
 
 #[cfg(test)]
 mod tests;
@@ -25,99 +25,101 @@ use axum::routing::{get, post};
 use countersign_types::time::{Clock as _, Span};
 use countersign_workflow::assurance::Standing;
 
-use crate::auth::origin::{Names, is_a_page};
-use crate::auth::{Book, Checks, Strikes};
+use crate::auth::origin::{AllowedHosts, is_browser};
+use crate::auth::{Directory, LoginThrottle, PassphraseChecks};
 use crate::buttons::Buttons;
-use crate::courier::{Lines, Reach};
-use crate::doors::{self, Peer, Stop};
-use crate::ears::{Heard, Links};
 use crate::gate::{Caller, Gate};
+use crate::inbound::{LinkCodes, ReplayGuard};
 use crate::inbox;
 use crate::keys::Keys;
+use crate::listeners::{self, Peer, Stop};
+use crate::notifier::{ChannelPool, NotifierParts};
 use crate::passkeys::Challenges;
 use crate::presence::Presence;
 use crate::proof::Proofs;
-use v1::Offers;
+use v1::OfferSigner;
 
-pub use direct::Agents;
-pub use problem::Problem;
-pub use step_up::SteppedUp;
+pub use agent_api::AgentApi;
+#[cfg(test)]
+pub use authenticate::cookie_from_proof;
+pub use problem::ApiProblem;
+pub use step_up::StepUpProof;
 #[cfg(test)]
 pub use step_up::{EXEMPT, HEADER as STEP_UP, NEEDED};
 #[cfg(test)]
 pub use v1::DOCUMENT;
 pub use v1::push;
-pub(crate) use v1::{Answers, answers, check_edit, deny, proven};
-#[cfg(test)]
-pub use who::cookie_of;
+pub(crate) use v1::{CalibrationData, calibration_data, check_edit, deny, proven};
 
-/// What every handler needs.
+/// The state of every handler.
 #[derive(Clone)]
 pub struct Api {
-    parts: Arc<Parts>,
+    parts: Arc<ApiParts>,
     /// Binds access requests to the evaluations that offered them; none without randomness.
-    offers: Option<Arc<Offers>>,
-    /// What passkeys are asked to sign.
+    offers: Option<Arc<OfferSigner>>,
+    /// Open passkey challenges.
     challenges: Arc<Challenges>,
-    /// When the daemon stops; never, where nobody says so.
+    /// Becomes true when the daemon stops; none in tests.
     stop: Option<Stop>,
-    /// Who asks at the seed's routes without a token.
+    /// The caller of `/confirm` and `/pending` without a token.
     anonymous: Arc<Caller>,
 }
 
-/// The parts behind the doors.
-pub struct Parts {
+/// The parts that both APIs use.
+pub struct ApiParts {
     /// The gate.
     pub gate: Arc<Gate>,
-    /// Who is who.
-    pub book: Arc<Book>,
-    /// Wrong guesses.
-    pub strikes: Strikes,
-    /// Passphrases that are looked at.
-    pub checks: Checks,
+    /// People, agents, sessions and linked accounts.
+    pub directory: Arc<Directory>,
+    /// Failed logins and lockouts.
+    pub login_throttle: LoginThrottle,
+    /// Passphrase hashing, limited in parallel.
+    pub checks: PassphraseChecks,
     /// The signing key.
     pub keys: Arc<Keys>,
     /// The open channels.
-    pub lines: Arc<Lines>,
-    /// What their buttons carry.
+    pub channels: Arc<ChannelPool>,
+    /// Signed button payloads for channels.
     pub buttons: Arc<Buttons>,
-    /// Codes that link accounts.
-    pub links: Links,
-    /// What was heard through channels already.
-    pub heard: Heard,
-    /// Whether somebody sits at the inbox.
+    /// Open codes for linking accounts.
+    pub link_codes: LinkCodes,
+    /// Messages that were received already.
+    pub replay_guard: ReplayGuard,
+    /// Whether a person is active in the inbox.
     pub presence: Arc<Presence>,
-    /// What is known of the agents' gates.
+    /// The results of the tests of the agents' gates.
     pub proofs: Arc<Proofs>,
     /// The folder of recovery codes.
     pub recovery: PathBuf,
-    /// The names of the agents' door.
-    pub agents_names: Names,
-    /// The names of the people's door.
-    pub people_names: Names,
+    /// Allowed hosts of the agent API.
+    pub agent_hosts: AllowedHosts,
+    /// Allowed hosts and origins of the people API.
+    pub people_hosts: AllowedHosts,
 }
 
 impl Api {
     /// Over these parts.
-    pub fn new(parts: Parts) -> Api {
-        let offers = Offers::new().ok().map(Arc::new);
-        let anonymous =
-            Arc::new(Caller { agent: who::ANONYMOUS.to_owned(), own_addresses: [].into() });
+    pub fn new(parts: ApiParts) -> Api {
+        let offers = OfferSigner::new().ok().map(Arc::new);
+        let anonymous = Arc::new(Caller {
+            agent: authenticate::ANONYMOUS.to_owned(),
+            own_addresses: [].into(),
+        });
         let challenges = Arc::default();
         Api { parts: Arc::new(parts), offers, challenges, stop: None, anonymous }
     }
 
-    /// The same, until the daemon stops: streams end then.
+    /// With a stop signal: open streams end when the daemon stops.
     #[must_use]
     pub fn until(mut self, stop: Stop) -> Api {
         self.stop = Some(stop);
         self
     }
 
-    /// What people are reached with.
-    pub fn reach(&self) -> Reach {
-        Reach {
-            lines: Arc::clone(&self.lines),
+    /// The parts that the notifier needs.
+    pub fn notifier_parts(&self) -> NotifierParts {
+        NotifierParts {
+            channels: Arc::clone(&self.channels),
             buttons: Arc::clone(&self.buttons),
             presence: Arc::clone(&self.presence),
         }
@@ -125,132 +127,138 @@ impl Api {
 
     /// Whether this person has a passkey that may sign now.
     pub fn has_passkey(&self, person: &str) -> bool {
-        self.book.has_passkey(person, self.gate.clock().now().at)
+        self.directory.has_passkey(person, self.gate.clock().now().at)
     }
 
-    /// What a person who is signed in brings along to an answer.
+    /// The assurance of a signed-in person for an answer.
     pub fn standing(&self, person: &str) -> Standing {
-        Standing::login(self.has_passkey(person), self.book.tenure(person))
+        Standing::login(self.has_passkey(person), self.directory.tenure(person))
     }
 
-    /// How long a new passkey or linked account of this person waits before it may approve. Whoever
-    /// is the only person here sets the installation up, and there is nobody to object.
+    /// How long a new passkey or linked account of this person waits before it may approve. A
+    /// single person sets the installation up, and nobody else could object.
     pub fn waiting_period(&self, person: &str) -> Span {
-        if self.book.is_alone(person) { Span(0) } else { self.gate.rules().waiting_period }
+        if self.directory.is_only_person(person) {
+            Span(0)
+        } else {
+            self.gate.rules().waiting_period
+        }
     }
 
-    /// Tells every channel about a change of who may approve. The change does not wait for it.
+    /// Announces a change of who may approve on every channel. The change does not wait for it.
     pub fn announce(&self, text: String) {
-        let (gate, lines) = (Arc::clone(&self.gate), Arc::clone(&self.lines));
-        tokio::spawn(async move { crate::courier::broadcast(&gate, &lines, &text).await });
+        let (gate, channels) = (Arc::clone(&self.gate), Arc::clone(&self.channels));
+        tokio::spawn(async move { crate::notifier::broadcast(&gate, &channels, &text).await });
     }
 
     /// Waits until the daemon stops.
     async fn stopped(&self) {
         match self.stop.clone() {
-            Some(mut stop) => doors::stopped(&mut stop).await,
+            Some(mut stop) => listeners::stopped(&mut stop).await,
             None => std::future::pending().await,
         }
     }
 }
 
 impl std::ops::Deref for Api {
-    type Target = Parts;
+    type Target = ApiParts;
 
-    fn deref(&self) -> &Parts {
+    fn deref(&self) -> &ApiParts {
         &self.parts
     }
 }
 
-/// The agents' door in counts.
+/// The agent API's label in metrics.
 const AGENTS: &str = "agents";
 
-/// What a handler answers.
-pub type Answered = Result<Response, Problem>;
+/// The result of a handler.
+pub type ApiResult = Result<Response, ApiProblem>;
 
-/// The agents' door: ask, read one's own, take back. Nothing in here can decide without a
-/// person's credential.
+/// The agent API: ask, read own requests, cancel. Nothing here can decide without a person's
+/// credential.
 pub fn agents(api: &Api) -> Router {
     Router::new()
         .route("/health", get(health::seed))
         .route("/ready", get(health::ready))
-        .route("/confirm", post(seed::confirm))
-        .route("/pending", get(seed::pending))
-        .route("/respond", post(respond_to_agents))
+        .route("/confirm", post(confirm::confirm))
+        .route("/pending", get(confirm::pending))
+        .route("/respond", post(respond_on_agent_api))
         .merge(v1::agents())
-        .fallback(nowhere)
-        .method_not_allowed_fallback(not_so)
-        .layer(middleware::from_fn_with_state(api.clone(), agents_check))
+        .fallback(not_found)
+        .method_not_allowed_fallback(method_not_allowed)
+        .layer(middleware::from_fn_with_state(api.clone(), check_agent_request))
         .with_state(api.clone())
 }
 
-/// The people's door.
+/// The people API.
 pub fn people(api: &Api) -> Router {
     Router::new()
         .route("/health", get(health::seed))
         .route("/ready", get(health::ready))
-        .route("/pending", get(seed::pending))
-        .route("/respond", post(seed::respond))
-        .route("/hooks/{channel}", post(hooks::posted))
+        .route("/pending", get(confirm::pending))
+        .route("/respond", post(confirm::respond))
+        .route("/hooks/{channel}", post(webhooks::posted))
         .merge(step_up::people())
         .merge(v1::people())
         .merge(inbox::pages())
-        .fallback(nowhere)
-        .method_not_allowed_fallback(not_so)
-        .layer(middleware::from_fn_with_state(api.clone(), people_check))
+        .fallback(not_found)
+        .method_not_allowed_fallback(method_not_allowed)
+        .layer(middleware::from_fn_with_state(api.clone(), check_people_request))
         .with_state(api.clone())
 }
 
-async fn nowhere() -> Problem {
-    Problem::not_found("there is nothing at this address")
+async fn not_found() -> ApiProblem {
+    ApiProblem::not_found("there is no such route")
 }
 
-/// The seed's clients answer at the agents' door; an operator may close that.
-async fn respond_to_agents(State(api): State<Api>, request: Request) -> Answered {
-    if api.gate.rules().respond_at_agents_door {
-        seed::respond(State(api), request).await
+/// Clients of the original API answer on the agent API; the configuration can turn that off.
+async fn respond_on_agent_api(State(api): State<Api>, request: Request) -> ApiResult {
+    if api.gate.rules().respond_on_agent_api {
+        confirm::respond(State(api), request).await
     } else {
-        Err(nowhere().await)
+        Err(not_found().await)
     }
 }
 
-async fn not_so() -> Problem {
-    Problem::new(
+async fn method_not_allowed() -> ApiProblem {
+    ApiProblem::new(
         StatusCode::METHOD_NOT_ALLOWED,
         "method",
-        "This is not done so",
-        "this address does not take this method",
+        "Method not allowed",
+        "this route does not allow this method",
     )
 }
 
-/// Agents are not browsers: whatever a page sends is refused before it is read.
-fn may_be_an_agent(api: &Api, headers: &HeaderMap, uri: &Uri, peer: Option<Peer>) -> bool {
+/// Whether a request can be an agent's: right host, and not from a browser.
+fn is_agent_request(api: &Api, headers: &HeaderMap, uri: &Uri, peer: Option<Peer>) -> bool {
     let unix = matches!(peer, Some(Peer::User(_)));
-    (unix || api.agents_names.host_is_ours(headers, uri)) && !is_a_page(headers)
+    (unix || api.agent_hosts.is_host_allowed(headers, uri)) && !is_browser(headers)
 }
 
-async fn agents_check(State(api): State<Api>, mut request: Request, next: Next) -> Response {
+async fn check_agent_request(State(api): State<Api>, mut request: Request, next: Next) -> Response {
     let peer = request.extensions().get().copied();
-    if !may_be_an_agent(&api, request.headers(), request.uri(), peer) {
-        return misdirected().into_response();
+    if !is_agent_request(&api, request.headers(), request.uri(), peer) {
+        return host_not_allowed().into_response();
     }
-    // Cookies are for people's browsers, and those have no business here.
+    // Agents have no cookies.
     request.headers_mut().remove(header::COOKIE);
     let response = next.run(request).await;
     api.gate.metrics().answered(AGENTS, response.status().as_u16());
-    guarded(response)
+    with_security_headers(response)
 }
 
-async fn people_check(State(api): State<Api>, request: Request, next: Next) -> Response {
-    let ours = api.people_names.host_is_ours(request.headers(), request.uri());
-    if !ours || !api.people_names.origin_is_ours(request.headers()) {
-        return misdirected().into_response();
+async fn check_people_request(State(api): State<Api>, request: Request, next: Next) -> Response {
+    let ours = api.people_hosts.is_host_allowed(request.headers(), request.uri());
+    if !ours || !api.people_hosts.is_origin_allowed(request.headers()) {
+        return host_not_allowed().into_response();
     }
-    // Who proves with a passphrase who they are may have an old session's cookie still, and no
-    // proof of it. Neither way looks at the cookie.
+    // These routes take a passphrase or code and ignore the cookie, which may be of an old session
+    // without its proof.
     let logs_in = [v1::LOGIN, v1::RECOVER, inbox::DENY].contains(&request.uri().path());
-    if !logs_in && let Err(problem) = who::check_proof(&api, request.method(), request.headers()) {
-        return guarded(problem.into_response());
+    if !logs_in
+        && let Err(problem) = authenticate::check_proof(&api, request.method(), request.headers())
+    {
+        return with_security_headers(problem.into_response());
     }
     let response = match step_up::check(&api, request).await {
         Ok(request) => next.run(request).await,
@@ -261,20 +269,21 @@ async fn people_check(State(api): State<Api>, request: Request, next: Next) -> R
     if logs_in && matches!(status, 401 | 403 | 429) {
         api.gate.metrics().login_failed();
     }
-    guarded(response)
+    with_security_headers(response)
 }
 
-fn misdirected() -> Problem {
-    Problem::new(
+fn host_not_allowed() -> ApiProblem {
+    ApiProblem::new(
         StatusCode::MISDIRECTED_REQUEST,
         "misdirected",
-        "This is not for you to ask here",
-        "the request was meant for another host, or comes from a web page that is not ours",
+        "Host not allowed",
+        "the Host or Origin header is not allowed here; add the name to `listen.hosts` if it is \
+         yours",
     )
 }
 
-/// Headers that every answer has.
-fn guarded(mut response: Response) -> Response {
+/// Adds the headers that every response has.
+fn with_security_headers(mut response: Response) -> Response {
     let headers = response.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));

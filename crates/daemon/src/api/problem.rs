@@ -1,4 +1,4 @@
-//! Problem documents (RFC 9457): what happened to the call, why, and what to do.
+//! Problem documents (RFC 9457): what happened to the call, why, and what to do next.
 
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -9,34 +9,34 @@ use countersign_workflow::request::Refusal;
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
-use crate::auth::Stranger;
+use crate::auth::AuthError;
 use crate::gate::Rejection;
 
-/// What went wrong. Every one of these means that nothing was allowed by it.
+/// An error response. None of them allows anything.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
-    /// The family of names that `name` belongs to.
+pub struct ApiProblem {
+    /// The prefix of the URN.
     pub family: &'static str,
     /// A stable name; family and name together are a URN.
     pub name: &'static str,
-    /// The same for people.
+    /// A short title for people.
     pub title: &'static str,
     /// The status code.
     pub status: u16,
     /// What happened this time.
     pub detail: String,
-    /// What became of the call: `denied`, `unavailable`, or `none` where no call was asked about.
+    /// The outcome for the call: `denied`, `unavailable`, or `none` where no call was submitted.
     pub outcome: &'static str,
-    /// One word for programs, where there are several reasons for the same problem.
+    /// A machine-readable cause, where one problem has several causes.
     pub why: Option<&'static str>,
-    /// When it is worth trying again, in seconds.
+    /// When a retry is useful, in seconds.
     pub retry_after: Option<u32>,
 }
 
-/// Our own problems.
-const OURS: &str = "urn:countersign:problem:";
+/// The prefix of our own problems.
+const FAMILY: &str = "urn:countersign:problem:";
 
-impl Serialize for Problem {
+impl Serialize for ApiProblem {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         let mut members = out.serialize_map(None)?;
         members.serialize_entry("type", &format_args!("{}{}", self.family, self.name))?;
@@ -44,7 +44,7 @@ impl Serialize for Problem {
         members.serialize_entry("status", &self.status)?;
         members.serialize_entry("detail", &self.detail)?;
         members.serialize_entry("outcome", self.outcome)?;
-        // The seed's clients look here.
+        // Clients of the original API read this member.
         members.serialize_entry("error", &self.detail)?;
         if let Some(why) = self.why {
             members.serialize_entry("why", why)?;
@@ -56,16 +56,16 @@ impl Serialize for Problem {
     }
 }
 
-impl Problem {
-    /// A problem by name.
+impl ApiProblem {
+    /// A problem by its name.
     pub fn new(
         status: StatusCode,
         name: &'static str,
         title: &'static str,
         detail: impl Into<String>,
-    ) -> Problem {
-        Problem {
-            family: OURS,
+    ) -> ApiProblem {
+        ApiProblem {
+            family: FAMILY,
             name,
             title,
             status: status.as_u16(),
@@ -76,45 +76,49 @@ impl Problem {
         }
     }
 
-    /// What the caller sent cannot be read.
-    pub fn bad(detail: impl Into<String>) -> Problem {
-        Problem::new(StatusCode::BAD_REQUEST, "bad-request", "This cannot be read", detail)
+    /// The request cannot be read.
+    pub fn bad_request(detail: impl Into<String>) -> ApiProblem {
+        ApiProblem::new(StatusCode::BAD_REQUEST, "bad-request", "Invalid request", detail)
     }
 
-    /// There is no such thing, or it is not the caller's.
-    pub fn not_found(detail: impl Into<String>) -> Problem {
-        Problem::new(StatusCode::NOT_FOUND, "not-found", "There is no such thing", detail)
+    /// The object does not exist, or belongs to another caller.
+    pub fn not_found(detail: impl Into<String>) -> ApiProblem {
+        ApiProblem::new(StatusCode::NOT_FOUND, "not-found", "Not found", detail)
     }
 
-    /// It cannot be done as things stand.
-    pub fn conflict(detail: impl Into<String>) -> Problem {
-        Problem::new(StatusCode::CONFLICT, "conflict", "This cannot be done any more", detail)
+    /// The current state does not allow the change.
+    pub fn conflict(detail: impl Into<String>) -> ApiProblem {
+        ApiProblem::new(StatusCode::CONFLICT, "conflict", "Conflict", detail)
     }
 
-    /// Says what became of the call.
+    /// Sets the outcome for the call.
     #[must_use]
-    pub fn with_outcome(mut self, outcome: &'static str) -> Problem {
+    pub fn with_outcome(mut self, outcome: &'static str) -> ApiProblem {
         self.outcome = outcome;
         self
     }
 }
 
-impl From<Stranger> for Problem {
-    fn from(stranger: Stranger) -> Problem {
-        let detail = stranger.to_string();
-        match stranger {
-            Stranger::Nobody | Stranger::Unknown => {
-                Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", "Who are you?", detail)
+impl From<AuthError> for ApiProblem {
+    fn from(error: AuthError) -> ApiProblem {
+        let detail = error.to_string();
+        match error {
+            AuthError::Missing | AuthError::Invalid => ApiProblem::new(
+                StatusCode::UNAUTHORIZED,
+                "unauthorized",
+                "Authentication \
+                                                                           required",
+                detail,
+            ),
+            AuthError::NotAPerson | AuthError::NotAnAdministrator | AuthError::MissingProof => {
+                ApiProblem::new(StatusCode::FORBIDDEN, "forbidden", "Not allowed", detail)
             }
-            Stranger::NotAPerson | Stranger::NotAnAdministrator | Stranger::NoProof => {
-                Problem::new(StatusCode::FORBIDDEN, "forbidden", "You may not do this", detail)
-            }
-            Stranger::LockedOut(seconds) => Problem {
+            AuthError::LockedOut(seconds) => ApiProblem {
                 retry_after: Some(seconds),
-                ..Problem::new(
+                ..ApiProblem::new(
                     StatusCode::TOO_MANY_REQUESTS,
                     "locked-out",
-                    "Too many wrong guesses",
+                    "Too many failed logins",
                     detail,
                 )
             },
@@ -122,101 +126,104 @@ impl From<Stranger> for Problem {
     }
 }
 
-impl From<Rejection> for Problem {
-    fn from(held: Rejection) -> Problem {
-        let detail = held.to_string();
-        match held {
+impl From<Rejection> for ApiProblem {
+    fn from(rejection: Rejection) -> ApiProblem {
+        let detail = rejection.to_string();
+        match rejection {
             Rejection::Refused => {
-                Problem::new(StatusCode::FORBIDDEN, "refused", "The policy refuses this", detail)
+                ApiProblem::new(StatusCode::FORBIDDEN, "refused", "Refused by the policy", detail)
                     .with_outcome("denied")
             }
-            Rejection::TooManyQuestions(seconds) => Problem {
+            Rejection::TooManyQuestions(seconds) => ApiProblem {
                 retry_after: Some(seconds),
-                ..Problem::new(
+                ..ApiProblem::new(
                     StatusCode::TOO_MANY_REQUESTS,
                     "too-many-questions",
-                    "People are asked too often",
+                    "Too many questions",
                     detail,
                 )
                 .with_outcome("denied")
             },
-            Rejection::Quarantined(_) => Problem::new(
+            Rejection::Quarantined(_) => ApiProblem::new(
                 StatusCode::TOO_MANY_REQUESTS,
                 "quarantined",
-                "This agent may not ask for a while",
+                "Agent quarantined",
                 detail,
             )
             .with_outcome("denied"),
-            Rejection::Unavailable(error) => Problem::from(error),
-            Rejection::ClockUnsettled | Rejection::NoChance | Rejection::Unwritable => {
+            Rejection::Unavailable(error) => ApiProblem::from(error),
+            Rejection::ClockUnsettled | Rejection::EntropyUnavailable | Rejection::Unwritable => {
                 unavailable(detail)
             }
-            Rejection::NoSuchRequest => Problem::not_found(detail),
+            Rejection::NoSuchRequest => ApiProblem::not_found(detail),
         }
     }
 }
 
-fn unavailable(detail: String) -> Problem {
-    Problem::new(
+fn unavailable(detail: String) -> ApiProblem {
+    ApiProblem::new(
         StatusCode::SERVICE_UNAVAILABLE,
         "unavailable",
-        "Nothing can be approved at the moment",
+        "Temporarily unavailable",
         detail,
     )
     .with_outcome("unavailable")
 }
 
-impl From<StoreError> for Problem {
-    fn from(error: StoreError) -> Problem {
+impl From<StoreError> for ApiProblem {
+    fn from(error: StoreError) -> ApiProblem {
         match error {
-            StoreError::NotFound(what) => Problem::not_found(format!("there is no such {what}")),
-            StoreError::Refused(refusal) => Problem::from(refusal),
-            StoreError::KeyReused => Problem::conflict(error.to_string()).with_outcome("denied"),
+            StoreError::NotFound(what) => ApiProblem::not_found(format!("{what} not found")),
+            StoreError::Refused(refusal) => ApiProblem::from(refusal),
+            StoreError::KeyReused => ApiProblem::conflict(error.to_string()).with_outcome("denied"),
             StoreError::GrantInactive | StoreError::Exists(_) => {
-                Problem::conflict(error.to_string())
+                ApiProblem::conflict(error.to_string())
             }
-            StoreError::Invalid(_) => Problem::bad(error.to_string()).with_outcome("denied"),
+            StoreError::Invalid(_) => {
+                ApiProblem::bad_request(error.to_string()).with_outcome("denied")
+            }
             StoreError::Unavailable(_) | StoreError::Overloaded | StoreError::Closed => {
                 unavailable(format!("denied: {error}, so nothing can be recorded"))
             }
-            // What the row really holds is for the log, not for the caller.
-            StoreError::Corrupt(_) => unavailable("denied: the store cannot be read".to_owned()),
+            // The details of a corrupt row go to the log, not to the caller.
+            StoreError::Corrupt(_) => unavailable(
+                "denied: the store returned a damaged record; \
+                                                   see the log"
+                    .to_owned(),
+            ),
         }
     }
 }
 
-impl From<Refusal> for Problem {
-    fn from(refusal: Refusal) -> Problem {
+impl From<Refusal> for ApiProblem {
+    fn from(refusal: Refusal) -> ApiProblem {
         let detail = refusal.to_string();
         match refusal {
             Refusal::OwnRequest | Refusal::NotYours => {
-                Problem::new(StatusCode::FORBIDDEN, "forbidden", "You may not do this", detail)
+                ApiProblem::new(StatusCode::FORBIDDEN, "forbidden", "Not allowed", detail)
             }
-            Refusal::NewerThanRequest | Refusal::WaitingUntil(_) => Problem::new(
-                StatusCode::FORBIDDEN,
-                "too-new",
-                "You cannot approve this yet",
-                detail,
-            ),
-            Refusal::ReasonNeeded => Problem::new(
+            Refusal::NewerThanRequest | Refusal::WaitingUntil(_) => {
+                ApiProblem::new(StatusCode::FORBIDDEN, "too-new", "Not allowed yet", detail)
+            }
+            Refusal::ReasonNeeded => ApiProblem::new(
                 StatusCode::UNPROCESSABLE_ENTITY,
                 "reason-needed",
-                "A reason is needed",
+                "Reason required",
                 detail,
             ),
-            Refusal::TooLittle(little) => Problem {
-                why: Some(match little {
+            Refusal::TooLittle(too_little) => ApiProblem {
+                why: Some(match too_little {
                     TooLittle::Needs(needed) => needed.label(),
                     TooLittle::WayIn(_) => "channel",
                 }),
-                ..Problem::new(
+                ..ApiProblem::new(
                     StatusCode::FORBIDDEN,
-                    if little == TooLittle::Needs(Assurance::Passkey) {
+                    if too_little == TooLittle::Needs(Assurance::Passkey) {
                         "passkey"
                     } else {
                         "not-sure-enough"
                     },
-                    "This needs more than that",
+                    "Stronger authentication required",
                     detail,
                 )
             },
@@ -226,12 +233,12 @@ impl From<Refusal> for Problem {
             | Refusal::NotThisCall
             | Refusal::AnsweredAlready
             | Refusal::EditNeedsOnePerson
-            | Refusal::EditInCrisis => Problem::conflict(detail),
+            | Refusal::EditInCrisis => ApiProblem::conflict(detail),
         }
     }
 }
 
-impl IntoResponse for Problem {
+impl IntoResponse for ApiProblem {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let text = serde_json::to_string(&self).unwrap_or_default();

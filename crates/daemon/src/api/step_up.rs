@@ -1,9 +1,9 @@
-//! Step-up: whatever gives or takes power needs a fresh proof of the person, in the same request.
+//! Step-up authentication: every change of people and rights needs a fresh proof in the same
+//! request.
 //!
-//! A session can be stolen, so it reads and answers, and changes nothing else. Every request to a
-//! route in [`NEEDED`] carries a proof: a passkey's signature over this very change where the
-//! person has a passkey, else the passphrase. A route that is neither there nor in [`EXEMPT`] is
-//! not served.
+//! A session can be stolen, so it may read and answer, and change nothing else. A request to a
+//! route in [`NEEDED`] carries a proof: a passkey's signature over this change if the person has a
+//! passkey, otherwise the passphrase. A route in neither [`NEEDED`] nor [`EXEMPT`] is not served.
 
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -19,22 +19,22 @@ use serde_json::json;
 use zeroize::Zeroizing;
 
 use super::fields::{self, Fields};
-use super::v1::{knows, passkeys};
-use super::{Answered, Api, Problem, who};
-use crate::auth::Who;
+use super::v1::{passkeys, verify_passphrase};
+use super::{Api, ApiProblem, ApiResult, authenticate};
+use crate::auth::PersonIdentity;
 use crate::passkeys::{Assertion, Purpose};
 
-/// The header that carries the proof: `passphrase BASE64URL` or `passkey BASE64URL`, the latter of
-/// the JSON document of the signature.
+/// The header with the proof: `passphrase BASE64URL` or `passkey BASE64URL` (of the JSON document
+/// of the signature).
 pub const HEADER: &str = "x-countersign-step-up";
 
-/// Where a client learns which proof it needs, and gets the challenge for a passkey.
+/// The route that tells which proof a change needs and returns the challenge for a passkey.
 pub const BEGIN: &str = "/v1/step-up";
 
-/// The longest proof that is read.
+/// The longest proof in bytes.
 const LONGEST: usize = 16 << 10;
 
-/// What changes who has which power: each needs a proof.
+/// Changes of people and rights: each needs a proof.
 pub const NEEDED: [(&str, &str); 16] = [
     ("POST", "/v1/people"),
     ("DELETE", "/v1/people/{name}"),
@@ -54,16 +54,16 @@ pub const NEEDED: [(&str, &str); 16] = [
     ("POST", "/v1/crises/lift"),
 ];
 
-/// What may be done without a proof, and why.
+/// Changes without a proof, and why.
 pub const EXEMPT: [(&str, &str); 17] = [
-    // These prove who the person is by themselves.
+    // These authenticate by themselves.
     ("POST", super::v1::LOGIN),
     ("POST", crate::inbox::DENY),
     ("POST", super::v1::RECOVER),
-    // Ending one's own session takes power away from nobody else.
+    // Ending an own session takes rights away from nobody else.
     ("DELETE", super::v1::LOGIN),
     ("DELETE", "/v1/sessions/{session}"),
-    // Answers: core asks each for what its tier needs. A grant that is given along with an answer
+    // Answers: the workflow checks the assurance that each tier needs. A grant given with an answer
     // is checked where the answer is read.
     ("POST", "/v1/requests/{id}/decision"),
     ("POST", "/v1/decisions"),
@@ -72,20 +72,20 @@ pub const EXEMPT: [(&str, &str); 17] = [
     // of the edit is a separate request.
     ("POST", "/v1/requests/{id}/edit"),
     ("POST", crate::inbox::CHECK_EDIT),
-    // Challenges are worth nothing until they are signed.
+    // Challenges have no effect until they are signed.
     ("POST", "/v1/requests/{id}/challenge"),
     ("POST", "/v1/passkeys/begin"),
     ("POST", BEGIN),
-    // Platforms sign what they post; what it says is checked like any other answer.
+    // Platforms sign what they post, and the content is checked like any other answer.
     ("POST", "/hooks/{channel}"),
-    // These change no right: presence, one test message, one drill.
+    // These change no rights: presence, one test message, one drill.
     ("POST", "/v1/me"),
     ("POST", "/v1/channels/{name}/test"),
     ("POST", "/v1/drills"),
 ];
 
-/// Whether a request to this route needs a proof; nothing if the route does not take the method. A
-/// route that is added later is refused until somebody decides here what it needs.
+/// Whether a request to this route needs a proof; none if the route does not allow the method. A
+/// new route is rejected until it is added to one of the lists.
 fn is_needed(method: &Method, route: &str) -> Option<bool> {
     let one = (method.as_str(), route);
     if [Method::GET, Method::HEAD].contains(method) || EXEMPT.contains(&one) {
@@ -95,20 +95,20 @@ fn is_needed(method: &Method, route: &str) -> Option<bool> {
     }
 }
 
-/// That the person proved who they are for this very request. Handlers that change something take
-/// it as an argument, so none of them can run without the check.
+/// The proof of the person for exactly this request. Handlers that change something take it as an
+/// argument, so none of them can run without the check.
 #[derive(Debug, Clone)]
-pub struct SteppedUp {
+pub struct StepUpProof {
     facts: serde_json::Value,
 }
 
-impl SteppedUp {
-    /// The circumstances for the ledger: who did it, and how they proved it.
+impl StepUpProof {
+    /// The ledger note: who made the change, and with which proof.
     pub fn note(&self, api: &Api, person: &str) -> WriteContext {
         self.note_with(api, json!({ "by": person }))
     }
 
-    /// The same with further facts.
+    /// The ledger note with further facts.
     pub fn note_with(&self, api: &Api, mut facts: serde_json::Value) -> WriteContext {
         if let Some(members) = facts.as_object_mut() {
             members.insert("step_up".to_owned(), self.facts.clone());
@@ -117,23 +117,23 @@ impl SteppedUp {
     }
 }
 
-impl FromRequestParts<Api> for SteppedUp {
-    type Rejection = Problem;
+impl FromRequestParts<Api> for StepUpProof {
+    type Rejection = ApiProblem;
 
-    async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<SteppedUp, Problem> {
-        match parts.extensions.get::<SteppedUp>() {
+    async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<StepUpProof, ApiProblem> {
+        match parts.extensions.get::<StepUpProof>() {
             Some(proven) => Ok(proven.clone()),
-            None => Err(required(api, &who::person(api, &parts.headers)?)),
+            None => Err(required(api, &authenticate::person(api, &parts.headers)?)),
         }
     }
 }
 
-/// What people may do.
+/// The routes of this module.
 pub fn people() -> Router<Api> {
     Router::new().route(BEGIN, post(begin))
 }
 
-/// One change: what is done to what, with which body.
+/// One change: operation and body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Change {
     operation: String,
@@ -141,7 +141,7 @@ struct Change {
 }
 
 impl Change {
-    fn new(method: &str, path: &str, body: &[u8]) -> Result<Change, Problem> {
+    fn new(method: &str, path: &str, body: &[u8]) -> Result<Change, ApiProblem> {
         let text = match body {
             [] => String::new(),
             body => canonical(&fields::parse(body)?).text,
@@ -150,42 +150,42 @@ impl Change {
         Ok(Change { operation, body: Digest::of(text.as_bytes()) })
     }
 
-    /// What a passkey signs, together with a nonce of ours.
+    /// The digest that a passkey signs, together with a nonce.
     fn digest(&self) -> Digest {
         Digest::of(format!("countersign step-up 1\n{}\n{}\n", self.operation, self.body).as_bytes())
     }
 }
 
-/// Checks a request to the people's API before its handler sees it.
-pub async fn check(api: &Api, request: Request) -> Result<Request, Problem> {
-    // Without a route there is nothing that could be changed.
+/// Checks a request to the people API before its handler runs.
+pub async fn check(api: &Api, request: Request) -> Result<Request, ApiProblem> {
+    // Without a route nothing can be changed.
     let Some(route) = request.extensions().get::<MatchedPath>() else { return Ok(request) };
     match is_needed(request.method(), route.as_str()) {
         Some(true) => {}
         Some(false) => return Ok(request),
-        None => return Err(super::not_so().await),
+        None => return Err(super::method_not_allowed().await),
     }
-    let who = who::person(api, request.headers())?;
+    let who = authenticate::person(api, request.headers())?;
     let (mut parts, body) = request.into_parts();
-    let bytes = fields::whole_body(body).await?;
+    let bytes = fields::read_body(body).await?;
     let proven = prove(api, &who, &parts, &bytes).await?;
     parts.extensions.insert(proven);
     Ok(Request::from_parts(parts, Body::from(bytes)))
 }
 
-/// The proof of one request, for what is decided by its body whether it needs one.
+/// The proof of one request, for handlers whose body decides whether they need one.
 pub async fn prove(
     api: &Api,
-    who: &Who,
+    who: &PersonIdentity,
     parts: &Parts,
     body: &Bytes,
-) -> Result<SteppedUp, Problem> {
+) -> Result<StepUpProof, ApiProblem> {
     let Some(proof) = Proof::read(&parts.headers)? else { return Err(required(api, who)) };
     let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
     match (proof, api.has_passkey(&who.person)) {
         (Proof::Passphrase(passphrase), false) => {
-            knows(api, who, passphrase).await?;
-            Ok(SteppedUp { facts: json!({ "proof": "passphrase" }) })
+            verify_passphrase(api, who, passphrase).await?;
+            Ok(StepUpProof { facts: json!({ "proof": "passphrase" }) })
         }
         (Proof::Passkey(signed), true) => {
             let change = Change::new(parts.method.as_str(), path, body)?;
@@ -195,23 +195,28 @@ pub async fn prove(
                 "proof": "passkey", "operation": change.operation, "body": change.body,
                 "passkey": kept,
             });
-            Ok(SteppedUp { facts })
+            Ok(StepUpProof { facts })
         }
         _ => Err(required(api, who)),
     }
 }
 
-/// What is missing, and how to bring it.
-fn required(api: &Api, who: &Who) -> Problem {
+/// The problem document that names the missing proof.
+fn required(api: &Api, who: &PersonIdentity) -> ApiProblem {
     let passkey = api.has_passkey(&who.person);
     let detail = if passkey {
-        "this change needs your passkey: make it in the inbox, in a browser"
+        "this change needs your passkey; make it in the web inbox"
     } else {
-        "this change needs your passphrase, sent with it; being signed in is not enough"
+        "this change needs your passphrase in the same request; a session is not enough"
     };
-    Problem {
+    ApiProblem {
         why: Some(if passkey { "passkey" } else { "passphrase" }),
-        ..Problem::new(StatusCode::FORBIDDEN, "step-up-required", "Confirm that it is you", detail)
+        ..ApiProblem::new(
+            StatusCode::FORBIDDEN,
+            "step-up-required",
+            "Confirmation required",
+            detail,
+        )
     }
 }
 
@@ -221,10 +226,12 @@ enum Proof {
 }
 
 impl Proof {
-    /// The proof of a request, if it brings one. Two are none.
-    fn read(headers: &HeaderMap) -> Result<Option<Proof>, Problem> {
+    /// The proof of a request, if it has one. Two are rejected.
+    fn read(headers: &HeaderMap) -> Result<Option<Proof>, ApiProblem> {
         let unreadable = || {
-            Problem::bad(format!("`{HEADER}` must be `passphrase` or `passkey`, then base64url"))
+            ApiProblem::bad_request(format!(
+                "`{HEADER}` must be `passphrase` or `passkey`, then base64url"
+            ))
         };
         let mut given = headers.get_all(HEADER).iter();
         let Some(value) = given.next() else { return Ok(None) };
@@ -245,15 +252,15 @@ impl Proof {
     }
 }
 
-/// Which proof a change needs, with the challenge for a passkey. The body names the change as it
-/// will be sent: `method`, `path`, and `body` where there is one.
-async fn begin(State(api): State<Api>, request: Request) -> Answered {
-    let who = who::person(&api, request.headers())?;
+/// `POST /v1/step-up`: which proof a change needs, with the challenge for a passkey. The body names
+/// the change as it will be sent: `method`, `path` and, if there is one, `body`.
+async fn begin(State(api): State<Api>, request: Request) -> ApiResult {
+    let who = authenticate::person(&api, request.headers())?;
     let (parts, body) = request.into_parts();
-    let bytes = fields::body(&parts.headers, body).await?;
+    let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
-    let said = Fields::of(&value)?;
-    let (method, path) = (said.needed_text("method")?, said.needed_text("path")?);
+    let said = Fields::new(&value)?;
+    let (method, path) = (said.required_text("method")?, said.required_text("path")?);
     let body = said.get("body").map(|body| canonical(body).text).unwrap_or_default();
     said.finish()?;
     if !api.has_passkey(&who.person) {

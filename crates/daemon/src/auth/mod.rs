@@ -1,51 +1,53 @@
-//! Who is who: agents by token or socket, people by passphrase and login. No claim counts.
+//! Authentication: agents by token or Unix socket, people by passphrase, session and passkey.
 
-mod book;
+mod directory;
 mod follow;
+mod login_throttle;
 mod names;
 pub mod origin;
 mod passphrase;
 pub mod recovery;
-mod strikes;
 
 #[cfg(test)]
 mod tests;
 
-pub use book::{Book, Who};
+pub use directory::{Directory, PersonIdentity};
 pub use follow::follow;
-pub use names::{NameError, agent_name, person_name};
-pub use passphrase::{Checks, Crowded, fresh as fresh_passphrase, hash as hash_passphrase};
-pub use strikes::Strikes;
+pub use login_throttle::LoginThrottle;
+pub use names::{ANONYMOUS, NameError, agent_name, person_name};
+pub use passphrase::{
+    PassphraseChecks, TooManyLogins, generate as generate_passphrase, hash as hash_passphrase,
+};
 
-/// What agents' tokens begin with.
+/// The prefix of agents' tokens.
 pub const AGENT_TOKEN: &str = "csa_";
-/// What people's tokens begin with.
+/// The prefix of people's tokens.
 pub const PERSON_TOKEN: &str = "csp_";
 
-/// What a client sends in `X-Countersign-Step-Up` to confirm a change with a passphrase.
+/// The value of `X-Countersign-Step-Up` that confirms a change with a passphrase.
 pub fn step_up_proof(passphrase: &str) -> String {
     format!("passphrase {}", countersign_json::base64::encode_url(passphrase.as_bytes()))
 }
 
-/// Why somebody is not let in. Nothing more is said to who knocks.
+/// Why a caller is not authenticated. The caller learns no more than this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Stranger {
+pub enum AuthError {
     /// No credential.
-    #[error("a credential is needed")]
-    Nobody,
-    /// One that is unknown, has ended or was revoked.
-    #[error("this credential is unknown or has ended")]
-    Unknown,
-    /// The right kind of door, the wrong kind of credential.
-    #[error("this needs a person's credential; agents cannot answer")]
+    #[error("a credential is required")]
+    Missing,
+    /// A credential that is unknown, expired or revoked.
+    #[error("the credential is invalid, expired or revoked")]
+    Invalid,
+    /// An agent's credential where a person's is required.
+    #[error("this needs a person's credential; an agent's is not accepted")]
     NotAPerson,
-    /// A browser session without its proof: somebody else may have got hold of the cookie.
-    #[error("a browser session changes something only with its proof (X-Countersign-Proof)")]
-    NoProof,
-    /// A person, but without the right to this.
-    #[error("this needs an administrator")]
+    /// A browser session without its proof: another program may have got hold of the cookie.
+    #[error("a change from a browser session needs its proof in X-Countersign-Proof")]
+    MissingProof,
+    /// A person without the required role.
+    #[error("this needs the role administrator")]
     NotAnAdministrator,
-    /// Too many wrong guesses.
-    #[error("too many wrong guesses; try again in {0} s")]
+    /// Too many failed logins.
+    #[error("too many failed logins; try again in {0} s")]
     LockedOut(u32),
 }

@@ -1,50 +1,51 @@
-//! Which names people and agents may have: names that cannot be taken for anything else.
+//! The names that people and agents may have.
 
 use countersign_workflow::request::DRILL;
 
-use crate::api::who;
+/// The name of callers of `/confirm` and `/pending` that come without a token.
+pub const ANONYMOUS: &str = "anonymous";
 
-/// Why a name is refused.
+/// Why a name is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// Not 1 to 64 of the letters that names are made of.
-    #[error("a name has 1 to 64 characters of A-Z, a-z, 0-9, `.`, `_` and `-`")]
-    Letters,
-    /// It means something else already.
+    /// Not 1 to 64 of the allowed characters.
+    #[error("a name must have 1 to 64 characters of A-Z, a-z, 0-9, `.`, `_` and `-`")]
+    InvalidCharacters,
+    /// The name has another meaning in records.
     #[error("this name is reserved")]
     Reserved,
 }
 
-/// Words that stand where a person's name may stand.
-const NOT_PEOPLE: [&str; 8] =
+/// Words that records use in the place of a person's name.
+const RESERVED_FOR_PEOPLE: [&str; 8] =
     ["agent", "anonymous", "deadline", DRILL, "grant", "policy", "requester", "whitelist"];
 
-/// Words by which people know the product itself: an agent of this name could be taken for it.
-const NOT_AGENTS: [&str; 8] =
+/// Words that stand for the product itself: an agent with such a name could be mistaken for it.
+const RESERVED_FOR_AGENTS: [&str; 8] =
     ["admin", "administrator", "approver", "countersign", "daemon", "owner", "root", "system"];
 
-/// A name for a person.
+/// Checks the name of a person.
 pub fn person_name(name: &str) -> Result<(), NameError> {
-    plain(name)?;
-    let reserved = NOT_PEOPLE.iter().any(|word| word.eq_ignore_ascii_case(name));
+    check_characters(name)?;
+    let reserved = RESERVED_FOR_PEOPLE.iter().any(|word| word.eq_ignore_ascii_case(name));
     if reserved { Err(NameError::Reserved) } else { Ok(()) }
 }
 
-/// A name for an agent. `uid:1000` is the name of who comes through the socket and is not known.
+/// Checks the name of an agent. `uid:1000` is the name of an unknown caller on the socket.
 pub fn agent_name(name: &str) -> Result<(), NameError> {
     let socket = name.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("uid:"));
-    let words = [who::ANONYMOUS, DRILL];
-    let mut reserved = words.iter().chain(&NOT_PEOPLE).chain(&NOT_AGENTS);
+    let words = [ANONYMOUS, DRILL];
+    let mut reserved = words.iter().chain(&RESERVED_FOR_PEOPLE).chain(&RESERVED_FOR_AGENTS);
     if socket || reserved.any(|word| word.eq_ignore_ascii_case(name)) {
         return Err(NameError::Reserved);
     }
-    plain(name)
+    check_characters(name)
 }
 
-fn plain(name: &str) -> Result<(), NameError> {
+fn check_characters(name: &str) -> Result<(), NameError> {
     let letter = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     let fits = (1..=64).contains(&name.len()) && name.bytes().all(letter);
-    if fits { Ok(()) } else { Err(NameError::Letters) }
+    if fits { Ok(()) } else { Err(NameError::InvalidCharacters) }
 }
 
 #[cfg(test)]
@@ -52,14 +53,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_plain_and_mean_nothing_else() {
+    fn names_are_plain_and_not_reserved() {
         for name in ["ana", "A.b_c-9", &"x".repeat(64)] {
             assert_eq!((person_name(name), agent_name(name)), (Ok(()), Ok(())), "{name}");
         }
         let long = "x".repeat(65);
         for name in ["", "a b", "a/b", "a:b", "\u{430}na", "ana\n", "a,b", &long] {
-            assert_eq!(person_name(name), Err(NameError::Letters), "{name:?}");
-            assert_eq!(agent_name(name), Err(NameError::Letters), "{name:?}");
+            assert_eq!(person_name(name), Err(NameError::InvalidCharacters), "{name:?}");
+            assert_eq!(agent_name(name), Err(NameError::InvalidCharacters), "{name:?}");
         }
         for name in ["anonymous", "uid:0", "UID:1000", "owner", "System", "policy", "admin"] {
             assert_eq!(agent_name(name), Err(NameError::Reserved), "{name}");

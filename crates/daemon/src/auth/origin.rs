@@ -1,40 +1,40 @@
-//! Whether a request comes from where it may: Host and Origin allow-lists against web pages.
+//! Allow-lists for Host and Origin, against DNS rebinding and cross-site requests.
 
 use axum::http::header::{HOST, ORIGIN};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri};
 
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// The names under which a door is reached.
+/// The hosts and origins under which an API is reached.
 #[derive(Debug, Clone)]
-pub struct Names {
+pub struct AllowedHosts {
     hosts: Vec<String>,
     https: Vec<String>,
     origins: Vec<String>,
 }
 
-impl Names {
-    /// Loopback names with the port, and what the operator adds (`https://` names).
-    pub fn new(port: u16, further: &[String]) -> Names {
+impl AllowedHosts {
+    /// Loopback names with the port, and the operator's names (served over `https://`).
+    pub fn new(port: u16, further: &[String]) -> AllowedHosts {
         let local = ["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{port}"));
         let mut origins: Vec<String> = local.iter().map(|host| format!("http://{host}")).collect();
         let mut hosts = local.to_vec();
         let https: Vec<String> = further.iter().map(|name| name.to_ascii_lowercase()).collect();
         hosts.extend_from_slice(&https);
         origins.extend(https.iter().map(|name| format!("https://{name}")));
-        Names { hosts, https, origins }
+        AllowedHosts { hosts, https, origins }
     }
 
-    /// Whether the request was meant for us. Missing, doubled and foreign hosts are refused:
-    /// a web page can make its own name point at this machine.
-    pub fn host_is_ours(&self, headers: &HeaderMap, uri: &Uri) -> bool {
+    /// Whether the Host header is allowed. A missing, duplicate or foreign host is rejected: a web
+    /// page can point its own name at this machine.
+    pub fn is_host_allowed(&self, headers: &HeaderMap, uri: &Uri) -> bool {
         let mut hosts = headers.get_all(HOST).iter();
         let (Some(host), None) = (hosts.next(), hosts.next()) else { return false };
         let ours = |host: &str| self.hosts.iter().any(|name| name.eq_ignore_ascii_case(host));
         host.to_str().is_ok_and(ours) && uri.authority().is_none_or(|named| ours(named.as_str()))
     }
 
-    /// Whether it is reached under one of the operator's names, which are served with TLS.
+    /// Whether the host is one of the operator's names, which are served over TLS.
     pub fn is_https(&self, headers: &HeaderMap) -> bool {
         let mut hosts = headers.get_all(HOST).iter();
         let (Some(host), None) = (hosts.next(), hosts.next()) else { return false };
@@ -42,9 +42,9 @@ impl Names {
         host.to_str().is_ok_and(named)
     }
 
-    /// The place for which passkeys are good on a page of ours: its host's name. An address of
-    /// numbers is none to browsers, and neither is a page that is not ours.
-    pub fn place_of<'o>(&self, origin: &'o str) -> Option<&'o str> {
+    /// The relying party id of an allowed origin: its host name. An IP address and a foreign origin
+    /// have none.
+    pub fn relying_party_of<'o>(&self, origin: &'o str) -> Option<&'o str> {
         if !self.origins.iter().any(|ours| ours == origin) {
             return None;
         }
@@ -54,23 +54,23 @@ impl Names {
         (!numbers).then_some(name)
     }
 
-    /// Where passkeys work: the page under its own name, or under the one that always works here.
+    /// The origin of this request, if passkeys work there.
     pub fn passkey_origin(&self, headers: &HeaderMap) -> Option<String> {
         let host = headers.get(HOST)?.to_str().ok()?.to_ascii_lowercase();
         let scheme = if self.is_https(headers) { "https" } else { "http" };
         let origin = format!("{scheme}://{host}");
-        self.place_of(&origin).is_some().then_some(origin)
+        self.relying_party_of(&origin).is_some().then_some(origin)
     }
 
-    /// The same page under a name for which passkeys work.
-    pub fn named_origin(&self) -> Option<&str> {
+    /// An origin of the same page where passkeys work.
+    pub fn origin_for_passkeys(&self) -> Option<&str> {
         let mut origins = self.origins.iter().rev().map(String::as_str);
-        origins.find(|origin| self.place_of(origin).is_some())
+        origins.find(|origin| self.relying_party_of(origin).is_some())
     }
 
-    /// Whether the page that asks is ours, or no page asks at all.
-    pub fn origin_is_ours(&self, headers: &HeaderMap) -> bool {
-        // Another port of this machine is another origin, but the same site: refused as well.
+    /// Whether the request comes from an allowed page, or from no page at all.
+    pub fn is_origin_allowed(&self, headers: &HeaderMap) -> bool {
+        // Another port of this host is another origin but the same site: rejected as well.
         let ours = |site: &HeaderValue| matches!(site.to_str(), Ok("same-origin" | "none"));
         if !headers.get_all(FETCH_SITE).iter().all(ours) {
             return false;
@@ -86,8 +86,8 @@ impl Names {
     }
 }
 
-/// Whether a browser asks: agents are not browsers.
-pub fn is_a_page(headers: &HeaderMap) -> bool {
+/// Whether a browser sent the request: agents are not browsers.
+pub fn is_browser(headers: &HeaderMap) -> bool {
     headers.contains_key(ORIGIN) || headers.contains_key(FETCH_SITE)
 }
 
@@ -96,10 +96,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn passkeys_are_for_our_own_names_and_for_no_numbers() {
-        let names = Names::new(6001, &["Gate.example.org:8443".to_owned(), "10.0.0.1".to_owned()]);
-        assert_eq!(names.place_of("http://localhost:6001"), Some("localhost"));
-        assert_eq!(names.place_of("https://gate.example.org:8443"), Some("gate.example.org"));
+    fn passkeys_work_for_allowed_host_names_only() {
+        let names =
+            AllowedHosts::new(6001, &["Gate.example.org:8443".to_owned(), "10.0.0.1".to_owned()]);
+        assert_eq!(names.relying_party_of("http://localhost:6001"), Some("localhost"));
+        assert_eq!(
+            names.relying_party_of("https://gate.example.org:8443"),
+            Some("gate.example.org")
+        );
         for other in [
             "http://127.0.0.1:6001",
             "http://[::1]:6001",
@@ -113,8 +117,8 @@ mod tests {
             "null",
             "",
         ] {
-            assert_eq!(names.place_of(other), None, "{other}");
+            assert_eq!(names.relying_party_of(other), None, "{other}");
         }
-        assert_eq!(names.named_origin(), Some("https://gate.example.org:8443"));
+        assert_eq!(names.origin_for_passkeys(), Some("https://gate.example.org:8443"));
     }
 }

@@ -1,5 +1,11 @@
 //! Configurations that are read, and such that are refused.
 
+use std::path::PathBuf;
+
+use countersign_risk::verdict::Mode;
+use countersign_types::tier::Tier;
+use countersign_types::time::Span;
+
 use super::*;
 
 fn paths() -> Paths {
@@ -7,12 +13,12 @@ fn paths() -> Paths {
 }
 
 fn refused(text: &str) -> String {
-    Config::read(text, &paths()).map(|_| ()).unwrap_err().to_string()
+    DaemonConfig::read(text, &paths()).map(|_| ()).unwrap_err().to_string()
 }
 
 #[test]
-fn an_empty_file_means_the_seed_s_defaults() {
-    let config = Config::read("", &paths()).unwrap();
+fn an_empty_file_means_the_defaults() {
+    let config = DaemonConfig::read("", &paths()).unwrap();
     assert_eq!(config.agents.to_string(), "127.0.0.1:6000");
     assert_eq!(config.people.to_string(), "127.0.0.1:6001");
     assert_eq!(config.rules.mode, Mode::Enforce);
@@ -21,8 +27,9 @@ fn an_empty_file_means_the_seed_s_defaults() {
 }
 
 #[test]
-fn the_gates_are_tried_every_few_hours_or_never() {
-    let every = |text: &str| Config::read(text, &paths()).map(|config| config.prove_every);
+fn gate_tests_have_an_interval_or_are_off() {
+    let every =
+        |text: &str| DaemonConfig::read(text, &paths()).map(|config| config.test_gates_every);
     let hours = |hours: u32| Ok(Some(Span::seconds(hours * 3600)));
     assert_eq!(every(""), hours(6));
     assert_eq!(every("[doctor]\nevery_hours = 168"), hours(168));
@@ -33,16 +40,16 @@ fn the_gates_are_tried_every_few_hours_or_never() {
 
 #[test]
 fn the_example_is_the_default() {
-    let example = Config::read(EXAMPLE, &paths()).unwrap();
-    let usual = Config::read("", &paths()).unwrap();
+    let example = DaemonConfig::read(EXAMPLE, &paths()).unwrap();
+    let usual = DaemonConfig::read("", &paths()).unwrap();
     assert_eq!(format!("{example:?}"), format!("{usual:?}"));
 }
 
 #[test]
-fn what_cannot_be_meant_is_refused_with_its_field() {
+fn invalid_values_are_rejected_with_their_field() {
     for (text, field) in [
         ("mode = \"off\"", "mode"),
-        ("[doors]\nagents = \"6000\"", "doors.agents"),
+        ("[listen]\nagents = \"6000\"", "listen.agents"),
         ("[times]\nusual_seconds = 0", "times.usual_seconds"),
         ("[times]\nlongest_seconds = 60\nusual_seconds = 61", "times.usual_seconds"),
         ("[quorum]\ncritical = 0", "quorum.critical"),
@@ -62,8 +69,8 @@ fn what_cannot_be_meant_is_refused_with_its_field() {
 }
 
 #[test]
-fn the_hash_follows_what_decides() {
-    let hash = |text| Config::read(text, &paths()).unwrap().rules.hash;
+fn the_hash_changes_with_the_rules() {
+    let hash = |text| DaemonConfig::read(text, &paths()).unwrap().rules.hash;
     assert_eq!(hash(""), hash("mode = \"enforce\""));
     assert_ne!(hash(""), hash("mode = \"observe\""));
     assert_ne!(hash(""), hash("[quorum]\nhigh = 2"));
@@ -79,7 +86,7 @@ fn secret(folder: &std::path::Path, mode: u32) -> String {
 }
 
 #[test]
-fn channels_are_refused_with_what_is_wrong() {
+fn invalid_channels_are_rejected_with_their_problem() {
     let folder = tempfile::tempdir().unwrap();
     let (good, exposed) = (secret(folder.path(), 0o600), secret(folder.path(), 0o644));
     let url = "url = \"https://example.org/\"";
@@ -94,7 +101,7 @@ fn channels_are_refused_with_what_is_wrong() {
         (format!("kind = \"webhook\"\nurl = \"https://a:b@c/\"\n{good}"), "password"),
         (format!("kind = \"webhook\"\n{url}\n{good}\nsecert = 1"), "secert"),
         (format!("kind = \"webhook\"\n{url}\n{good}\ntimeout_seconds = 0"), "timeout_seconds"),
-        (format!("kind = \"webhook\"\n{url}\n{good}\nmost = \"huge\""), "most"),
+        (format!("kind = \"webhook\"\n{url}\n{good}\nmax_tier = \"huge\""), "max_tier"),
         ("kind = \"command\"".to_owned(), "program"),
         ("kind = \"command\"\nprogram = []".to_owned(), "program"),
         ("kind = \"command\"\nprogram = [\"ls\"]".to_owned(), "absolute"),
@@ -108,11 +115,11 @@ fn channels_are_refused_with_what_is_wrong() {
     }
     assert!(refused("[channels.terminal]\nkind = \"desktop\"").contains("channels.terminal"));
     assert!(refused("[channels.Ops]\nkind = \"desktop\"").contains("channels.Ops"));
-    assert!(refused("[doors]\nurl = \"approve.example.org\"").contains("doors.url"));
+    assert!(refused("[listen]\nurl = \"approve.example.org\"").contains("listen.url"));
 }
 
 #[test]
-fn phones_and_letters_are_refused_with_what_is_wrong() {
+fn invalid_phone_and_email_channels_are_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let good = secret(folder.path(), 0o600);
     let file = good.split_once(" = ").unwrap().1;
@@ -177,20 +184,20 @@ fn phones_and_letters_are_refused_with_what_is_wrong() {
         format!("kind = \"webhook\"\nurl = \"https://x/\"\n{good}\ncallback = true"),
     ] {
         let text = format!("[ladder]\nfirst = [\"ops\"]\n[channels.ops]\n{text}\n");
-        let rules = Config::read(&text, &paths()).unwrap().rules;
+        let rules = DaemonConfig::read(&text, &paths()).unwrap().rules;
         assert!(!format!("{rules:?}").contains("MfKQ9r8GKYqr"), "a secret is in the rules");
     }
 }
 
 #[test]
-fn a_channel_that_is_set_up_can_stand_on_the_ladder() {
+fn a_configured_channel_can_be_on_the_ladder() {
     let folder = tempfile::tempdir().unwrap();
     let secret = secret(folder.path(), 0o600);
     let text = format!(
         "[ladder]\nfirst = [\"ops\", \"desktop\"]\n[channels.ops]\nkind = \"webhook\"\n\
-         url = \"https://example.org/\"\n{secret}\nmost = \"HIGH\"\nper_minute = 5\n"
+         url = \"https://example.org/\"\n{secret}\nmax_tier = \"HIGH\"\nper_minute = 5\n"
     );
-    let rules = Config::read(&text, &paths()).unwrap().rules;
+    let rules = DaemonConfig::read(&text, &paths()).unwrap().rules;
     let ops = rules.channels.get("ops").unwrap();
     assert_eq!((ops.settings.kind(), ops.limits.per_minute), ("webhook", 5));
     assert_eq!(ops.limits.max_tier, Tier::High);
@@ -209,9 +216,9 @@ fn telegram(folder: &std::path::Path, lines: &str) -> String {
 }
 
 #[test]
-fn telegram_is_read_or_refused_with_what_is_wrong() {
+fn telegram_settings_are_read_or_rejected() {
     let folder = tempfile::tempdir().unwrap();
-    let read = |lines: &str| Config::read(&telegram(folder.path(), lines), &paths());
+    let read = |lines: &str| DaemonConfig::read(&telegram(folder.path(), lines), &paths());
     let rules = read("chat = 77").unwrap().rules;
     let tg = rules.channels.get("tg").unwrap();
     assert_eq!((tg.settings.kind(), tg.limits.approves), ("telegram", Tier::High));

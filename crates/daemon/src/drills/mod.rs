@@ -4,9 +4,9 @@
 //! granted or learned from it, and the ledger says what it is from its first entry on. Only the
 //! card keeps it to itself until it was answered.
 
-mod book;
-mod when;
-mod words;
+mod catalog;
+mod explanation;
+mod schedule;
 
 #[cfg(test)]
 mod tests;
@@ -28,40 +28,40 @@ use countersign_types::time::{Clock as _, Timestamp};
 use countersign_workflow::request::{DRILL, Event, Requester};
 use tokio::sync::broadcast::error::RecvError;
 
-use crate::chance;
-use crate::doors::{self, Stop};
 use crate::gate::{Caller, Gate, NewDrill, Rejection};
+use crate::listeners::{self, Stop};
 use crate::presence::Presence;
+use crate::random;
 use crate::recent::recent;
 
-pub use book::Drill;
-pub use when::NotNow;
-pub use words::{caught, document, words};
+pub use catalog::DrillTemplate;
+pub use explanation::{caught, document, explain};
+pub use schedule::DrillRefusal;
 
 /// How often one may come.
-const LOOK: Duration = Duration::from_mins(1);
+const CHECK_INTERVAL: Duration = Duration::from_mins(1);
 /// How far back earlier drills are looked for, in milliseconds, and among how many requests.
-const BACK: i64 = 30 * 86_400_000;
-const MOST: usize = 10_000;
+const LOOKBACK_MS: i64 = 30 * 86_400_000;
+const MAX_REQUESTS: usize = 10_000;
 /// Among so many of the newest requests is the agent whose name is borrowed.
-const NEWEST: u32 = 200;
+const NEWEST_REQUESTS: u32 = 200;
 
 /// Makes drills while the rules say so, until the daemon stops.
 pub async fn run(gate: Arc<Gate>, presence: Arc<Presence>, mut stop: Stop) {
     let mut happenings = gate.store().subscribe();
-    let mut look = tokio::time::interval(LOOK);
+    let mut look = tokio::time::interval(CHECK_INTERVAL);
     look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         let done = tokio::select! {
-            _ = look.tick() => turn(&gate, &presence).await,
+            _ = look.tick() => run_once(&gate, &presence).await,
             heard = happenings.recv() => match heard {
                 Ok(StoreEvent::Asked(_) | StoreEvent::Settings) | Err(RecvError::Lagged(_)) => {
-                    make_way(&gate).await
+                    cancel_for_graver(&gate).await
                 }
                 Ok(_) => Ok(()),
                 Err(RecvError::Closed) => return,
             },
-            () = doors::stopped(&mut stop) => return,
+            () = listeners::stopped(&mut stop) => return,
         };
         if let Err(error) = done {
             tracing::warn!(%error, "drills wait");
@@ -70,56 +70,57 @@ pub async fn run(gate: Arc<Gate>, presence: Arc<Presence>, mut stop: Stop) {
 }
 
 /// One minute: perhaps a drill.
-async fn turn(gate: &Gate, presence: &Presence) -> Result<(), StoreError> {
-    make_way(gate).await?;
+async fn run_once(gate: &Gate, presence: &Presence) -> Result<(), StoreError> {
+    cancel_for_graver(gate).await?;
     let (rules, now) = (gate.rules(), gate.clock().now().at);
     let per_week = rules.drills.per_week;
-    let awake = presence.is_there(now) || rules.duty.holds(&rules.drills.hours, now);
-    if per_week == 0 || !awake {
+    let someone_is_available =
+        presence.is_there(now) || rules.oncall.holds(&rules.drills.hours, now);
+    if per_week == 0 || !someone_is_available {
         return Ok(());
     }
-    let Ok(drawn) = chance::bytes::<4>().map(u32::from_le_bytes) else { return Ok(()) };
+    let Ok(drawn) = random::bytes::<4>().map(u32::from_le_bytes) else { return Ok(()) };
     // Most minutes chance says no: then nothing has to be read.
-    if !when::is_due(per_week, &[], now, drawn) {
+    if !schedule::is_due(per_week, &[], now, drawn) {
         return Ok(());
     }
     let earlier = earlier(gate, now).await?;
     let times: Vec<Timestamp> = earlier.iter().map(|one| one.request.plan.created).collect();
-    if !when::is_due(per_week, &times, now, drawn) {
+    if !schedule::is_due(per_week, &times, now, drawn) {
         return Ok(());
     }
-    match make(gate, awake, &earlier).await {
+    match make(gate, someone_is_available, &earlier).await {
         Ok(stored) => tracing::info!(request = %stored.request.id, "a drill is on its way"),
-        Err(NotNow::Rejection(Rejection::Unavailable(error))) => return Err(error),
+        Err(DrillRefusal::Rejection(Rejection::Unavailable(error))) => return Err(error),
         Err(why) => tracing::debug!(%why, "no drill now"),
     }
     Ok(())
 }
 
 /// One now, because a person wants to see it.
-pub async fn order(gate: &Gate) -> Result<StoredRequest, NotNow> {
+pub async fn create_now(gate: &Gate) -> Result<StoredRequest, DrillRefusal> {
     let earlier = earlier(gate, gate.clock().now().at).await.map_err(Rejection::from)?;
     make(gate, true, &earlier).await
 }
 
 async fn earlier(gate: &Gate, now: Timestamp) -> Result<Vec<StoredRequest>, StoreError> {
-    let since = Timestamp(now.0.saturating_sub(BACK));
-    Ok(recent(gate.store(), since, MOST).await?.drills)
+    let since = Timestamp(now.0.saturating_sub(LOOKBACK_MS));
+    Ok(recent(gate.store(), since, MAX_REQUESTS).await?.drills)
 }
 
 async fn make(
     gate: &Gate,
-    awake: bool,
+    someone_is_available: bool,
     earlier: &[StoredRequest],
-) -> Result<StoredRequest, NotNow> {
-    scene(gate, awake).await.map_err(Rejection::from)?.allows()?;
-    let usual = usual(gate).await?.ok_or(NotNow::NoAgent)?;
+) -> Result<StoredRequest, DrillRefusal> {
+    conditions(gate, someone_is_available).await.map_err(Rejection::from)?.allows()?;
+    let typical = typical(gate).await?.ok_or(DrillRefusal::NoAgent)?;
     let caller = Caller { agent: DRILL.to_owned(), own_addresses: Arc::default() };
     let done = |name: &str| earlier.iter().any(|one| kind(one) == Some(name));
     // First those that were not seen lately, each part in an order that chance gives.
     let mut drills = Vec::new();
-    for drill in book::all() {
-        let [first, second] = chance::bytes::<2>().map_err(|_| Rejection::NoChance)?;
+    for drill in catalog::all() {
+        let [first, second] = random::bytes::<2>().map_err(|_| Rejection::EntropyUnavailable)?;
         drills.push((done(&drill.name), first, second, drill));
     }
     drills.sort_by_key(|(seen, first, second, _)| (*seen, *first, *second));
@@ -130,11 +131,11 @@ async fn make(
             tool: Cow::Borrowed(tool),
             arguments: value,
             agent: None,
-            session: Some(Cow::Borrowed(&usual.session)),
+            session: Some(Cow::Borrowed(&typical.session)),
             context: Context {
                 platform: Platform::Api,
                 environment: Environment::Workstation,
-                cwd: usual.cwd.as_deref(),
+                cwd: typical.cwd.as_deref(),
                 ..Context::default()
             },
             annotations: Annotations::default(),
@@ -145,10 +146,10 @@ async fn make(
             continue;
         }
         let digest = digest(&call, arguments.as_bytes());
-        let new = NewDrill { call, seen, digest, drill, shown: &usual.agent };
-        return gate.drill(new).await?.ok_or(NotNow::Open);
+        let new = NewDrill { call, seen, digest, drill, shown: &typical.agent };
+        return gate.drill(new).await?.ok_or(DrillRefusal::Open);
     }
-    Err(NotNow::NoCall)
+    Err(DrillRefusal::NoCall)
 }
 
 /// Which drill it was.
@@ -159,11 +160,14 @@ fn kind(stored: &StoredRequest) -> Option<&str> {
     }
 }
 
-async fn scene(gate: &Gate, awake: bool) -> Result<when::Scene, StoreError> {
+async fn conditions(
+    gate: &Gate,
+    someone_is_available: bool,
+) -> Result<schedule::Conditions, StoreError> {
     let pending = gate.store().pending().await?;
-    Ok(when::Scene {
-        awake,
-        quiet: gate.rules().duty.is_quiet_hour(gate.clock().now().at),
+    Ok(schedule::Conditions {
+        someone_is_available,
+        quiet: gate.rules().oncall.is_quiet_hour(gate.clock().now().at),
         crisis: !gate.crises().list().is_empty(),
         grave: pending.iter().any(is_grave),
         open: pending.iter().any(|stored| stored.request.requester.is_drill()),
@@ -177,10 +181,10 @@ fn is_grave(stored: &StoredRequest) -> bool {
 }
 
 /// Takes the drill back that waits, if something graver came.
-async fn make_way(gate: &Gate) -> Result<(), StoreError> {
+async fn cancel_for_graver(gate: &Gate) -> Result<(), StoreError> {
     let Some(open) = gate.open_drill() else { return Ok(()) };
-    let scene = scene(gate, true).await?;
-    if !scene.grave && !scene.crisis {
+    let conditions = conditions(gate, true).await?;
+    if !conditions.grave && !conditions.crisis {
         return Ok(());
     }
     if let Some(stored) = gate.store().request(open).await? {
@@ -196,24 +200,27 @@ async fn make_way(gate: &Gate) -> Result<(), StoreError> {
 }
 
 /// How an agent usually asks here: what a card looks like on any other day.
-struct Usual {
+struct TypicalCall {
     agent: String,
     session: String,
     cwd: Option<String>,
 }
 
-async fn usual(gate: &Gate) -> Result<Option<Usual>, Rejection> {
-    let page = gate.store().find(RequestQuery { limit: NEWEST, ..RequestQuery::default() }).await?;
+async fn typical(gate: &Gate) -> Result<Option<TypicalCall>, Rejection> {
+    let page = gate
+        .store()
+        .find(RequestQuery { limit: NEWEST_REQUESTS, ..RequestQuery::default() })
+        .await?;
     let mut asked: Vec<StoredRequest> = page.requests;
     asked.retain(|stored| {
         matches!(stored.request.requester, Requester::Agent(_)) && !stored.request.crisis
     });
-    let drawn = chance::bytes::<4>().map_err(|_| Rejection::NoChance)?;
+    let drawn = random::bytes::<4>().map_err(|_| Rejection::EntropyUnavailable)?;
     let drawn = usize::try_from(u32::from_le_bytes(drawn)).unwrap_or_default();
     let at = drawn.checked_rem(asked.len()).unwrap_or_default();
     Ok(asked.get(at).map(|stored| {
         let card: serde_json::Value = serde_json::from_str(&stored.card).unwrap_or_default();
-        Usual {
+        TypicalCall {
             agent: stored.request.requester.name().to_owned(),
             session: stored.session.clone(),
             cwd: card.get("cwd").and_then(serde_json::Value::as_str).map(str::to_owned),
@@ -223,7 +230,7 @@ async fn usual(gate: &Gate) -> Result<Option<Usual>, Rejection> {
 
 /// An entry of the ledger about a drill that waits, as one about any other request reads: the page
 /// of a request shows its entries, and must not tell. The ledger itself does.
-pub fn as_any_other(entry: &[u8], shown: &str) -> Vec<u8> {
+pub fn without_drill_marks(entry: &[u8], shown: &str) -> Vec<u8> {
     let Ok(mut value) = serde_json::from_slice::<serde_json::Value>(entry) else {
         return Vec::new();
     };

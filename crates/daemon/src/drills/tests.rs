@@ -7,56 +7,56 @@ use countersign_workflow::request::{DRILL, State};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::courier::rig::{Manner, Receiver, Rig, until};
-use crate::house::{Door, House};
+use crate::notifier::test_notifier::{ReceiverBehavior, TestNotifier, WebhookReceiver, until};
+use crate::test_daemon::{ApiSide, TestDaemon};
 
 /// What an agent asks on any other day; it makes the agent's name one that a drill can bear.
 const USUAL: &str = r#"{"command":"scp notes.txt ana@203.0.113.9:","session":"s1"}"#;
 
-struct Scene {
-    house: House,
+struct Conditions {
+    daemon: TestDaemon,
     agent: String,
     owner: String,
     /// What the agent asked in earnest; it waits.
-    usual: String,
+    typical: String,
 }
 
-async fn scene(sections: &str) -> Scene {
-    let house = House::with("", sections).await;
-    let agent = house.agent("coder", 3_600_000).await;
-    let owner = house.owner().await;
+async fn conditions(sections: &str) -> Conditions {
+    let daemon = TestDaemon::with("", sections).await;
+    let agent = daemon.agent("coder", 3_600_000).await;
+    let owner = daemon.owner().await;
     let body = serde_json::from_str(USUAL).ok();
-    let asked = house.by(&agent, Door::Agents, "POST /v1/requests", body).await;
+    let asked = daemon.by(&agent, ApiSide::Agents, "POST /v1/requests", body).await;
     assert_eq!(asked.status, 201, "{}", asked.body);
-    let usual = asked.body["id"].as_str().unwrap().to_owned();
-    Scene { house, agent, owner, usual }
+    let typical = asked.body["id"].as_str().unwrap().to_owned();
+    Conditions { daemon, agent, owner, typical }
 }
 
-impl Scene {
+impl Conditions {
     async fn person(&self, line: &str, body: Option<Value>) -> Value {
-        let reply = self.house.by(&self.owner, Door::People, line, body).await;
+        let reply = self.daemon.by(&self.owner, ApiSide::People, line, body).await;
         assert!(reply.status.is_success(), "{line}: {}", reply.body);
         reply.body
     }
 
-    async fn order(&self) -> axum::http::StatusCode {
+    async fn create_now(&self) -> axum::http::StatusCode {
         let reply =
-            self.house.by(&self.owner, Door::People, "POST /v1/drills", Some(json!({}))).await;
+            self.daemon.by(&self.owner, ApiSide::People, "POST /v1/drills", Some(json!({}))).await;
         reply.status
     }
 
     /// The drill of this name, whatever chance would have chosen.
     async fn drill(&self, name: &str) -> StoredRequest {
-        let others = book::all().iter().filter(|drill| drill.name != name);
+        let others = catalog::all().iter().filter(|drill| drill.name != name);
         let mut seen = Vec::new();
-        let template = self.house.gate.store().pending().await.unwrap().remove(0);
+        let template = self.daemon.gate.store().pending().await.unwrap().remove(0);
         for drill in others {
             let mut one = template.clone();
             let (kind, shown) = (drill.name.clone(), "coder".to_owned());
             one.request.requester = Requester::Drill { kind, shown };
             seen.push(one);
         }
-        make(&self.house.gate, true, &seen).await.unwrap()
+        make(&self.daemon.gate, true, &seen).await.unwrap()
     }
 
     async fn decide(&self, stored: &StoredRequest, choice: &str, more: Value) -> Value {
@@ -70,17 +70,17 @@ impl Scene {
     }
 
     async fn stands(&self, id: countersign_types::id::Id) -> StoredRequest {
-        self.house.gate.store().request(id).await.unwrap().unwrap()
+        self.daemon.gate.store().request(id).await.unwrap().unwrap()
     }
 }
 
 #[test]
-fn every_call_of_the_book_is_judged_as_it_says() {
-    assert!(book::all().len() >= 9);
+fn every_drill_has_the_tier_it_names() {
+    assert!(catalog::all().len() >= 9);
     for tier in ["MEDIUM", "HIGH", "CRITICAL"] {
-        assert!(book::all().iter().filter(|drill| drill.tier == tier).count() >= 3, "{tier}");
+        assert!(catalog::all().iter().filter(|drill| drill.tier == tier).count() >= 3, "{tier}");
     }
-    for drill in book::all() {
+    for drill in catalog::all() {
         let (tool, arguments) = drill.call();
         let call = Call {
             tool: Cow::Borrowed(tool),
@@ -97,20 +97,20 @@ fn every_call_of_the_book_is_judged_as_it_says() {
 }
 
 #[tokio::test]
-async fn an_approved_drill_permits_nothing_and_says_what_it_was() {
-    let scene = scene("").await;
-    let drill = scene.drill("force-push").await;
+async fn an_approved_drill_permits_nothing_and_is_explained() {
+    let conditions = conditions("").await;
+    let drill = conditions.drill("force-push").await;
     let id = drill.request.id;
     // Until it is answered it looks like any other, to people.
     let line = format!("GET /v1/requests/{id}");
-    let before = scene.person(&line, None).await;
+    let before = conditions.person(&line, None).await;
     assert_eq!((&before["agent"], &before["drill"]), (&json!("coder"), &Value::Null));
     assert_eq!((&before["session"], &before["tier"]), (&json!("s1"), &json!("HIGH")));
     let text = before.to_string().to_lowercase().replace("\"drill\":null", "");
     assert!(!text.contains("drill"), "{before}");
-    let given = scene.person("GET /v1/grants?all=true", None).await;
+    let given = conditions.person("GET /v1/grants?all=true", None).await;
     let grant = json!({ "grant": { "shape": "exact", "scope": "session" } });
-    let after = scene.decide(&drill, "approve", grant).await;
+    let after = conditions.decide(&drill, "approve", grant).await;
     assert_eq!((&after["state"], &after["permit_until"]), (&json!("approved"), &Value::Null));
     assert_eq!(after["drill"]["caught"], false);
     let words = after["drill"]["words"].as_str().unwrap();
@@ -118,16 +118,16 @@ async fn an_approved_drill_permits_nothing_and_says_what_it_was() {
     assert!(words.contains("--force on main"), "{words}");
     // No grant, although one was wished for.
     assert_eq!(after["grant"], Value::Null);
-    assert_eq!(scene.person("GET /v1/grants?all=true", None).await, given);
-    assert_eq!(scene.house.count("grant").await, 1, "the whitelist's");
-    let stored = scene.stands(id).await;
+    assert_eq!(conditions.person("GET /v1/grants?all=true", None).await, given);
+    assert_eq!(conditions.daemon.count("grant").await, 1, "the whitelist's");
+    let stored = conditions.stands(id).await;
     assert!(stored.permit_until.is_none() && stored.redeemed.is_none());
 }
 
 #[tokio::test]
-async fn no_agent_finds_a_drill_or_anything_in_it() {
-    let scene = scene("").await;
-    let drill = scene.drill("two-tables").await;
+async fn agents_cannot_find_a_drill() {
+    let conditions = conditions("").await;
+    let drill = conditions.drill("two-tables").await;
     let id = drill.request.id;
     let lines = [
         (format!("GET /v1/requests/{id}"), None),
@@ -137,54 +137,66 @@ async fn no_agent_finds_a_drill_or_anything_in_it() {
     ];
     for answered in [false, true] {
         if answered {
-            scene.decide(&drill, "approve", json!({})).await;
+            conditions.decide(&drill, "approve", json!({})).await;
         }
         for (line, body) in lines.clone() {
-            let reply = scene.house.by(&scene.agent, Door::Agents, &line, body).await;
+            let reply = conditions.daemon.by(&conditions.agent, ApiSide::Agents, &line, body).await;
             assert_eq!(reply.status, 404, "{line}: {}", reply.body);
         }
-        let list = scene.house.by(&scene.agent, Door::Agents, "GET /pending", None).await.body;
+        let list = conditions
+            .daemon
+            .by(&conditions.agent, ApiSide::Agents, "GET /pending", None)
+            .await
+            .body;
         assert!(!list.to_string().contains(&id.to_string()), "{list}");
     }
     // The very same call, asked in earnest, is a question of its own.
-    let (tool, arguments) = book::find("two-tables").unwrap().call();
+    let (tool, arguments) = catalog::find("two-tables").unwrap().call();
     let arguments: Value = serde_json::from_str(&arguments).unwrap();
     let same = json!({ "tool": tool, "arguments": arguments, "session": "s1" });
-    let asked = scene.house.by(&scene.agent, Door::Agents, "POST /v1/requests", Some(same)).await;
+    let asked = conditions
+        .daemon
+        .by(&conditions.agent, ApiSide::Agents, "POST /v1/requests", Some(same))
+        .await;
     assert_eq!((&asked.body["state"], &asked.body["permit"]), (&json!("pending"), &Value::Null));
     assert_ne!(asked.body["digest"], json!(drill.request.digest.canonical));
     // And nobody can be called like one.
     let body = Some(json!({ "name": "Drill" }));
-    let made = scene.house.change(&scene.owner, "POST /v1/agents", body).await;
+    let made = conditions.daemon.change(&conditions.owner, "POST /v1/agents", body).await;
     assert_eq!(made.status, 400, "{}", made.body);
 }
 
 #[tokio::test]
 async fn nothing_is_counted_or_learned_from_a_drill() {
-    let scene = scene("[flood]\nopen_per_agent = 2\ndenials = 1\n").await;
-    let gate = &scene.house.gate;
+    let conditions = conditions("[flood]\nopen_per_agent = 2\ndenials = 1\n").await;
+    let gate = &conditions.daemon.gate;
     assert_eq!(gate.open_requests(), 1);
-    let drill = scene.drill("environment-file").await;
-    gate.heard(StoreEvent::Asked(drill.request.id)).await.unwrap();
-    gate.count_again().await.unwrap();
+    let drill = conditions.drill("environment-file").await;
+    gate.record_event(StoreEvent::Asked(drill.request.id)).await.unwrap();
+    gate.recount_open().await.unwrap();
     assert_eq!(gate.open_requests(), 1, "it takes no place of an agent's");
     let ended = gate.metrics().totals("countersign_requests_ended_total");
-    let after = scene.decide(&drill, "deny", json!({})).await;
+    let after = conditions.decide(&drill, "deny", json!({})).await;
     assert_eq!(after["drill"]["caught"], true);
-    gate.count_again().await.unwrap();
-    assert_eq!(scene.house.count("quarantine").await, 0, "a no to a drill is held against nobody");
+    gate.recount_open().await.unwrap();
+    assert_eq!(
+        conditions.daemon.count("quarantine").await,
+        0,
+        "a no to a drill is held against nobody"
+    );
     assert_eq!(gate.metrics().totals("countersign_requests_ended_total"), ended);
     let body = serde_json::from_str(&USUAL.replace("notes", "other")).ok();
-    let asked = scene.house.by(&scene.agent, Door::Agents, "POST /v1/requests", body).await;
+    let asked =
+        conditions.daemon.by(&conditions.agent, ApiSide::Agents, "POST /v1/requests", body).await;
     assert_eq!(asked.status, 201, "{}", asked.body);
     // Neither thresholds nor counts nor the calls before this one know of it.
-    let thresholds = scene.person("GET /v1/calibration", None).await;
+    let thresholds = conditions.person("GET /v1/calibration", None).await;
     assert_eq!(thresholds["buckets"], json!([]));
-    let day = scene.person("GET /v1/stats", None).await["last_24_hours"].clone();
+    let day = conditions.person("GET /v1/stats", None).await["last_24_hours"].clone();
     assert_eq!((&day["by_agent"], &day["answers"]), (&json!({ "coder": 2 }), &json!(0)));
     let tool = (drill.tool.clone(), drill.request.tier);
     let now = gate.clock().now().at;
-    let later = crate::chance::id(now).unwrap();
+    let later = crate::random::id(now).unwrap();
     for agent in ["coder", DRILL] {
         let similar =
             gate.store().similar_calls(agent.to_owned(), tool.clone(), later, Timestamp(0));
@@ -195,117 +207,130 @@ async fn nothing_is_counted_or_learned_from_a_drill() {
 }
 
 #[tokio::test]
-async fn the_ledger_says_so_from_the_start() {
-    let scene = scene("").await;
-    let drill = scene.drill("one-space").await;
+async fn the_ledger_marks_a_drill_from_the_start() {
+    let conditions = conditions("").await;
+    let drill = conditions.drill("one-space").await;
     let id = json!(drill.request.id);
     let told = |ledger: Vec<Value>| -> Vec<Value> {
         ledger.into_iter().filter(|entry| entry["request"] == id).collect()
     };
-    let open = told(scene.house.ledger().await);
+    let open = told(conditions.daemon.ledger().await);
     assert_eq!(open.len(), 1);
     assert_eq!((&open[0]["kind"], &open[0]["agent"]), (&json!("ask"), &json!("drill")));
     assert_eq!(open[0]["facts"]["drill"], "one-space");
     // The page that people answer on keeps it to itself.
     let entry = serde_json::to_vec(&open[0]).unwrap();
-    let shown = String::from_utf8(as_any_other(&entry, "coder")).unwrap();
+    let shown = String::from_utf8(without_drill_marks(&entry, "coder")).unwrap();
     assert!(shown.contains("coder") && !shown.contains("drill"), "{shown}");
-    scene.decide(&drill, "approve", json!({})).await;
-    let over = told(scene.house.ledger().await);
+    conditions.decide(&drill, "approve", json!({})).await;
+    let over = told(conditions.daemon.ledger().await);
     let last = over.last().unwrap();
     assert_eq!((&last["kind"], &last["facts"]["drill"]), (&json!("approve"), &json!("one-space")));
     assert_eq!(last["person"], "owner");
 }
 
 #[tokio::test]
-async fn one_waits_at_a_time_and_makes_way_for_what_is_grave() {
-    let scene = scene("").await;
-    let (first, second) = tokio::join!(scene.order(), scene.order());
+async fn one_drill_at_a_time_and_it_is_cancelled_for_risky_requests() {
+    let conditions = conditions("").await;
+    let (first, second) = tokio::join!(conditions.create_now(), conditions.create_now());
     assert_eq!([first, second].iter().filter(|status| **status == 201).count(), 1);
-    assert_eq!(scene.order().await, 409);
-    let open = scene.house.gate.open_drill().unwrap();
-    assert_eq!(scene.stands(open).await.request.plan.rung_at(scene.house.now()).climbs(), 0);
+    assert_eq!(conditions.create_now().await, 409);
+    let open = conditions.daemon.gate.open_drill().unwrap();
+    assert_eq!(
+        conditions.stands(open).await.request.plan.rung_at(conditions.daemon.now()).climbs(),
+        0
+    );
     // What is MEDIUM waits beside it.
-    make_way(&scene.house.gate).await.unwrap();
-    assert_eq!(scene.stands(open).await.request.state, State::Pending);
+    cancel_for_graver(&conditions.daemon.gate).await.unwrap();
+    assert_eq!(conditions.stands(open).await.request.state, State::Pending);
     let grave = json!({ "command": "git push --force origin main" });
-    scene.house.by(&scene.agent, Door::Agents, "POST /v1/requests", Some(grave)).await;
-    make_way(&scene.house.gate).await.unwrap();
-    let stored = scene.stands(open).await;
+    conditions
+        .daemon
+        .by(&conditions.agent, ApiSide::Agents, "POST /v1/requests", Some(grave))
+        .await;
+    cancel_for_graver(&conditions.daemon.gate).await.unwrap();
+    let stored = conditions.stands(open).await;
     assert_eq!(stored.request.state, State::Cancelled);
-    assert!(words(&stored).unwrap().contains("something graver came"));
-    assert_eq!(scene.house.gate.open_drill(), None);
-    assert_eq!(scene.order().await, 409, "something HIGH waits");
+    assert!(explain(&stored).unwrap().contains("something graver came"));
+    assert_eq!(conditions.daemon.gate.open_drill(), None);
+    assert_eq!(conditions.create_now().await, 409, "something HIGH waits");
 }
 
 #[tokio::test]
-async fn never_in_a_crisis_nor_where_nobody_asks() {
-    let scene = scene("").await;
+async fn no_drill_in_a_crisis_or_without_an_agent() {
+    let conditions = conditions("").await;
     let text = json!({ "text": "I want to end my life tonight", "session": "s2" });
-    let seen = scene.house.by(&scene.agent, Door::Agents, "POST /v1/screen", Some(text)).await;
+    let seen = conditions
+        .daemon
+        .by(&conditions.agent, ApiSide::Agents, "POST /v1/screen", Some(text))
+        .await;
     assert!(seen.status.is_success(), "{}", seen.body);
-    assert!(!scene.house.gate.crises().list().is_empty());
-    assert_eq!(scene.order().await, 409);
+    assert!(!conditions.daemon.gate.crises().list().is_empty());
+    assert_eq!(conditions.create_now().await, 409);
     // Nobody has asked: there is no name that a card could show.
-    let house = House::usual().await;
-    assert!(matches!(order(&house.gate).await, Err(NotNow::NoAgent)));
+    let daemon = TestDaemon::default().await;
+    assert!(matches!(create_now(&daemon.gate).await, Err(DrillRefusal::NoAgent)));
 }
 
 #[tokio::test]
-async fn only_an_administrator_orders_one() {
-    let scene = scene("").await;
-    scene.house.person("bo", countersign_store::Role::Approver).await;
-    let bo = scene.house.login("bo", "terminal", 3_600_000).await;
-    for (token, door, status) in [
-        (&bo, Door::People, 403),
-        (&scene.agent, Door::People, 403),
-        (&scene.owner, Door::Agents, 404),
+async fn only_an_administrator_sends_a_drill() {
+    let conditions = conditions("").await;
+    conditions.daemon.person("bo", countersign_store::Role::Approver).await;
+    let bo = conditions.daemon.login("bo", "terminal", 3_600_000).await;
+    for (token, side, status) in [
+        (&bo, ApiSide::People, 403),
+        (&conditions.agent, ApiSide::People, 403),
+        (&conditions.owner, ApiSide::Agents, 404),
     ] {
-        let reply = scene.house.by(token, door, "POST /v1/drills", Some(json!({}))).await;
+        let reply = conditions.daemon.by(token, side, "POST /v1/drills", Some(json!({}))).await;
         assert_eq!(reply.status, status, "{}", reply.body);
     }
-    let pending = scene.house.gate.store().pending().await.unwrap();
+    let pending = conditions.daemon.gate.store().pending().await.unwrap();
     assert_eq!(pending.len(), 1);
-    assert_eq!(pending[0].request.id.to_string(), scene.usual);
+    assert_eq!(pending[0].request.id.to_string(), conditions.typical);
 }
 
 #[tokio::test]
-async fn nobody_further_is_called_for_a_drill_and_its_messages_say_so_in_the_end() {
+async fn a_drill_does_not_escalate_and_its_messages_explain_it() {
     let folder = tempfile::tempdir().unwrap();
-    let (first, further) =
-        (Receiver::start(Manner::Answers(200)).await, Receiver::start(Manner::Answers(200)).await);
+    let (first, further) = (
+        WebhookReceiver::start(ReceiverBehavior::Answers(200)).await,
+        WebhookReceiver::start(ReceiverBehavior::Answers(200)).await,
+    );
     let text = format!(
         "[ladder]\nfirst = [\"first\"]\nnext = [\"further\"]\n{}{}",
         first.channel("first", folder.path()),
         further.channel("further", folder.path())
     );
-    let rig = Rig::open(folder.path(), &text).await.courier().watch();
-    let usual = rig.ask("scp notes.txt ana@203.0.113.9:").await;
-    rig.deny(&usual).await;
-    rig.outbox_is_empty().await;
+    let notifier = TestNotifier::open(folder.path(), &text).await.start().start_deadlines();
+    let typical = notifier.ask("scp notes.txt ana@203.0.113.9:").await;
+    notifier.deny(&typical).await;
+    notifier.outbox_is_empty().await;
     for reached in [true, false] {
         if !reached {
-            *first.manner.lock().unwrap() = Manner::Answers(302);
+            *first.behavior.lock().unwrap() = ReceiverBehavior::Answers(302);
         }
         let before = first.got().len();
-        let drill = order(&rig.gate).await.unwrap();
+        let drill = create_now(&notifier.gate).await.unwrap();
         until("the question", async || first.got().len() > before).await;
-        rig.outbox_is_empty().await;
+        notifier.outbox_is_empty().await;
         let asked = first.got()[before].1["data"].clone();
         assert_eq!((&asked["agent"], &asked["ended"]), (&json!("hermes"), &Value::Null));
         if reached {
-            rig.deny(&drill).await;
+            notifier.deny(&drill).await;
             until("the end", async || first.got().len() > before + 1).await;
             let ended = first.got()[before + 1].1["data"]["ended"].clone();
             assert!(ended["drill"].as_str().unwrap().starts_with("This was a drill"), "{ended}");
         } else {
             // Its time passes, and it climbs nowhere.
-            rig.jump(299);
+            notifier.jump(299);
             tokio::time::sleep(Duration::from_millis(700)).await;
-            assert_eq!(rig.stored(&drill).await.request.rung.climbs(), 0);
-            rig.jump(2);
-            until("its end", async || rig.stored(&drill).await.request.state == State::Expired)
-                .await;
+            assert_eq!(notifier.stored(&drill).await.request.rung.climbs(), 0);
+            notifier.jump(2);
+            until("its end", async || {
+                notifier.stored(&drill).await.request.state == State::Expired
+            })
+            .await;
         }
     }
     assert!(further.got().is_empty(), "{:?}", further.kinds());

@@ -1,4 +1,4 @@
-//! Keeps people from being flooded: open questions, questions per minute, quarantine.
+//! Limits that protect people from floods: pending requests, requests per minute, quarantine.
 
 mod agent;
 mod pace;
@@ -17,24 +17,24 @@ use countersign_types::id::Id;
 use countersign_types::time::{Span, Timestamp};
 
 use super::Rejection;
-use crate::config::Flood;
+use crate::config::FloodConfig;
 use agent::{Agent, HOUR, MINUTE, forget, remember, take_out};
 use pace::Pace;
 
-/// A crisis is let through, but not without end: so many of all.
-const MOST_OPEN: usize = 20_000;
-/// Agents remembered. Names are proven, but sockets of many users may come.
-const MOST_AGENTS: usize = 10_000;
-/// Ends that were heard before their beginning.
-const MOST_EARLY: usize = 1_024;
-/// Questions that are asked side by side; the same question always gets the same one.
-const TURNS: usize = 64;
+/// The maximum number of pending requests in a crisis, of all agents.
+const MAX_OPEN: usize = 20_000;
+/// The maximum number of tracked agents. Names are authenticated, but many users may have a socket.
+const MAX_AGENTS: usize = 10_000;
+/// The maximum number of ends that arrived before their beginning.
+const MAX_EARLY_ENDS: usize = 1_024;
+/// The number of locks for concurrent submissions; the same call always uses the same one.
+const LOCKS: usize = 64;
 
-/// Counts what is asked and what was denied.
+/// Counts requests and denials.
 #[derive(Debug)]
-pub struct FloodGate {
+pub struct FloodControl {
     counts: Mutex<Counts>,
-    turns: Vec<tokio::sync::Mutex<()>>,
+    locks: Vec<tokio::sync::Mutex<()>>,
     spread: RandomState,
 }
 
@@ -45,53 +45,53 @@ struct Counts {
     open: HashMap<Id, Key>,
     same: HashMap<Key, Id>,
     early: VecDeque<(Id, bool)>,
-    /// Of agents for which there is no place any more, all together.
+    /// The total of all agents that are not tracked separately.
     crowd: Pace,
 }
 
-/// Nobody is asked.
+/// A request rejected by a limit.
 #[derive(Debug)]
-pub struct Refused {
-    /// What the agent is told.
-    pub held: Rejection,
-    /// How long to wait before it is told.
+pub struct FloodRefusal {
+    /// The rejection for the agent.
+    pub rejection: Rejection,
+    /// How long to delay the response.
     pub wait: Duration,
 }
 
-/// What makes two questions the same one: agent, session, both digests.
+/// What identifies the same call: agent, session, both digests.
 type Key = (String, String, Digest, Digest);
 
-/// What an agent was refused since it was last written down.
+/// The rejected requests of an agent since the last ledger entry about them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusals {
-    /// Which agent.
+pub struct RefusalCount {
+    /// The agent.
     pub agent: String,
-    /// How many questions.
+    /// The number of requests.
     pub count: u32,
-    /// Why the last one was.
+    /// Why the last one was rejected.
     pub why: &'static str,
 }
 
-/// An agent that people said no to too often.
+/// An agent whose requests were denied too often.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Quarantine {
-    /// Which agent.
+    /// The agent.
     pub agent: String,
-    /// Until when.
+    /// The end of the quarantine.
     pub until: Timestamp,
 }
 
-/// Room for one more question, kept until it is open or came to nothing. Dropping it gives the
-/// room back, but the question counts as asked: who breaks off may have been heard.
+/// A reservation for one more request. Dropping it releases the reservation, but the request still
+/// counts against the rate: people may have been notified.
 #[derive(Debug)]
-pub struct Place<'g> {
-    gate: &'g FloodGate,
+pub struct AskSlot<'g> {
+    gate: &'g FloodControl,
     agent: String,
     at: Timestamp,
 }
 
-impl Place<'_> {
-    /// Nobody was asked: it was known already, or could not be kept.
+impl AskSlot<'_> {
+    /// Releases it without counting: the request existed already, or could not be stored.
     pub fn unused(self) {
         let mut counts = self.gate.lock();
         take_out(&mut counts.asked, self.at);
@@ -101,7 +101,7 @@ impl Place<'_> {
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for AskSlot<'_> {
     fn drop(&mut self) {
         let mut counts = self.gate.lock();
         if let Some(count) = counts.agents.get_mut(&self.agent) {
@@ -110,78 +110,78 @@ impl Drop for Place<'_> {
     }
 }
 
-impl FloodGate {
-    /// With the requests that are open already.
-    pub fn new(pending: &[StoredRequest]) -> FloodGate {
-        let turns = (0..TURNS).map(|_| tokio::sync::Mutex::default()).collect();
-        let gate = FloodGate { counts: Mutex::default(), turns, spread: RandomState::new() };
+impl FloodControl {
+    /// Starts with the pending requests.
+    pub fn new(pending: &[StoredRequest]) -> FloodControl {
+        let locks = (0..LOCKS).map(|_| tokio::sync::Mutex::default()).collect();
+        let gate = FloodControl { counts: Mutex::default(), locks, spread: RandomState::new() };
         for stored in pending {
-            gate.opened(&Flood::BOUNDLESS, stored, Timestamp(0));
+            gate.record_open(&FloodConfig::UNLIMITED, stored, Timestamp(0));
         }
         gate
     }
 
-    /// Waits until the same question is not being asked by somebody else at this moment.
-    pub async fn turn(
+    /// Waits until no other submission of the same call is in progress.
+    pub async fn lock_question(
         &self,
         agent: &str,
         session: &str,
         digest: &CallDigest,
     ) -> Option<tokio::sync::MutexGuard<'_, ()>> {
         let hash = self.spread.hash_one((agent, session, digest.canonical, digest.raw));
-        let at = usize::try_from(hash % (TURNS as u64)).unwrap_or_default();
-        Some(self.turns.get(at)?.lock().await)
+        let at = usize::try_from(hash % (LOCKS as u64)).unwrap_or_default();
+        Some(self.locks.get(at)?.lock().await)
     }
 
-    /// The open request that asks the very same thing, if there is one.
+    /// The pending request for the same call, if there is one.
     pub fn same(&self, agent: &str, session: &str, digest: &CallDigest) -> Option<Id> {
         let counts = self.lock();
         let key = (agent.to_owned(), session.to_owned(), digest.canonical, digest.raw);
         counts.same.get(&key).copied()
     }
 
-    /// Whether a person may be asked once more. A crisis is let through as far as memory goes.
-    pub fn may_ask(
+    /// Reserves one more request. In a crisis only the limits of memory apply.
+    pub fn reserve(
         &self,
-        limits: &Flood,
+        limits: &FloodConfig,
         agent: &str,
         crisis: bool,
         now: Timestamp,
-    ) -> Result<Place<'_>, Refused> {
+    ) -> Result<AskSlot<'_>, FloodRefusal> {
         let mut counts = self.lock();
         let Counts { agents, asked, open, crowd, .. } = &mut *counts;
-        if agents.len() >= MOST_AGENTS && !agents.contains_key(agent) {
+        if agents.len() >= MAX_AGENTS && !agents.contains_key(agent) {
             agents.retain(|_, count| !count.is_idle(limits, now));
-            if agents.len() >= MOST_AGENTS {
-                let (held, wait) = (Rejection::TooManyQuestions(60), crowd.wait(now));
-                return Err(Refused { held, wait });
+            if agents.len() >= MAX_AGENTS {
+                let (rejection, wait) = (Rejection::TooManyQuestions(60), crowd.wait(now));
+                return Err(FloodRefusal { rejection, wait });
             }
         }
         let count = agents.entry(agent.to_owned()).or_default();
         forget(&mut count.asked, now, MINUTE);
         forget(asked, now, HOUR);
-        let full = open.len() >= MOST_OPEN;
-        if let Err((held, why)) = count.may_ask(limits, asked, (crisis, full), now) {
+        let full = open.len() >= MAX_OPEN;
+        if let Err((rejection, why)) = count.reserve(limits, asked, (crisis, full), now) {
             count.refused = count.refused.saturating_add(1);
             count.why = why;
-            return Err(Refused { held, wait: count.pace.wait(now) });
+            return Err(FloodRefusal { rejection, wait: count.pace.wait(now) });
         }
         count.open = count.open.saturating_add(1);
         remember(&mut count.asked, now, limits.asks_per_minute);
         remember(asked, now, limits.asks_per_hour);
-        Ok(Place { gate: self, agent: agent.to_owned(), at: now })
+        Ok(AskSlot { gate: self, agent: agent.to_owned(), at: now })
     }
 
-    /// A question is open now. Its end may have been heard before.
-    pub fn opened(
+    /// Counts a pending request. Its end may have arrived before.
+    pub fn record_open(
         &self,
-        limits: &Flood,
+        limits: &FloodConfig,
         stored: &StoredRequest,
         now: Timestamp,
     ) -> Option<Quarantine> {
         let mut counts = self.lock();
         let request = &stored.request;
-        // Nobody asks a drill, so it counts against nobody.
+        // A drill belongs to no agent, so it counts against none.
         if request.requester.is_drill() {
             return None;
         }
@@ -198,22 +198,22 @@ impl FloodGate {
         counts.end(limits, id, denied, now)
     }
 
-    /// Whether this question is counted as open.
+    /// Whether this request is counted as pending.
     pub fn knows(&self, id: Id) -> bool {
         self.lock().open.contains_key(&id)
     }
 
-    /// A question is over. Says so if that puts its agent in quarantine.
-    pub fn ended(
+    /// Counts the end of a request. Returns the quarantine that it causes, if any.
+    pub fn record_end(
         &self,
-        limits: &Flood,
+        limits: &FloodConfig,
         id: Id,
         denied: bool,
         now: Timestamp,
     ) -> Option<Quarantine> {
         let mut counts = self.lock();
         if !counts.open.contains_key(&id) {
-            if counts.early.len() >= MOST_EARLY {
+            if counts.early.len() >= MAX_EARLY_ENDS {
                 counts.early.pop_front();
             }
             counts.early.push_back((id, denied));
@@ -222,30 +222,30 @@ impl FloodGate {
         counts.end(limits, id, denied, now)
     }
 
-    /// Every question that is counted as open.
+    /// Every request that is counted as pending.
     pub fn all_open(&self) -> HashSet<Id> {
         self.lock().open.keys().copied().collect()
     }
 
-    /// How many questions are open.
+    /// The number of pending requests.
     pub fn open(&self) -> usize {
         self.lock().open.len()
     }
 
-    /// Until when an agent may ask nothing, if so.
+    /// The end of an agent's quarantine, if it is in one.
     pub fn quarantined(&self, agent: &str, now: Timestamp) -> Option<Timestamp> {
         let counts = self.lock();
         counts.agents.get(agent)?.quarantined.filter(|&until| until > now)
     }
 
-    /// What was refused since the last time, each agent once.
-    pub fn take_refusals(&self) -> Vec<Refusals> {
+    /// The rejections since the last call, one per agent.
+    pub fn take_refusal_counts(&self) -> Vec<RefusalCount> {
         let mut counts = self.lock();
         let refused = counts.agents.iter_mut().filter(|(_, count)| count.refused > 0);
         refused
             .map(|(agent, count)| {
                 let refused = std::mem::take(&mut count.refused);
-                Refusals { agent: agent.clone(), count: refused, why: count.why }
+                RefusalCount { agent: agent.clone(), count: refused, why: count.why }
             })
             .collect()
     }
@@ -256,8 +256,14 @@ impl FloodGate {
 }
 
 impl Counts {
-    /// Told once for each end, however many say so.
-    fn end(&mut self, limits: &Flood, id: Id, denied: bool, now: Timestamp) -> Option<Quarantine> {
+    /// Reported once for each end.
+    fn end(
+        &mut self,
+        limits: &FloodConfig,
+        id: Id,
+        denied: bool,
+        now: Timestamp,
+    ) -> Option<Quarantine> {
         let key = self.open.remove(&id)?;
         if self.same.get(&key) == Some(&id) {
             self.same.remove(&key);
@@ -279,9 +285,9 @@ impl Counts {
     }
 }
 
-impl Flood {
-    /// No limits: for what was let in before.
-    const BOUNDLESS: Flood = Flood {
+impl FloodConfig {
+    /// Without limits, for requests that were admitted before.
+    const UNLIMITED: FloodConfig = FloodConfig {
         open_per_agent: u32::MAX,
         asks_per_minute: u32::MAX,
         asks_per_hour: u32::MAX,

@@ -1,19 +1,19 @@
-//! The gate: the one path a call takes, from the agent's question to what it may do.
+//! The gate: the one path of a call, from its submission to its permit.
 //!
-//! submit → assess → route → grants → flood → persist → (courier announces) → wait → decide →
-//! persist → permit → outcome. Whatever fails on the way ends in [`Rejection`]: the call does not run.
+//! submit → assess → route → grants → flood → persist → (notifier announces) → wait → decide →
+//! persist → permit → outcome. Every failure on the way is a [`Rejection`]: the call does not run.
 
 mod answer;
-mod crisis;
+mod crisis_sessions;
+mod deduplication;
 mod drill;
-mod elsewhere;
-mod ends;
 mod flood;
+mod flood_tracking;
 mod grants;
-mod joins;
-mod keep;
-mod listening;
-mod refusals;
+mod lifecycle;
+mod persist;
+mod reported_passes;
+mod waiters;
 mod whitelist;
 
 #[cfg(test)]
@@ -35,92 +35,92 @@ use countersign_workflow::grant::Asked;
 use countersign_workflow::request::{Requester, Settled, State};
 
 use crate::clock::DaemonClock;
-use crate::config::Rules;
+use crate::config::DaemonRules;
 use crate::metrics::Metrics;
 
-pub use answer::{Answer, Passed, Rejection, Settling};
-pub use crisis::Crises;
+pub use answer::{GateAnswer, Passed, Rejection, Settlement};
+pub use crisis_sessions::CrisisSessions;
+pub use deduplication::Deduplication;
 pub use drill::{NewDrill, OpenDrill};
-pub use elsewhere::Reported;
-pub use flood::FloodGate;
-pub use grants::{Grants, WHITELIST};
-pub use joins::Joins;
-pub use listening::{Listener, Listening};
+pub use flood::FloodControl;
+pub use grants::{GrantCache, WHITELIST};
+pub use reported_passes::PassReport;
+pub use waiters::{AnswerWaiter, Waiters};
 
-/// An agent, as it proved to be.
+/// An authenticated agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     /// Its name.
     pub agent: String,
-    /// Addresses that people confirmed to be its own user's.
+    /// Addresses that people confirmed to be those of the agent's own user.
     pub own_addresses: Arc<[String]>,
 }
 
-/// A question to the gate.
-pub struct Question<'a> {
+/// A call submitted to the gate.
+pub struct Submission<'a> {
     /// The call, as the agent described it.
     pub call: Call<'a>,
-    /// Its arguments as they came.
+    /// Its arguments as received.
     pub raw: &'a [u8],
-    /// How long the agent is ready to wait.
+    /// How long the agent waits.
     pub time: Option<Span>,
     /// Its idempotency key.
     pub key: Option<String>,
     /// The batch it belongs to.
     pub group: Option<Id>,
-    /// Whether it needs a permit even if nobody has to be asked.
+    /// Whether it needs a permit even without a question.
     pub permit: bool,
-    /// How it may join a request for the same call.
-    pub join: Join<'a>,
-    /// What the surface that asked needs again, as JSON; free of secrets. Made only if it is kept:
-    /// most calls pass, and nothing of them is.
+    /// How it may join an existing request for the same call.
+    pub join: JoinOptions<'a>,
+    /// Data that the calling API needs to build its response again, as JSON; redacted. Built only for
+    /// stored requests, because most calls pass.
     pub detail: &'a (dyn Fn() -> String + Sync),
 }
 
-/// How a question may join one that was asked before.
+/// How a call may join an existing request.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Join<'a> {
-    /// Whether it joins even one that a person approved meanwhile; the permit is used only once.
+pub struct JoinOptions<'a> {
+    /// Whether it joins a request that was approved meanwhile; the permit is used only once.
     pub approved: bool,
-    /// The host's own name for the call: a hook and a proxy that see it share one request.
+    /// The host's id of the call: a hook and a proxy that see the same call share one request.
     pub call_id: Option<&'a str>,
-    /// Whether a person must be asked about it anew: nothing that was allowed before counts.
-    pub fresh: bool,
+    /// Whether a person must decide again: earlier approvals and grants do not count.
+    pub ignore_grants: bool,
 }
 
-/// What a question comes to before anything is written.
-enum Weighed<'c> {
-    /// Nobody has to be asked, and nothing but a line is kept.
-    Passes(Box<Passing>),
+/// The result of the assessment, before anything is written.
+enum FirstStep<'c> {
+    /// The call passes; only a ledger entry is written.
+    Passes(Box<PassingCall>),
     /// Everything else.
-    Rest(Box<Rest<'c>>),
+    Continues(Box<AssessedCall<'c>>),
 }
 
-/// A call that passes once its line is taken.
-struct Passing {
+/// A call that passes once its entry is accepted.
+struct PassingCall {
     entry: Entry<'static>,
     passed: Box<Passed>,
 }
 
-/// A call that was judged and needs more.
-struct Rest<'c> {
-    rules: Arc<Rules>,
-    asks: Question<'c>,
+/// An assessed call that needs more than an entry.
+struct AssessedCall<'c> {
+    rules: Arc<DaemonRules>,
+    submission: Submission<'c>,
     seen: Assessment,
     digest: CallDigest,
     goes: Route,
 }
 
-impl Passing {
+impl PassingCall {
     fn new(
-        rules: &Rules,
-        asks: &Question<'_>,
+        rules: &DaemonRules,
+        submission: &Submission<'_>,
         (assessment, digest, why): (Assessment, CallDigest, Pass),
         at: Timestamp,
-    ) -> Passing {
-        let mut entry = entry_of(Kind::Pass, rules, asks, &digest);
+    ) -> PassingCall {
+        let mut entry = submission_entry(Kind::Pass, rules, submission, &digest);
         entry.facts = answer::pass_facts(&assessment, why);
-        Passing { entry, passed: Box::new(Passed { assessment, digest, why, at }) }
+        PassingCall { entry, passed: Box::new(Passed { assessment, digest, why, at }) }
     }
 }
 
@@ -128,31 +128,31 @@ impl Passing {
 pub struct Gate {
     store: Arc<Backend>,
     clock: Arc<DaemonClock>,
-    rules: RwLock<Arc<Rules>>,
-    crises: Crises,
-    grants: Grants,
-    flood: FloodGate,
-    joins: Joins,
-    listening: Listening,
+    rules: RwLock<Arc<DaemonRules>>,
+    crises: CrisisSessions,
+    grants: GrantCache,
+    flood: FloodControl,
+    deduplication: Deduplication,
+    waiters: Waiters,
     open_drill: OpenDrill,
     metrics: Metrics,
 }
 
 impl Gate {
-    /// A gate over an open store, with what the store remembers.
+    /// Opens a gate with the state in the store.
     pub async fn open(
         store: Arc<Backend>,
         clock: Arc<DaemonClock>,
-        rules: Rules,
+        rules: DaemonRules,
     ) -> Result<Gate, StoreError> {
-        let crises = Crises::new(store.crises().await?);
-        let grants = Grants::default();
+        let crises = CrisisSessions::new(store.crises().await?);
+        let grants = GrantCache::default();
         let (file, now) = (rules.whitelist.as_deref(), clock.now().at);
         grants.read_whitelist(&store, file, rules.hash, now).await?;
         let pending = store.pending().await?;
-        let (flood, open_drill) = (FloodGate::new(&pending), OpenDrill::new(&pending));
+        let (flood, open_drill) = (FloodControl::new(&pending), OpenDrill::new(&pending));
         let (rules, metrics) = (RwLock::new(Arc::new(rules)), Metrics::default());
-        let (joins, listening) = (Joins::default(), Listening::default());
+        let (deduplication, waiters) = (Deduplication::default(), Waiters::default());
         Ok(Gate {
             store,
             clock,
@@ -160,20 +160,20 @@ impl Gate {
             crises,
             grants,
             flood,
-            joins,
-            listening,
+            deduplication,
+            waiters,
             open_drill,
             metrics,
         })
     }
 
     /// The rules in force.
-    pub fn rules(&self) -> Arc<Rules> {
+    pub fn rules(&self) -> Arc<DaemonRules> {
         Arc::clone(&self.rules.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Puts other rules in force, once that is written down.
-    pub async fn change_rules(&self, rules: Rules) -> Result<(), StoreError> {
+    /// Replaces the rules, after the change is in the ledger.
+    pub async fn change_rules(&self, rules: DaemonRules) -> Result<(), StoreError> {
         let entry = Entry::new(0, Kind::Config, rules.hash);
         self.store.append(vec![entry]).await?;
         let (file, now) = (rules.whitelist.as_deref(), self.clock.now().at);
@@ -182,15 +182,15 @@ impl Gate {
         Ok(())
     }
 
-    /// What the rules make of a call, without asking anybody.
+    /// Assesses a call without a question.
     pub fn assess<'c>(&self, call: &mut Call<'c>, caller: &'c Caller) -> (Assessment, Route) {
         let rules = self.rules();
-        self.judge(&rules, call, caller)
+        self.assess_call(&rules, call, caller)
     }
 
-    /// What the rules make of a call that a person wrote in place of an agent's: its judgement, and
-    /// whether the crisis rules hold for it. What the policy refuses cannot be approved by an edit.
-    pub fn judge_edit(&self, call: &Call<'_>) -> Result<(Assessment, bool), Rejection> {
+    /// Assesses a call that a person edited: the assessment, and whether the crisis rules apply. An
+    /// edit cannot approve a call that the policy denies.
+    pub fn assess_edit(&self, call: &Call<'_>) -> Result<(Assessment, bool), Rejection> {
         let rules = self.rules();
         let mut context = call.context;
         if context.environment != Environment::Production {
@@ -207,13 +207,13 @@ impl Gate {
         }
     }
 
-    fn judge<'c>(
+    fn assess_call<'c>(
         &self,
-        rules: &Rules,
+        rules: &DaemonRules,
         call: &mut Call<'c>,
         caller: &'c Caller,
     ) -> (Assessment, Route) {
-        // Who asks is who proved it; where it runs may only be claimed for the worse.
+        // The agent is the authenticated one; claims about the environment can only raise the risk.
         call.agent = Some(caller.agent.as_str().into());
         if call.context.environment != Environment::Production {
             call.context.environment = rules.environment;
@@ -224,246 +224,270 @@ impl Gate {
         (seen, goes)
     }
 
-    /// The one path: from a question to an answer, or to a request that waits for one.
+    /// The path of a call: from its submission to an answer or a pending request.
     ///
-    /// It is judged at once. The future holds only what comes after that: thousands are made in a
-    /// second, and thousands wait.
+    /// The assessment runs at once. The future contains only what follows, to keep it small:
+    /// thousands are created per second, and thousands wait.
     pub fn submit<'c>(
         &'c self,
-        asks: Question<'c>,
+        submission: Submission<'c>,
         caller: &'c Caller,
-    ) -> impl Future<Output = Result<Answer, Rejection>> + Send + 'c {
-        let weighed = self.weigh(asks, caller);
+    ) -> impl Future<Output = Result<GateAnswer, Rejection>> + Send + 'c {
+        let first_step = self.assess_submission(submission, caller);
         async move {
-            let answer = match weighed {
-                Weighed::Passes(passing) => self.pass(passing, &caller.agent).await,
-                Weighed::Rest(rest) => Box::pin(self.rest(rest, caller)).await,
+            let answer = match first_step {
+                FirstStep::Passes(passing) => self.pass(passing, &caller.agent).await,
+                FirstStep::Continues(assessed) => {
+                    Box::pin(self.continue_submission(assessed, caller)).await
+                }
             };
             match &answer {
-                Err(held) => {
-                    self.metrics.held(held);
-                    tracing::debug!(agent = caller.agent, %held, "a call is held");
+                Err(rejection) => {
+                    self.metrics.held(rejection);
+                    tracing::debug!(agent = caller.agent, %rejection, "a call was rejected");
                 }
-                Ok(Answer::Kept(stored)) => {
+                Ok(GateAnswer::Kept(stored)) => {
                     let (request, state) = (stored.request.id, stored.request.state.label());
-                    tracing::debug!(agent = caller.agent, %request, state, "a call is kept");
+                    tracing::debug!(agent = caller.agent, %request, state, "a call was stored as a request");
                 }
-                Ok(Answer::Passed(_)) => tracing::trace!(agent = caller.agent, "a call passed"),
+                Ok(GateAnswer::Passed(_)) => tracing::trace!(agent = caller.agent, "a call passed"),
             }
             answer
         }
     }
 
-    /// The judgement, and what it comes to before anything is written.
-    fn weigh<'c>(&self, mut asks: Question<'c>, caller: &'c Caller) -> Weighed<'c> {
+    /// The assessment and its result, before anything is written.
+    fn assess_submission<'c>(
+        &self,
+        mut submission: Submission<'c>,
+        caller: &'c Caller,
+    ) -> FirstStep<'c> {
         let rules = self.rules();
-        let (seen, goes) = self.judge(&rules, &mut asks.call, caller);
+        let (seen, goes) = self.assess_call(&rules, &mut submission.call, caller);
         let now = self.clock.now().at;
         self.metrics.call(&goes, seen.tier, &caller.agent, now);
-        let digest = digest(&asks.call, asks.raw);
+        let digest = digest(&submission.call, submission.raw);
         match goes {
-            Route::Pass { why } if !asks.permit && asks.key.is_none() => {
+            Route::Pass { why } if !submission.permit && submission.key.is_none() => {
                 let judged = (seen, digest, why);
-                Weighed::Passes(Box::new(Passing::new(&rules, &asks, judged, now)))
+                FirstStep::Passes(Box::new(PassingCall::new(&rules, &submission, judged, now)))
             }
-            _ => Weighed::Rest(Box::new(Rest { rules, asks, seen, digest, goes })),
+            _ => FirstStep::Continues(Box::new(AssessedCall {
+                rules,
+                submission,
+                seen,
+                digest,
+                goes,
+            })),
         }
     }
 
-    /// Everything but calls that only pass.
-    async fn rest(&self, rest: Box<Rest<'_>>, caller: &Caller) -> Result<Answer, Rejection> {
-        let Rest { rules, asks, seen, digest, goes } = &*rest;
+    /// Handles all calls that do not just pass.
+    async fn continue_submission(
+        &self,
+        assessed: Box<AssessedCall<'_>>,
+        caller: &Caller,
+    ) -> Result<GateAnswer, Rejection> {
+        let AssessedCall { rules, submission, seen, digest, goes } = &*assessed;
         match *goes {
             Route::Pass { .. } => {
                 let settled = Some(Settled::Policy);
-                self.keep(rules, asks, caller, (seen, *digest, false), settled, None).await
+                self.persist(rules, submission, caller, (seen, *digest, false), settled, None).await
             }
-            Route::Refuse => Err(self.refuse(rules, asks, seen, *digest).await),
-            Route::Ask { crisis } => self.ask(rules, asks, caller, (seen, *digest, crisis)).await,
+            Route::Refuse => Err(self.refuse(rules, submission, seen, *digest).await),
+            Route::Ask { crisis } => {
+                self.ask(rules, submission, caller, (seen, *digest, crisis)).await
+            }
         }
     }
 
-    /// The same path as far as it goes without a person: nobody is asked.
+    /// The same path without a person: nobody is asked.
     pub async fn settle<'c>(
         &self,
-        mut asks: Question<'c>,
+        mut submission: Submission<'c>,
         caller: &'c Caller,
-    ) -> Result<Settling, Rejection> {
+    ) -> Result<Settlement, Rejection> {
         let rules = self.rules();
-        let (seen, goes) = self.judge(&rules, &mut asks.call, caller);
-        let digest = digest(&asks.call, asks.raw);
+        let (seen, goes) = self.assess_call(&rules, &mut submission.call, caller);
+        let digest = digest(&submission.call, submission.raw);
         match goes {
             Route::Pass { why } => {
                 let judged = (seen, digest, why);
-                let passing = Passing::new(&rules, &asks, judged, self.clock.now().at);
-                self.pass(Box::new(passing), &caller.agent).await.map(Settling::Answered)
+                let passing = PassingCall::new(&rules, &submission, judged, self.clock.now().at);
+                self.pass(Box::new(passing), &caller.agent).await.map(Settlement::Answered)
             }
-            Route::Refuse => Err(self.refuse(&rules, &asks, &seen, digest).await),
+            Route::Refuse => Err(self.refuse(&rules, &submission, &seen, digest).await),
             Route::Ask { crisis } => {
                 let judged = (&seen, digest, crisis);
-                let granted = self.by_grant(&rules, &asks, caller, judged).await?;
+                let granted = self.settle_by_grant(&rules, &submission, caller, judged).await?;
                 Ok(granted.map_or_else(
-                    || Settling::Asks(Box::new(seen.clone()), digest),
-                    Settling::Answered,
+                    || Settlement::Asks(Box::new(seen.clone()), digest),
+                    Settlement::Answered,
                 ))
             }
         }
     }
 
-    /// The policy says no: written down before it is said.
+    /// Denies by policy, after the denial is in the ledger.
     async fn refuse(
         &self,
-        rules: &Rules,
-        asks: &Question<'_>,
+        rules: &DaemonRules,
+        submission: &Submission<'_>,
         seen: &Assessment,
         digest: CallDigest,
     ) -> Rejection {
-        let mut entry = entry_of(Kind::Deny, rules, asks, &digest);
+        let mut entry = submission_entry(Kind::Deny, rules, submission, &digest);
         entry.facts = answer::pass_facts(seen, Pass::Harmless);
         self.store.append(vec![entry]).await.map_or_else(Rejection::from, |()| Rejection::Refused)
     }
 
-    /// Nobody has to be asked: written down with the next commit.
-    async fn pass(&self, passing: Box<Passing>, agent: &str) -> Result<Answer, Rejection> {
-        let Passing { entry, passed } = *passing;
+    /// Lets a call pass; its entry is in the next commit.
+    async fn pass(&self, passing: Box<PassingCall>, agent: &str) -> Result<GateAnswer, Rejection> {
+        let PassingCall { entry, passed } = *passing;
         self.store.record_pass(entry).await?;
         let seen = &passed.assessment;
         self.metrics.passed(&seen.tool, agent, seen.tier, passed.at, || self.clock.now().at);
-        Ok(Answer::Passed(passed))
+        Ok(GateAnswer::Passed(passed))
     }
 
     async fn ask(
         &self,
-        rules: &Rules,
-        asks: &Question<'_>,
+        rules: &DaemonRules,
+        submission: &Submission<'_>,
         caller: &Caller,
         judged: (&Assessment, CallDigest, bool),
-    ) -> Result<Answer, Rejection> {
+    ) -> Result<GateAnswer, Rejection> {
         let (_, digest, crisis) = judged;
-        if asks.group.is_none()
-            && !asks.join.fresh
-            && let Some(stored) = self.same_call(asks, caller, &digest).await?
+        if submission.group.is_none()
+            && !submission.join.ignore_grants
+            && let Some(stored) = self.find_same_call(submission, caller, &digest).await?
         {
-            return Ok(Answer::Kept(Box::new(stored)));
+            return Ok(GateAnswer::Kept(Box::new(stored)));
         }
-        if let Some(answer) = self.by_grant(rules, asks, caller, judged).await? {
+        if let Some(answer) = self.settle_by_grant(rules, submission, caller, judged).await? {
             return Ok(answer);
         }
-        let session = asks.call.session.as_deref().unwrap_or_default();
-        // Asked at the same moment, the second waits for the first and joins it.
-        let turn = self.flood.turn(&caller.agent, session, &digest).await;
-        // The same question that is open already is joined, not asked twice; but a batch keeps
-        // its own, so that it can be waited for and answered as one.
+        let session = submission.call.session.as_deref().unwrap_or_default();
+        // A concurrent submission of the same call waits for the first and joins it.
+        let turn = self.flood.lock_question(&caller.agent, session, &digest).await;
+        // A pending request for the same call is joined; but a batch has its own requests, so that
+        // it can be decided as one.
         if let Some(open) = self.flood.same(&caller.agent, session, &digest)
-            && asks.key.is_none()
-            && asks.group.is_none()
-            && !asks.join.fresh
+            && submission.key.is_none()
+            && submission.group.is_none()
+            && !submission.join.ignore_grants
             && let Some(stored) = self.store.request(open).await?
             && !stored.request.state.has_ended()
         {
-            self.has_name(asks, caller, &stored);
-            return Ok(Answer::Kept(Box::new(stored)));
+            self.remember_call_id(submission, caller, &stored);
+            return Ok(GateAnswer::Kept(Box::new(stored)));
         }
-        // What was asked already is not asked once more, so no limit holds for it.
-        if let Some(stored) = self.known(asks, caller, &digest).await? {
-            return Ok(Answer::Kept(Box::new(stored)));
+        // An existing request is not announced again, so no limit applies to it.
+        if let Some(stored) = self.find_by_key(submission, caller, &digest).await? {
+            return Ok(GateAnswer::Kept(Box::new(stored)));
         }
         let now = self.clock.now().at;
-        match self.flood.may_ask(&rules.flood, &caller.agent, crisis, now) {
+        match self.flood.reserve(&rules.flood, &caller.agent, crisis, now) {
             Ok(place) => {
-                let kept = self.keep(rules, asks, caller, judged, None, Some(place)).await?;
-                if let Answer::Kept(stored) = &kept {
-                    self.has_name(asks, caller, stored);
+                let kept =
+                    self.persist(rules, submission, caller, judged, None, Some(place)).await?;
+                if let GateAnswer::Kept(stored) = &kept {
+                    self.remember_call_id(submission, caller, stored);
                 }
                 Ok(kept)
             }
             Err(refused) => {
-                // Told later the more are refused: a flood waits, and nobody waits for it.
+                // Each further rejection is delayed more, which slows a flood down.
                 drop(turn);
                 if !refused.wait.is_zero() {
                     tokio::time::sleep(refused.wait).await;
                 }
-                Err(refused.held)
+                Err(refused.rejection)
             }
         }
     }
 
-    /// The request that a person was asked about this very call, by the host's name for it or, for
-    /// whoever comes back, because it was approved meanwhile and nobody has used that.
-    async fn same_call(
+    /// The existing request for the same call: by the host's id, or, for a retry, because it was
+    /// approved meanwhile and its permit is unused.
+    async fn find_same_call(
         &self,
-        asks: &Question<'_>,
+        submission: &Submission<'_>,
         caller: &Caller,
         digest: &CallDigest,
     ) -> Result<Option<StoredRequest>, Rejection> {
-        let Join { approved, call_id, .. } = asks.join;
+        let JoinOptions { approved, call_id, .. } = submission.join;
         if let Some(call_id) = call_id
-            && let Some(id) = self.joins.named(&caller.agent, call_id)
+            && let Some(id) = self.deduplication.named(&caller.agent, call_id)
             && let Some(stored) = self.store.request(id).await?
-            && (stored.request.digest.binds(digest) || was_written(&stored, digest))
+            && (stored.request.digest.binds(digest) || is_edited_call(&stored, digest))
         {
             return Ok(Some(stored));
         }
-        let session = asks.call.session.as_deref().unwrap_or_default();
+        let session = submission.call.session.as_deref().unwrap_or_default();
         if approved
-            && let Some(id) = self.joins.approved(&caller.agent, session, digest)
+            && let Some(id) = self.deduplication.approved(&caller.agent, session, digest)
             && let Some(stored) = self.store.request(id).await?
             && stored.request.state == State::Approved
             && stored.redeemed.is_none()
             && stored.permit_until.is_some_and(|until| self.clock.now().at < until)
             && stored.request.digest.binds(digest)
         {
-            self.has_name(asks, caller, &stored);
+            self.remember_call_id(submission, caller, &stored);
             return Ok(Some(stored));
         }
         Ok(None)
     }
 
-    fn has_name(&self, asks: &Question<'_>, caller: &Caller, stored: &StoredRequest) {
-        if let Some(call_id) = asks.join.call_id {
-            self.joins.name(&caller.agent, call_id, stored.request.id);
+    fn remember_call_id(
+        &self,
+        submission: &Submission<'_>,
+        caller: &Caller,
+        stored: &StoredRequest,
+    ) {
+        if let Some(call_id) = submission.join.call_id {
+            self.deduplication.name(&caller.agent, call_id, stored.request.id);
         }
     }
 
-    /// The request that this agent asked with the same key for the same call.
-    async fn known(
+    /// The request of this agent with the same idempotency key and call.
+    async fn find_by_key(
         &self,
-        asks: &Question<'_>,
+        submission: &Submission<'_>,
         caller: &Caller,
         digest: &CallDigest,
     ) -> Result<Option<StoredRequest>, Rejection> {
-        let Some(key) = asks.key.clone() else { return Ok(None) };
+        let Some(key) = submission.key.clone() else { return Ok(None) };
         let requester = Requester::Agent(caller.agent.clone());
         let found = self.store.request_by_key(requester, key).await?;
         Ok(found.filter(|stored| stored.request.digest.binds(digest)))
     }
 
-    /// What a standing permission makes of it, if one covers it. In a crisis none does, nor where
-    /// a person must be asked anew.
-    async fn by_grant(
+    /// Decides by a grant, if one covers the call. None does in a crisis, or where a person must
+    /// decide again.
+    async fn settle_by_grant(
         &self,
-        rules: &Rules,
-        asks: &Question<'_>,
+        rules: &DaemonRules,
+        submission: &Submission<'_>,
         caller: &Caller,
         judged: (&Assessment, CallDigest, bool),
-    ) -> Result<Option<Answer>, Rejection> {
+    ) -> Result<Option<GateAnswer>, Rejection> {
         let (seen, digest, crisis) = judged;
-        if crisis || asks.join.fresh {
+        if crisis || submission.join.ignore_grants {
             return Ok(None);
         }
         let asked = Asked {
             agent: &caller.agent,
-            session: asks.call.session.as_deref().unwrap_or_default(),
+            session: submission.call.session.as_deref().unwrap_or_default(),
             own_addresses: &caller.own_addresses,
             digest: &digest,
-            arguments: &asks.call.arguments,
+            arguments: &submission.call.arguments,
             assessment: seen,
             crisis,
         };
-        // A grant may be used up by another call in between: then the next one is tried.
+        // Another call may have consumed the grant meanwhile; then the next one is tried.
         for grant in self.grants.covering(&asked, self.clock.now()) {
             let settled = Some(Settled::Grant(grant));
-            match self.keep(rules, asks, caller, judged, settled, None).await {
+            match self.persist(rules, submission, caller, judged, settled, None).await {
                 Err(Rejection::Unavailable(StoreError::GrantInactive)) => self.grants.drop(grant),
                 kept => return kept.map(Some),
             }
@@ -471,12 +495,12 @@ impl Gate {
         Ok(None)
     }
 
-    /// How many requests wait for a person.
+    /// The number of pending requests.
     pub fn open_requests(&self) -> usize {
         self.flood.open()
     }
 
-    /// What is counted.
+    /// The metrics.
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
     }
@@ -491,41 +515,51 @@ impl Gate {
         &self.clock
     }
 
-    /// What was asked about lately.
-    pub fn joins(&self) -> &Joins {
-        &self.joins
+    /// Recent requests.
+    pub fn deduplication(&self) -> &Deduplication {
+        &self.deduplication
     }
 
     /// Sessions in crisis.
-    pub fn crises(&self) -> &Crises {
+    pub fn crises(&self) -> &CrisisSessions {
         &self.crises
     }
 
     /// Grants.
-    pub fn grants(&self) -> &Grants {
+    pub fn grants(&self) -> &GrantCache {
         &self.grants
     }
 }
 
-/// Whether this is the very call that a person wrote in place of the one that was asked about.
-fn was_written(stored: &StoredRequest, digest: &CallDigest) -> bool {
+/// Whether this is the edited call that a person approved.
+fn is_edited_call(stored: &StoredRequest, digest: &CallDigest) -> bool {
     let decision = stored.request.decision.as_ref();
     stored.edited.is_some()
         && stored.request.state == State::Approved
         && decision.is_some_and(|decision| decision.digest.binds(digest))
 }
 
-/// Whatever is logged about a request says which.
+/// The log span of a request.
 fn request_span(id: Id) -> tracing::Span {
     tracing::info_span!("request", %id)
 }
 
-/// A line about a call that is not kept as a request: who, where and which, no words of it.
-fn entry_of(kind: Kind, rules: &Rules, asks: &Question<'_>, digest: &CallDigest) -> Entry<'static> {
-    line_of(kind, rules, &asks.call, digest)
+/// A ledger entry about a call that is not stored as a request, without any text of the call.
+fn submission_entry(
+    kind: Kind,
+    rules: &DaemonRules,
+    submission: &Submission<'_>,
+    digest: &CallDigest,
+) -> Entry<'static> {
+    call_entry(kind, rules, &submission.call, digest)
 }
 
-fn line_of(kind: Kind, rules: &Rules, call: &Call<'_>, digest: &CallDigest) -> Entry<'static> {
+fn call_entry(
+    kind: Kind,
+    rules: &DaemonRules,
+    call: &Call<'_>,
+    digest: &CallDigest,
+) -> Entry<'static> {
     let mut entry = Entry::new(0, kind, rules.hash);
     entry.agent = call.agent.clone().map(|agent| agent.into_owned().into());
     entry.session = call.session.clone().map(|session| session.into_owned().into());

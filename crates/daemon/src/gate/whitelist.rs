@@ -1,4 +1,4 @@
-//! The seed's whitelist file: read strictly or not at all.
+//! The whitelist file of the predecessor format. Any error rejects the whole file.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
@@ -12,45 +12,45 @@ use countersign_types::id::Id;
 use countersign_types::time::Timestamp;
 use countersign_workflow::grant::Shape;
 
-/// The longest file, and the most that it may say.
-const LONGEST: u64 = 1 << 20;
+/// The maximum size of the file, and of its content.
+const MAX_FILE_BYTES: u64 = 1 << 20;
 const ENTRIES: usize = 1_000;
 const TARGETS: usize = 1_000;
 const LONGEST_NAME: usize = 200;
 const LONGEST_TARGET: usize = 320;
 
-/// Why nothing in the file counts.
+/// Why the file was rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum WhitelistError {
-    /// It is not there, or cannot be read.
-    #[error("it cannot be read: {0}")]
+    /// The file does not exist or cannot be read.
+    #[error("could not read the file: {0}")]
     Unreadable(#[from] io::Error),
-    /// It is something else.
-    #[error("it is no file")]
+    /// The path is not a regular file.
+    #[error("the path is not a regular file")]
     NoFile,
-    /// Somebody else could have written it.
-    #[error("others can change it (chmod go-w), or it belongs to somebody else (chown)")]
+    /// Another user can change the file.
+    #[error("other users can change the file: run `chmod go-w` and `chown` on it")]
     Exposed,
-    /// It is too long.
-    #[error("it is longer than {LONGEST} bytes")]
+    /// The file is too large.
+    #[error("the file is larger than {MAX_FILE_BYTES} bytes")]
     TooLong,
-    /// It does not say what a whitelist says.
+    /// The content is not a valid whitelist.
     #[error("{0}")]
     Shape(String),
 }
 
-/// One standing permission of the file.
+/// One grant of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
-    /// The seed's action, which is the tool's name.
+pub struct WhitelistEntry {
+    /// The action, which is the tool's name.
     pub action: String,
-    /// What it permits.
+    /// The calls that it covers.
     pub shape: Shape,
 }
 
-impl Listed {
-    /// The same words always give the same id, so that a permission which a person took back does
-    /// not return with the next start.
+impl WhitelistEntry {
+    /// The same content always gives the same id, so that a revoked grant does not become active
+    /// again at the next start.
     pub fn id(&self) -> Id {
         let digest = Digest::of(format!("whitelist\n{:?}", self.shape).as_bytes());
         let mut bytes = [0; 10];
@@ -61,28 +61,28 @@ impl Listed {
     }
 }
 
-/// What holds where no file is named: mail to oneself, by proven addresses.
-pub fn usual() -> Vec<Listed> {
+/// The default without a file: e-mail to oneself, by confirmed addresses.
+pub fn defaults() -> Vec<WhitelistEntry> {
     let action = "send_email".to_owned();
-    vec![Listed { shape: Shape::ToSelf { tool: action.clone() }, action }]
+    vec![WhitelistEntry { shape: Shape::ToSelf { tool: action.clone() }, action }]
 }
 
 /// Reads the file.
-pub fn read(path: &Path) -> Result<Vec<Listed>, WhitelistError> {
-    // Nothing waits for a pipe that somebody put there.
+pub fn read(path: &Path) -> Result<Vec<WhitelistEntry>, WhitelistError> {
+    // Opening a named pipe must not block.
     let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default();
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-    trusted(&file)?;
+    check_owner(&file)?;
     let mut text = String::new();
-    let read = file.take(LONGEST + 1).read_to_string(&mut text)?;
-    if u64::try_from(read).is_ok_and(|read| read > LONGEST) {
+    let read = file.take(MAX_FILE_BYTES + 1).read_to_string(&mut text)?;
+    if u64::try_from(read).is_ok_and(|read| read > MAX_FILE_BYTES) {
         return Err(WhitelistError::TooLong);
     }
     parse(&text).map_err(WhitelistError::Shape)
 }
 
-/// Asked of the open file, not of its name: that may mean another one by now.
-fn trusted(file: &File) -> Result<(), WhitelistError> {
+/// Checks the open file, because the path may refer to another file by now.
+fn check_owner(file: &File) -> Result<(), WhitelistError> {
     let facts = file.metadata()?;
     if !facts.is_file() {
         return Err(WhitelistError::NoFile);
@@ -94,7 +94,7 @@ fn trusted(file: &File) -> Result<(), WhitelistError> {
     Ok(())
 }
 
-fn parse(text: &str) -> Result<Vec<Listed>, String> {
+fn parse(text: &str) -> Result<Vec<WhitelistEntry>, String> {
     let value = json::parse(text).map_err(|error| error.to_string())?;
     let actions = value.as_object().ok_or("it must be an object")?;
     if actions.len() > ENTRIES {
@@ -121,7 +121,7 @@ fn parse(text: &str) -> Result<Vec<Listed>, String> {
                     .then_some(Shape::ToSelf { tool }),
                 other => return Err(wrong(&format!("there is no `{}`", shown(other)))),
             };
-            listed.extend(shape.map(|shape| Listed { action: action.to_string(), shape }));
+            listed.extend(shape.map(|shape| WhitelistEntry { action: action.to_string(), shape }));
         }
     }
     Ok(listed)
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_seed_s_shape_is_read() {
+    fn the_whitelist_format_is_read() {
         let text = r#"{"send_email":{"targets":["a@x.org"],"self_only":true},
                        "send_message":{"targets":[]},"post":{"self_only":false}}"#;
         let listed = parse(text).unwrap();
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_refused_whole() {
+    fn an_invalid_whitelist_is_rejected_whole() {
         for text in [
             "",
             "[]",

@@ -1,4 +1,4 @@
-//! Style, script and pictures, inside the program.
+//! Style sheets, scripts and images, embedded in the binary.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use countersign_json::canonical::Digest;
 
-use crate::api::{Api, Problem};
+use crate::api::{Api, ApiProblem};
 
 struct File {
     name: &'static str,
@@ -29,9 +29,9 @@ const FILES: [File; 10] = [
         text: include_str!("assets/inbox.js"),
     },
     File {
-        name: "desk.js",
+        name: "pending.js",
         kind: "text/javascript; charset=utf-8",
-        text: include_str!("assets/desk.js"),
+        text: include_str!("assets/pending.js"),
     },
     File {
         name: "answer.js",
@@ -67,13 +67,13 @@ const FILES: [File; 10] = [
 ];
 
 const MANIFEST: &str = include_str!("assets/manifest.webmanifest");
-/// At the root, because a worker looks after the pages beside and below it.
+/// At the root, because a service worker controls the pages at and below its own path.
 const WORKER: &str = include_str!("assets/sw.js");
 const ICON: &[u8] = include_bytes!("assets/icon-192.png");
 const LARGE_ICON: &[u8] = include_bytes!("assets/icon-512.png");
 const MASKED_ICON: &[u8] = include_bytes!("assets/icon-mask.png");
 
-/// The files' addresses.
+/// The routes of the files.
 pub fn files() -> Router<Api> {
     Router::new()
         .route("/assets/{version}/{name}", get(file))
@@ -88,7 +88,7 @@ fn picture(bytes: &'static [u8]) -> Response {
     ([(header::CONTENT_TYPE, "image/png")], bytes).into_response()
 }
 
-/// It may load nothing and speak to nobody: what it shows came with the push.
+/// The worker may load nothing: what it shows came with the push message.
 async fn worker() -> Response {
     let headers = [
         (header::CONTENT_TYPE, "text/javascript; charset=utf-8"),
@@ -97,7 +97,7 @@ async fn worker() -> Response {
     (headers, WORKER).into_response()
 }
 
-/// Where a file lies. The address has its hash, so that a new program is seen at once.
+/// The URL of a file. It contains the file's hash, so that a new version is loaded at once.
 pub fn address(name: &str) -> String {
     let mut address = "/assets/".to_owned();
     if let Some(file) = FILES.iter().find(|file| file.name == name) {
@@ -111,7 +111,7 @@ pub fn address(name: &str) -> String {
 
 async fn file(Path((_, name)): Path<(String, String)>) -> Response {
     let Some(file) = FILES.iter().find(|file| file.name == name) else {
-        return Problem::not_found("there is no such file").into_response();
+        return ApiProblem::not_found("file not found").into_response();
     };
     let headers = [(header::CONTENT_TYPE, file.kind)];
     (StatusCode::OK, headers, file.text).into_response()
@@ -140,7 +140,7 @@ mod tests {
                 let name = rest.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next();
                 let name = name.filter(|name| !name.is_empty());
                 if let Some(other) = name.and_then(|name| declared.insert(name, file.name)) {
-                    panic!("{name:?} stands in {other} and in {}: neither runs", file.name);
+                    panic!("{name:?} is declared in {other} and in {}: neither runs", file.name);
                 }
             }
         }

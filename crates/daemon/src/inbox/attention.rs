@@ -1,4 +1,4 @@
-//! How people answer: how often, how fast, and where a rest or a grant would help.
+//! How people answer: how often, how fast, and where fewer questions would help.
 
 use std::collections::BTreeMap;
 
@@ -7,49 +7,27 @@ use axum::http::{HeaderMap, Uri};
 use countersign_store::{StoreError, StoredRequest};
 use countersign_text::humanize::{length, thousands};
 use countersign_text::sanitize::show_within;
-use countersign_types::id::Id;
 use countersign_types::time::{Clock as _, Timestamp};
 use countersign_workflow::request::Choice;
 use maud::{Markup, html};
 
-use super::{House, Shown, frame, plot, practice, rules, visitor};
+use super::answer_times::{AnswerTime, LONG, QUICK, seconds};
+use super::page::{ApiState, PageResult, signed_in_page};
+use super::{drills, layout, plot, settings};
 use crate::recent::{Recent, recent};
 
 /// How far back, in milliseconds, and how many requests at most.
 const SPAN: i64 = 30 * 86_400_000;
 const MOST: usize = 2_000;
-/// A text of so many bytes is long, and an answer within so many milliseconds is quick.
-const LONG: u64 = 400;
-const QUICK: u64 = 2_000;
-/// So many questions within a minute are a flood.
+/// This many questions within a minute are a flood.
 const FLOOD: usize = 10;
-/// From so many answers on their share says something.
+/// From this many answers on, their share is meaningful.
 const ENOUGH: usize = 20;
 
-/// One answer.
-#[derive(Debug, Clone, Copy)]
-pub struct Answer {
-    /// To which request.
-    pub request: Id,
-    /// How long after the question, in milliseconds.
-    pub took: u64,
-    /// How long the text of the call was.
-    pub bytes: u64,
-    /// Whether it was a yes.
-    pub yes: bool,
-}
-
-impl Answer {
-    /// Quicker than anybody reads.
-    fn is_hasty(&self) -> bool {
-        self.yes && self.bytes >= LONG && self.took < QUICK
-    }
-}
-
-/// The page. Administrators see everybody, others themselves.
-pub async fn page(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
-    let who = visitor(&api, &headers, &uri)?;
-    let failed = |error: StoreError| frame::sorry(&error.into(), Some(&who));
+/// The page. Administrators see everyone, others only themselves.
+pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageResult {
+    let who = signed_in_page(&api, &headers, &uri)?;
+    let failed = |error: StoreError| layout::error_page(&error.into(), Some(&who));
     let now = api.gate.clock().now().at;
     let since = Timestamp(now.0.saturating_sub(SPAN));
     let Recent { requests, mut drills, partial } =
@@ -60,36 +38,36 @@ pub async fn page(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
         people.retain(|name, _| *name == who.person);
         drills.retain(|one| one.request.votes.iter().any(|vote| vote.person == who.person));
     }
-    // What waits is not told from the others here either.
+    // A pending drill must not be recognizable here either.
     drills.retain(|one| one.request.state.has_ended());
     let body = html! {
         section.wide {
             h1 { "Attention" }
-            (rules::tabs("/attention"))
+            (settings::tabs("/attention"))
             p.hint {
                 "Thirty days of answers. Questions should be few enough to be read; this page "
-                "shows where they are not."
+                "shows where they are too many."
                 @if partial {
                     " Only the newest " (thousands(requests.len() as u64))
                     " requests are counted."
                 }
             }
             (floods(&requests))
-            @if people.is_empty() { p { "Nobody has answered anything yet." } }
+            @if people.is_empty() { p { "No answers yet." } }
             @for (name, answers) in &people { (person(name, answers)) }
-            (practice::section(&api.gate.rules().drills, &drills, administrator, now))
+            (drills::section(&api.gate.rules().drills, &drills, administrator, now))
         }
     };
-    Ok(frame::page("Attention", frame::Place::Settings, Some(&who), &body))
+    Ok(layout::page("Attention", layout::MenuItem::Settings, Some(&who), &body))
 }
 
-fn answers(requests: &[StoredRequest]) -> BTreeMap<String, Vec<Answer>> {
-    let mut people = BTreeMap::<String, Vec<Answer>>::new();
+fn answers(requests: &[StoredRequest]) -> BTreeMap<String, Vec<AnswerTime>> {
+    let mut people = BTreeMap::<String, Vec<AnswerTime>>::new();
     for stored in requests.iter().filter(|stored| !stored.request.votes.is_empty()) {
         let card: serde_json::Value = serde_json::from_str(&stored.card).unwrap_or_default();
         let text = card.get("arguments").and_then(serde_json::Value::as_str).unwrap_or_default();
         for vote in &stored.request.votes {
-            people.entry(vote.person.clone()).or_default().push(Answer {
+            people.entry(vote.person.clone()).or_default().push(AnswerTime {
                 request: stored.request.id,
                 took: stored.request.plan.created.until(vote.at).0,
                 bytes: text.len() as u64,
@@ -100,8 +78,8 @@ fn answers(requests: &[StoredRequest]) -> BTreeMap<String, Vec<Answer>> {
     people
 }
 
-fn person(name: &str, answers: &[Answer]) -> Markup {
-    let hasty: Vec<&Answer> = answers.iter().filter(|answer| answer.is_hasty()).collect();
+fn person(name: &str, answers: &[AnswerTime]) -> Markup {
+    let hasty: Vec<&AnswerTime> = answers.iter().filter(|answer| answer.is_too_fast()).collect();
     html! {
         section.person {
             h2.part { (show_within(name, 120).text) }
@@ -123,15 +101,15 @@ fn person(name: &str, answers: &[Answer]) -> Markup {
     }
 }
 
-/// What there is to say, plainly.
-fn sentences(answers: &[Answer]) -> Vec<String> {
+/// The findings in plain sentences.
+fn sentences(answers: &[AnswerTime]) -> Vec<String> {
     let yes = answers.iter().filter(|answer| answer.yes).count();
     let no = answers.len().saturating_sub(yes);
     let share = yes.saturating_mul(100).checked_div(answers.len()).unwrap_or(0);
     let mut times: Vec<u64> = answers.iter().map(|answer| answer.took).collect();
     times.sort_unstable();
     let median = times.get(times.len() / 2).copied().unwrap_or(0);
-    let hasty = answers.iter().filter(|answer| answer.is_hasty()).count();
+    let hasty = answers.iter().filter(|answer| answer.is_too_fast()).count();
     let word = if answers.len() == 1 { "answer" } else { "answers" };
     let mut told = vec![
         format!("{} {word}: {yes} approved, {no} denied ({share} % approved).", answers.len()),
@@ -141,15 +119,14 @@ fn sentences(answers: &[Answer]) -> Vec<String> {
         let texts =
             if hasty == 1 { "1 long text was" } else { &format!("{hasty} long texts were") };
         told.push(format!(
-            "{texts} approved within {}, sooner than anybody reads it. Where such calls are \
-             routine, a grant for exactly that call saves the question.",
+            "{texts} approved within {}, faster than anyone can read. If such calls are routine, \
+             a grant for exactly that call avoids the question.",
             length(QUICK / 1000)
         ));
     }
     if answers.len() >= ENOUGH && share >= 95 {
         told.push(
-            "Nearly everything was approved. Calibration shows which questions could be left out, \
-             so that the others get more time."
+            "Nearly everything was approved. Calibration shows which questions could be avoided."
                 .to_owned(),
         );
     }
@@ -159,16 +136,7 @@ fn sentences(answers: &[Answer]) -> Vec<String> {
     told
 }
 
-/// "0.8 s", "40 s", "3 min".
-pub fn seconds(millis: u64) -> String {
-    if millis < 10_000 {
-        format!("{}.{} s", millis / 1000, millis % 1000 / 100)
-    } else {
-        length(millis / 1000)
-    }
-}
-
-/// Minutes in which more was asked than anybody reads.
+/// Minutes with more questions than anyone can read.
 fn floods(requests: &[StoredRequest]) -> Markup {
     let mut minutes = BTreeMap::<i64, usize>::new();
     for stored in requests.iter().filter(|stored| asked_people(stored)) {
@@ -196,19 +164,21 @@ fn asked_people(stored: &StoredRequest) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use countersign_types::id::Id;
+
     use super::*;
 
-    fn answer(took: u64, bytes: u64, yes: bool) -> Answer {
-        Answer { request: Id::from_bytes([7; 16]), took, bytes, yes }
+    fn answer(took: u64, bytes: u64, yes: bool) -> AnswerTime {
+        AnswerTime { request: Id::from_bytes([7; 16]), took, bytes, yes }
     }
 
     #[test]
-    fn it_says_what_helps_and_only_where_it_is_so() {
+    fn sentences_report_only_what_applies() {
         let calm = sentences(&[answer(8_000, 60, true), answer(90_000, 900, false)]);
         assert_eq!(calm[0], "2 answers: 1 approved, 1 denied (50 % approved).");
         assert_eq!(calm[1], "Half of them came within 90 s.");
         assert_eq!(calm[2], "Nothing here needs changing.");
-        // A quick no, and a quick yes to what is read at a glance, are nothing to speak of.
+        // A quick denial, and a quick approval of a short text, are not reported.
         let quick = [answer(900, 900, false), answer(900, 60, true)];
         assert!(!sentences(&quick).concat().contains("sooner"));
         let hasty = sentences(&[answer(900, 900, true), answer(QUICK, 900, true)]).concat();

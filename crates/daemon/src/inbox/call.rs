@@ -1,4 +1,4 @@
-//! The exact call: monospace, the dangerous part underlined, nothing hidden in it.
+//! The exact call: monospace, the dangerous part marked, every character visible.
 
 use std::fmt::Write as _;
 
@@ -8,18 +8,18 @@ use countersign_risk::card::Card;
 use countersign_text::sanitize::show;
 use maud::{Markup, html};
 
-use super::words::thousands;
+use super::labels::thousands;
 
 /// Lines of one argument before the rest is folded.
 const LINES: usize = 10;
 /// Bytes of one argument before the rest is folded.
 const BYTES: usize = 1200;
 
-/// The call as it stands on a card.
+/// The call on a card.
 pub fn call(card: &Card) -> Markup {
     let arguments = json::parse(&card.arguments).ok();
     let worst = card.reasons.iter().find(|reason| reason.span.is_some());
-    // Where secrets were taken out, the command is the text that core wrote without them.
+    // If secrets were removed, the command is the redacted text.
     let written = card.command.as_ref().filter(|_| !card.hidden.is_empty());
     let leaves = match (written, &arguments) {
         (Some(command), _) => {
@@ -43,7 +43,7 @@ fn gone(card: &Card) -> Markup {
             p.gone { "hidden: " (kind.kind) @if kind.count > 1 { ", " (kind.count) " times" } }
         }
         @if card.folded > 0 {
-            p.gone.folded { "… " (thousands(card.folded)) " more bytes are on no card" }
+            p.gone.folded { "… " (thousands(card.folded)) " more bytes are not on the card" }
         }
     }
 }
@@ -67,7 +67,7 @@ fn argument(leaf: &Leaf) -> Markup {
     }
 }
 
-/// The text with its marked part, every character visible, line breaks named and kept.
+/// The text with its marked part; every character is visible, line breaks are marked and kept.
 fn marked(leaf: &Leaf) -> Markup {
     let text = leaf.text.as_str();
     if text.is_empty() {
@@ -96,7 +96,7 @@ fn lines(text: &str) -> Markup {
     }
 }
 
-/// JSON to be edited: what could not be seen in a field stands there as its escape.
+/// JSON for editing: characters that a text field would not show are written as escapes.
 pub fn editable(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for c in json.chars() {
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_hides_in_a_field() {
+    fn editable_json_shows_every_character() {
         let json = "{\"a\":\"x\u{202e}y\u{1b}\u{e0001}é\"}";
         let text = editable(json);
         assert_eq!(text, "{\"a\":\"x\\u202ey\\u001b\\udb40\\udc01é\"}");

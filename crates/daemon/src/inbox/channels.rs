@@ -1,5 +1,5 @@
-//! How people are reached: each channel with what it may do, how it went last, a test, and the
-//! accounts that answer through it.
+//! The channels: their limits, their last result, a test, and the accounts that answer through
+//! them.
 
 use std::sync::Arc;
 
@@ -11,18 +11,19 @@ use countersign_types::time::{Clock as _, Timestamp};
 use countersign_workflow::request::Rung;
 use maud::{Markup, html};
 
-use super::settings::{act, may_change, shown};
-use super::words::{apart, encoded};
-use super::{House, Shown, frame, visitor};
+use super::controls::{act, may_change, shown};
+use super::labels::{apart, encoded};
+use super::layout;
+use super::page::{ApiState, PageResult, signed_in_page};
 use crate::api::Api;
-use crate::auth::Who;
-use crate::config::{Rules, SetUp};
-use crate::courier::Line;
+use crate::auth::PersonIdentity;
+use crate::config::{ChannelConfig, DaemonRules};
+use crate::notifier::OpenChannel;
 
 /// The page.
-pub async fn page(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
-    let who = visitor(&api, &headers, &uri)?;
-    let failed = |error: StoreError| frame::sorry(&error.into(), Some(&who));
+pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageResult {
+    let who = signed_in_page(&api, &headers, &uri)?;
+    let failed = |error: StoreError| layout::error_page(&error.into(), Some(&who));
     let mut accounts = api.gate.store().accounts().await.map_err(failed)?;
     let all = who.role == Role::Administrator;
     accounts.retain(|account| account.ended.is_none() && (all || account.person == who.person));
@@ -30,46 +31,51 @@ pub async fn page(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
     let now = api.gate.clock().now().at;
     let mut channels: Vec<_> = rules.channels.iter().collect();
     channels.sort_by_key(|(name, _)| rung(&rules, name).map_or(Rung::ALL.len(), |it| it as usize));
+    let seen = Seen { api: &api, rules: &rules, who: &who, now };
     let body = html! {
         section.wide {
             h1 { "Channels" }
             p.hint {
-                "How people are asked, and where they can answer. They are set up in "
-                "countersign.toml; a bot on Telegram with "
+                "How people are notified, and where they can answer. Channels are configured in "
+                "countersign.toml; a Telegram bot with "
                 code { "countersign channel add telegram" } "."
             }
             ul.list {
-                @for (name, set_up) in channels {
-                    (channel(&Seen { api: &api, rules: &rules, who: &who, now }, name, set_up,
-                        &accounts))
+                @for (name, channel_config) in channels {
+                    (channel(&seen, name, channel_config, &accounts))
                 }
             }
         }
     };
-    Ok(frame::page("Channels", frame::Place::Channels, Some(&who), &body))
+    Ok(layout::page("Channels", layout::MenuItem::Channels, Some(&who), &body))
 }
 
-/// Who looks, at what, and when.
+/// The context of one rendering.
 struct Seen<'a> {
     api: &'a Api,
-    rules: &'a Arc<Rules>,
-    who: &'a Who,
+    rules: &'a Arc<DaemonRules>,
+    who: &'a PersonIdentity,
     now: Timestamp,
 }
 
-fn channel(seen: &Seen<'_>, name: &str, set_up: &SetUp, accounts: &[LinkedAccount]) -> Markup {
-    let line = seen.api.lines.get(seen.rules, name);
+fn channel(
+    seen: &Seen<'_>,
+    name: &str,
+    channel_config: &ChannelConfig,
+    accounts: &[LinkedAccount],
+) -> Markup {
+    let line = seen.api.channels.get(seen.rules, name);
     let answers = line.as_ref().is_ok_and(|line| line.channel.reply_receiver().is_some());
     let path = format!("/v1/channels/{}", encoded(name));
     html! {
         li.channel {
             div {
                 strong { (shown(name)) }
-                @if name != set_up.settings.kind() {
-                    span.hint { " (" (set_up.settings.kind()) ")" }
+                @if name != channel_config.settings.kind() {
+                    span.hint { " (" (channel_config.settings.kind()) ")" }
                 }
                 p.hint { (used(rung(seen.rules, name))) }
-                p.hint { (limits(set_up.limits, answers)) }
+                p.hint { (limits(channel_config.limits, answers)) }
                 (health(line.as_ref(), seen.now))
             }
             div.pair {
@@ -87,40 +93,40 @@ fn channel(seen: &Seen<'_>, name: &str, set_up: &SetUp, accounts: &[LinkedAccoun
     }
 }
 
-/// The first rung of the usual ladder on which it stands.
-fn rung(rules: &Rules, name: &str) -> Option<Rung> {
+/// The first step of the default escalation that uses the channel.
+fn rung(rules: &DaemonRules, name: &str) -> Option<Rung> {
     let mut rungs = rules.ladder.iter().zip(Rung::ALL);
     let found = rungs.find(|(channels, _)| channels.iter().any(|known| known == name));
     found.map(|(_, rung)| rung)
 }
 
-/// When it is used, in words.
+/// When the channel is used, in words.
 const fn used(rung: Option<Rung>) -> &'static str {
     match rung {
-        Some(Rung::First) => "Asked first.",
-        Some(Rung::Next) => "Asked next, when nobody answers.",
-        Some(Rung::Administrators) => "Asked after that, for the administrators.",
-        Some(Rung::Emergency) => "Asked last, as an emergency.",
-        None => "Not on the usual ladder: nobody is asked here unless a tier or an hour says so.",
+        Some(Rung::First) => "Notified first.",
+        Some(Rung::Next) => "Notified next, if nobody answers.",
+        Some(Rung::Administrators) => "Notified after that, for administrators.",
+        Some(Rung::Emergency) => "Notified last, as an emergency.",
+        None => "Not in the default escalation: used only for certain tiers or hours.",
     }
 }
 
 fn limits(limits: ChannelLimits, answers: bool) -> String {
     let may = match (answers, limits.details) {
         (true, true) => format!("Approves up to {}.", limits.approves.label()),
-        (true, false) => "Takes a no, approves nothing.".to_owned(),
-        (false, _) => "Only tells: nobody answers through it.".to_owned(),
+        (true, false) => "Can deny, cannot approve.".to_owned(),
+        (false, _) => "Notifications only, no answers.".to_owned(),
     };
     let (most, pace) = (limits.max_tier.label(), limits.per_minute);
     let with = if limits.details { "with" } else { "without" };
-    format!("{may} Carries up to {most}, {pace} messages a minute, {with} the call itself.")
+    format!("{may} Up to {most}, {pace} messages a minute, {with} the call itself.")
 }
 
-fn health(line: Result<&Arc<Line>, &ChannelError>, now: Timestamp) -> Markup {
+fn health(line: Result<&Arc<OpenChannel>, &ChannelError>, now: Timestamp) -> Markup {
     let line = match line {
         Ok(line) => line,
         Err(error) => {
-            return html! { p.wrong { "It cannot be used: " (shown(&error.problem)) "." } };
+            return html! { p.wrong { "Not usable: " (shown(&error.problem)) "." } };
         }
     };
     let health = line.health();
@@ -130,12 +136,12 @@ fn health(line: Result<&Arc<Line>, &ChannelError>, now: Timestamp) -> Markup {
                 Some(at) => { "Last message " (apart(at, now)) "." }
                 None => { "No message since the daemon started." }
             }
-            @if let Some(tapped) = line.tries.tapped() {
-                " " (shown(&tapped.by)) " tapped a test's button " (apart(tapped.at, now)) "."
+            @if let Some(tapped) = line.test_buttons.last_tap() {
+                " " (shown(&tapped.by)) " tapped the test button " (apart(tapped.at, now)) "."
             }
         }
         @if let Some((at, problem)) = &health.failed {
-            p.wrong { "It failed " (apart(*at, now)) ": " (shown(problem)) "." }
+            p.wrong { "Failed " (apart(*at, now)) ": " (shown(problem)) "." }
         }
     }
 }
@@ -145,12 +151,12 @@ fn linked(channel: &str, accounts: &[LinkedAccount], seen: &Seen<'_>) -> Markup 
         accounts.iter().filter(|account| account.channel == channel).collect();
     html! {
         @if here.is_empty() {
-            p.hint { "No account is linked, so nobody can answer here yet." }
+            p.hint { "No linked account, so nobody can answer here yet." }
         } @else {
             ul.accounts {
                 @for account in here {
                     @let (place, number) = (encoded(channel), encoded(&account.account));
-                    @let question = "Nothing that this account says counts any more. Unlink it?";
+                    @let question = "This account can no longer answer. Unlink it?";
                     li {
                         span {
                             (shown(&account.person)) " is " (shown(&account.called))

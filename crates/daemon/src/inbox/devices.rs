@@ -1,4 +1,4 @@
-//! A person's own devices: passkeys that sign, browsers that are called.
+//! A person's own devices: passkeys, and browsers with notifications.
 
 use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
@@ -8,8 +8,9 @@ use countersign_text::sanitize::show_within;
 use countersign_types::time::{Clock as _, Timestamp};
 use maud::{Markup, html};
 
-use super::words::apart;
-use super::{House, Shown, frame, visitor};
+use super::labels::apart;
+use super::layout;
+use super::page::{ApiState, PageResult, signed_in_page};
 use crate::api::push;
 use crate::passkeys::algorithm_name;
 
@@ -20,36 +21,38 @@ fn shown(text: &str) -> String {
 }
 
 /// The page.
-pub async fn page(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
-    let who = visitor(&api, &headers, &uri)?;
+pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageResult {
+    let who = signed_in_page(&api, &headers, &uri)?;
     let now = api.gate.clock().now().at;
-    let passkeys = api.book.passkeys(&who.person);
+    let passkeys = api.directory.passkeys(&who.person);
     let browsers = push::own(&api, &who.person).await;
-    let browsers = browsers.map_err(|problem| frame::sorry(&problem, Some(&who)))?;
-    let here = api.people_names.passkey_origin(&headers);
-    let named = api.people_names.named_origin().unwrap_or_default();
+    let browsers = browsers.map_err(|problem| layout::error_page(&problem, Some(&who)))?;
+    let here = api.people_hosts.passkey_origin(&headers);
+    let named = api.people_hosts.origin_for_passkeys().unwrap_or_default();
     let body = html! {
         section.wide.devices {
             h1 { "Your devices" }
             h2 { "Passkeys" }
             p.hint {
-                "A passkey is your finger, your face or a PIN on a device of yours. Once you have "
+                "A passkey is a key on your device, unlocked by fingerprint, face or PIN. Once \
+                 you have "
                 "one, you approve CRITICAL calls and confirm changes with it: it signs exactly "
                 "what you see, and a stolen session is not enough."
             }
-            @if passkeys.is_empty() { p { "You have none." } }
+            @if passkeys.is_empty() { p { "You have no passkeys." } }
             ul.list { @for passkey in &passkeys { (passkey_line(passkey, now)) } }
             @if here.is_some() { (add_passkey(passkeys.is_empty())) } @else {
                 p.notice {
-                    "Browsers use passkeys only under a name, and this page was opened by an "
-                    "address of numbers. Open it here instead: "
+                    "Browsers allow passkeys only under a host name, and this page was opened by \
+                     an "
+                    "IP address. Open it here instead: "
                     a href={ (named) "/devices" } { (named) "/devices" }
                 }
             }
             h2 { "Notifications" }
             p.hint {
-                "This browser can notify you when something waits, even when the page is closed. "
-                "What is sent is sealed for it: nobody in between reads it."
+                "This browser can notify you of pending requests, even when the page is closed. "
+                "Notifications are encrypted for it, so that no server in between can read them."
             }
             ul.list { @for (name, browser) in &browsers { (browser_line(name, browser, now)) } }
             form #add-browser data-key=(push::key(&api)) {
@@ -58,7 +61,7 @@ pub async fn page(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
             }
         }
     };
-    Ok(frame::page("Devices", frame::Place::Devices, Some(&who), &body))
+    Ok(layout::page("Devices", layout::MenuItem::Devices, Some(&who), &body))
 }
 
 fn passkey_line(passkey: &Passkey, now: Timestamp) -> Markup {
@@ -82,7 +85,7 @@ fn passkey_line(passkey: &Passkey, now: Timestamp) -> Markup {
                 summary { "Remove" }
                 form.api data-method="POST" data-path={ "/v1/passkeys/" (id) "/remove" } {
                     p.wrong role="alert" {}
-                    button type="submit" { "Remove it" }
+                    button type="submit" { "Remove passkey" }
                 }
             }
         }
@@ -95,7 +98,7 @@ fn add_passkey(first: bool) -> Markup {
             summary { "Add a passkey" }
             form #add-passkey {
                 label {
-                    "What you call it"
+                    "Name"
                     input name="name" required maxlength="64" placeholder="my laptop";
                 }
                 p.wrong role="alert" {}
@@ -110,10 +113,10 @@ fn browser_line(name: &str, browser: &PushSubscription, now: Timestamp) -> Marku
         li {
             div {
                 strong { (shown(&browser.called)) }
-                p.hint { "notified, added " (apart(browser.added, now)) }
+                p.hint { "notifications on, added " (apart(browser.added, now)) }
             }
             button type="button" data-method="DELETE" data-path={ "/v1/push/" (name) }
-                data-question="This browser shows no notifications any more. Stop them?" { "Stop" }
+                data-question="This browser will show no more notifications. Stop them?" { "Stop" }
         }
     }
 }

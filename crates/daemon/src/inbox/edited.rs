@@ -1,4 +1,4 @@
-//! The edited call beside the original: judged before it can be approved, and shown ever after.
+//! The edited call next to the original: assessed before it can be approved, and shown afterwards.
 
 use axum::extract::{Path, Request, State};
 use axum::response::IntoResponse as _;
@@ -11,18 +11,18 @@ use countersign_types::tier::Tier;
 use maud::{Markup, html};
 use serde_json::json;
 
-use super::card::{badge, inside, word_field};
-use super::view::View;
-use super::{House, Shown, reader};
+use super::assessment::{badge, inside, word_field};
+use super::page::{ApiState, PageResult, signed_in};
+use super::view::RequestView;
 use crate::api::check_edit;
 
 /// The route that checks an edit for the inbox.
 pub const CHECK_EDIT: &str = "/inbox/edit/{id}";
 
-/// How much of arguments without a card is shown.
+/// How much of the arguments is shown without a card.
 const ARGUMENTS: usize = 8_000;
 
-/// The card of the edited call that was approved; none if it cannot be read or is of another call.
+/// The card of the approved edit; none if it cannot be read or is of another call.
 pub fn card_of(stored: &StoredRequest) -> Option<Card> {
     let decided = stored.request.decision.as_ref()?.digest.canonical;
     let card = parse(stored.edited_card.as_deref()?).ok()?;
@@ -30,7 +30,7 @@ pub fn card_of(stored: &StoredRequest) -> Option<Card> {
 }
 
 /// The edited call of a request that was approved with an edit.
-pub fn approved(view: &View) -> Markup {
+pub fn approved(view: &RequestView) -> Markup {
     let Some(arguments) = &view.stored.edited else { return html! {} };
     html! {
         section.edited aria-label="Edited call" {
@@ -47,10 +47,10 @@ pub fn approved(view: &View) -> Markup {
     }
 }
 
-/// A call as it was judged: tier, two words, what would happen, the call itself and the reasons.
+/// An assessed call: tier, two words, summary, the call itself and the reasons.
 fn judged(card: &Card) -> Markup {
     html! {
-        div.(colour(card.tier)) {
+        div.(color_class(card.tier)) {
             p.tier { (badge(card.tier)) strong.words { (phrase(&card.digest)) } }
             p.what { strong { (show_within(&card.brief, 400).text) } }
             (inside(card))
@@ -58,14 +58,14 @@ fn judged(card: &Card) -> Markup {
     }
 }
 
-/// The class that gives a tier its colour.
-fn colour(tier: Tier) -> String {
+/// The class that gives a tier its color.
+fn color_class(tier: Tier) -> String {
     tier.label().to_ascii_lowercase()
 }
 
-/// An edit that is not approved yet: judged, so that a person sees the result first.
-pub async fn check(State(api): House, Path(text): Path<String>, request: Request) -> Shown {
-    reader(&api, request.headers())?;
+/// Assesses an edit, so that a person sees the result before approving it.
+pub async fn check(State(api): ApiState, Path(text): Path<String>, request: Request) -> PageResult {
+    signed_in(&api, request.headers())?;
     let card = check_edit(&api, &text, request).await?;
     let words = phrase(&card.digest).to_string();
     let markup = html! {

@@ -1,4 +1,4 @@
-//! What was asked, by whom, and how it ended; each request with its whole story.
+//! All requests with their results, and each request with its history.
 
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, Uri};
@@ -10,10 +10,11 @@ use countersign_workflow::request::State as Stands;
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::view::View;
-use super::words::{self, apart, encoded, shape};
-use super::{House, Shown, frame, ledger, plain, visitor, waiting};
-use crate::api::Problem;
+use super::labels::{self, apart, encoded, shape};
+use super::page::{ApiState, PageResult, signed_in_page};
+use super::view::RequestView;
+use super::{layout, ledger, no_script, pending};
+use crate::api::ApiProblem;
 use crate::drills;
 
 const PAGE: u32 = 50;
@@ -26,7 +27,7 @@ const STATES: [(&str, &str); 5] = [
 ];
 
 #[derive(Deserialize)]
-pub struct Search {
+pub struct HistoryQuery {
     q: Option<String>,
     agent: Option<String>,
     session: Option<String>,
@@ -36,12 +37,12 @@ pub struct Search {
 
 /// The list, newest first.
 pub async fn page(
-    State(api): House,
+    State(api): ApiState,
     headers: HeaderMap,
     uri: Uri,
-    Query(search): Query<Search>,
-) -> Shown {
-    let who = visitor(&api, &headers, &uri)?;
+    Query(search): Query<HistoryQuery>,
+) -> PageResult {
+    let who = signed_in_page(&api, &headers, &uri)?;
     let some = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
     let (text, agent, state) = (some(&search.q), some(&search.agent), some(&search.state));
     let session = some(&search.session);
@@ -55,30 +56,16 @@ pub async fn page(
         ..RequestQuery::default()
     };
     let found = api.gate.store().find(query).await;
-    let found = found.map_err(|error: StoreError| frame::sorry(&error.into(), Some(&who)))?;
+    let found = found.map_err(|error: StoreError| layout::error_page(&error.into(), Some(&who)))?;
     let now = api.gate.clock().now().at;
-    let views = found.requests.iter().map(|one| View::new(one.clone(), now));
-    let views: Vec<View> = views.collect();
+    let views = found.requests.iter().map(|one| RequestView::new(one.clone(), now));
+    let views: Vec<RequestView> = views.collect();
     let filters = [("q", &text), ("agent", &agent), ("session", &session), ("state", &state)];
     let next = found.next.map(|id| older_page(id, filters));
     let body = html! {
         section.wide {
             h1 { "History" }
-            form.search method="get" action="/history" role="search" {
-                input name="q" type="search" maxlength="200"
-                    placeholder="command, argument, tool, two words, session or id"
-                    aria-label="Search" value=[text.as_deref()];
-                input name="agent" placeholder="agent" aria-label="Agent" value=[agent.as_deref()];
-                select name="state" aria-label="How it ended" {
-                    @for (word, name) in STATES {
-                        option value=(word) selected[state.as_deref() == Some(word)] { (name) }
-                    }
-                }
-                @if let Some(session) = &session {
-                    input type="hidden" name="session" value=(session);
-                }
-                button type="submit" { "Search" }
-            }
+            (search_form(text.as_deref(), agent.as_deref(), state.as_deref(), session.as_deref()))
             @if let Some(session) = &session {
                 p { "Only session " strong { (show_within(session, 120).text) } ". "
                     a href="/history" { "All sessions" } }
@@ -99,10 +86,36 @@ pub async fn page(
             }
         }
     };
-    Ok(frame::page("History", frame::Place::History, Some(&who), &body))
+    Ok(layout::page("History", layout::MenuItem::History, Some(&who), &body))
 }
 
-/// The address of the page of older requests, with the same filters.
+/// The filters, filled in as they are now.
+fn search_form(
+    text: Option<&str>,
+    agent: Option<&str>,
+    state: Option<&str>,
+    session: Option<&str>,
+) -> Markup {
+    html! {
+        form.search method="get" action="/history" role="search" {
+            input name="q" type="search" maxlength="200"
+                placeholder="command, argument, tool, two words, session or id"
+                aria-label="Search" value=[text];
+            input name="agent" placeholder="agent" aria-label="Agent" value=[agent];
+            select name="state" aria-label="How it ended" {
+                @for (word, name) in STATES {
+                    option value=(word) selected[state == Some(word)] { (name) }
+                }
+            }
+            @if let Some(session) = session {
+                input type="hidden" name="session" value=(session);
+            }
+            button type="submit" { "Search" }
+        }
+    }
+}
+
+/// The URL of the page with older requests and the same filters.
 fn older_page(before: Id, filters: [(&str, &Option<String>); 4]) -> String {
     let rest = filters.map(|(name, value)| {
         value.as_deref().map_or(String::new(), |value| format!("&{name}={}", encoded(value)))
@@ -110,7 +123,7 @@ fn older_page(before: Id, filters: [(&str, &Option<String>); 4]) -> String {
     format!("/history?before={before}{}", rest.concat())
 }
 
-/// Said only where every request was looked at.
+/// Shown only if every request was searched.
 fn no_match(text: Option<&str>, older: bool) -> String {
     let which = if older { "No older requests match" } else { "No requests match" };
     match text {
@@ -123,10 +136,10 @@ fn none_yet(empty: bool) -> &'static str {
     if empty { "No match among the requests searched so far. " } else { "" }
 }
 
-fn line(view: &View) -> Markup {
+fn line(view: &RequestView) -> Markup {
     let request = &view.stored.request;
     html! {
-        li.(view.colour()) {
+        li.(view.color_class()) {
             a href={ "/requests/" (request.id) } {
                 span.shape aria-hidden="true" { (shape(request.tier)) }
                 span.text {
@@ -134,18 +147,18 @@ fn line(view: &View) -> Markup {
                     @if view.stored.edited.is_some() { span.edit { (edit(view)) } }
                     span.by {
                         @if view.is_known_drill() { strong { "a drill" } " · " }
-                        (request.tier.label()) " · " (view.words()) " · " (view.agent()) " · "
+                        (request.tier.label()) " · " (view.word_pair()) " · " (view.agent()) " · "
                         (apart(request.plan.created, view.now))
                     }
                 }
-                span.end.(request.state.label()) { (words::state(request.state)) }
+                span.end.(request.state.label()) { (labels::state(request.state)) }
             }
         }
     }
 }
 
 /// The edited call in one line.
-fn edit(view: &View) -> Markup {
+fn edit(view: &RequestView) -> Markup {
     html! {
         @match super::edited::card_of(&view.stored) {
             Some(card) => {
@@ -157,29 +170,30 @@ fn edit(view: &View) -> Markup {
     }
 }
 
-/// One request and its story.
+/// One request and its history.
 pub async fn one(
-    State(api): House,
+    State(api): ApiState,
     headers: HeaderMap,
     uri: Uri,
     Path(text): Path<String>,
-) -> Shown {
-    let who = visitor(&api, &headers, &uri)?;
-    let sorry = |problem: Problem| frame::sorry(&problem, Some(&who));
-    let none = || sorry(Problem::not_found("There is no such request."));
+) -> PageResult {
+    let who = signed_in_page(&api, &headers, &uri)?;
+    let error_page = |problem: ApiProblem| layout::error_page(&problem, Some(&who));
+    let none = || error_page(ApiProblem::not_found("The request does not exist."));
     let id = Id::parse(&text).ok_or_else(none)?;
-    let view = waiting::one(&api, id).await.map_err(sorry)?.ok_or_else(none)?;
-    let story = api.gate.store().request_history(id).await.map_err(|error| sorry(error.into()))?;
+    let view = pending::one(&api, id).await.map_err(error_page)?.ok_or_else(none)?;
+    let story =
+        api.gate.store().request_history(id).await.map_err(|error| error_page(error.into()))?;
     let body = html! {
         section.wide {
             (super::card::card(&view))
-            @if view.waits() { noscript { (plain::form(id)) } }
+            @if view.is_pending() { noscript { (no_script::form(id)) } }
             section.story {
                 h2 { "What happened" }
                 ol.entries {
                     @for told in &story {
-                        @if view.stored.request.requester.is_drill() && view.waits() {
-                            @let entry = drills::as_any_other(&told.entry, &view.agent());
+                        @if view.stored.request.requester.is_drill() && view.is_pending() {
+                            @let entry = drills::without_drill_marks(&told.entry, &view.agent());
                             (ledger::line(told.seq, &entry, view.now))
                         } @else { (ledger::line(told.seq, &told.entry, view.now)) }
                     }
@@ -195,5 +209,5 @@ pub async fn one(
             }
         }
     };
-    Ok(frame::page(&view.brief(), frame::Place::History, Some(&who), &body))
+    Ok(layout::page(&view.brief(), layout::MenuItem::History, Some(&who), &body))
 }

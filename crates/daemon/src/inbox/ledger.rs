@@ -1,4 +1,4 @@
-//! The ledger: its newest entries, its signed head, and a check that runs in the reader's browser.
+//! The ledger: its newest entries, its signed checkpoint, and a verification in the browser.
 
 use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
@@ -8,16 +8,17 @@ use countersign_text::sanitize::show_within;
 use countersign_types::time::{Clock as _, Timestamp};
 use maud::{Markup, html};
 
-use super::words::{apart, thousands};
-use super::{House, Shown, frame, visitor};
+use super::labels::{apart, thousands};
+use super::layout;
+use super::page::{ApiState, PageResult, signed_in_page};
 
 /// How many of the newest entries are shown.
 const NEWEST: u32 = 100;
 
 /// The page.
-pub async fn page(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
-    let who = visitor(&api, &headers, &uri)?;
-    let failed = |error: StoreError| frame::sorry(&error.into(), Some(&who));
+pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageResult {
+    let who = signed_in_page(&api, &headers, &uri)?;
+    let failed = |error: StoreError| layout::error_page(&error.into(), Some(&who));
     let store = api.gate.store();
     let head = store.tree_head().await.map_err(failed)?;
     let note = store.checkpoint().await.map_err(failed)?;
@@ -29,7 +30,7 @@ pub async fn page(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
             h1 { "Ledger" }
             p {
                 (thousands(head.size))
-                " entries. Each is hashed into one tree; whoever changes one changes its root."
+                "entries. Each is hashed into a Merkle tree, so a changed entry changes the root."
             }
             dl.facts { dt { "root" } dd { code { (head.root) } } }
             div.check data-size=(head.size) data-root=(head.root) {
@@ -38,7 +39,7 @@ pub async fn page(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
             }
             @if let Some(note) = note {
                 details {
-                    summary { "The signed head, for a witness elsewhere" }
+                    summary { "The signed checkpoint, for a witness" }
                     pre.note { (note) }
                 }
             }
@@ -50,21 +51,20 @@ pub async fn page(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
             }
         }
     };
-    Ok(frame::page("Ledger", frame::Place::Ledger, Some(&who), &body))
+    Ok(layout::page("Ledger", layout::MenuItem::Ledger, Some(&who), &body))
 }
 
-/// One entry in words, with its exact text behind it.
+/// One entry as a sentence, with its exact text.
 pub fn line(seq: u64, bytes: &[u8], now: Timestamp) -> Markup {
     let entry = Entry::decode(bytes).ok();
     let text = String::from_utf8_lossy(bytes);
     let who = entry.as_ref().and_then(|entry| entry.person.as_ref().or(entry.agent.as_ref()));
+    let sentence = entry.as_ref().map_or("The entry cannot be read.", |it| it.kind.sentence());
     html! {
         li {
             span.when { @if let Some(entry) = &entry { (apart(Timestamp(entry.at), now)) } }
             details {
-                summary {
-                    (entry.as_ref().map_or("It cannot be read.", |entry| entry.kind.sentence()))
-                }
+                summary { (sentence) }
                 pre { (show_within(&text, 4000).text) }
             }
             span.faint {

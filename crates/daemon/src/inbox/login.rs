@@ -1,24 +1,24 @@
-//! Who are you?
+//! The sign-in page.
 
 use axum::extract::Query;
 use axum::response::Response;
 use maud::html;
 use serde::Deserialize;
 
-use super::{frame, plain};
+use super::{layout, no_script};
 
 #[derive(Deserialize)]
-pub struct Next {
+pub struct LoginQuery {
     next: Option<String>,
 }
 
-/// The login page. Where it leads afterwards is a path of ours and nothing else.
-pub async fn page(Query(asked): Query<Next>) -> Response {
-    let next = asked.next.filter(|next| is_ours(next)).unwrap_or_else(|| "/".to_owned());
+/// The page. It only redirects to a path of this host afterwards.
+pub async fn page(Query(asked): Query<LoginQuery>) -> Response {
+    let next = asked.next.filter(|next| is_local_path(next)).unwrap_or_else(|| "/".to_owned());
     let body = html! {
         section.narrow {
-            h1 { "Who is there?" }
-            // Without the script nothing of it may end up in an address.
+            h1 { "Sign in" }
+            // Without JavaScript the passphrase must not end up in a URL, so the method is POST.
             form #login method="post" data-next=(next) {
                 label { "Name"
                     input name="name" value="owner" autocomplete="username" required;
@@ -30,13 +30,13 @@ pub async fn page(Query(asked): Query<Next>) -> Response {
                 p.wrong role="alert" {}
                 button.main type="submit" { "Log in" }
             }
-            p.hint { "The passphrase was shown once, when Countersign was first started." }
+            p.hint { "The passphrase was shown once, at the first start of Countersign." }
             details.add {
                 summary { "Use a recovery code" }
                 form.api data-method="POST" data-path="/v1/recover" data-once="passphrase"
                     data-open="yes" {
                     p.hint {
-                        "Somebody with access to the daemon's machine gets a code with "
+                        "A user of the daemon's machine creates a code with "
                         code { "countersign people recover NAME" }
                         ". It gives you a new passphrase and ends your sessions."
                     }
@@ -47,31 +47,32 @@ pub async fn page(Query(asked): Query<Next>) -> Response {
                 }
             }
             noscript {
-                @if let Some(id) = plain::named(&next) { (plain::form(id)) }
+                @if let Some(id) = no_script::named(&next) { (no_script::form(id)) }
                 p {
-                    "Logging in needs JavaScript: a secret that only this page holds goes with every "
-                    "answer. The terminal works without: countersign pending"
+                    "Signing in needs JavaScript: every answer carries a secret that only this \
+                     page "
+                    "has. The terminal works without it: countersign pending"
                 }
             }
         }
     };
-    frame::page("Log in", frame::Place::Elsewhere, None, &body)
+    layout::page("Log in", layout::MenuItem::Elsewhere, None, &body)
 }
 
 /// A path on this host: one slash, no host after it.
-fn is_ours(next: &str) -> bool {
+fn is_local_path(next: &str) -> bool {
     next.starts_with('/') && !next.starts_with("//") && !next.contains(['\\', '\r', '\n'])
 }
 
 #[cfg(test)]
 mod tests {
-    use super::is_ours;
+    use super::is_local_path;
 
     #[test]
-    fn it_leads_nowhere_else() {
-        assert!(is_ours("/") && is_ours("/requests/01m7?x=1"));
+    fn redirects_stay_on_this_host() {
+        assert!(is_local_path("/") && is_local_path("/requests/01m7?x=1"));
         for next in ["//evil.example", "https://evil.example", "/\\evil.example", "", "x"] {
-            assert!(!is_ours(next), "{next}");
+            assert!(!is_local_path(next), "{next}");
         }
     }
 }

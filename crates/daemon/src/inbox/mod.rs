@@ -1,107 +1,69 @@
-//! The web inbox: pages made on the server, a little script that follows what happens.
+//! The web inbox: server-rendered pages, and scripts that follow events.
 
+mod agents;
+mod answer_form;
+mod answer_times;
+mod assessment;
 mod assets;
 mod attention;
-mod calibrate;
+mod calibration;
 mod call;
 mod card;
 mod channels;
+mod controls;
+mod crises;
 mod devices;
-mod earlier;
+mod drills;
 mod edited;
-mod frame;
+mod grants;
 mod history;
+mod labels;
+mod layout;
 mod ledger;
 mod login;
-mod plain;
+mod no_script;
+mod page;
+mod pending;
+mod people;
 mod plot;
-mod practice;
 mod review;
-mod rules;
 mod sessions;
 mod settings;
+mod similar;
 mod view;
-mod waiting;
-mod words;
 
 use axum::Router;
-use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode, Uri, header};
-use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 
-use crate::api::{Api, Problem, who};
-use crate::auth::Who;
+use crate::api::Api;
 
 pub use edited::CHECK_EDIT;
-pub use plain::DENY;
+pub use no_script::DENY;
 
-/// What browsers see.
+/// The routes of the pages.
 pub fn pages() -> Router<Api> {
     Router::new()
-        .route("/", get(waiting::page))
-        .route("/inbox/rail", get(waiting::rail))
-        .route("/inbox/ids", get(waiting::ids))
-        .route("/inbox/row/{id}", get(waiting::row))
-        .route("/inbox/card/{id}", get(waiting::card))
+        .route("/", get(pending::page))
+        .route("/inbox/rail", get(pending::rail))
+        .route("/inbox/ids", get(pending::ids))
+        .route("/inbox/row/{id}", get(pending::row))
+        .route("/inbox/card/{id}", get(pending::card))
         .route(CHECK_EDIT, post(edited::check))
-        .route(DENY, post(plain::deny))
+        .route(DENY, post(no_script::deny))
         .route("/review", get(review::page))
         .route("/requests/{id}", get(history::one))
         .route("/sessions", get(sessions::page))
-        .route("/settings", get(rules::page))
+        .route("/settings", get(settings::page))
         .route("/attention", get(attention::page))
-        .route("/calibration", get(calibrate::page))
+        .route("/calibration", get(calibration::page))
         .route("/history", get(history::page))
         .route("/ledger", get(ledger::page))
-        .route("/grants", get(settings::grants))
-        .route("/agents", get(settings::agents))
-        .route("/people", get(settings::people))
+        .route("/grants", get(grants::page))
+        .route("/agents", get(agents::page))
+        .route("/people", get(people::page))
         .route("/devices", get(devices::page))
         .route("/channels", get(channels::page))
-        .route("/crises", get(settings::crises))
+        .route("/crises", get(crises::page))
         .route("/login", get(login::page))
         .merge(assets::files())
-}
-
-/// What is answered instead of the page that was wanted.
-#[derive(Debug)]
-struct Away(Box<Response>);
-
-impl From<Response> for Away {
-    fn from(response: Response) -> Away {
-        Away(Box::new(response))
-    }
-}
-
-impl From<Problem> for Away {
-    fn from(problem: Problem) -> Away {
-        problem.into_response().into()
-    }
-}
-
-impl IntoResponse for Away {
-    fn into_response(self) -> Response {
-        *self.0
-    }
-}
-
-/// What every page handler answers.
-type Shown = Result<Response, Away>;
-
-/// The state that page handlers take.
-type House = State<Api>;
-
-/// The person who looks, or the way to the login page.
-fn visitor(api: &Api, headers: &HeaderMap, uri: &Uri) -> Result<Who, Away> {
-    who::person(api, headers).map_err(|_| {
-        let wanted = uri.path_and_query().map_or("/", |path| path.as_str());
-        let place = format!("/login?next={}", words::encoded(wanted));
-        (StatusCode::SEE_OTHER, [(header::LOCATION, place)]).into_response().into()
-    })
-}
-
-/// The same for parts of a page: the script goes to the login page itself.
-fn reader(api: &Api, headers: &HeaderMap) -> Result<Who, Away> {
-    Ok(who::person(api, headers)?)
 }

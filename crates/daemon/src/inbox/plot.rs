@@ -1,23 +1,23 @@
-//! Plots drawn on the server: small, labelled in words, and a table for who cannot see them.
+//! Plots drawn on the server: small, labelled, with a table for screen readers.
 
 use countersign_text::humanize::thousands;
 use countersign_types::tier::Points;
 use maud::{Markup, html};
 
-use super::attention::{Answer, seconds};
-use crate::calibration::Bucket;
+use super::answer_times::{AnswerTime, seconds};
+use crate::calibration::ScoreBucket;
 
-/// The drawing inside its labels.
+/// The drawing area.
 const LEFT: f64 = 48.0;
 const TOP: f64 = 16.0;
 const WIDE: f64 = 560.0;
 const HIGH: f64 = 176.0;
 const BOTTOM: f64 = TOP + HIGH;
-/// So many answers are drawn and listed.
+/// The most answers that are drawn and listed.
 const MOST: usize = 500;
 const LISTED: usize = 50;
 
-/// A place on a scale of powers of ten, 0 to 1.
+/// A position on a logarithmic scale, 0 to 1.
 fn share(value: f64, least: f64, most: f64) -> f64 {
     let logs = (value.clamp(least, most).log10(), least.log10(), most.log10());
     (logs.0 - logs.1) / (logs.2 - logs.1)
@@ -27,12 +27,12 @@ fn real(number: u64) -> f64 {
     f64::from(u32::try_from(number).unwrap_or(u32::MAX))
 }
 
-/// Across: bytes of the text.
+/// Horizontal position: bytes of the text.
 fn across(bytes: u64) -> f64 {
     LEFT + WIDE * share(real(bytes), 10.0, 100_000.0)
 }
 
-/// Up: time of the answer, half a second to an hour.
+/// Vertical position: time of the answer, half a second to an hour.
 fn up(millis: u64) -> f64 {
     BOTTOM - HIGH * share(real(millis), 500.0, 3_600_000.0)
 }
@@ -46,8 +46,9 @@ const SIZES: [(u64, &str); 5] =
 const TIMES: [(u64, &str); 5] =
     [(1_000, "1 s"), (10_000, "10 s"), (60_000, "1 min"), (600_000, "10 min"), (3_600_000, "1 h")];
 
-/// Answer times against the length of the text. `long` and `quick` mark where nobody can have read.
-pub fn answers(answers: &[Answer], (long, quick): (u64, u64)) -> Markup {
+/// Answer times against the length of the text. `long` and `quick` mark the area where nobody can
+/// have read the text.
+pub fn answers(answers: &[AnswerTime], (long, quick): (u64, u64)) -> Markup {
     let drawn = answers.get(..MOST).unwrap_or(answers);
     html! {
         figure.plot {
@@ -89,7 +90,7 @@ pub fn answers(answers: &[Answer], (long, quick): (u64, u64)) -> Markup {
     }
 }
 
-fn dot(answer: &Answer) -> Markup {
+fn dot(answer: &AnswerTime) -> Markup {
     let (x, y) = (across(answer.bytes), up(answer.took));
     let cross = format!("M{:.1} {:.1}l7 7m0 -7l-7 7", x - 3.5, y - 3.5);
     html! {
@@ -101,8 +102,8 @@ fn dot(answer: &Answer) -> Markup {
 /// Tenths of a point from 0 to 4.
 const BARS: u16 = 41;
 
-/// What was answered at each score: approved, denied, not answered; the threshold drawn in.
-pub fn scores(buckets: &[Bucket], medium: Points) -> Markup {
+/// Answers by score: approved, denied, not answered; with the threshold.
+pub fn scores(buckets: &[ScoreBucket], medium: Points) -> Markup {
     let mut bars = vec![(0_u64, 0_u64, 0_u64); usize::from(BARS)];
     for bucket in buckets {
         if let Some(bar) = bars.get_mut(usize::from(bucket.points.0 / 10)) {

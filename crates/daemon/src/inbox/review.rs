@@ -1,4 +1,4 @@
-//! Several answered together: every call shown whole, the grave ones opened first.
+//! Several requests answered together: every call shown completely, HIGH ones opened first.
 
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, Uri};
@@ -8,44 +8,45 @@ use countersign_types::tier::Tier;
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::view::View;
-use super::words::{apart, encoded, shape};
-use super::{House, Shown, card, frame, visitor, waiting};
+use super::labels::{apart, encoded, shape};
+use super::page::{ApiState, PageResult, signed_in_page};
+use super::view::RequestView;
+use super::{assessment, layout, pending};
 
-/// So many can be looked at together; the rest comes after them.
+/// The most requests on one page.
 const MOST: usize = 50;
 
 #[derive(Deserialize)]
-pub struct Which {
+pub struct ReviewQuery {
     agent: Option<String>,
 }
 
-/// The page. What is CRITICAL or in a crisis is answered by itself and is not on it.
+/// The page. CRITICAL calls and calls in a crisis are answered alone and are not shown.
 pub async fn page(
-    State(api): House,
+    State(api): ApiState,
     headers: HeaderMap,
     uri: Uri,
-    Query(which): Query<Which>,
-) -> Shown {
-    let who = visitor(&api, &headers, &uri)?;
-    let failed = |error: StoreError| frame::sorry(&error.into(), Some(&who));
+    Query(which): Query<ReviewQuery>,
+) -> PageResult {
+    let who = signed_in_page(&api, &headers, &uri)?;
+    let failed = |error: StoreError| layout::error_page(&error.into(), Some(&who));
     let (together, alone): (Vec<_>, Vec<_>) =
-        waiting::waiting(&api).await.map_err(failed)?.into_iter().partition(may_be_together);
+        pending::pending(&api).await.map_err(failed)?.into_iter().partition(may_be_together);
     let agents = agents(&together);
     let of = which.agent.filter(|agent| !agent.is_empty());
-    let fits = |view: &View| {
+    let fits = |view: &RequestView| {
         of.as_deref().is_none_or(|agent| view.stored.request.requester.shown() == agent)
     };
-    let chosen: Vec<View> = together.into_iter().filter(fits).collect();
+    let chosen: Vec<RequestView> = together.into_iter().filter(fits).collect();
     let all = chosen.len();
-    let read = |view: View| View::new(view.stored, view.now);
-    let views: Vec<View> = chosen.into_iter().take(MOST).map(read).collect();
+    let read = |view: RequestView| RequestView::new(view.stored, view.now);
+    let views: Vec<RequestView> = chosen.into_iter().take(MOST).map(read).collect();
     let body = html! {
         section.wide.review #review {
             h1 { (title(views.len(), all)) }
             p.hint {
-                "Each answer is a decision of its own, for exactly the call that you see here. "
-                "A HIGH call is approved after it was opened and one of its two words typed."
+                "Each answer is a separate decision, for exactly the call that you see here. "
+                "To approve a HIGH call, open it and type one of its two words."
                 @if !alone.is_empty() {
                     " " (number(alone.len())) " CRITICAL or in a crisis: "
                     a href="/" { "answered alone" } "."
@@ -57,17 +58,17 @@ pub async fn page(
             @if !views.is_empty() { (bar()) }
         }
     };
-    Ok(frame::page("Review together", frame::Place::Waiting, Some(&who), &body))
+    Ok(layout::page("Review together", layout::MenuItem::Pending, Some(&who), &body))
 }
 
 /// Whether it may be answered together with others.
-fn may_be_together(view: &View) -> bool {
+fn may_be_together(view: &RequestView) -> bool {
     view.stored.request.tier < Tier::Critical && !view.stored.request.crisis
 }
 
 fn title(shown: usize, all: usize) -> String {
     match all {
-        0 => "Nothing waits that can be answered together".to_owned(),
+        0 => "No pending requests that can be answered together".to_owned(),
         1 => "One to review".to_owned(),
         _ if shown < all => format!("The {shown} most urgent of {all}, to review together"),
         _ => format!("{all} to review together"),
@@ -78,8 +79,8 @@ fn number(alone: usize) -> String {
     if alone == 1 { "One more is".to_owned() } else { format!("{alone} more are") }
 }
 
-/// Who asks, each once, with how many.
-fn agents(views: &[View]) -> Vec<(String, usize)> {
+/// The agents with their number of requests.
+fn agents(views: &[RequestView]) -> Vec<(String, usize)> {
     let mut agents = std::collections::BTreeMap::<&str, usize>::new();
     for view in views {
         *agents.entry(view.stored.request.requester.shown()).or_default() += 1;
@@ -89,7 +90,7 @@ fn agents(views: &[View]) -> Vec<(String, usize)> {
 
 fn filter(agents: &[(String, usize)], of: Option<&str>) -> Markup {
     html! {
-        nav.tabs aria-label="Of which agent" {
+        nav.tabs aria-label="Agent" {
             a href="/review" aria-current=[of.is_none().then_some("page")] { "all" }
             @for (name, count) in agents.iter().take(12) {
                 a href={ "/review?agent=" (encoded(name)) }
@@ -101,13 +102,13 @@ fn filter(agents: &[(String, usize)], of: Option<&str>) -> Markup {
     }
 }
 
-fn item(view: &View) -> Markup {
+fn item(view: &RequestView) -> Markup {
     let request = &view.stored.request;
     let grave = request.tier >= Tier::High;
     let whole = view.card.as_ref().is_some_and(countersign_risk::card::Card::one_tap);
     html! {
         li {
-            article.card.item.(view.colour()) data-id=(request.id)
+            article.card.item.(view.color_class()) data-id=(request.id)
                 data-digest=(request.digest.canonical) data-tier=(request.tier.label())
                 data-whole=[whole.then_some("yes")] {
                 label.check {
@@ -118,7 +119,7 @@ fn item(view: &View) -> Markup {
                     }
                 }
                 p.by {
-                    span.tiername { (request.tier.label()) } " · " (view.words()) " · "
+                    span.tiername { (request.tier.label()) } " · " (view.word_pair()) " · "
                     (view.agent())
                     @if let Some(session) = view.session() { ", session " (session) }
                     " · denied " (apart(request.plan.deadline, view.now))
@@ -127,7 +128,7 @@ fn item(view: &View) -> Markup {
                     details.opened {
                         summary { "Open the call" }
                         (inside(view))
-                        @if whole { (card::word_field(&view.words())) }
+                        @if whole { (assessment::word_field(&view.word_pair())) }
                     }
                 } @else { (inside(view)) }
                 p.result role="status" {}
@@ -136,15 +137,15 @@ fn item(view: &View) -> Markup {
     }
 }
 
-fn inside(view: &View) -> Markup {
+fn inside(view: &RequestView) -> Markup {
     html! {
-        @if let Some(claim) = view.claim() { p.claim { "It says: " (claim) } }
+        @if let Some(claim) = view.claim() { p.claim { "The agent's description: " (claim) } }
         @match &view.card {
             Some(read) => {
-                (card::inside(read))
+                (assessment::inside(read))
                 @if !read.one_tap() {
-                    p.gone { "Not all of it fits here, so it is approved alone or not at all: "
-                        a href={ "/?r=" (view.stored.request.id) } { "look at it" } }
+                    p.gone { "The whole call does not fit here, so it must be approved alone: "
+                        a href={ "/?r=" (view.stored.request.id) } { "open it" } }
                 }
             }
             None => p.wrong { "The call cannot be shown here, so it cannot be approved here." },
@@ -161,8 +162,8 @@ fn bar() -> Markup {
             }
             div.conclude {
                 div.said {
-                    span #chosen role="status" { "None is chosen." }
-                    button.quiet type="button" #choose { "Choose all" }
+                    span #chosen role="status" { "None selected." }
+                    button.quiet type="button" #choose { "Select all" }
                 }
                 p.wrong role="alert" {}
                 div.buttons {

@@ -1,4 +1,4 @@
-//! Sessions of agents: what was asked in each, and where somebody may be in crisis.
+//! Sessions of agents: their requests, and where a person may be in crisis.
 
 use std::collections::HashMap;
 
@@ -10,17 +10,18 @@ use countersign_types::time::{Clock as _, Timestamp};
 use countersign_workflow::request::State as Stands;
 use maud::{Markup, html};
 
-use super::words::{apart, encoded, thousands};
-use super::{House, Shown, frame, settings, visitor};
+use super::labels::{apart, encoded, thousands};
+use super::page::{ApiState, PageResult, signed_in_page};
+use super::{crises, layout};
 use crate::recent::{Recent, recent};
 
 /// How far back, in milliseconds, and how many requests at most.
 const SPAN: i64 = 30 * 86_400_000;
 const MOST: usize = 2_000;
-/// So many sessions are listed.
+/// The most sessions that are listed.
 const LISTED: usize = 200;
 
-/// One session and what was asked in it.
+/// One session and its requests.
 #[derive(Debug, Default)]
 struct Session {
     agent: String,
@@ -34,9 +35,9 @@ struct Session {
 }
 
 /// The page.
-pub async fn page(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
-    let who = visitor(&api, &headers, &uri)?;
-    let failed = |error: StoreError| frame::sorry(&error.into(), Some(&who));
+pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageResult {
+    let who = signed_in_page(&api, &headers, &uri)?;
+    let failed = |error: StoreError| layout::error_page(&error.into(), Some(&who));
     let now = api.gate.clock().now().at;
     let since = Timestamp(now.0.saturating_sub(SPAN));
     let Recent { requests, partial, .. } =
@@ -46,24 +47,24 @@ pub async fn page(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
         section.wide {
             h1 { "Sessions" }
             p.hint {
-                "Where agents asked for something in 30 days, the newest first. An agent names its "
+                "Sessions with requests in 30 days, the newest first. An agent names its "
                 "sessions itself."
                 @if partial {
                     " Only the newest " (thousands(requests.len() as u64))
                     " requests are counted."
                 }
             }
-            @if list.is_empty() { p { "Nothing was asked yet." } }
+            @if list.is_empty() { p { "No requests yet." } }
             ul.list { @for one in list.iter().take(LISTED) { (line(one, now)) } }
             @if list.len() > LISTED {
                 p.hint { "and " (list.len().saturating_sub(LISTED)) " older ones" }
             }
         }
     };
-    Ok(frame::page("Sessions", frame::Place::Sessions, Some(&who), &body))
+    Ok(layout::page("Sessions", layout::MenuItem::Sessions, Some(&who), &body))
 }
 
-/// Those in a crisis first, then the newest.
+/// Sessions in a crisis first, then the newest.
 fn sessions(requests: &[StoredRequest], crises: &[CrisisSession]) -> Vec<Session> {
     let mut found = HashMap::<(&str, &str), Session>::new();
     for stored in requests {
@@ -96,7 +97,7 @@ fn sessions(requests: &[StoredRequest], crises: &[CrisisSession]) -> Vec<Session
 }
 
 fn line(session: &Session, now: Timestamp) -> Markup {
-    let name = if session.name.is_empty() { "no session named" } else { &session.name };
+    let name = if session.name.is_empty() { "no session name" } else { &session.name };
     let place =
         format!("/history?agent={}&session={}", encoded(&session.agent), encoded(&session.name));
     html! {
@@ -123,9 +124,9 @@ fn line(session: &Session, now: Timestamp) -> Markup {
             }
             @if let Some(crisis) = &session.crisis {
                 div.held {
-                    p { strong { "Somebody may be in crisis:" } " " (settings::signs(crisis, now))
-                        ". Everything outbound or irreversible waits for a person." }
-                    (settings::lift(crisis))
+                    p { strong { "A person may be in crisis:" } " " (crises::signs(crisis, now))
+                        ". Every outbound or irreversible call waits for a person." }
+                    (crises::lift(crisis))
                 }
             }
         }

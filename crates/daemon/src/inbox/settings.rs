@@ -1,313 +1,220 @@
-//! Who may ask, who may answer, and what passes without asking: lists with a way to change them.
+//! The current rules in plain words, each with the field that changes it.
 
 use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
-use countersign_store::{CrisisSession, Role, Store as _, StoreError, StoredAgent, StoredPerson};
+use countersign_risk::verdict::Mode;
+use countersign_text::humanize::{length, thousands};
 use countersign_text::sanitize::show_within;
-use countersign_types::time::{Clock as _, Timestamp};
-use countersign_workflow::grant::{Grant, Shape};
+use countersign_types::tier::Tier;
+use countersign_types::time::{Clock as _, Span, Timestamp};
+use countersign_workflow::assurance::Assurance;
+use countersign_workflow::request::Profile;
 use maud::{Markup, html};
 
-use super::words::apart;
-use super::{House, Shown, frame, visitor};
-use crate::auth::Who;
+use super::layout;
+use super::page::{ApiState, PageResult, signed_in_page};
+use crate::config::DaemonRules;
 
-const NAME: usize = 200;
+const TABS: [(&str, &str); 3] =
+    [("/settings", "Current rules"), ("/attention", "Attention"), ("/calibration", "Calibration")];
 
-pub(super) fn shown(text: &str) -> String {
-    show_within(text, NAME).text.into_owned()
-}
-
-/// A button that calls the API, after a question if there is one.
-pub(super) fn act(label: &str, method: &str, path: &str, question: &str) -> Markup {
+/// The tabs of the settings pages.
+pub fn tabs(current: &str) -> Markup {
     html! {
-        button type="button" data-method=(method) data-path=(path) data-question=(question) {
-            (label)
+        nav.tabs aria-label="Settings" {
+            @for (address, name) in TABS {
+                a href=(address) aria-current=[(address == current).then_some("page")] { (name) }
+            }
         }
     }
 }
 
-pub(super) fn may_change(who: &Who) -> bool {
-    who.administrator().is_ok()
-}
-
-fn only_administrators() -> Markup {
-    html! { p.hint { "Only administrators see and change this." } }
-}
-
-/// Grants.
-pub async fn grants(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
-    let who = visitor(&api, &headers, &uri)?;
-    let failed = |error: StoreError| frame::sorry(&error.into(), Some(&who));
-    let all = api.gate.store().grants(true).await.map_err(failed)?;
+/// The page.
+pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageResult {
+    let who = signed_in_page(&api, &headers, &uri)?;
+    let rules = api.gate.rules();
     let now = api.gate.clock().now().at;
-    let (held, over): (Vec<_>, Vec<_>) =
-        all.iter().partition(|grant| api.gate.grants().in_force(grant, now));
     let body = html! {
         section.wide {
-            h1 { "Grants" }
+            h1 { "Settings" }
+            (tabs("/settings"))
             p.hint {
-                "What passes without asking. Never CRITICAL, never in a crisis, nothing from "
-                "HIGH up by name alone."
+                "The rules are in countersign.toml and can only be changed there, so that someone \
+                 with "
+                "access to a browser cannot loosen them. After a change, "
+                code { "kill -HUP" } " makes the daemon read the file again."
             }
-            @if held.is_empty() { p { "There are none. Give one with an answer, or below." } }
-            ul.list { @for grant in &held { (grant_line(grant, now, true)) } }
-            @if may_change(&who) { (new_grant()) }
-            @if !over.is_empty() {
-                details { summary { (over.len()) " that are over" }
-                    ul.list {
-                        @for grant in over.iter().rev().take(100) {
-                            (grant_line(grant, now, false))
-                        }
-                    }
-                }
-            }
+            (part("When a person is asked", &asked(&rules)))
+            (part("Deadlines", &times(&rules)))
+            (part("Who is notified now", &told(&rules, now)))
+            (part("Who can approve", &yes(&rules)))
+            (part("Rate limits", &floods(&rules)))
+            p.hint { "The hash of these rules, in every ledger entry: " code { (rules.hash) } }
         }
     };
-    Ok(frame::page("Grants", frame::Place::Grants, Some(&who), &body))
+    Ok(layout::page("Settings", layout::MenuItem::Settings, Some(&who), &body))
 }
 
-fn grant_line(grant: &Grant, now: Timestamp, held: bool) -> Markup {
-    let what = match &grant.shape {
-        Shape::Exact { digest } => {
-            format!("exactly the call {:.16}…", digest.canonical.to_string())
+/// A rule, and the field that changes it.
+type Rule = (String, &'static str);
+
+fn part(title: &str, rules: &[Rule]) -> Markup {
+    html! {
+        h2.part { (title) }
+        ul.rules {
+            @for (words, field) in rules { li { span { (words) } code { (field) } } }
         }
-        Shape::Action { tool } => format!("every {} call below HIGH", shown(tool)),
-        Shape::Targets { tool, targets } => {
-            format!("{} to {}", shown(tool), shown(&targets.join(", ")))
-        }
-        Shape::ToSelf { tool } => format!("{} to the agent's own user", shown(tool)),
+    }
+}
+
+fn span(span: Span) -> String {
+    length(span.0 / 1000)
+}
+
+fn asked(rules: &DaemonRules) -> Vec<Rule> {
+    let mode = match rules.mode {
+        Mode::Enforce => "Risky calls wait for a person.",
+        Mode::CrisisOnly => "Only the crisis rules apply; all other calls pass and are recorded.",
+        Mode::Observe => "No call waits; calls that would have been asked about are recorded.",
     };
-    html! {
-        li {
-            div {
-                strong { (what) }
-                p.hint {
-                    @match &grant.agent { Some(agent) => (shown(agent)), None => "any agent" }
-                    @if let Some(session) = &grant.session { ", session " (shown(session)) }
-                    ", by " (shown(&grant.made_by)) " " (apart(grant.made_at, now))
-                    @if let Some(end) = grant.expires { ", ends " (apart(end, now)) }
-                    @if let Some(left) = grant.uses_left { ", " (left) " calls left" }
-                }
-            }
-            @if held {
-                @let path = format!("/v1/grants/{}", grant.id);
-                (act("Take back", "DELETE", &path, "Take this grant back?"))
-            }
-        }
-    }
+    let sure = rules.judgement.low_confidence;
+    let place = format!("{:?}", rules.environment).to_lowercase();
+    vec![
+        (mode.to_owned(), "mode"),
+        (
+            format!("A LOW call passes if the confidence of its assessment is at least {sure} %."),
+            "judgement.low_confidence",
+        ),
+        (
+            format!("Agents run in this environment unless they report production: {place}."),
+            "judgement.environment",
+        ),
+    ]
 }
 
-fn new_grant() -> Markup {
-    html! {
-        details.add {
-            summary { "Give one" }
-            form.api data-method="POST" data-path="/v1/grants" {
-                label { "What" select name="shape" {
-                    option value="targets" { "a tool, to these people or with these commands only" }
-                    option value="to_self" { "a tool, to the agent's own user only" }
-                    option value="action" { "every call of a tool below HIGH" }
-                } }
-                label {
-                    "Tool"
-                    input name="tool" required maxlength="200" placeholder="send_message";
-                }
-                label {
-                    "To whom, or which commands (one a line, for the first kind)"
-                    textarea name="targets" data-lines="yes" rows="3" {}
-                }
-                label { "Agent (empty: any)" input name="agent"; }
-                label {
-                    "For how many minutes"
-                    input name="minutes" data-number="yes" type="number" min="1" max="43200"
-                        value="60" required;
-                }
-                p.wrong role="alert" {}
-                button.main type="submit" { "Give it" }
-            }
-        }
-    }
+fn times(rules: &DaemonRules) -> Vec<Rule> {
+    let times = &rules.times;
+    let profile = match times.profile {
+        Profile::Standard => "Requests escalate until the deadline and are then denied.",
+        Profile::Strict => "Requests do not escalate; they are denied at the first step.",
+    };
+    let climb = |tier: &str, time| format!("{tier}: escalates after {}.", span(time));
+    vec![
+        (profile.to_owned(), "times.profile"),
+        (
+            format!("A request is pending for {} by default.", span(times.usual)),
+            "times.usual_seconds",
+        ),
+        (
+            format!("A request is pending for at most {}.", span(times.longest)),
+            "times.longest_seconds",
+        ),
+        (climb("MEDIUM", times.medium), "times.medium_climb_seconds"),
+        (climb("HIGH", times.high), "times.high_climb_seconds"),
+        (climb("CRITICAL", times.critical), "times.critical_climb_seconds"),
+    ]
 }
 
-/// Agents.
-pub async fn agents(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
-    let who = visitor(&api, &headers, &uri)?;
-    let failed = |error: StoreError| frame::sorry(&error.into(), Some(&who));
-    let all = api.gate.store().agents().await.map_err(failed)?;
-    let now = api.gate.clock().now().at;
-    let body = html! {
-        section.wide {
-            h1 { "Agents" }
-            @if may_change(&who) {
-                ul.list {
-                    @for agent in all.iter().filter(|agent| agent.revoked.is_none()) {
-                        (agent_line(agent, now))
-                    }
-                }
-                details.add open[all.is_empty()] {
-                    summary { "Add one" }
-                    form.api data-method="POST" data-path="/v1/agents" data-once="token" {
-                        label {
-                            "Name"
-                            input name="name" required maxlength="64" placeholder="coder";
-                        }
-                        label {
-                            "Its token is good for so many days (empty: until revoked)"
-                            input name="days" data-number="yes" type="number" min="1";
-                        }
-                        p.wrong role="alert" {}
-                        button.main type="submit" { "Add it" }
-                    }
-                }
-            } @else { (only_administrators()) }
+fn told(rules: &DaemonRules, now: Timestamp) -> Vec<Rule> {
+    let ladder = |name: &str, tier, crisis| {
+        let rungs = rules.oncall.ladder(&rules.ladder, tier, crisis, now);
+        let rungs = rungs.into_iter().filter(|rung| !rung.is_empty());
+        let rungs: Vec<String> = rungs.map(|rung| rung.join(" and ")).collect();
+        let rungs = if rungs.is_empty() { "nobody".to_owned() } else { rungs.join(", then ") };
+        format!("{name}: {}.", show_within(&rungs, 300).text)
+    };
+    let quiet = match rules.oncall.describe_quiet_hours() {
+        None => "There are no quiet hours.".to_owned(),
+        Some(words) => {
+            let state = if rules.oncall.is_quiet_hour(now) {
+                "Quiet now"
+            } else {
+                "Not \
+                                                                                         quiet \
+                                                                                         now"
+            };
+            format!("No notifications for MEDIUM from {words}. {state}.")
         }
     };
-    Ok(frame::page("Agents", frame::Place::Agents, Some(&who), &body))
-}
-
-fn agent_line(agent: &StoredAgent, now: Timestamp) -> Markup {
-    let path = format!("/v1/agents/{}", super::words::encoded(&agent.name));
-    html! {
-        li {
-            div {
-                strong { (shown(&agent.name)) }
-                p.hint {
-                    @if let Some(uid) = agent.uid { "user " (uid) " at the socket, " }
-                    @if agent.token.is_some() { "has a token" } @else { "has no token" }
-                    @if let Some(end) = agent.expires { ", good until " (apart(end, now)) }
-                    ", added " (apart(agent.added, now))
-                    @if !agent.own_addresses.is_empty() {
-                        ", is "
-                        (shown(&agent.own_addresses.join(", ")))
-                    }
-                }
-            }
-            div.pair {
-                button type="button" data-method="POST" data-path={ (path) "/token" }
-                    data-once="token"
-                    data-question="Its old token ends at once. Make a new one?" { "New token" }
-                (act("Revoke", "DELETE", &path, "It can ask nothing any more. Revoke it?"))
-            }
-        }
-    }
-}
-
-/// People.
-pub async fn people(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
-    let who = visitor(&api, &headers, &uri)?;
-    let failed = |error: StoreError| frame::sorry(&error.into(), Some(&who));
-    let all = api.gate.store().people().await.map_err(failed)?;
-    let now = api.gate.clock().now().at;
-    let body = html! {
-        section.wide {
-            h1 { "People" }
-            @if may_change(&who) {
-                ul.list {
-                    @for person in all.iter().filter(|person| person.revoked.is_none()) {
-                        (person_line(person, person.name == who.person, now))
-                    }
-                }
-                details.add {
-                    summary { "Add somebody" }
-                    form.api data-method="POST" data-path="/v1/people" data-once="passphrase" {
-                        label { "Name" input name="name" required maxlength="64"; }
-                        label { "May" select name="role" {
-                            option value="approver" { "answer requests" }
-                            option value="administrator" {
-                                "answer, and change people, agents and grants"
-                            }
-                        } }
-                        p.wrong role="alert" {}
-                        button.main type="submit" { "Add them" }
-                    }
-                }
-            } @else { (only_administrators()) }
-        }
+    let pause = rules.oncall.at_keyboard;
+    let pause = if pause.0 == 0 {
+        "Phones are notified at once, even while someone is at the inbox.".to_owned()
+    } else {
+        format!("While someone is at the inbox, phones are notified {} later.", span(pause))
     };
-    Ok(frame::page("People", frame::Place::People, Some(&who), &body))
+    vec![
+        (ladder("MEDIUM", Tier::Medium, false), "ladder, ladder.medium"),
+        (ladder("HIGH", Tier::High, false), "ladder, ladder.high"),
+        (ladder("CRITICAL", Tier::Critical, false), "ladder, ladder.critical"),
+        (ladder("In a crisis", Tier::Medium, true), "ladder, ladder.crisis"),
+        (quiet, "quiet"),
+        (pause, "ladder.at_keyboard_seconds"),
+    ]
 }
 
-fn person_line(person: &StoredPerson, own: bool, now: Timestamp) -> Markup {
-    let path = format!("/v1/people/{}", super::words::encoded(&person.name));
-    let role = if person.role == Role::Administrator { "administrator" } else { "approver" };
-    html! {
-        li {
-            div {
-                strong { (shown(&person.name)) }
-                p.hint {
-                    (role) ", added " (apart(person.added, now))
-                    @if person.active_from > now {
-                        ", can approve " (apart(person.active_from, now))
-                    }
-                }
-            }
-            div.pair {
-                @if own {
-                    button type="button" data-method="POST" data-path={ (path) "/passphrase" }
-                        data-once="passphrase"
-                        data-question="Your other sessions end at once. Make a new passphrase?" {
-                            "New passphrase"
-                        }
-                }
-                (act("Revoke", "DELETE", &path, "They can answer nothing any more. Revoke them?"))
-            }
-        }
-    }
-}
-
-/// Sessions in which somebody may be in crisis.
-pub async fn crises(State(api): House, headers: HeaderMap, uri: Uri) -> Shown {
-    let who = visitor(&api, &headers, &uri)?;
-    let now = api.gate.clock().now().at;
-    let list = api.gate.crises().list();
-    let body = html! {
-        section.wide {
-            h1 { "Somebody may be in crisis" }
-            p.hint {
-                "In these sessions everything outbound or irreversible waits for a person, "
-                "whatever grants or modes say. Help was shown at once. What was written is not "
-                "kept."
-            }
-            @if list.is_empty() { p { "There is no such session." } }
-            ul.list { @for crisis in &list {
-                li.crisis {
-                    div {
-                        strong {
-                            (shown(&crisis.agent))
-                            @if !crisis.session.is_empty() {
-                                ", session "
-                                (shown(&crisis.session))
-                            }
-                        }
-                        p.hint { (signs(crisis, now)) }
-                    }
-                    (lift(crisis))
-                }
-            } }
-        }
+fn yes(rules: &DaemonRules) -> Vec<Rule> {
+    let way = |tier, crisis| match rules.needs.of(tier, crisis, false) {
+        Assurance::Reached => "anyone who was notified",
+        Assurance::Linked => "from a linked account or signed in",
+        Assurance::Login => "signed in",
+        Assurance::Passkey => "signed with a passkey",
     };
-    Ok(frame::page("Crises", frame::Place::Crises, Some(&who), &body))
+    let people = |tier, crisis| match rules.quorum.of(tier, crisis).approve {
+        1 => "one person".to_owned(),
+        many => format!("{many} different people"),
+    };
+    let line = |name: &str, tier, crisis| {
+        format!("{name}: {}, {}.", people(tier, crisis), way(tier, crisis))
+    };
+    let deny = match rules.quorum.deny {
+        1 => "One denial ends a request.".to_owned(),
+        many => format!("{many} denials end a request."),
+    };
+    vec![
+        (line("MEDIUM", Tier::Medium, false), "quorum.medium, assurance.medium"),
+        (line("HIGH", Tier::High, false), "quorum.high, assurance.high"),
+        (
+            line("CRITICAL", Tier::Critical, false) + " A person with a passkey signs with it.",
+            "quorum.critical, assurance.critical",
+        ),
+        (line("In a crisis", Tier::Medium, true), "quorum.crisis"),
+        (deny, "quorum.deny"),
+        (
+            format!("An approval can be used for {}, once.", span(rules.permit_for)),
+            "permits.seconds",
+        ),
+    ]
 }
 
-/// What was seen of a crisis, and since when.
-pub fn signs(crisis: &CrisisSession, now: Timestamp) -> Markup {
-    html! {
-        "level " (crisis.level) " of 6"
-        @if crisis.imminent { ", danger may be near" }
-        ", since " (apart(crisis.since, now))
-    }
-}
-
-/// A person says that it is over, and why.
-pub fn lift(crisis: &CrisisSession) -> Markup {
-    html! {
-        form.api.line data-method="POST" data-path="/v1/crises/lift" {
-            input type="hidden" name="agent" value=(crisis.agent);
-            input type="hidden" name="session" value=(crisis.session);
-            input name="reason" required maxlength="500" placeholder="I spoke to them"
-                aria-label="Why it is over";
-            button type="submit" { "It is over" }
-            p.wrong role="alert" {}
-        }
-    }
+fn floods(rules: &DaemonRules) -> Vec<Rule> {
+    let flood = &rules.flood;
+    vec![
+        (
+            format!(
+                "An agent can have {} pending requests.",
+                thousands(flood.open_per_agent.into())
+            ),
+            "flood.open_per_agent",
+        ),
+        (
+            format!("An agent can ask {} times a minute.", thousands(flood.asks_per_minute.into())),
+            "flood.asks_per_minute",
+        ),
+        (
+            format!(
+                "All agents together can ask {} times an hour.",
+                thousands(flood.asks_per_hour.into())
+            ),
+            "flood.asks_per_hour",
+        ),
+        (
+            format!(
+                "After {} denials within {} an agent is quarantined for {}.",
+                thousands(flood.denials.into()),
+                span(flood.within),
+                span(flood.quarantine)
+            ),
+            "flood.denials, flood.within_minutes, flood.quarantine_minutes",
+        ),
+    ]
 }

@@ -1,4 +1,4 @@
-//! One request as the pages see it: what is kept, read once.
+//! One request as the pages show it.
 
 use countersign_json as json;
 use countersign_risk::card::Card;
@@ -11,38 +11,38 @@ use countersign_workflow::request::{Choice, State};
 
 /// How much of a name is shown.
 const NAME: usize = 120;
-/// How much of the agent's own words.
+/// How much of the agent's description is shown.
 const WORDS: usize = 2000;
 
-/// A request, its card, and the time at which it is looked at.
+/// A request, its card, and the current time.
 #[derive(Debug)]
-pub struct View {
-    /// As kept.
+pub struct RequestView {
+    /// The stored request.
     pub stored: StoredRequest,
     /// The card; none if it cannot be read or is of another call.
     pub card: Option<Card>,
     /// Now.
     pub now: Timestamp,
-    /// What became of similar calls, where that was asked for.
+    /// Results of similar calls, if requested.
     pub similar: Option<SimilarCalls>,
-    /// Since when the agent no longer waits for the answer, where that is known.
-    pub left_since: Option<Timestamp>,
+    /// Since when the agent no longer waits for the answer, if known.
+    pub stopped_waiting_at: Option<Timestamp>,
 }
 
-impl View {
-    /// Reads the card. One of another call than the one that is decided about is no card.
-    pub fn new(stored: StoredRequest, now: Timestamp) -> View {
+impl RequestView {
+    /// With its card. A card of another call than the one to decide is ignored.
+    pub fn new(stored: StoredRequest, now: Timestamp) -> RequestView {
         let card = json::parse(&stored.card).ok().and_then(|card| Card::from_json(&card).ok());
         let card = card.filter(|card| card.digest == stored.request.digest.canonical);
-        View { stored, card, now, similar: None, left_since: None }
+        RequestView { stored, card, now, similar: None, stopped_waiting_at: None }
     }
 
-    /// Without its card: enough for a line in a list of a thousand.
-    pub fn unread(stored: StoredRequest, now: Timestamp) -> View {
-        View { stored, card: None, now, similar: None, left_since: None }
+    /// Without its card: enough for a row in a long list.
+    pub fn without_card(stored: StoredRequest, now: Timestamp) -> RequestView {
+        RequestView { stored, card: None, now, similar: None, stopped_waiting_at: None }
     }
 
-    /// What would happen, in one sentence.
+    /// The summary in one sentence.
     pub fn brief(&self) -> String {
         let brief =
             if self.stored.brief.is_empty() { &self.stored.tool } else { &self.stored.brief };
@@ -50,18 +50,18 @@ impl View {
     }
 
     /// Its two words.
-    pub fn words(&self) -> String {
+    pub fn word_pair(&self) -> String {
         phrase(&self.stored.request.digest.canonical).to_string()
     }
 
-    /// Whether it still waits.
-    pub fn waits(&self) -> bool {
+    /// Whether it is pending.
+    pub fn is_pending(&self) -> bool {
         self.stored.request.state == State::Pending
     }
 
-    /// Whether it was a drill and may be called one by now.
+    /// Whether it was a drill and has ended.
     pub fn is_known_drill(&self) -> bool {
-        self.stored.request.requester.is_drill() && !self.waits()
+        self.stored.request.requester.is_drill() && !self.is_pending()
     }
 
     /// The agent's name.
@@ -75,7 +75,7 @@ impl View {
         (!session.is_empty()).then(|| show_within(session, NAME).text.into_owned())
     }
 
-    /// What the agent says of it, if it says anything.
+    /// The agent's description, if there is one.
     pub fn claim(&self) -> Option<String> {
         let detail: serde_json::Value = serde_json::from_str(&self.stored.detail).ok()?;
         let said = detail.pointer("/description").or(detail.pointer("/seed/description"))?;
@@ -83,8 +83,8 @@ impl View {
         Some(show_within(said, WORDS).text.into_owned())
     }
 
-    /// The class that gives it its colour.
-    pub fn colour(&self) -> &'static str {
+    /// The class for its color.
+    pub fn color_class(&self) -> &'static str {
         if self.stored.request.crisis {
             return "crisis";
         }
@@ -97,26 +97,26 @@ impl View {
         }
     }
 
-    /// What comes first in the list: crises, then the graver.
+    /// The order in the list: crises first, then higher tiers.
     pub fn rank(&self) -> u8 {
         let request = &self.stored.request;
         let tier = Tier::ALL.iter().position(|&tier| tier == request.tier).unwrap_or(0);
         u8::from(request.crisis) * 8 + u8::try_from(tier).unwrap_or(7)
     }
 
-    /// How many have said yes.
+    /// How many people approved.
     pub fn approvals(&self) -> usize {
         let votes = &self.stored.request.votes;
         votes.iter().filter(|vote| vote.choice == Choice::Approve).count()
     }
 
-    /// Milliseconds until it is denied.
-    pub fn left(&self) -> i64 {
+    /// Milliseconds until the deadline.
+    pub fn remaining_ms(&self) -> i64 {
         self.stored.request.plan.deadline.0.saturating_sub(self.now.0).max(0)
     }
 
-    /// Milliseconds that it had in all.
-    pub fn whole(&self) -> i64 {
+    /// Milliseconds between creation and deadline.
+    pub fn total_ms(&self) -> i64 {
         let plan = &self.stored.request.plan;
         plan.deadline.0.saturating_sub(plan.created.0).max(1)
     }

@@ -1,15 +1,15 @@
-//! A thousand planted secrets go through the whole gate: none in the log, the files or an answer.
+//! A thousand planted secrets go through the gate: none is in the log, the files or a response.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
 use super::*;
-use crate::trial::{AGENT, trial};
+use crate::test_gate::{AGENT, test_gate};
 
 #[derive(Clone, Default)]
-struct Paper(Arc<Mutex<Vec<u8>>>);
+struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 
-impl Write for Paper {
+impl Write for SharedBuffer {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.0.lock().unwrap().write(bytes)
     }
@@ -19,7 +19,7 @@ impl Write for Paper {
     }
 }
 
-/// Letters and digits that no other text has: the same seed, the same secret.
+/// Letters and digits that no other text has: the same number gives the same secret.
 fn secret(seed: usize, length: usize) -> String {
     let mut state = seed as u64 * 2 + 1;
     let mut text = String::from("Zq7");
@@ -54,46 +54,46 @@ fn call(n: usize, secret: &str) -> String {
 }
 
 #[test]
-fn a_secret_stays_where_it_came_from() {
-    let paper = Paper::default();
-    let writing = paper.clone();
-    let log = Log { level: "trace".to_owned(), json: true, otlp: None };
-    // For all threads: what other tests log meanwhile does no harm.
+fn no_secret_is_logged_stored_or_returned() {
+    let buffer = SharedBuffer::default();
+    let writing = buffer.clone();
+    let log = LogConfig { level: "trace".to_owned(), json: true, otlp: None };
+    // For all threads: logs of other tests do no harm.
     tracing::dispatcher::set_global_default(to(&log, move || writing.clone())).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let (mut seen, secrets) = runtime.block_on(async {
-        let trial = trial().await;
+        let gate = test_gate().await;
         let mut seen = Vec::new();
         let mut secrets = Vec::new();
         for n in 0..1000 {
             let secret = secret(n, 20);
-            let heard = trial.agent(AGENT, "/v1/requests", &call(n, &secret)).await;
-            assert!(heard.status < 300, "{}", heard.text);
-            let id = heard.json()["id"].as_str().map(ToOwned::to_owned);
+            let response = gate.agent(AGENT, "/v1/requests", &call(n, &secret)).await;
+            assert!(response.status < 300, "{}", response.text);
+            let id = response.json()["id"].as_str().map(ToOwned::to_owned);
             if let Some(id) = id {
-                let read = trial.person(&format!("/v1/requests/{id}"), "").await;
+                let read = gate.person(&format!("/v1/requests/{id}"), "").await;
                 assert_eq!(read.status, 200);
                 seen.extend(read.text.into_bytes());
                 let told = format!("{{\"status\":\"ok\",\"summary\":\"password={secret}\"}}");
-                trial.agent(AGENT, &format!("/v1/requests/{id}/outcome"), &told).await;
+                gate.agent(AGENT, &format!("/v1/requests/{id}/outcome"), &told).await;
             }
             secrets.push(secret);
         }
         let bad = format!("{{\"tool\":\"x\",\"password\":\"{}\"}}", secrets[0]);
-        seen.extend(trial.agent(AGENT, "/v1/requests", &bad).await.text.into_bytes());
-        seen.extend(trial.person("/v1/ledger/entries?limit=1000", "").await.text.into_bytes());
-        seen.extend(trial.person("/metrics", "").await.text.into_bytes());
-        seen.extend(trial.person("/v1/stats", "").await.text.into_bytes());
-        countersign_store::Store::close(trial.gate.store()).await.unwrap();
-        for file in std::fs::read_dir(trial.folder.path()).unwrap() {
+        seen.extend(gate.agent(AGENT, "/v1/requests", &bad).await.text.into_bytes());
+        seen.extend(gate.person("/v1/ledger/entries?limit=1000", "").await.text.into_bytes());
+        seen.extend(gate.person("/metrics", "").await.text.into_bytes());
+        seen.extend(gate.person("/v1/stats", "").await.text.into_bytes());
+        countersign_store::Store::close(gate.gate.store()).await.unwrap();
+        for file in std::fs::read_dir(gate.folder.path()).unwrap() {
             seen.extend(std::fs::read(file.unwrap().path()).unwrap());
         }
         (seen, secrets)
     });
-    let log = paper.0.lock().unwrap().clone();
+    let log = buffer.0.lock().unwrap().clone();
     assert!(String::from_utf8_lossy(&log).contains("a call is kept"), "nothing was logged");
     seen.extend(log);
-    // One walk over everything: all secrets begin alike.
+    // One pass over everything: all secrets begin alike.
     let all: std::collections::HashSet<&[u8]> = secrets.iter().map(String::as_bytes).collect();
     let found =
         seen.windows(20).filter(|window| window.starts_with(b"Zq7") && all.contains(window));

@@ -1,42 +1,47 @@
-//! A signature by a passkey, held against everything that it must say.
+//! The signature of a passkey, with everything that it must contain.
 
 use countersign_json::canonical::Digest;
 
-use super::key::Key;
-use super::{NotSigned, Place, authenticator, place_is};
+use super::key::PasskeyKey;
+use super::{PasskeyError, RelyingParty, authenticator_data, check_relying_party};
 
-/// What a browser brings.
+/// A signature as a browser sends it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assertion {
-    /// Which passkey.
+    /// The credential id.
     pub credential: Vec<u8>,
-    /// What the browser says, as it was signed.
+    /// The client data, as signed.
     pub client_data: Vec<u8>,
-    /// What the authenticator says, as it was signed.
+    /// The authenticator data, as signed.
     pub authenticator_data: Vec<u8>,
     /// The signature over both.
     pub signature: Vec<u8>,
 }
 
-/// Checks a signature and gives the authenticator's new count. The client data must have been
-/// read and believed before.
-pub fn check(said: &Assertion, key: &Key, count: u32, place: Place<'_>) -> Result<u32, NotSigned> {
-    let told = authenticator::read(&said.authenticator_data)?;
-    if told.made.is_some() {
-        return Err(NotSigned::Unreadable);
+/// Checks a signature and returns the authenticator's new counter. The client data must have been
+/// checked before.
+pub fn check(
+    assertion: &Assertion,
+    key: &PasskeyKey,
+    count: u32,
+    relying_party: RelyingParty<'_>,
+) -> Result<u32, PasskeyError> {
+    let data = authenticator_data::read(&assertion.authenticator_data)?;
+    if data.registered.is_some() {
+        return Err(PasskeyError::Unreadable);
     }
-    place_is(&told, place)?;
-    if !is_signed(said, key) {
-        return Err(NotSigned::Signature);
+    check_relying_party(&data, relying_party)?;
+    if !is_signed(assertion, key) {
+        return Err(PasskeyError::Signature);
     }
-    // One that counts goes on counting; one that does not stays at nought.
-    let counts = count != 0 || told.count != 0;
-    if counts && told.count <= count { Err(NotSigned::Copied) } else { Ok(told.count) }
+    // A counter must increase; an authenticator without a counter always sends 0.
+    let counts = count != 0 || data.count != 0;
+    if counts && data.count <= count { Err(PasskeyError::Copied) } else { Ok(data.count) }
 }
 
-/// Whether the signature is by this key, over all that was said.
-pub fn is_signed(said: &Assertion, key: &Key) -> bool {
-    let mut message = said.authenticator_data.clone();
-    message.extend_from_slice(Digest::of(&said.client_data).as_bytes());
-    key.signed(&message, &said.signature)
+/// Whether this key signed the client data and the authenticator data.
+pub fn is_signed(assertion: &Assertion, key: &PasskeyKey) -> bool {
+    let mut message = assertion.authenticator_data.clone();
+    message.extend_from_slice(Digest::of(&assertion.client_data).as_bytes());
+    key.signed(&message, &assertion.signature)
 }

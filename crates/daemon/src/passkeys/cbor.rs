@@ -1,78 +1,79 @@
-//! CBOR as authenticators write it, read strictly: definite lengths, shortest forms, no key twice.
+//! CBOR as authenticators write it, read strictly: definite lengths, shortest forms, no duplicate
+//! keys.
 
-/// So deep may it be nested, and so many items may it hold.
+/// The deepest nesting, and the most items.
 const DEPTH: usize = 6;
 const ITEMS: usize = 200;
 
-/// This is not CBOR as we take it.
+/// The bytes are not in the accepted subset of CBOR.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("this is not CBOR as authenticators write it")]
+#[error("the authenticator data is not valid CBOR")]
 pub struct Malformed;
 
-/// One item. Tags and floating numbers are none: no authenticator needs them here.
+/// One item. Tags and floats are not accepted: no authenticator needs them here.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Item<'b> {
-    /// A whole number.
+pub enum CborItem<'b> {
+    /// An integer.
     Whole(i64),
     /// Bytes.
     Bytes(&'b [u8]),
-    /// A text.
+    /// A string.
     Text(&'b str),
     /// A list.
-    List(Vec<Item<'b>>),
-    /// Pairs, in the order in which they came; no key is there twice.
-    Map(Vec<(Item<'b>, Item<'b>)>),
-    /// True or false.
+    List(Vec<CborItem<'b>>),
+    /// Pairs in the order received, without duplicate keys.
+    Map(Vec<(CborItem<'b>, CborItem<'b>)>),
+    /// A boolean.
     Flag(bool),
     /// Nothing.
     Null,
 }
 
-impl<'b> Item<'b> {
-    /// The value under a text.
-    pub fn at(&self, name: &str) -> Option<&Item<'b>> {
-        self.find(&Item::Text(name))
+impl<'b> CborItem<'b> {
+    /// The value of a string key.
+    pub fn at(&self, name: &str) -> Option<&CborItem<'b>> {
+        self.find(&CborItem::Text(name))
     }
 
-    /// The value under a number.
-    pub fn numbered(&self, number: i64) -> Option<&Item<'b>> {
-        self.find(&Item::Whole(number))
+    /// The value of an integer key.
+    pub fn numbered(&self, number: i64) -> Option<&CborItem<'b>> {
+        self.find(&CborItem::Whole(number))
     }
 
-    fn find(&self, wanted: &Item<'_>) -> Option<&Item<'b>> {
-        let Item::Map(pairs) = self else { return None };
+    fn find(&self, wanted: &CborItem<'_>) -> Option<&CborItem<'b>> {
+        let CborItem::Map(pairs) = self else { return None };
         pairs.iter().find(|(key, _)| key == wanted).map(|(_, value)| value)
     }
 
-    /// Bytes, if it is that.
+    /// The bytes, if it is a byte string.
     pub fn bytes(&self) -> Option<&'b [u8]> {
-        if let Item::Bytes(bytes) = self { Some(bytes) } else { None }
+        if let CborItem::Bytes(bytes) = self { Some(bytes) } else { None }
     }
 
-    /// A whole number, if it is that.
+    /// The integer, if it is one.
     pub fn whole(&self) -> Option<i64> {
-        if let Item::Whole(number) = self { Some(*number) } else { None }
+        if let CborItem::Whole(number) = self { Some(*number) } else { None }
     }
 
-    /// How many pairs or items it has.
+    /// The number of items or pairs.
     pub fn len(&self) -> usize {
         match self {
-            Item::List(items) => items.len(),
-            Item::Map(pairs) => pairs.len(),
+            CborItem::List(items) => items.len(),
+            CborItem::Map(pairs) => pairs.len(),
             _ => 0,
         }
     }
 }
 
-/// Reads one item and gives what follows it.
-pub fn read(bytes: &[u8]) -> Result<(Item<'_>, &[u8]), Malformed> {
+/// Reads one item and returns what follows it.
+pub fn read(bytes: &[u8]) -> Result<(CborItem<'_>, &[u8]), Malformed> {
     let mut reader = Reader { rest: bytes, items: 0 };
     let item = reader.item(DEPTH)?;
     Ok((item, reader.rest))
 }
 
-/// Reads one item behind which nothing follows.
-pub fn read_whole(bytes: &[u8]) -> Result<Item<'_>, Malformed> {
+/// Reads one item that must be followed by nothing.
+pub fn read_whole(bytes: &[u8]) -> Result<CborItem<'_>, Malformed> {
     match read(bytes)? {
         (item, []) => Ok(item),
         _ => Err(Malformed),
@@ -109,7 +110,7 @@ impl<'b> Reader<'b> {
         if number >= least { Ok(number) } else { Err(Malformed) }
     }
 
-    fn item(&mut self, depth: usize) -> Result<Item<'b>, Malformed> {
+    fn item(&mut self, depth: usize) -> Result<CborItem<'b>, Malformed> {
         let deeper = depth.checked_sub(1).ok_or(Malformed)?;
         self.items += 1;
         if self.items > ITEMS {
@@ -119,30 +120,30 @@ impl<'b> Reader<'b> {
         let (major, low) = (head >> 5, head & 0x1F);
         if major == 7 {
             return match low {
-                20 => Ok(Item::Flag(false)),
-                21 => Ok(Item::Flag(true)),
-                22 => Ok(Item::Null),
+                20 => Ok(CborItem::Flag(false)),
+                21 => Ok(CborItem::Flag(true)),
+                22 => Ok(CborItem::Null),
                 _ => Err(Malformed),
             };
         }
         let number = self.number(low)?;
         let size = usize::try_from(number).map_err(|_| Malformed);
         match major {
-            0 => i64::try_from(number).map(Item::Whole).map_err(|_| Malformed),
-            1 => {
-                i64::try_from(number).map(|number| Item::Whole(-1 - number)).map_err(|_| Malformed)
-            }
-            2 => Ok(Item::Bytes(self.take(size?)?)),
-            3 => std::str::from_utf8(self.take(size?)?).map(Item::Text).map_err(|_| Malformed),
+            0 => i64::try_from(number).map(CborItem::Whole).map_err(|_| Malformed),
+            1 => i64::try_from(number)
+                .map(|number| CborItem::Whole(-1 - number))
+                .map_err(|_| Malformed),
+            2 => Ok(CborItem::Bytes(self.take(size?)?)),
+            3 => std::str::from_utf8(self.take(size?)?).map(CborItem::Text).map_err(|_| Malformed),
             4 => {
                 let mut items = Vec::new();
                 for _ in 0..size? {
                     items.push(self.item(deeper)?);
                 }
-                Ok(Item::List(items))
+                Ok(CborItem::List(items))
             }
             5 => {
-                let mut pairs: Vec<(Item<'b>, Item<'b>)> = Vec::new();
+                let mut pairs: Vec<(CborItem<'b>, CborItem<'b>)> = Vec::new();
                 for _ in 0..size? {
                     let key = self.item(deeper)?;
                     if pairs.iter().any(|(known, _)| *known == key) {
@@ -150,7 +151,7 @@ impl<'b> Reader<'b> {
                     }
                     pairs.push((key, self.item(deeper)?));
                 }
-                Ok(Item::Map(pairs))
+                Ok(CborItem::Map(pairs))
             }
             _ => Err(Malformed),
         }
@@ -162,20 +163,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_authenticators_write_is_read() {
+    fn authenticator_cbor_is_read() {
         // {"fmt": "none", "attStmt": {}, "authData": h'0102'}
         let bytes = b"\xA3\x63fmt\x64none\x67attStmt\xA0\x68authData\x42\x01\x02";
         let item = read_whole(bytes).unwrap();
-        assert_eq!(item.at("fmt"), Some(&Item::Text("none")));
+        assert_eq!(item.at("fmt"), Some(&CborItem::Text("none")));
         assert_eq!(item.at("authData").unwrap().bytes(), Some(&[1, 2][..]));
-        assert_eq!(item.at("attStmt").map(Item::len), Some(0));
-        assert_eq!(read_whole(&[0x26]).unwrap(), Item::Whole(-7));
-        assert_eq!(read_whole(&[0x38, 0x18]).unwrap(), Item::Whole(-25));
-        assert_eq!(read(&[0xF5, 9]).unwrap(), (Item::Flag(true), &[9][..]));
+        assert_eq!(item.at("attStmt").map(CborItem::len), Some(0));
+        assert_eq!(read_whole(&[0x26]).unwrap(), CborItem::Whole(-7));
+        assert_eq!(read_whole(&[0x38, 0x18]).unwrap(), CborItem::Whole(-25));
+        assert_eq!(read(&[0xF5, 9]).unwrap(), (CborItem::Flag(true), &[9][..]));
     }
 
     #[test]
-    fn everything_else_is_refused() {
+    fn malformed_cbor_is_rejected() {
         let deep = [0x81_u8; 20];
         let many = [&[0x98, 0xFF][..], &[0x00; 255][..]].concat();
         for bad in [

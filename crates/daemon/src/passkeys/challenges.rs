@@ -1,5 +1,5 @@
-//! Challenges that are open: made by us, each for one person and one purpose, good once and not
-//! for long. They live in memory: after a restart people are simply asked again.
+//! Open challenges: each for one person, one session and one purpose, used once and short-lived.
+//! They are in memory only: after a restart people are asked again.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -9,31 +9,31 @@ use countersign_types::id::Id;
 use countersign_types::time::{Span, Timestamp};
 use countersign_workflow::request::Choice;
 
-use crate::chance::{self, NoChance};
+use crate::random::{self, EntropyUnavailable};
 
-/// How long a person has to find their passkey.
-const LIFE: Span = Span::seconds(180);
-/// So many may be open for one person; the oldest make room.
-const MOST: usize = 8;
+/// How long a person has to use their passkey.
+const LIFETIME: Span = Span::seconds(180);
+/// The most open challenges of one person; the oldest are dropped.
+const MAX_OPEN: usize = 8;
 
-/// What a passkey is asked to sign.
+/// The decision that a passkey signs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Decided {
-    /// Which request.
+pub struct SignedDecision {
+    /// The request.
     pub request: Id,
     /// The call that would run.
     pub digest: Digest,
-    /// Yes or no.
+    /// The choice.
     pub choice: Choice,
 }
 
-/// What a challenge is for.
+/// The purpose of a challenge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// A new passkey.
     Enrol,
-    /// An answer.
-    Decide(Decided),
+    /// A decision.
+    Decide(SignedDecision),
     /// A change of people, rights or settings, by its digest.
     Change(Digest),
 }
@@ -53,38 +53,38 @@ pub struct Challenges {
     open: Mutex<HashMap<Digest, Open>>,
 }
 
-/// The challenge for an answer. Whoever has the ledger can make it again.
-pub fn challenge_of(decided: &Decided, nonce: &[u8; 32]) -> Digest {
+/// The challenge for a decision. It can be computed again from the ledger.
+pub fn decision_challenge(decided: &SignedDecision, nonce: &[u8; 32]) -> Digest {
     let choice = match decided.choice {
         Choice::Approve => "approve",
         Choice::Deny => "deny",
     };
-    let Decided { request, digest, .. } = decided;
+    let SignedDecision { request, digest, .. } = decided;
     let mut text = format!("countersign passkey 1\n{request}\n{digest}\n{choice}\n").into_bytes();
     text.extend_from_slice(nonce);
     Digest::of(&text)
 }
 
-/// The challenge for a change. Whoever has the ledger can make it again.
-pub fn challenge_of_change(change: &Digest, nonce: &[u8; 32]) -> Digest {
+/// The challenge for a change. It can be computed again from the ledger.
+pub fn change_challenge(change: &Digest, nonce: &[u8; 32]) -> Digest {
     let mut text = change.as_bytes().to_vec();
     text.extend_from_slice(nonce);
     Digest::of(&text)
 }
 
 impl Challenges {
-    /// A new challenge for somebody who is logged in.
+    /// A new challenge for a signed-in person.
     pub fn begin(
         &self,
         (person, login): (&str, Digest),
         purpose: Purpose,
         now: Timestamp,
-    ) -> Result<Digest, NoChance> {
-        let nonce = chance::bytes::<32>()?;
+    ) -> Result<Digest, EntropyUnavailable> {
+        let nonce = random::bytes::<32>()?;
         let challenge = match &purpose {
             Purpose::Enrol => Digest::of(&nonce),
-            Purpose::Decide(decided) => challenge_of(decided, &nonce),
-            Purpose::Change(change) => challenge_of_change(change, &nonce),
+            Purpose::Decide(decided) => decision_challenge(decided, &nonce),
+            Purpose::Change(change) => change_challenge(change, &nonce),
         };
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|_, open| now < open.until);
@@ -94,16 +94,16 @@ impl Challenges {
             .map(|(challenge, open)| (open.until, *challenge))
             .collect();
         own.sort_by_key(|(until, _)| *until);
-        for (_, oldest) in own.iter().take((own.len() + 1).saturating_sub(MOST)) {
+        for (_, oldest) in own.iter().take((own.len() + 1).saturating_sub(MAX_OPEN)) {
             open.remove(oldest);
         }
         let person = person.to_owned();
-        open.insert(challenge, Open { person, login, purpose, nonce, until: now.plus(LIFE) });
+        open.insert(challenge, Open { person, login, purpose, nonce, until: now.plus(LIFETIME) });
         Ok(challenge)
     }
 
-    /// Takes a challenge, which is gone then, whatever is wrong with it. Its nonce, if it was made
-    /// for just this.
+    /// Takes a challenge; it is removed, whatever is wrong with it. Returns its nonce if it was
+    /// made for exactly this purpose.
     pub fn take(
         &self,
         challenge: &[u8],
@@ -125,7 +125,7 @@ mod tests {
     const NOW: Timestamp = Timestamp(1_000_000);
 
     fn decide(byte: u8) -> Purpose {
-        Purpose::Decide(Decided {
+        Purpose::Decide(SignedDecision {
             request: Id::from_bytes([byte; 16]),
             digest: Digest::from_bytes([byte; 32]),
             choice: Choice::Approve,
@@ -133,13 +133,13 @@ mod tests {
     }
 
     #[test]
-    fn a_challenge_is_good_once_for_one_person_one_login_one_purpose_and_not_for_long() {
+    fn a_challenge_is_bound_to_person_session_purpose_and_time() {
         let (all, ana) = (Challenges::default(), ("ana", Digest::of(b"login")));
         let fresh = |purpose| *all.begin(ana, purpose, NOW).unwrap().as_bytes();
         let good = fresh(decide(1));
         assert!(all.take(&good, ana, decide(1), NOW).is_some());
         assert_eq!(all.take(&good, ana, decide(1), NOW), None, "twice");
-        let later = NOW.plus(LIFE);
+        let later = NOW.plus(LIFETIME);
         for (who, purpose, at) in [
             (("bo", ana.1), decide(1), NOW),
             (("ana", Digest::of(b"another login")), decide(1), NOW),
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_make_room_and_nobody_elses() {
+    fn the_oldest_own_challenges_are_dropped() {
         let (all, login) = (Challenges::default(), Digest::of(b"login"));
         let others = all.begin(("bo", login), Purpose::Enrol, NOW).unwrap();
         let at = |step: i64| Timestamp(NOW.0 + step);
@@ -166,24 +166,30 @@ mod tests {
         let take = |challenge: &Digest, who| {
             all.take(challenge.as_bytes(), (who, login), Purpose::Enrol, at(30)).is_some()
         };
-        let kept: Vec<bool> = own.iter().map(|challenge| take(challenge, "ana")).collect();
-        assert!(kept.iter().take(12).all(|kept| !kept) && kept.iter().skip(12).all(|kept| *kept));
+        let from_stored: Vec<bool> = own.iter().map(|challenge| take(challenge, "ana")).collect();
+        assert!(
+            from_stored.iter().take(12).all(|from_stored| !from_stored)
+                && from_stored.iter().skip(12).all(|from_stored| *from_stored)
+        );
         assert!(take(&others, "bo"));
     }
 
     #[test]
     fn every_part_of_an_answer_is_in_its_challenge() {
-        let one = Decided {
+        let one = SignedDecision {
             request: Id::from_bytes([1; 16]),
             digest: Digest::from_bytes([1; 32]),
             choice: Choice::Approve,
         };
-        let base = challenge_of(&one, &[0; 32]);
-        assert_ne!(base, challenge_of(&one, &[1; 32]));
-        assert_ne!(base, challenge_of(&Decided { choice: Choice::Deny, ..one }, &[0; 32]));
-        let other = Decided { digest: Digest::from_bytes([2; 32]), ..one };
-        assert_ne!(base, challenge_of(&other, &[0; 32]));
-        let other = Decided { request: Id::from_bytes([2; 16]), ..one };
-        assert_ne!(base, challenge_of(&other, &[0; 32]));
+        let base = decision_challenge(&one, &[0; 32]);
+        assert_ne!(base, decision_challenge(&one, &[1; 32]));
+        assert_ne!(
+            base,
+            decision_challenge(&SignedDecision { choice: Choice::Deny, ..one }, &[0; 32])
+        );
+        let other = SignedDecision { digest: Digest::from_bytes([2; 32]), ..one };
+        assert_ne!(base, decision_challenge(&other, &[0; 32]));
+        let other = SignedDecision { request: Id::from_bytes([2; 16]), ..one };
+        assert_ne!(base, decision_challenge(&other, &[0; 32]));
     }
 }

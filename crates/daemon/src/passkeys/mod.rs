@@ -1,103 +1,106 @@
 //! Passkeys (`WebAuthn` Level 2): a person's device signs one decision about one call.
 //!
-//! The challenge is a hash over the request, the call, the answer and a nonce of ours, so that a
-//! signature says exactly what was approved, and can be verified from the ledger years later.
+//! The challenge is a hash of the request, the call, the choice and a nonce, so that a signature
+//! proves exactly what was approved and can be verified from the ledger years later.
 
 pub mod assertion;
-pub mod attested;
-mod authenticator;
+mod authenticator_data;
 mod cbor;
 mod challenges;
-pub mod client;
+pub mod client_data;
 mod key;
-mod offline;
+mod ledger_check;
+pub mod registration;
 
 #[cfg(test)]
-pub(crate) mod soft;
+pub(crate) mod test_authenticator;
 #[cfg(test)]
 mod tests;
 
 use countersign_json::canonical::Digest;
 
 pub use assertion::Assertion;
-pub use authenticator::LONGEST_CREDENTIAL;
+pub use authenticator_data::MAX_CREDENTIAL_ID;
 #[cfg(test)]
-pub use challenges::challenge_of;
-pub use challenges::{Challenges, Decided, Purpose};
-pub use key::{ALGORITHMS, Key, algorithm_name};
-pub use offline::Offline;
+pub use challenges::decision_challenge;
+pub use challenges::{Challenges, Purpose, SignedDecision};
+pub use key::{ALGORITHMS, PasskeyKey, algorithm_name};
+pub use ledger_check::LedgerSignatureCheck;
 
-/// The place for which a passkey is good: the host's name, without scheme and port.
+/// The relying party id of a passkey: the host name, without scheme and port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place<'a>(pub &'a str);
+pub struct RelyingParty<'a>(pub &'a str);
 
-/// Why a passkey or its signature does not count.
+/// Why a passkey or its signature is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NotSigned {
-    /// It is cut off, too long, or not what it should be.
-    #[error("what the passkey sent cannot be read")]
+pub enum PasskeyError {
+    /// The data is truncated, too long, or malformed.
+    #[error("the passkey's data cannot be read")]
     Unreadable,
     /// A registration instead of a signature, or the other way round.
-    #[error("the passkey was asked for something else")]
+    #[error("the passkey signed another kind of ceremony")]
     Ceremony,
-    /// Not one of ours, or used, or too old, or for something or somebody else.
-    #[error("this was not asked for, was used already, or took too long: try again")]
+    /// The challenge is unknown, used, expired, or for another purpose or person.
+    #[error("the challenge is unknown, used or expired; try again")]
     Challenge,
-    /// Another page.
-    #[error("the passkey was used on a page that is not ours")]
+    /// Another origin.
+    #[error("the passkey was used on another page")]
     Origin,
-    /// Another place.
-    #[error("the passkey is for another place")]
-    Place,
-    /// Nobody touched it, or it does not know who did.
-    #[error("the passkey did not check who uses it (a finger, a face or a PIN)")]
-    NobodyThere,
-    /// No such passkey, or somebody else's.
+    /// Another relying party.
+    #[error("the passkey is for another host")]
+    RelyingParty,
+    /// The user was not present or not verified.
+    #[error("the passkey did not verify the user by fingerprint, face or PIN")]
+    UserNotVerified,
+    /// No such passkey, or another person's.
     #[error("this passkey is not one of yours")]
     Unknown,
-    /// An algorithm that we do not take.
-    #[error("this kind of passkey is not taken: ES256 or EdDSA is needed")]
+    /// An unsupported algorithm.
+    #[error("unsupported algorithm; use a passkey with ES256 or EdDSA")]
     Algorithm,
-    /// The signature does not fit.
-    #[error("the signature is wrong")]
+    /// The signature is invalid.
+    #[error("the signature is invalid")]
     Signature,
-    /// It is new, and its waiting period is not over.
-    #[error("this passkey is new and cannot sign yet: its waiting period is not over")]
+    /// The waiting period of a new passkey is not over.
+    #[error("this passkey is new and cannot sign before its waiting period ends")]
     Waiting,
-    /// Its count went back or stood still.
-    #[error("this passkey has counted backwards, so there may be a copy of it: remove it")]
+    /// The signature counter did not increase.
+    #[error("this passkey's counter went back, so a copy of it may exist; remove it")]
     Copied,
 }
 
-impl From<cbor::Malformed> for NotSigned {
-    fn from(_: cbor::Malformed) -> NotSigned {
-        NotSigned::Unreadable
+impl From<cbor::Malformed> for PasskeyError {
+    fn from(_: cbor::Malformed) -> PasskeyError {
+        PasskeyError::Unreadable
     }
 }
 
-impl NotSigned {
-    /// One word for the ledger and for programs.
+impl PasskeyError {
+    /// The machine-readable cause, for the ledger and for programs.
     pub const fn word(self) -> &'static str {
         match self {
-            NotSigned::Unreadable => "unreadable",
-            NotSigned::Ceremony => "ceremony",
-            NotSigned::Challenge => "challenge",
-            NotSigned::Origin => "origin",
-            NotSigned::Place => "place",
-            NotSigned::NobodyThere => "nobody-there",
-            NotSigned::Unknown => "unknown",
-            NotSigned::Algorithm => "algorithm",
-            NotSigned::Signature => "signature",
-            NotSigned::Waiting => "waiting",
-            NotSigned::Copied => "copied",
+            PasskeyError::Unreadable => "unreadable",
+            PasskeyError::Ceremony => "ceremony",
+            PasskeyError::Challenge => "challenge",
+            PasskeyError::Origin => "origin",
+            PasskeyError::RelyingParty => "relying-party",
+            PasskeyError::UserNotVerified => "user-not-verified",
+            PasskeyError::Unknown => "unknown",
+            PasskeyError::Algorithm => "algorithm",
+            PasskeyError::Signature => "signature",
+            PasskeyError::Waiting => "waiting",
+            PasskeyError::Copied => "copied",
         }
     }
 }
 
-/// What registrations and signatures have in common: the right place, and somebody there.
-fn place_is(told: &authenticator::Told<'_>, place: Place<'_>) -> Result<(), NotSigned> {
-    if told.place != *Digest::of(place.0.as_bytes()).as_bytes() {
-        return Err(NotSigned::Place);
+/// The checks that registrations and signatures share: the relying party and user verification.
+fn check_relying_party(
+    data: &authenticator_data::AuthenticatorData<'_>,
+    relying_party: RelyingParty<'_>,
+) -> Result<(), PasskeyError> {
+    if data.relying_party != *Digest::of(relying_party.0.as_bytes()).as_bytes() {
+        return Err(PasskeyError::RelyingParty);
     }
-    if told.verified { Ok(()) } else { Err(NotSigned::NobodyThere) }
+    if data.verified { Ok(()) } else { Err(PasskeyError::UserNotVerified) }
 }

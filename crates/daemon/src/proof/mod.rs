@@ -1,10 +1,11 @@
-//! Proof of gate: what the doors of agents were found to be, and the alarm when one is not shut.
+//! Proof of gate: what the gates of agents were found to be, and the alarm when one is not shut.
 //!
-//! The doors are tried by whoever runs the daemon (`countersign serve`); nobody can say anything
-//! about them through the doors of the daemon itself.
+//! The gates are tried by whoever runs the daemon (`countersign serve`); nobody can say anything
+//! about them through the gates of the daemon itself.
 
-mod known;
-mod tell;
+mod history;
+mod notify;
+mod state;
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -19,87 +20,35 @@ use countersign_risk::verdict::Mode;
 use countersign_store::Store as _;
 use countersign_text::sanitize::show_within;
 use countersign_types::time::{Clock as _, Timestamp};
-use serde::{Deserialize, Serialize};
 
-use crate::courier::Lines;
 use crate::gate::Gate;
+use crate::notifier::ChannelPool;
 
-use known::{Change, Known};
+use history::{GateChange, GateHistory};
 
-/// The file in the daemon's folder that remembers how the doors were found.
-const FILE: &str = "doors.json";
+pub use state::{AgentGate, GateCounts, GateState, ProofResult};
+
+/// The file in the daemon's folder that remembers how the gates were found.
+const FILE: &str = "gates.json";
 /// The longest such file that is read.
 const LONGEST: u64 = 1 << 20;
-/// More doors than anybody has.
+/// More gates than anybody has.
 const MOST: usize = 500;
 /// How much of a name and of a reason is kept.
 const NAME: usize = 120;
 const WHY: usize = 300;
 
-/// How a door was found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DoorState {
-    /// The forbidden call was refused.
-    Shut,
-    /// It would have run.
-    Open,
-    /// Nothing is known.
-    NeverTested,
-    /// There is no gate.
-    NotGated,
-}
-
-impl DoorState {
-    /// Its word in the ledger.
-    pub const fn word(self) -> &'static str {
-        match self {
-            DoorState::Shut => "shut",
-            DoorState::Open => "open",
-            DoorState::NeverTested => "never_tested",
-            DoorState::NotGated => "not_gated",
-        }
-    }
-}
-
-/// One door that was tried.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Door {
-    /// Its name, such as `Claude Code`.
-    pub name: String,
-    /// How it was found.
-    pub state: DoorState,
-    /// What was seen.
-    pub why: String,
-}
-
-/// What one proof found, or why there is none.
-pub type Round = Result<Vec<Door>, String>;
-
-/// What is known of the doors.
+/// What is known of the gates.
 #[derive(Debug, Default)]
 pub struct Proofs {
-    known: Mutex<Known>,
+    known: Mutex<GateHistory>,
     file: Option<PathBuf>,
     /// Held by who tells people.
     telling: tokio::sync::Mutex<()>,
 }
 
-/// What is known, in numbers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Doors that were found open, or lost.
-    pub open: usize,
-    /// Doors that were found shut.
-    pub shut: usize,
-    /// When they were last tried.
-    pub last: Option<Timestamp>,
-    /// Whether the last attempt to try them failed.
-    pub failed: bool,
-}
-
 impl Proofs {
-    /// What was remembered in the daemon's folder. Where the doors are not tried, nothing holds
+    /// What was remembered in the daemon's folder. Where the gates are not tried, nothing holds
     /// that was found earlier.
     pub fn open(state: &Path, are_tried: bool) -> Proofs {
         let file = state.join(FILE);
@@ -110,15 +59,15 @@ impl Proofs {
         }
         let known = read(&file).unwrap_or_else(|error| {
             if error.kind() != io::ErrorKind::NotFound {
-                tracing::warn!(%error, "what was known of the agents' doors cannot be read");
+                tracing::warn!(%error, "what was known of the agents' gates cannot be read");
             }
-            Known::default()
+            GateHistory::default()
         });
         Proofs { known: Mutex::new(known), file: Some(file), ..Proofs::default() }
     }
 
     /// In numbers.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> GateCounts {
         self.lock().counts()
     }
 
@@ -127,43 +76,43 @@ impl Proofs {
         self.lock().alarms()
     }
 
-    fn take(&self, round: Round, now: Timestamp) -> Vec<Change> {
+    fn take(&self, round: ProofResult, now: Timestamp) -> Vec<GateChange> {
         self.change(|known| {
             let changes = known.take(round, now);
-            known.owe(&changes);
+            known.queue(&changes);
             changes
         })
     }
 
-    fn change<T>(&self, change: impl FnOnce(&mut Known) -> T) -> T {
+    fn change<T>(&self, change: impl FnOnce(&mut GateHistory) -> T) -> T {
         let mut known = self.lock();
         let result = change(&mut known);
         if let Some(file) = &self.file
             && let Err(error) = write(file, &known)
         {
-            tracing::error!(%error, "what is known of the agents' doors was not kept");
+            tracing::error!(%error, "what is known of the agents' gates was not kept");
         }
         result
     }
 
-    fn lock(&self) -> MutexGuard<'_, Known> {
+    fn lock(&self) -> MutexGuard<'_, GateHistory> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// What is wrong by the file of a daemon, for who may read it.
-pub fn remembered(state: &Path) -> Vec<String> {
+pub fn saved_alarms(state: &Path) -> Vec<String> {
     read(&state.join(FILE)).map(|known| known.alarms()).unwrap_or_default()
 }
 
-fn read(file: &Path) -> io::Result<Known> {
+fn read(file: &Path) -> io::Result<GateHistory> {
     let mut text = String::new();
     io::Read::read_to_string(&mut io::Read::take(fs::File::open(file)?, LONGEST), &mut text)?;
     Ok(serde_json::from_str(&text)?)
 }
 
 /// Whole or not at all.
-fn write(file: &Path, known: &Known) -> io::Result<()> {
+fn write(file: &Path, known: &GateHistory) -> io::Result<()> {
     let draft = file.with_extension("new");
     let mut options = OpenOptions::new();
     let mut out = options.write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
@@ -175,23 +124,23 @@ fn write(file: &Path, known: &Known) -> io::Result<()> {
 #[derive(Clone)]
 pub struct Alarm {
     gate: Arc<Gate>,
-    lines: Arc<Lines>,
+    channels: Arc<ChannelPool>,
     proofs: Arc<Proofs>,
 }
 
 impl Alarm {
     /// For a daemon.
-    pub(crate) fn new(gate: Arc<Gate>, lines: Arc<Lines>, proofs: Arc<Proofs>) -> Alarm {
-        Alarm { gate, lines, proofs }
+    pub(crate) fn new(gate: Arc<Gate>, channels: Arc<ChannelPool>, proofs: Arc<Proofs>) -> Alarm {
+        Alarm { gate, channels, proofs }
     }
 
-    /// Whether the gate is to hold anything: while it only watches, every door is open by intent.
+    /// Whether the gate is to hold anything: while it only watches, every gate is open by intent.
     pub fn is_enforced(&self) -> bool {
         self.gate.rules().mode == Mode::Enforce
     }
 
     /// What a proof found. What has changed is logged, written down, and told to people at once.
-    pub async fn take(&self, round: Round) {
+    pub async fn take(&self, round: ProofResult) {
         let round = round.map(bounded).map_err(|why| plain(&why, WHY));
         let changes = self.proofs.take(round, self.gate.clock().now().at);
         if !changes.is_empty() {
@@ -202,24 +151,24 @@ impl Alarm {
         tokio::spawn(async move { alarm.tell().await });
     }
 
-    async fn write_down(&self, changes: &[Change]) {
+    async fn write_down(&self, changes: &[GateChange]) {
         let policy = self.gate.rules().hash;
         let mut entries = Vec::new();
         for change in changes {
-            let (door, state) = (change.door.as_str(), change.state);
+            let (gate, state) = (change.gate.as_str(), change.state);
             if change.is_alarm {
-                tracing::error!(door, state, "{}", change.say);
+                tracing::error!(gate, state, "{}", change.say);
             } else {
-                tracing::warn!(door, state, "{}", change.say);
+                tracing::warn!(gate, state, "{}", change.say);
             }
             let kind = if change.is_alarm { Kind::DoorOpen } else { Kind::DoorShut };
             let mut entry = Entry::new(0, kind, policy);
             let fact = |text: &str| Value::String(text.to_owned().into());
-            entry.facts = vec![("door".into(), fact(door)), ("state".into(), fact(state))];
+            entry.facts = vec![("gate".into(), fact(gate)), ("state".into(), fact(state))];
             entries.push(entry);
         }
         if let Err(error) = self.gate.store().append(entries).await {
-            tracing::error!(%error, "what was found at the agents' doors was not written down");
+            tracing::error!(%error, "what was found at the agents' gates was not written down");
         }
     }
 
@@ -227,27 +176,27 @@ impl Alarm {
     async fn tell(&self) {
         let Ok(_telling) = self.proofs.telling.try_lock() else { return };
         loop {
-            let untold = self.proofs.lock().untold().to_vec();
-            if untold.is_empty() {
+            let unsent = self.proofs.lock().unsent().to_vec();
+            if unsent.is_empty() {
                 return;
             }
-            if !tell::tell(&self.gate, &self.lines, &untold.join(" ")).await {
+            if !notify::notify(&self.gate, &self.channels, &unsent.join(" ")).await {
                 tracing::error!("nobody could be told of the agents' gates");
                 return;
             }
-            self.proofs.change(|known| known.told(&untold));
+            self.proofs.change(|known| known.mark_sent(&unsent));
         }
     }
 }
 
 /// What a hook says may be anything: made visible, without secrets, and short.
-fn bounded(doors: Vec<Door>) -> Vec<Door> {
-    let door = |door: Door| Door {
-        name: plain(&door.name, NAME),
-        why: plain(&door.why, WHY),
-        state: door.state,
+fn bounded(gates: Vec<AgentGate>) -> Vec<AgentGate> {
+    let gate = |gate: AgentGate| AgentGate {
+        name: plain(&gate.name, NAME),
+        why: plain(&gate.why, WHY),
+        state: gate.state,
     };
-    doors.into_iter().take(MOST).map(door).collect()
+    gates.into_iter().take(MOST).map(gate).collect()
 }
 
 fn plain(text: &str, most: usize) -> String {

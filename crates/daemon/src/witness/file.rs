@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-use super::WitnessError;
+use super::error::WitnessError;
 
 /// Appends a checkpoint and waits until it is on the disk.
 pub fn add(path: &Path, note: &str) -> Result<(), WitnessError> {

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use super::WitnessError;
+use super::error::WitnessError;
 
 /// The file in the repository.
 const FILE: &str = "checkpoint";

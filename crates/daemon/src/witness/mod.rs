@@ -1,29 +1,15 @@
 //! Witnesses: destinations outside the store that keep signed checkpoints of the ledger.
 
+mod error;
 mod file;
 mod git;
 mod webhook;
 
 use std::path::PathBuf;
 
-use crate::config::Ledger;
+use crate::config::LedgerConfig;
 
-/// Why a witness did not take a checkpoint.
-#[derive(Debug, thiserror::Error)]
-pub enum WitnessError {
-    /// Writing to a file or folder failed.
-    #[error("{0}")]
-    File(#[from] std::io::Error),
-    /// git failed, or did not finish in time.
-    #[error("git {0}")]
-    Git(String),
-    /// The server did not accept the checkpoint.
-    #[error("{0}")]
-    Post(#[from] crate::posting::PostError),
-    /// The task was cancelled.
-    #[error("writing the checkpoint was cancelled")]
-    Cancelled,
-}
+pub use error::WitnessError;
 
 /// One destination that keeps checkpoints.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,7 +24,7 @@ pub enum Witness {
 
 impl Witness {
     /// The configured witnesses.
-    pub fn all(ledger: &Ledger) -> Vec<Witness> {
+    pub fn all(ledger: &LedgerConfig) -> Vec<Witness> {
         let file = ledger.file.clone().map(Witness::File);
         let git = ledger.git.clone().map(Witness::Git);
         let webhook = ledger.webhook.clone().map(Witness::Webhook);

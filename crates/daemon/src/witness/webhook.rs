@@ -1,6 +1,6 @@
 //! A server that takes checkpoints over http or https, as plain text.
 
-use super::WitnessError;
+use super::error::WitnessError;
 use crate::posting::post_text;
 
 /// Posts a checkpoint.

@@ -26,11 +26,11 @@ use crate::people::{
 use crate::record::{
     Applied, CrisisSession, DeliveryAttempt, DeliveryStatus, IndexedEntry, LedgerSlice,
     MerkleProof, NewRequest, OutboxEntry, Redemption, RequestPage, RequestQuery, SimilarCalls,
-    StoredRequest, Submission, TreeHead, WriteContext,
+    StoredRequest, SubmitResult, TreeHead, WriteContext,
 };
 
 impl Store for SqliteStore {
-    async fn submit(&self, new: NewRequest) -> StoreResult<Submission> {
+    async fn submit(&self, new: NewRequest) -> StoreResult<SubmitResult> {
         // Whether a grant still covers the call shows only when one of its uses is consumed.
         if new.request.decision.is_some() {
             return self.write(move |batch| requests::submit(batch, new)).await;

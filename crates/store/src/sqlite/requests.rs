@@ -15,13 +15,13 @@ use super::outbox::announce;
 use super::request_row::load;
 use crate::error::{StoreError, StoreResult};
 use crate::event::StoreEvent;
-use crate::record::{AnnouncementKind, NewRequest, StoredRequest, Submission};
+use crate::record::{AnnouncementKind, NewRequest, StoredRequest, SubmitResult};
 
 /// Stores a new request, or returns the one with the same idempotency key.
-pub(super) fn submit(batch: &mut Batch<'_>, mut new: NewRequest) -> StoreResult<Submission> {
+pub(super) fn submit(batch: &mut Batch<'_>, mut new: NewRequest) -> StoreResult<SubmitResult> {
     if let Some(existing) = existing(batch.conn, &new)? {
         if existing.request.digest.binds(&new.request.digest) {
-            return Ok(Submission::Existing(existing));
+            return Ok(SubmitResult::Existing(existing));
         }
         return Err(StoreError::KeyReused);
     }
@@ -48,7 +48,7 @@ pub(super) fn submit(batch: &mut Batch<'_>, mut new: NewRequest) -> StoreResult<
     if stored.request.state.has_ended() {
         batch.publish_end(stored.clone());
     }
-    Ok(Submission::New(stored))
+    Ok(SubmitResult::New(stored))
 }
 
 /// A new request as it is stored.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use countersign_ledger::entry::Kind;
-use countersign_store::{Redemption, Store, StoreError, Submission};
+use countersign_store::{Redemption, Store, StoreError, SubmitResult};
 use countersign_types::time::Timestamp;
 use countersign_workflow::grant::{Grant, Shape};
 use countersign_workflow::request::{Change, Choice, Event, Requester, State};
@@ -83,7 +83,7 @@ pub async fn a_counted_grant_covers_exactly_its_uses<P: Fixture>() {
     let mut covered = 0;
     for task in tasks {
         match task.await.unwrap() {
-            Ok(Submission::New(stored)) => {
+            Ok(SubmitResult::New(stored)) => {
                 assert_eq!(stored.request.state, State::Approved);
                 covered += 1;
             }
@@ -131,7 +131,7 @@ pub async fn concurrent_submissions_with_one_key_make_one_request<P: Fixture>() 
             new.idempotency = Some("k".to_owned());
             tokio::spawn(async move {
                 match store.submit(new).await.unwrap() {
-                    Submission::New(stored) | Submission::Existing(stored) => stored.request.id,
+                    SubmitResult::New(stored) | SubmitResult::Existing(stored) => stored.request.id,
                 }
             })
         })

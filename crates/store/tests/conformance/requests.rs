@@ -3,7 +3,7 @@
 use countersign_ledger::entry::Kind;
 use countersign_store::{
     AnnouncementKind, AttemptResult, DeliveryAttempt, EditRecord, Redemption, RequestQuery, Store,
-    StoreError, StoreEvent, Submission, WriteContext,
+    StoreError, StoreEvent, SubmitResult, WriteContext,
 };
 use countersign_types::id::Id;
 use countersign_types::tier::Tier;
@@ -69,8 +69,8 @@ pub async fn the_same_key_finds_the_same_request<P: Fixture>() {
     };
     let first = submit(&store, keyed()).await;
     match store.submit(keyed()).await.unwrap() {
-        Submission::Existing(known) => assert_eq!(known, first),
-        Submission::New(new) => panic!("{new:?}"),
+        SubmitResult::Existing(known) => assert_eq!(known, first),
+        SubmitResult::New(new) => panic!("{new:?}"),
     }
     let coder = first.request.requester.clone();
     let found = store.request_by_key(coder.clone(), "k-1".to_owned()).await.unwrap();

@@ -9,7 +9,7 @@ use countersign_json::canonical::{CallDigest, Digest};
 use countersign_ledger::entry::{Entry, Kind};
 use countersign_ledger::verify::Verifier;
 use countersign_store::{
-    NewRequest, SqliteOptions, SqliteStore, Store, StoredRequest, Submission, WriteContext,
+    NewRequest, SqliteOptions, SqliteStore, Store, StoredRequest, SubmitResult, WriteContext,
 };
 use countersign_types::id::Id;
 use countersign_types::tier::Tier;
@@ -151,8 +151,8 @@ pub fn granted(grant: Id) -> NewRequest {
 
 pub async fn submit(store: &impl Store, new: NewRequest) -> StoredRequest {
     match store.submit(new).await.unwrap() {
-        Submission::New(stored) => stored,
-        Submission::Existing(stored) => panic!("already exists: {stored:?}"),
+        SubmitResult::New(stored) => stored,
+        SubmitResult::Existing(stored) => panic!("already exists: {stored:?}"),
     }
 }
 

@@ -7,8 +7,8 @@ use std::thread;
 use std::time::Duration;
 
 use countersign_client::Door;
-use countersign_daemon::config::paths::Variables as _;
-use countersign_daemon::proof::DoorState;
+use countersign_daemon::config::paths::EnvironmentVariables as _;
+use countersign_daemon::proof::GateState;
 use countersign_gateways::agents::{self, AGENTS, Agent};
 use countersign_gateways::install::record::Record;
 use countersign_gateways::install::status::{self, Stand};
@@ -18,7 +18,7 @@ use countersign_gateways::live::prove::{Bench, Hook};
 use countersign_gateways::live::{SUBJECTS, Subject, find};
 
 use super::Check;
-use crate::gate::reach::{self, Surroundings};
+use crate::gate::reach::{self, ProcessEnvironment};
 use crate::gateway::install::hook_program;
 
 /// A hook that takes longer for a call that nobody is asked about is no hook.
@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Fires the forbidden call through the command in each agent's files.
 pub fn knock(checks: &mut Vec<Check>) {
-    let place = Place::new(None, |name| Surroundings.get(name));
+    let place = Place::new(None, |name| ProcessEnvironment.get(name));
     let tried = place.as_ref().ok().and_then(|place| hook_program(place).ok());
     let record = Record::look(&reach::gateways_folder()).ok();
     let (Some(program), Ok(place), Some(record)) = (tried, place, record) else {
@@ -40,7 +40,7 @@ pub fn knock(checks: &mut Vec<Check>) {
     for entry in record.entries() {
         let Some((name, project)) = entry.agent.split_once(" in ") else { continue };
         let known = stands.iter().any(|standing| standing.key == entry.agent);
-        let place = Place::new(Some(Path::new(project)), |name| Surroundings.get(name));
+        let place = Place::new(Some(Path::new(project)), |name| ProcessEnvironment.get(name));
         // A project that is gone has no agent in it.
         if let (false, Some(agent), Ok(place)) = (known, agents::named(name), place) {
             stands.push(Standing::of(agent, &place, &us, &record));
@@ -87,11 +87,11 @@ impl Standing {
             Stand::Absent => return None,
             Stand::NotGated => {
                 let say = format!("{door}: not gated. What it does is not asked about.");
-                return Some(Check::note(say, install).at(door, DoorState::NotGated));
+                return Some(Check::note(say, install).at(door, GateState::NotInstalled));
             }
             Stand::Open => {
                 let say = format!("{door}: open: {}.", seen.why.join("; "));
-                return Some(Check::bad(say, install).at(door, DoorState::Open));
+                return Some(Check::bad(say, install).at(door, GateState::NotProtected));
             }
             Stand::Gated => {}
         }
@@ -102,7 +102,7 @@ impl Standing {
 
 /// Starts each agent that is here against a model of ours, its gate whole and broken.
 pub fn live(agents_door: &Door, checks: &mut Vec<Check>) {
-    let path = Surroundings.get("PATH").unwrap_or_default();
+    let path = ProcessEnvironment.get("PATH").unwrap_or_default();
     let Ok(countersign) = env::current_exe() else {
         checks.push(Check::bad("No agent was started: this program is gone.", "start it again"));
         return;

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use countersign_client::Door;
-use countersign_daemon::config::{Config, Paths};
+use countersign_daemon::config::{DaemonConfig, Paths};
 
 use super::{Check, ports};
 
@@ -50,7 +50,12 @@ impl Level {
 }
 
 /// Looks at who owns what, and at what this user can open.
-pub fn protection(config: &Config, paths: &Paths, agents: &Door, checks: &mut Vec<Check>) -> Level {
+pub fn protection(
+    config: &DaemonConfig,
+    paths: &Paths,
+    agents: &Door,
+    checks: &mut Vec<Check>,
+) -> Level {
     let me = rustix::process::getuid().as_raw();
     if let Door::Tcp(authority) = agents
         && !ports::is_here(authority)
@@ -85,7 +90,7 @@ pub fn protection(config: &Config, paths: &Paths, agents: &Door, checks: &mut Ve
 }
 
 /// What this user can open of the daemon's own things.
-fn reach_of(config: &Config, paths: &Paths, me: u32, checks: &mut Vec<Check>) {
+fn reach_of(config: &DaemonConfig, paths: &Paths, me: u32, checks: &mut Vec<Check>) {
     for (name, path) in [
         ("state folder", paths.state.clone()),
         ("signing key", paths.state.join("signing.key")),

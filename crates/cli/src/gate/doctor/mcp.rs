@@ -7,8 +7,8 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use countersign_daemon::config::paths::Variables as _;
-use countersign_daemon::proof::DoorState;
+use countersign_daemon::config::paths::EnvironmentVariables as _;
+use countersign_daemon::proof::GateState;
 use countersign_gateways::install::record::{Entry as Written, Record};
 use countersign_gateways::install::{Misread, Place};
 use countersign_gateways::live::find;
@@ -18,7 +18,7 @@ use countersign_gateways::mcp::install::CLIENTS;
 use countersign_gateways::mcp::install::listed::{Listed, Reached, listed_in};
 
 use super::Check;
-use crate::gate::reach::{self, Surroundings};
+use crate::gate::reach::{self, ProcessEnvironment};
 
 /// A proxy that takes longer for a call that nobody is asked about is no gate.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -48,7 +48,7 @@ struct Listing {
 /// Tries every server in the clients' files of this person, and in the files that
 /// `countersign mcp install` once changed: those of projects, and those that were named.
 pub fn knock(checks: &mut Vec<Check>) {
-    let Ok(place) = Place::new(None, |name| Surroundings.get(name)) else { return };
+    let Ok(place) = Place::new(None, |name| ProcessEnvironment.get(name)) else { return };
     // Without a record only this very program is started.
     let record = Record::look(&reach::gateways_folder()).ok();
     let written: Vec<&Written> =
@@ -117,7 +117,7 @@ impl Entry {
     fn not_gated(&self, remedy: &str) -> Check {
         let (name, file) = (&self.server.name, self.file.display());
         let say = format!("Not gated: {name} in {file}. What it is told to do is not asked about.");
-        Check::note(say, remedy).at(&self.door, DoorState::NotGated)
+        Check::note(say, remedy).at(&self.door, GateState::NotInstalled)
     }
 
     /// Starts the proxy as it stands in the file, with a server of ours behind it.
@@ -141,7 +141,7 @@ impl Entry {
     /// Only this program, or the one that was installed, is started: an agent could have written
     /// another one there to have it run.
     fn is_ours(&self, program: &str) -> Result<(), String> {
-        let path = Surroundings.get("PATH").unwrap_or_default();
+        let path = ProcessEnvironment.get("PATH").unwrap_or_default();
         let found =
             if program.contains('/') { Some(PathBuf::from(program)) } else { find(program, &path) };
         let Some(found) = found else {

@@ -3,12 +3,12 @@
 use std::process::Command;
 use std::time::Duration;
 
-use countersign_daemon::config::paths::Variables as _;
+use countersign_daemon::config::paths::EnvironmentVariables as _;
 use countersign_gateways::live::find;
 use countersign_gateways::live::knock::{self, Found, Said, short};
 
 use super::{Check, Looked};
-use crate::gate::reach::Surroundings;
+use crate::gate::reach::ProcessEnvironment;
 
 /// To start an interpreter and to be refused.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -81,7 +81,7 @@ pub fn knock(checks: &mut Vec<Check>, looked: Looked) {
 
 impl Sdk {
     fn tried(&self, looked: Looked) -> Check {
-        let path = Surroundings.get("PATH").unwrap_or_default();
+        let path = ProcessEnvironment.get("PATH").unwrap_or_default();
         let Some(program) = find(self.program, &path) else {
             return self.absent(&format!("there is no {} on the PATH", self.program));
         };

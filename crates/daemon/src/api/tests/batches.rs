@@ -1,4 +1,4 @@
-//! Batches: read as a whole or not at all, answered in order, waited for as one.
+//! Batches: accepted whole or not at all, answered in order, waited for as one.
 
 use super::*;
 
@@ -7,11 +7,11 @@ fn delete(path: &str) -> Value {
 }
 
 #[tokio::test]
-async fn verdicts_come_in_order_and_one_group_answers_them() {
-    let trial = Trial::new().await;
+async fn verdicts_come_in_order_and_the_group_is_answered_together() {
+    let api = TestApi::new().await;
     let calls = json!([{ "command": "ls" }, delete("a"), { "command": "pwd" }, delete("b")]);
     let body = json!({ "calls": calls, "session": "s", "timeout_seconds": 60 });
-    let (status, batch) = trial.agent("POST", "/v1/batches", body).await;
+    let (status, batch) = api.agent("POST", "/v1/batches", body).await;
     assert_eq!(status, StatusCode::CREATED, "{batch}");
     let states: Vec<_> = (0..4).map(|at| batch["requests"][at]["state"].clone()).collect();
     assert_eq!(states, ["approved", "pending", "approved", "pending"]);
@@ -19,14 +19,14 @@ async fn verdicts_come_in_order_and_one_group_answers_them() {
     assert_eq!(batch["stages"], json!([[0], [1], [2], [3]]));
     let group = batch["group"].as_str().unwrap();
     let wait = format!("/v1/batches/{group}/wait?seconds=0");
-    let (_, waited) = trial.agent("GET", &wait, Value::Null).await;
+    let (_, waited) = api.agent("GET", &wait, Value::Null).await;
     assert_eq!(waited["requests"][1], batch["requests"][1]);
     assert_eq!(waited["requests"][0], Value::Null, "what passed is answered already");
     assert_eq!((&waited["stages"], &waited["reasons"]), (&batch["stages"], &batch["reasons"]));
-    let response = trial.agents("GET", &wait, Some(OTHER_TOKEN), &[], Value::Null).await;
+    let response = api.agents("GET", &wait, Some(OTHER_TOKEN), &[], Value::Null).await;
     assert_eq!(response.status(), StatusCode::NOT_FOUND, "another agent's batch");
     let list = format!("/v1/requests?group={group}&state=pending");
-    let (_, list) = trial.person("GET", &list, Value::Null).await;
+    let (_, list) = api.person("GET", &list, Value::Null).await;
     let requests = list["requests"].as_array().unwrap().iter();
     let requests: Vec<_> =
         requests.map(|one| json!({ "id": one["id"], "digest": one["digest"] })).collect();
@@ -34,8 +34,8 @@ async fn verdicts_come_in_order_and_one_group_answers_them() {
     let long = format!("/v1/batches/{group}/wait?seconds=20");
     let answer = json!({ "choice": "approve", "reason": "fine", "requests": requests });
     let ((_, waited), _) = tokio::join!(
-        trial.agent("GET", &long, Value::Null),
-        trial.person("POST", "/v1/decisions", answer),
+        api.agent("GET", &long, Value::Null),
+        api.person("POST", "/v1/decisions", answer),
     );
     for at in [1, 3] {
         assert_eq!(waited["requests"][at]["state"], "approved", "{waited}");
@@ -43,8 +43,8 @@ async fn verdicts_come_in_order_and_one_group_answers_them() {
 }
 
 #[tokio::test]
-async fn one_bad_call_and_nothing_is_asked() {
-    let trial = Trial::new().await;
+async fn one_invalid_call_rejects_the_whole_batch() {
+    let api = TestApi::new().await;
     let calls = |bad: Value| json!({ "calls": [delete("a"), bad] });
     for bad in [
         json!({}),
@@ -55,25 +55,25 @@ async fn one_bad_call_and_nothing_is_asked() {
         json!({ "command": "ls", "permit": "no" }),
         json!({ "command": "ls", "session": "s".repeat(201) }),
     ] {
-        let (status, problem) = trial.agent("POST", "/v1/batches", calls(bad.clone())).await;
+        let (status, problem) = api.agent("POST", "/v1/batches", calls(bad.clone())).await;
         assert_eq!(status, StatusCode::BAD_REQUEST, "{bad}");
         assert!(problem["detail"].as_str().unwrap().starts_with("calls[1]: "), "{problem}");
     }
     let many = json!({ "calls": vec![json!({ "command": "ls" }); 101] });
     for body in [json!({ "calls": [] }), json!({}), json!({ "calls": {} }), many] {
-        assert_eq!(trial.agent("POST", "/v1/batches", body).await.0, StatusCode::BAD_REQUEST);
+        assert_eq!(api.agent("POST", "/v1/batches", body).await.0, StatusCode::BAD_REQUEST);
     }
     let twice = json!(r#"{"calls":[{"command":"ls","command":"pwd"}]}"#);
-    assert_eq!(trial.agent("POST", "/v1/batches", twice).await.0, StatusCode::BAD_REQUEST);
-    assert_eq!(trial.api.gate.open_requests(), 0);
-    assert!(trial.api.gate.store().pending().await.unwrap().is_empty());
+    assert_eq!(api.agent("POST", "/v1/batches", twice).await.0, StatusCode::BAD_REQUEST);
+    assert_eq!(api.api.gate.open_requests(), 0);
+    assert!(api.api.gate.store().pending().await.unwrap().is_empty());
 }
 
 #[tokio::test]
-async fn floods_are_held_and_equal_calls_need_a_yes_each() {
-    let trial = Trial::with("[flood]\nopen_per_agent = 3\n").await;
+async fn batches_are_rate_limited_and_equal_calls_need_separate_approvals() {
+    let api = TestApi::with("[flood]\nopen_per_agent = 3\n").await;
     let body = json!({ "calls": vec![delete("a"); 5] });
-    let (_, batch) = trial.agent("POST", "/v1/batches", body).await;
+    let (_, batch) = api.agent("POST", "/v1/batches", body).await;
     let requests = batch["requests"].as_array().unwrap();
     let ids: std::collections::HashSet<_> =
         requests.iter().filter_map(|one| one["id"].as_str()).collect();
@@ -85,30 +85,30 @@ async fn floods_are_held_and_equal_calls_need_a_yes_each() {
 }
 
 #[tokio::test]
-async fn the_same_key_finds_the_same_batch() {
-    let trial = Trial::new().await;
+async fn the_same_idempotency_key_returns_the_same_batch() {
+    let api = TestApi::new().await;
     let body = json!({ "calls": [delete("a"), { "command": "ls" }] });
     let key = [("idempotency-key", "k-1")];
     let mut answers = Vec::new();
     for _ in 0..2 {
-        let sent = trial.agents("POST", "/v1/batches", Some(CODER_TOKEN), &key, body.clone());
+        let sent = api.agents("POST", "/v1/batches", Some(CODER_TOKEN), &key, body.clone());
         answers.push(read(sent.await).await.1);
     }
     assert_eq!(answers[0], answers[1]);
-    assert_eq!(trial.api.gate.open_requests(), 1);
+    assert_eq!(api.api.gate.open_requests(), 1);
     let other = json!({ "calls": [delete("b"), { "command": "ls" }] });
-    let sent = trial.agents("POST", "/v1/batches", Some(CODER_TOKEN), &key, other).await;
+    let sent = api.agents("POST", "/v1/batches", Some(CODER_TOKEN), &key, other).await;
     let (_, other) = read(sent).await;
     assert_eq!(other["requests"][0]["problem"]["status"], 409, "{other}");
 }
 
 #[tokio::test]
-async fn raw_arguments_bind_as_they_came() {
-    let trial = Trial::new().await;
+async fn raw_arguments_bind_as_received() {
+    let api = TestApi::new().await;
     let call = r#"{"tool":"send_payment","arguments": {"amount":  9007199254740993 } }"#;
-    let (_, single) = trial.agent("POST", "/v1/assess", json!(call)).await;
+    let (_, single) = api.agent("POST", "/v1/assess", json!(call)).await;
     let (_, batch) =
-        trial.agent("POST", "/v1/batches", json!(format!(r#"{{"calls":[ {call} ]}}"#))).await;
+        api.agent("POST", "/v1/batches", json!(format!(r#"{{"calls":[ {call} ]}}"#))).await;
     assert_eq!(single["both_bind"], true);
     assert_eq!(batch["requests"][0]["raw_digest"], single["raw_digest"], "{batch}");
 }

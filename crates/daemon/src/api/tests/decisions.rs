@@ -3,34 +3,34 @@
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
-use super::{ANA_TOKEN, Trial, read, send};
+use super::{ANA_TOKEN, TestApi, read, send};
 
-async fn asked(trial: &Trial, command: &str) -> Value {
+async fn asked(api: &TestApi, command: &str) -> Value {
     let call = json!({ "tool": "terminal", "arguments": { "command": command } });
-    let (status, asked) = trial.agent("POST", "/v1/requests", call).await;
+    let (status, asked) = api.agent("POST", "/v1/requests", call).await;
     assert_eq!((status, &asked["state"]), (StatusCode::CREATED, &json!("pending")), "{asked}");
     asked
 }
 
-async fn decide(trial: &Trial, asked: &Value, body: Value) -> (StatusCode, Value) {
+async fn decide(api: &TestApi, asked: &Value, body: Value) -> (StatusCode, Value) {
     let path = format!("/v1/requests/{}/decision", asked["id"].as_str().unwrap());
-    trial.person("POST", &path, body).await
+    api.person("POST", &path, body).await
 }
 
 #[tokio::test]
-async fn an_answer_to_another_call_is_refused_and_an_approval_names_its_call() {
-    let trial = Trial::new().await;
-    let one = asked(&trial, "rm -rf /srv/one").await;
-    let other = asked(&trial, "rm -rf /srv/other").await;
+async fn an_answer_must_name_the_digest_of_its_call() {
+    let api = TestApi::new().await;
+    let one = asked(&api, "rm -rf /srv/one").await;
+    let other = asked(&api, "rm -rf /srv/other").await;
     for choice in ["approve", "deny"] {
         let body = json!({ "choice": choice, "digest": other["digest"] });
-        let (status, problem) = decide(&trial, &one, body).await;
+        let (status, problem) = decide(&api, &one, body).await;
         assert_eq!(status, StatusCode::CONFLICT, "{choice}: {problem}");
     }
-    let (status, problem) = decide(&trial, &one, json!({ "choice": "approve" })).await;
+    let (status, problem) = decide(&api, &one, json!({ "choice": "approve" })).await;
     assert_eq!(status, StatusCode::BAD_REQUEST, "{problem}");
     assert!(problem["detail"].as_str().unwrap().contains("`digest` is required"), "{problem}");
-    // The same holds where several are answered together.
+    // The same applies when several are answered together.
     for (choice, digest) in [
         ("approve", Value::Null),
         ("approve", other["digest"].clone()),
@@ -38,24 +38,24 @@ async fn an_answer_to_another_call_is_refused_and_an_approval_names_its_call() {
     ] {
         let list = json!([{ "id": one["id"], "digest": digest }]);
         let body = json!({ "choice": choice, "requests": list });
-        let (_, answer) = trial.person("POST", "/v1/decisions", body).await;
+        let (_, answer) = api.person("POST", "/v1/decisions", body).await;
         assert_eq!(answer["results"][0]["state"], Value::Null, "{answer}");
     }
-    let (status, denied) = decide(&trial, &one, json!({ "choice": "deny" })).await;
+    let (status, denied) = decide(&api, &one, json!({ "choice": "deny" })).await;
     assert_eq!((status, &denied["state"]), (StatusCode::OK, &json!("denied")), "{denied}");
 }
 
 #[tokio::test]
-async fn an_edit_is_approved_only_as_it_was_checked_and_stays_beside_the_original() {
-    let trial = Trial::new().await;
-    let one = asked(&trial, "chmod -R 777 /var/www").await;
+async fn an_edit_is_approved_only_as_checked_and_stored_with_the_original() {
+    let api = TestApi::new().await;
+    let one = asked(&api, "chmod -R 777 /var/www").await;
     let id = one["id"].as_str().unwrap();
     let edited = json!({ "command": "rm -rf /var/www" });
     let check = async |digest: &Value| {
         let body = json!({ "digest": digest, "edited_arguments": edited });
-        trial.person("POST", &format!("/v1/requests/{id}/edit"), body).await
+        api.person("POST", &format!("/v1/requests/{id}/edit"), body).await
     };
-    let other = asked(&trial, "rm -rf /srv/other").await;
+    let other = asked(&api, "rm -rf /srv/other").await;
     assert_eq!(check(&other["digest"]).await.0, StatusCode::CONFLICT);
     let (status, card) = check(&one["digest"]).await;
     assert_eq!(status, StatusCode::OK, "{card}");
@@ -63,23 +63,23 @@ async fn an_edit_is_approved_only_as_it_was_checked_and_stays_beside_the_origina
     assert!(!card["reasons"].as_array().unwrap().is_empty(), "{card}");
     // The inbox shows the same assessment.
     let body = json!({ "digest": one["digest"], "edited_arguments": edited });
-    let (status, shown) = trial.person("POST", &format!("/inbox/edit/{id}"), body).await;
+    let (status, shown) = api.person("POST", &format!("/inbox/edit/{id}"), body).await;
     assert_eq!((status, &shown["digest"]), (StatusCode::OK, &card["digest"]), "{shown}");
     let yes = json!({ "choice": "approve", "digest": one["digest"], "reason": "agreed",
         "edited_arguments": edited });
-    let (status, problem) = decide(&trial, &one, yes.clone()).await;
+    let (status, problem) = decide(&api, &one, yes.clone()).await;
     assert_eq!(status, StatusCode::BAD_REQUEST, "{problem}");
     let mut unlike = yes.clone();
     unlike["edited_digest"] = one["digest"].clone();
-    assert_eq!(decide(&trial, &one, unlike).await.0, StatusCode::CONFLICT);
+    assert_eq!(decide(&api, &one, unlike).await.0, StatusCode::CONFLICT);
     let mut right = yes;
     right["edited_digest"] = card["digest"].clone();
-    let (status, after) = decide(&trial, &one, right).await;
+    let (status, after) = decide(&api, &one, right).await;
     assert_eq!((status, &after["state"]), (StatusCode::OK, &json!("approved")), "{after}");
     assert_eq!(after["edited_card"], card);
     assert_eq!(after["edited"]["tier"], card["tier"]);
     for path in [format!("/requests/{id}"), format!("/inbox/card/{id}"), "/history".to_owned()] {
-        let page = send(&trial.people, 6001, "GET", &path, Some(ANA_TOKEN), &[], Value::Null).await;
+        let page = send(&api.people, 6001, "GET", &path, Some(ANA_TOKEN), &[], Value::Null).await;
         let bytes = axum::body::to_bytes(page.into_body(), usize::MAX).await.unwrap();
         let page = String::from_utf8(bytes.to_vec()).unwrap();
         let brief = card["brief"].as_str().unwrap();
@@ -88,7 +88,7 @@ async fn an_edit_is_approved_only_as_it_was_checked_and_stays_beside_the_origina
     // Found by the edited command as well as by the original one.
     for text in ["rm%20-rf%20/var/www", "chmod%20-R%20777"] {
         let path = format!("/v1/requests?q={text}");
-        let (_, found) = trial.person("GET", &path, Value::Null).await;
+        let (_, found) = api.person("GET", &path, Value::Null).await;
         assert_eq!(found["requests"][0]["id"], one["id"], "{found}");
         assert_eq!(found["truncated"], false);
     }
@@ -96,31 +96,31 @@ async fn an_edit_is_approved_only_as_it_was_checked_and_stays_beside_the_origina
 
 #[tokio::test]
 async fn an_edited_approval_gives_no_grant() {
-    let trial = Trial::new().await;
-    let one = asked(&trial, "chmod -R 777 /var/www").await;
+    let api = TestApi::new().await;
+    let one = asked(&api, "chmod -R 777 /var/www").await;
     let id = one["id"].as_str().unwrap();
     let edited = json!({ "command": "chmod -R 755 /var/www" });
     let body = json!({ "digest": one["digest"], "edited_arguments": edited });
-    let (_, card) = trial.person("POST", &format!("/v1/requests/{id}/edit"), body).await;
+    let (_, card) = api.person("POST", &format!("/v1/requests/{id}/edit"), body).await;
     let yes = json!({ "choice": "approve", "digest": one["digest"], "reason": "agreed",
         "edited_arguments": edited, "edited_digest": card["digest"],
         "grant": { "shape": "exact", "scope": "session" } });
-    let (status, problem) = decide(&trial, &one, yes).await;
+    let (status, problem) = decide(&api, &one, yes).await;
     assert_eq!(status, StatusCode::BAD_REQUEST, "{problem}");
-    let (_, grants) = trial.person("GET", "/v1/grants", Value::Null).await;
+    let (_, grants) = api.person("GET", "/v1/grants", Value::Null).await;
     let list = grants["grants"].as_array().unwrap();
     assert!(list.iter().all(|one| one["shape"] != "exact"), "{grants}");
 }
 
 #[tokio::test]
-async fn an_agent_checks_no_edit() {
-    let trial = Trial::new().await;
-    let one = asked(&trial, "chmod -R 777 /var/www").await;
+async fn an_agent_cannot_check_an_edit() {
+    let api = TestApi::new().await;
+    let one = asked(&api, "chmod -R 777 /var/www").await;
     let id = one["id"].as_str().unwrap();
     let body = json!({ "digest": one["digest"], "edited_arguments": { "command": "ls" } });
     for path in [format!("/v1/requests/{id}/edit"), format!("/inbox/edit/{id}")] {
         for token in [None, Some(super::CODER_TOKEN)] {
-            let sent = send(&trial.people, 6001, "POST", &path, token, &[], body.clone()).await;
+            let sent = send(&api.people, 6001, "POST", &path, token, &[], body.clone()).await;
             let (status, _) = read(sent).await;
             let refused = [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN];
             assert!(refused.contains(&status), "{path}: {status}");

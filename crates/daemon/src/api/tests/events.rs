@@ -1,4 +1,4 @@
-//! Events: one's own only, in time, and an honest word when some were missed.
+//! Events: only one's own, in time, and a notice if some were missed.
 
 use super::*;
 use axum::body::{Bytes, HttpBody as _};
@@ -12,9 +12,8 @@ async fn next(body: &mut Body) -> Option<String> {
     Some(String::from_utf8(bytes.to_vec()).unwrap())
 }
 
-async fn listen(trial: &Trial, token: &str) -> Body {
-    let (router, port) =
-        if token == ANA_TOKEN { (&trial.people, 6001) } else { (&trial.agents, 6000) };
+async fn listen(api: &TestApi, token: &str) -> Body {
+    let (router, port) = if token == ANA_TOKEN { (&api.people, 6001) } else { (&api.agents, 6000) };
     let response = send(router, port, "GET", "/v1/events", Some(token), &[], Value::Null).await;
     assert_eq!(response.status(), StatusCode::OK);
     assert_eq!(header_of(response.headers(), "content-type"), "text/event-stream");
@@ -24,13 +23,13 @@ async fn listen(trial: &Trial, token: &str) -> Body {
 }
 
 #[tokio::test]
-async fn an_agent_hears_of_its_own_requests_and_people_of_all() {
-    let trial = Trial::new().await;
-    let mut ana = listen(&trial, ANA_TOKEN).await;
-    let mut coder = listen(&trial, CODER_TOKEN).await;
-    let mut other = listen(&trial, OTHER_TOKEN).await;
+async fn agents_get_events_of_their_own_requests_and_people_of_all() {
+    let api = TestApi::new().await;
+    let mut ana = listen(&api, ANA_TOKEN).await;
+    let mut coder = listen(&api, CODER_TOKEN).await;
+    let mut other = listen(&api, OTHER_TOKEN).await;
     let asks = json!({ "command": "rm -rf /srv/x" });
-    let (_, asked) = trial.agent("POST", "/v1/requests", asks).await;
+    let (_, asked) = api.agent("POST", "/v1/requests", asks).await;
     let id = asked["id"].as_str().unwrap();
     for (name, body) in [("ana", &mut ana), ("coder", &mut coder)] {
         let event = next(body).await.unwrap();
@@ -38,32 +37,32 @@ async fn an_agent_hears_of_its_own_requests_and_people_of_all() {
         assert!(event.starts_with(&head) && event.ends_with("}\n\n"), "{name}: {event}");
         assert!(!event.contains("\"card\""), "{name}");
     }
-    trial.approve(&asked).await;
+    api.approve(&asked).await;
     let event = next(&mut coder).await.unwrap();
     assert!(event.starts_with(&format!("event: ended\nid: {id}-approved\n")), "{event}");
     assert!(event.contains("\"permit\":\"ey"), "the agent that asked gets its permit");
     let event = next(&mut ana).await.unwrap();
     assert!(event.contains("ended") && !event.contains("permit\":\"ey"), "{event}");
     let body = json!({ "command": "rm -rf /srv/y" });
-    let asked = trial.agents("POST", "/v1/requests", Some(OTHER_TOKEN), &[], body).await;
+    let asked = api.agents("POST", "/v1/requests", Some(OTHER_TOKEN), &[], body).await;
     let (_, asked) = read(asked).await;
     let event = next(&mut other).await.unwrap();
     assert!(event.contains(asked["id"].as_str().unwrap()), "the first it hears is its own");
 }
 
 #[tokio::test]
-async fn who_falls_behind_is_told_to_read_again() {
-    let trial = Trial::with(
+async fn a_slow_reader_is_told_to_read_the_list_again() {
+    let api = TestApi::with(
         "[flood]\nopen_per_agent = 100000\nasks_per_minute = 100000\n\
                              asks_per_hour = 100000\n",
     )
     .await;
-    let mut ana = listen(&trial, ANA_TOKEN).await;
+    let mut ana = listen(&api, ANA_TOKEN).await;
     let mut batches = tokio::task::JoinSet::new();
     for round in 0..45 {
         let calls: Vec<_> =
             (0..100).map(|at| json!({ "command": format!("rm -rf /srv/{round}/{at}") })).collect();
-        let (router, body) = (trial.agents.clone(), json!({ "calls": calls }));
+        let (router, body) = (api.agents.clone(), json!({ "calls": calls }));
         batches.spawn(async move {
             let token = Some(CODER_TOKEN);
             send(&router, 6000, "POST", "/v1/batches", token, &[], body).await.status()
@@ -83,29 +82,29 @@ async fn who_falls_behind_is_told_to_read_again() {
     assert!(heard < 4500);
     let again = [("last-event-id", "x")];
     let returns =
-        send(&trial.people, 6001, "GET", "/v1/events", Some(ANA_TOKEN), &again, Value::Null);
+        send(&api.people, 6001, "GET", "/v1/events", Some(ANA_TOKEN), &again, Value::Null);
     let mut body = returns.await.into_body();
     assert!(next(&mut body).await.unwrap().starts_with("event: again\n"));
 }
 
 #[tokio::test]
-async fn streams_end_with_the_credential_and_with_the_daemon() {
-    let trial = Trial::new().await;
+async fn streams_end_when_the_credential_is_revoked_or_the_daemon_stops() {
+    let api = TestApi::new().await;
     for (method, token) in [("GET", None), ("GET", Some("csa_nobody")), ("GET", Some(ANA_TOKEN))] {
-        let response = trial.agents(method, "/v1/events", token, &[], Value::Null).await;
+        let response = api.agents(method, "/v1/events", token, &[], Value::Null).await;
         assert_eq!(response.status(), StatusCode::UNAUTHORIZED, "{token:?}");
     }
-    let mut ana = listen(&trial, ANA_TOKEN).await;
-    let mut coder = listen(&trial, CODER_TOKEN).await;
-    let agents = trial.api.gate.store().agents().await.unwrap();
+    let mut ana = listen(&api, ANA_TOKEN).await;
+    let mut coder = listen(&api, CODER_TOKEN).await;
+    let agents = api.api.gate.store().agents().await.unwrap();
     let mut revoked = agents.into_iter().find(|agent| agent.name == CODER).unwrap();
-    revoked.revoked = Some(trial.api.gate.clock().now().at);
-    trial.api.gate.store().save_agent(revoked, note()).await.unwrap();
-    trial.api.book.read(trial.api.gate.store()).await.unwrap();
+    revoked.revoked = Some(api.api.gate.clock().now().at);
+    api.api.gate.store().save_agent(revoked, note()).await.unwrap();
+    api.api.directory.reload(api.api.gate.store()).await.unwrap();
     let body = json!({ "command": "rm -rf /srv/x" });
-    trial.agents("POST", "/v1/requests", Some(OTHER_TOKEN), &[], body).await;
+    api.agents("POST", "/v1/requests", Some(OTHER_TOKEN), &[], body).await;
     assert_eq!(next(&mut coder).await, None, "a revoked agent hears nothing more");
-    trial.stop.send(true).unwrap();
+    api.stop.send(true).unwrap();
     while let Some(event) = next(&mut ana).await {
         assert!(event.starts_with("event: "), "{event}");
     }

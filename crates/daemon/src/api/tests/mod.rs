@@ -30,15 +30,15 @@ use tempfile::TempDir;
 use tokio::sync::watch;
 use tower_service::Service as _;
 
-use super::{Api, Parts};
-use crate::auth::origin::Names;
-use crate::auth::{Book, Strikes};
+use super::{Api, ApiParts};
+use crate::auth::origin::AllowedHosts;
+use crate::auth::step_up_proof;
+use crate::auth::{Directory, LoginThrottle};
 use crate::clock::DaemonClock;
-use crate::config::{Config, Paths};
-use crate::doors::Peer;
+use crate::config::{DaemonConfig, Paths};
 use crate::gate::Gate;
-use crate::house::step_up_header;
 use crate::keys::Keys;
+use crate::listeners::Peer;
 
 /// The agent of most tests, and its token.
 const CODER: &str = "coder";
@@ -47,18 +47,18 @@ const CODER_TOKEN: &str = "csa_coder";
 const OTHER_TOKEN: &str = "csa_other";
 /// A person.
 const ANA_TOKEN: &str = "csp_ana";
-/// What she proves herself with.
+/// Her passphrase.
 const PASSPHRASE: &str = "plum-rocket-seven-cellar";
 
-/// What is kept of it, made once: that takes a while.
+/// Its hash, computed once because that takes a while.
 fn hashed() -> &'static str {
     static HASHED: LazyLock<String> =
         LazyLock::new(|| crate::auth::hash_passphrase(PASSPHRASE).unwrap());
     &HASHED
 }
 
-/// Both doors over a store in a folder of its own.
-struct Trial {
+/// Both APIs over a store in a temporary folder.
+struct TestApi {
     folder: TempDir,
     api: Api,
     agents: Router,
@@ -66,60 +66,60 @@ struct Trial {
     stop: watch::Sender<bool>,
 }
 
-impl Trial {
-    async fn new() -> Trial {
-        Trial::with("").await
+impl TestApi {
+    async fn new() -> TestApi {
+        TestApi::with("").await
     }
 
-    async fn with(config: &str) -> Trial {
+    async fn with(config: &str) -> TestApi {
         let folder = tempfile::tempdir().unwrap();
-        // A folder in the folder: the store wants one that it made, closed to others.
+        // A folder inside the temporary folder: the store requires one that only its user can open.
         let place = folder.path().join("state");
         let paths = Paths {
             config: place.join("countersign.toml"),
             state: place.clone(),
             runtime: place.clone(),
         };
-        let config = Config::read(config, &paths).unwrap();
+        let config = DaemonConfig::read(config, &paths).unwrap();
         let clock = Arc::new(DaemonClock::start());
         let telling = Arc::clone(&clock) as Arc<dyn Clock>;
         let store =
             SqliteStore::open(&place.join("s.db"), telling, SqliteOptions::default()).unwrap();
         let store = Arc::new(Backend::Sqlite(store));
-        let book = Arc::new(Book::default());
+        let directory = Arc::new(Directory::default());
         enter_everybody(&store, &clock).await;
-        book.read(&store).await.unwrap();
+        directory.reload(&store).await.unwrap();
         let gate = Gate::open(store, clock, config.rules).await.unwrap();
         let (stop, stopping) = watch::channel(false);
-        let api = Api::new(Parts {
+        let api = Api::new(ApiParts {
             gate: Arc::new(gate),
-            book,
-            strikes: Strikes::default(),
-            checks: crate::auth::Checks::default(),
+            directory,
+            login_throttle: LoginThrottle::default(),
+            checks: crate::auth::PassphraseChecks::default(),
             keys: Arc::new(Keys::open(&place.join("key"), "countersign").unwrap()),
-            lines: Arc::default(),
+            channels: Arc::default(),
             buttons: Arc::new(crate::buttons::Buttons::new([1; 32].into())),
-            links: crate::ears::Links::default(),
-            heard: crate::ears::Heard::default(),
+            link_codes: crate::inbound::LinkCodes::default(),
+            replay_guard: crate::inbound::ReplayGuard::default(),
             presence: Arc::default(),
             proofs: Arc::default(),
             recovery: crate::auth::recovery::folder(&place),
-            agents_names: Names::new(6000, &[]),
-            people_names: Names::new(6001, &[]),
+            agent_hosts: AllowedHosts::new(6000, &[]),
+            people_hosts: AllowedHosts::new(6001, &[]),
         })
         .until(stopping);
         let (agents, people) = (super::agents(&api), super::people(&api));
-        Trial { folder, api, agents, people, stop }
+        TestApi { folder, api, agents, people, stop }
     }
 
-    /// Asks as the coder.
+    /// Sends a request as the agent `coder`.
     async fn agent(&self, method: &str, path: &str, body: Value) -> (StatusCode, Value) {
         read(self.agents(method, path, Some(CODER_TOKEN), &[], body).await).await
     }
 
-    /// Asks as Ana, who confirms with her passphrase that it is her.
+    /// Sends a request as Ana, with her passphrase as the proof.
     async fn person(&self, method: &str, path: &str, body: Value) -> (StatusCode, Value) {
-        let proof = step_up_header(PASSPHRASE);
+        let proof = step_up_proof(PASSPHRASE);
         let headers = [(super::STEP_UP, &*proof)];
         read(send(&self.people, 6001, method, path, Some(ANA_TOKEN), &headers, body).await).await
     }
@@ -135,7 +135,7 @@ impl Trial {
         send(&self.agents, 6000, method, path, token, headers, body).await
     }
 
-    /// Ana approves what an agent was told about.
+    /// Ana approves a request.
     async fn approve(&self, document: &Value) -> (StatusCode, Value) {
         let id = document["id"].as_str().unwrap();
         let body = json!({
@@ -144,11 +144,11 @@ impl Trial {
         self.person("POST", &format!("/v1/requests/{id}/decision"), body).await
     }
 
-    /// Ana gives a grant for every use of a tool.
+    /// Ana gives a grant for every call of a tool.
     async fn grant(&self, tool: &str) {
         let now = self.api.gate.clock().now().at;
         let grant = Grant {
-            id: crate::chance::id(now).unwrap(),
+            id: crate::random::id(now).unwrap(),
             shape: Shape::Action { tool: tool.to_owned() },
             agent: None,
             session: None,
@@ -226,7 +226,7 @@ async fn send(
         Body::empty()
     } else {
         request = request.header(header::CONTENT_TYPE, "application/json");
-        // A text is sent as it stands: some tests are about how JSON is written.
+        // A string is sent as it is: some tests are about how JSON is written.
         Body::from(body.as_str().map_or_else(|| body.to_string(), ToOwned::to_owned))
     };
     router.clone().call(request.body(body).unwrap()).await.unwrap()

@@ -1,12 +1,12 @@
-//! The `OpenAPI` document against the routers: neither knows what the other does not.
+//! The `OpenAPI` document compared with the routers: neither has what the other lacks.
 
 use super::*;
+use crate::api::authenticate;
 use crate::api::v1::DOCUMENT;
-use crate::api::who;
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
-/// What the document describes and nobody serves yet. When a route comes, it leaves this list.
+/// Operations that are documented and not served yet.
 const NOT_YET: &[&str] = &[];
 
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
@@ -15,7 +15,7 @@ fn document() -> Value {
     serde_json::from_str(DOCUMENT).unwrap()
 }
 
-/// Every operation: method, path, and itself.
+/// Every operation: method, path, and the operation itself.
 fn operations(document: &Value) -> Vec<(String, &str, &Value)> {
     let paths = document["paths"].as_object().unwrap();
     let operations = paths.iter().flat_map(|(path, methods)| {
@@ -30,7 +30,7 @@ fn later(method: &str, path: &str) -> bool {
     NOT_YET.contains(&one.as_str())
 }
 
-/// Whether a door serves this; without a credential, so that nothing happens.
+/// Whether an API serves the route; sent without a credential, so that nothing happens.
 async fn served(router: &Router, port: u16, method: &str, path: &str) -> bool {
     let path = path
         .replace("{id}", "00000000000000000000000000")
@@ -38,30 +38,30 @@ async fn served(router: &Router, port: u16, method: &str, path: &str) -> bool {
         .replace("{name}", "nobody");
     let response = send(router, port, method, &path, None, &[], Value::Null).await;
     let status = response.status();
-    // A stream has no end to be read.
+    // A stream cannot be read to its end.
     if status == StatusCode::OK {
         return true;
     }
     let (_, problem) = read(response).await;
-    let nowhere = problem["detail"] == "there is nothing at this address";
-    !(status == StatusCode::METHOD_NOT_ALLOWED || status == StatusCode::NOT_FOUND && nowhere)
+    let not_found = problem["detail"] == "there is no such route";
+    !(status == StatusCode::METHOD_NOT_ALLOWED || status == StatusCode::NOT_FOUND && not_found)
 }
 
 #[tokio::test]
-async fn each_door_serves_what_the_document_says_and_nothing_else() {
-    let trial = Trial::new().await;
+async fn each_api_serves_exactly_the_documented_routes() {
+    let api = TestApi::new().await;
     let document = document();
     let mut wrong = Vec::new();
     for path in document["paths"].as_object().unwrap().keys() {
         for method in METHODS {
             let one = &document["paths"][path][method.to_ascii_lowercase()];
-            for (door, router, port) in
-                [("agents", &trial.agents, 6000), ("people", &trial.people, 6001)]
+            for (side, router, port) in
+                [("agents", &api.agents, 6000), ("people", &api.people, 6001)]
             {
-                let said = one["x-door"] == door || one["x-door"] == "both";
+                let said = one["x-api"] == side || one["x-api"] == "both";
                 let said = said && !later(method, path);
                 if served(router, port, method, path).await != said {
-                    wrong.push(format!("{method} {path} at the {door}' door: said {said}"));
+                    wrong.push(format!("{method} {path} on the {side} API: documented {said}"));
                 }
             }
         }
@@ -69,7 +69,7 @@ async fn each_door_serves_what_the_document_says_and_nothing_else() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// The address of a `.route(…)`: a text, or the name of one.
+/// The path of a `.route(…)`: a literal, or the name of a constant.
 fn address(call: &str, source: &str) -> String {
     let call = call.trim_start();
     if let Some(text) = call.strip_prefix('"') {
@@ -115,7 +115,7 @@ fn references<'v>(value: &'v Value, found: &mut Vec<&'v str>) {
 }
 
 #[test]
-fn every_reference_leads_somewhere_and_nothing_is_left_over() {
+fn every_reference_resolves_and_every_component_is_used() {
     let document = document();
     let mut found = Vec::new();
     references(&document, &mut found);
@@ -132,14 +132,14 @@ fn every_reference_leads_somewhere_and_nothing_is_left_over() {
 }
 
 #[test]
-fn every_operation_is_whole() {
+fn every_operation_is_complete() {
     let document = document();
     let schemes = document["components"]["securitySchemes"].as_object().unwrap();
     let mut names = HashSet::new();
     for (method, path, one) in operations(&document) {
         let place = format!("{method} {path}");
         assert!(names.insert(one["operationId"].as_str().unwrap()), "{place}");
-        assert!(["agents", "people", "both"].contains(&one["x-door"].as_str().unwrap()), "{place}");
+        assert!(["agents", "people", "both"].contains(&one["x-api"].as_str().unwrap()), "{place}");
         let needs = one["security"].as_array().unwrap();
         for scheme in needs.iter().flat_map(|need| need.as_object().unwrap().keys()) {
             assert!(schemes.contains_key(scheme), "{place}: {scheme}");
@@ -165,10 +165,13 @@ fn every_operation_is_whole() {
 }
 
 #[test]
-fn a_cookie_that_changes_something_goes_with_its_proof() {
+fn changes_with_a_cookie_declare_the_proof_header() {
     let document = document();
     let declared = document.pointer("/components/parameters/Proof/name").unwrap();
-    assert_eq!(declared.as_str().map(str::to_ascii_lowercase).as_deref(), Some(who::PROOF));
+    assert_eq!(
+        declared.as_str().map(str::to_ascii_lowercase).as_deref(),
+        Some(authenticate::PROOF)
+    );
     for (method, path, one) in operations(&document) {
         let by_cookie = one["security"].as_array().unwrap().iter();
         let by_cookie = by_cookie.filter_map(|need| need.get("personCookie")).count() > 0;
@@ -179,9 +182,9 @@ fn a_cookie_that_changes_something_goes_with_its_proof() {
 }
 
 #[tokio::test]
-async fn it_is_served_at_both_doors_without_a_credential() {
-    let trial = Trial::new().await;
-    for (router, port) in [(&trial.agents, 6000), (&trial.people, 6001)] {
+async fn both_apis_serve_the_document_without_a_credential() {
+    let api = TestApi::new().await;
+    for (router, port) in [(&api.agents, 6000), (&api.people, 6001)] {
         let sent = send(router, port, "GET", "/openapi.json", None, &[], Value::Null).await;
         let (status, answer) = read(sent).await;
         assert_eq!((status, &answer["openapi"]), (StatusCode::OK, &json!("3.1.0")));

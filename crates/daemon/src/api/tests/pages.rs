@@ -1,4 +1,4 @@
-//! The pages at the people's door; what they do in a browser is proved in `proofs`.
+//! The pages of the people API; `proofs` tests them in a browser.
 
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;
@@ -7,8 +7,8 @@ use axum::response::Response;
 use serde_json::json;
 use tower_service::Service as _;
 
-use super::{ANA_TOKEN, CODER_TOKEN, Trial, header_of, send};
-use crate::doors::Peer;
+use super::{ANA_TOKEN, CODER_TOKEN, TestApi, header_of, send};
+use crate::listeners::Peer;
 
 const PAGES: [&str; 14] = [
     "/",
@@ -27,8 +27,8 @@ const PAGES: [&str; 14] = [
     "/calibration",
 ];
 
-async fn get(trial: &Trial, path: &str, token: Option<&str>) -> Response {
-    send(&trial.people, 6001, "GET", path, token, &[], json!(null)).await
+async fn get(api: &TestApi, path: &str, token: Option<&str>) -> Response {
+    send(&api.people, 6001, "GET", path, token, &[], json!(null)).await
 }
 
 async fn text(response: Response) -> (StatusCode, HeaderMap, String) {
@@ -38,15 +38,15 @@ async fn text(response: Response) -> (StatusCode, HeaderMap, String) {
 }
 
 #[tokio::test]
-async fn strangers_and_agents_see_the_login_page_and_nothing_else() {
-    let trial = Trial::new().await;
+async fn callers_without_a_session_see_only_the_login_page() {
+    let api = TestApi::new().await;
     let asked = json!({ "tool": "send_email", "arguments": { "to": "bo@example.org" } });
-    let (_, asked) = trial.agent("POST", "/v1/requests", asked).await;
+    let (_, asked) = api.agent("POST", "/v1/requests", asked).await;
     let id = asked["id"].as_str().unwrap();
     let one = format!("/requests/{id}");
     for token in [None, Some(CODER_TOKEN), Some("csp_nobody")] {
         for path in PAGES.into_iter().chain([one.as_str()]) {
-            let (status, headers, body) = text(get(&trial, path, token).await).await;
+            let (status, headers, body) = text(get(&api, path, token).await).await;
             assert_eq!(status, StatusCode::SEE_OTHER, "{path}");
             assert!(header_of(&headers, "location").starts_with("/login?next="), "{path}");
             assert!(body.is_empty(), "{path}");
@@ -54,20 +54,20 @@ async fn strangers_and_agents_see_the_login_page_and_nothing_else() {
         for part in
             ["/inbox/rail", "/inbox/ids", &format!("/inbox/row/{id}"), &format!("/inbox/card/{id}")]
         {
-            let (status, _, body) = text(get(&trial, part, token).await).await;
+            let (status, _, body) = text(get(&api, part, token).await).await;
             assert!(status == StatusCode::UNAUTHORIZED || status == StatusCode::FORBIDDEN);
             assert!(!body.contains("bo@example.org"), "{body}");
         }
     }
-    let at_the_other_door = trial.agents("GET", "/", Some(CODER_TOKEN), &[], json!(null)).await;
-    assert_eq!(at_the_other_door.status(), StatusCode::NOT_FOUND);
+    let on_the_agent_api = api.agents("GET", "/", Some(CODER_TOKEN), &[], json!(null)).await;
+    assert_eq!(on_the_agent_api.status(), StatusCode::NOT_FOUND);
 }
 
 #[tokio::test]
-async fn every_page_forbids_what_it_does_not_need() {
-    let trial = Trial::new().await;
+async fn every_page_has_a_strict_content_security_policy() {
+    let api = TestApi::new().await;
     for path in PAGES.into_iter().chain(["/login"]) {
-        let (status, headers, body) = text(get(&trial, path, Some(ANA_TOKEN)).await).await;
+        let (status, headers, body) = text(get(&api, path, Some(ANA_TOKEN)).await).await;
         assert_eq!(status, StatusCode::OK, "{path}: {body}");
         let policy = header_of(&headers, "content-security-policy");
         assert!(policy.contains("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
@@ -80,66 +80,66 @@ async fn every_page_forbids_what_it_does_not_need() {
 }
 
 #[tokio::test]
-async fn what_agents_write_is_escaped_and_made_visible() {
-    let trial = Trial::new().await;
+async fn agent_text_is_escaped_and_sanitized() {
+    let api = TestApi::new().await;
     let bad = "<script>x</script>\u{202e}\u{1b}[2J\"'";
     let asked = json!({
         "tool": "send_email", "arguments": { "to": "bo@example.org", "body": bad },
         "description": bad, "session": bad,
     });
-    let (status, asked) = trial.agent("POST", "/v1/requests", asked).await;
+    let (status, asked) = api.agent("POST", "/v1/requests", asked).await;
     assert_eq!(status, StatusCode::CREATED, "{asked}");
     let id = asked["id"].as_str().unwrap();
     let one = format!("/requests/{id}");
     for path in ["/", &one, "/history", "/ledger", "/review", "/sessions", "/attention"] {
-        let (_, _, body) = text(get(&trial, path, Some(ANA_TOKEN)).await).await;
+        let (_, _, body) = text(get(&api, path, Some(ANA_TOKEN)).await).await;
         assert!(!body.contains("<script>x"), "{path}");
         assert!(!body.contains(['\u{202e}', '\u{1b}']), "{path}");
     }
 }
 
 #[tokio::test]
-async fn there_is_no_page_for_nonsense_and_no_way_out() {
-    let trial = Trial::new().await;
-    let (status, _, _) = text(get(&trial, "/requests/nonsense", Some(ANA_TOKEN)).await).await;
+async fn unknown_requests_are_not_found_and_redirects_stay_local() {
+    let api = TestApi::new().await;
+    let (status, _, _) = text(get(&api, "/requests/nonsense", Some(ANA_TOKEN)).await).await;
     assert_eq!(status, StatusCode::NOT_FOUND);
-    let (status, _, body) = text(get(&trial, "/login?next=//evil.example", None).await).await;
+    let (status, _, body) = text(get(&api, "/login?next=//evil.example", None).await).await;
     assert_eq!(status, StatusCode::OK);
     assert!(!body.contains("evil.example"), "it leads nowhere else");
 }
 
 #[tokio::test]
 async fn critical_calls_are_never_approved_together() {
-    let trial = Trial::new().await;
+    let api = TestApi::new().await;
     let mut ids = Vec::new();
     for command in ["systemctl restart web", "git push --force", "mkfs.ext4 /dev/sda"] {
-        let (_, asked) = trial.agent("POST", "/v1/requests", json!({ "command": command })).await;
+        let (_, asked) = api.agent("POST", "/v1/requests", json!({ "command": command })).await;
         ids.push(json!({ "id": asked["id"], "digest": asked["digest"] }));
     }
     let answer = |choice: &str| json!({ "choice": choice, "reason": "why not", "requests": ids });
-    let (_, approved) = trial.person("POST", "/v1/decisions", answer("approve")).await;
+    let (_, approved) = api.person("POST", "/v1/decisions", answer("approve")).await;
     let state = |at: usize| approved["results"][at]["state"].as_str();
     assert_eq!([state(0), state(1), state(2)], [Some("approved"), Some("approved"), None]);
     assert_eq!(approved["results"][2]["problem"]["status"], 409);
-    // A no is never too much.
-    let (_, denied) = trial.person("POST", "/v1/decisions", answer("deny")).await;
+    // A denial is always accepted.
+    let (_, denied) = api.person("POST", "/v1/decisions", answer("deny")).await;
     assert_eq!(denied["results"][2]["state"], "denied");
 }
 
 #[tokio::test]
-async fn calibration_counts_what_people_answered_and_nothing_else() {
-    let trial = Trial::new().await;
-    trial.grant("send_message").await;
+async fn calibration_counts_only_answered_calls() {
+    let api = TestApi::new().await;
+    api.grant("send_message").await;
     for (at, choice) in ["approve", "deny", "deny"].into_iter().enumerate() {
         let asked = json!({ "command": format!("systemctl restart web-{at}") });
-        let (_, asked) = trial.agent("POST", "/v1/requests", asked).await;
+        let (_, asked) = api.agent("POST", "/v1/requests", asked).await;
         let path = format!("/v1/requests/{}/decision", asked["id"].as_str().unwrap());
         let said = json!({ "choice": choice, "digest": asked["digest"] });
-        assert_eq!(trial.person("POST", &path, said).await.0, StatusCode::OK);
+        assert_eq!(api.person("POST", &path, said).await.0, StatusCode::OK);
     }
     let waits = json!({ "command": "systemctl restart web-9" });
-    trial.agent("POST", "/v1/requests", waits).await;
-    let (status, found) = trial.person("GET", "/v1/calibration", json!(null)).await;
+    api.agent("POST", "/v1/requests", waits).await;
+    let (status, found) = api.person("GET", "/v1/calibration", json!(null)).await;
     assert_eq!(status, StatusCode::OK);
     assert_eq!(found["now"], json!({ "low_confidence": 0.8, "medium": 1.5 }));
     let bucket = &found["buckets"][0];
@@ -150,72 +150,74 @@ async fn calibration_counts_what_people_answered_and_nothing_else() {
         (&json!("MEDIUM"), 1)
     );
     let path = "/calibration?medium=300&low=60";
-    let (_, _, body) = text(get(&trial, path, Some(ANA_TOKEN)).await).await;
-    assert!(body.contains("asked 3 times fewer; 2 calls that were denied would have passed"));
+    let (_, _, body) = text(get(&api, path, Some(ANA_TOKEN)).await).await;
+    assert!(body.contains("3 questions would have been avoided; 2 denied calls would have passed"));
     for nonsense in ["medium=x", "medium=99999", "low=-1", "low=1e9"] {
         let path = format!("/calibration?{nonsense}");
-        assert_eq!(get(&trial, &path, Some(ANA_TOKEN)).await.status(), StatusCode::OK, "{path}");
+        assert_eq!(get(&api, &path, Some(ANA_TOKEN)).await.status(), StatusCode::OK, "{path}");
     }
 }
 
 #[tokio::test]
-async fn approvers_see_their_own_attention_and_no_one_elses() {
-    let trial = Trial::new().await;
+async fn approvers_see_only_their_own_attention() {
+    let api = TestApi::new().await;
     let (_, asked) =
-        trial.agent("POST", "/v1/requests", json!({ "command": "systemctl restart web" })).await;
-    trial.approve(&asked).await;
-    let (_, _, body) = text(get(&trial, "/attention", Some(ANA_TOKEN)).await).await;
+        api.agent("POST", "/v1/requests", json!({ "command": "systemctl restart web" })).await;
+    api.approve(&asked).await;
+    let (_, _, body) = text(get(&api, "/attention", Some(ANA_TOKEN)).await).await;
     assert!(body.contains("1 answer: 1 approved, 0 denied (100 % approved)"), "{body}");
 }
 
 #[tokio::test]
-async fn the_channels_page_says_how_each_one_does_and_who_answers() {
-    let trial = Trial::new().await;
-    let (_, _, body) = text(get(&trial, "/channels", Some(ANA_TOKEN)).await).await;
-    for words in ["terminal", "desktop", "Only tells", "No message since the daemon started."] {
+async fn the_channels_page_shows_state_and_limits() {
+    let api = TestApi::new().await;
+    let (_, _, body) = text(get(&api, "/channels", Some(ANA_TOKEN)).await).await;
+    for words in
+        ["terminal", "desktop", "Notifications only", "No message since the daemon started."]
+    {
         assert!(body.contains(words), "{words}: {body}");
     }
-    // Nobody answers through these, and only administrators send tests.
+    // These channels have no answers, and only administrators send tests.
     assert!(!body.contains("data-tell"), "{body}");
 }
 
 /// A form as a browser without JavaScript sends it.
-async fn plain(trial: &Trial, origin: &str, kind: &str, form: &str) -> StatusCode {
+async fn plain(api: &TestApi, origin: &str, kind: &str, form: &str) -> StatusCode {
     let request = Request::post("/plain/deny")
         .header("host", "127.0.0.1:6001")
         .header("origin", origin)
         .header("content-type", kind)
         .extension(Peer::Network { local: true })
         .body(Body::from(form.to_owned()));
-    trial.people.clone().call(request.unwrap()).await.unwrap().status()
+    api.people.clone().call(request.unwrap()).await.unwrap().status()
 }
 
 #[tokio::test]
-async fn guesses_without_javascript_count_as_they_do_at_the_login() {
+async fn failed_passphrases_without_javascript_count_as_failed_logins() {
     const OURS: &str = "http://127.0.0.1:6001";
     const FORM: &str = "application/x-www-form-urlencoded";
-    let trial = Trial::new().await;
+    let api = TestApi::new().await;
     let asked = json!({ "command": "systemctl restart web" });
-    let (_, asked) = trial.agent("POST", "/v1/requests", asked).await;
+    let (_, asked) = api.agent("POST", "/v1/requests", asked).await;
     let id = asked["id"].as_str().unwrap();
     let form = format!("request={id}&name=ana&passphrase=a+guess");
-    // What is not our own form is no guess.
+    // A request that is not our form is not a login attempt.
     let json = "application/json";
-    assert_eq!(plain(&trial, "http://127.0.0.1:7000", FORM, &form).await.as_u16(), 421);
-    assert_eq!(plain(&trial, "null", FORM, &form).await.as_u16(), 421);
-    assert_eq!(plain(&trial, OURS, json, &form).await.as_u16(), 400);
+    assert_eq!(plain(&api, "http://127.0.0.1:7000", FORM, &form).await.as_u16(), 421);
+    assert_eq!(plain(&api, "null", FORM, &form).await.as_u16(), 421);
+    assert_eq!(plain(&api, OURS, json, &form).await.as_u16(), 400);
     for strange in ["", "request=x&name=ana&passphrase=y", &format!("{form}&choice=approve")] {
-        assert_eq!(plain(&trial, OURS, FORM, strange).await.as_u16(), 400, "{strange}");
+        assert_eq!(plain(&api, OURS, FORM, strange).await.as_u16(), 400, "{strange}");
     }
     let mut last = StatusCode::OK;
     for _ in 0..6 {
-        last = plain(&trial, OURS, FORM, &form).await;
+        last = plain(&api, OURS, FORM, &form).await;
         assert!(last.is_client_error(), "{last}");
     }
     assert_eq!(last, StatusCode::TOO_MANY_REQUESTS);
     let said = json!({ "name": "ana", "passphrase": "a guess", "channel": "terminal" });
-    let at_the_login = trial.person("POST", "/v1/login", said).await.0;
+    let at_the_login = api.person("POST", "/v1/login", said).await.0;
     assert_eq!(at_the_login, StatusCode::TOO_MANY_REQUESTS, "one count for both ways");
-    let (_, stands) = trial.agent("GET", &format!("/v1/requests/{id}"), json!(null)).await;
+    let (_, stands) = api.agent("GET", &format!("/v1/requests/{id}"), json!(null)).await;
     assert_eq!(stands["state"], "pending");
 }

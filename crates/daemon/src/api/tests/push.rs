@@ -1,4 +1,4 @@
-//! Browsers that are called: each person's own, and only such as can be called.
+//! Browsers with notifications: each person's own, and only usable ones.
 
 use super::*;
 use countersign_json::base64;
@@ -13,28 +13,28 @@ fn browser(endpoint: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_browser_is_added_called_once_each_and_stopped() {
-    let trial = Trial::new().await;
-    let add = |body| trial.person("POST", "/v1/push", body);
+async fn a_browser_is_added_once_and_removed() {
+    let api = TestApi::new().await;
+    let add = |body| api.person("POST", "/v1/push", body);
     let (status, added) = add(browser("https://push.example.org/secret-place")).await;
     assert_eq!(status, StatusCode::CREATED, "{added}");
-    assert!(trial.api.lines.browsers().any());
-    // The same browser again is the same one.
+    assert!(api.api.channels.browsers().any());
+    // The same browser again is not added twice.
     add(browser("https://push.example.org/secret-place")).await;
-    let (_, list) = trial.person("GET", "/v1/push", Value::Null).await;
+    let (_, list) = api.person("GET", "/v1/push", Value::Null).await;
     assert_eq!(list["browsers"].as_array().unwrap().len(), 1);
     assert!(!list.to_string().contains("secret-place"), "who knows the place can call");
     let path = format!("/v1/push/{}", added["id"].as_str().unwrap());
-    let agent = send(&trial.people, 6001, "DELETE", &path, Some(CODER_TOKEN), &[], Value::Null);
+    let agent = send(&api.people, 6001, "DELETE", &path, Some(CODER_TOKEN), &[], Value::Null);
     assert_eq!(agent.await.status(), StatusCode::FORBIDDEN);
-    assert_eq!(trial.person("DELETE", &path, Value::Null).await.0, StatusCode::OK);
-    assert_eq!(trial.person("DELETE", &path, Value::Null).await.0, StatusCode::NOT_FOUND);
-    assert!(!trial.api.lines.browsers().any());
+    assert_eq!(api.person("DELETE", &path, Value::Null).await.0, StatusCode::OK);
+    assert_eq!(api.person("DELETE", &path, Value::Null).await.0, StatusCode::NOT_FOUND);
+    assert!(!api.api.channels.browsers().any());
 }
 
 #[tokio::test]
-async fn what_cannot_be_called_is_no_browser() {
-    let trial = Trial::new().await;
+async fn invalid_push_subscriptions_are_rejected() {
+    let api = TestApi::new().await;
     let good = browser("https://push.example.org/x");
     let no_point = base64::encode_url(&[4; 65]);
     for (name, value) in [
@@ -49,16 +49,16 @@ async fn what_cannot_be_called_is_no_browser() {
     ] {
         let mut body = good.clone();
         body[name] = value.clone();
-        let (status, answer) = trial.person("POST", "/v1/push", body).await;
+        let (status, answer) = api.person("POST", "/v1/push", body).await;
         assert_eq!(status, StatusCode::BAD_REQUEST, "{name} {value}: {answer}");
     }
-    assert!(!trial.api.lines.browsers().any());
+    assert!(!api.api.channels.browsers().any());
 }
 
 #[tokio::test]
-async fn the_worker_and_the_manifest_are_served_and_the_worker_may_speak_to_nobody() {
-    let trial = Trial::new().await;
-    let get = |path: &'static str| send(&trial.people, 6001, "GET", path, None, &[], Value::Null);
+async fn the_service_worker_and_the_manifest_are_served() {
+    let api = TestApi::new().await;
+    let get = |path: &'static str| send(&api.people, 6001, "GET", path, None, &[], Value::Null);
     let worker = get("/sw.js").await;
     assert_eq!(worker.status(), StatusCode::OK);
     assert_eq!(header_of(worker.headers(), "content-security-policy"), "default-src 'none'");
@@ -66,7 +66,7 @@ async fn the_worker_and_the_manifest_are_served_and_the_worker_may_speak_to_nobo
     let (_, manifest) = read(get("/manifest.webmanifest").await).await;
     for icon in manifest["icons"].as_array().unwrap() {
         let path = icon["src"].as_str().unwrap();
-        let found = send(&trial.people, 6001, "GET", path, None, &[], Value::Null).await;
+        let found = send(&api.people, 6001, "GET", path, None, &[], Value::Null).await;
         assert_eq!(header_of(found.headers(), "content-type"), icon["type"], "{path}");
     }
 }

@@ -1,4 +1,4 @@
-//! What gateways report, and how calls that are seen twice are asked about once.
+//! Reports of gateways, and calls that are seen twice but asked about once.
 
 use super::*;
 
@@ -8,91 +8,91 @@ fn delete(more: &Value) -> Value {
     call
 }
 
-async fn ask(trial: &Trial, more: Value) -> Value {
-    let (status, document) = trial.agent("POST", "/v1/requests", delete(&more)).await;
+async fn ask(api: &TestApi, more: Value) -> Value {
+    let (status, document) = api.agent("POST", "/v1/requests", delete(&more)).await;
     assert!(status.is_success(), "{document}");
     document
 }
 
-async fn redeem(trial: &Trial, document: &Value) -> StatusCode {
+async fn redeem(api: &TestApi, document: &Value) -> StatusCode {
     let mut body = delete(&json!({}));
     body["permit"] = document["permit"].clone();
-    trial.agent("POST", "/v1/permits/redeem", body).await.0
+    api.agent("POST", "/v1/permits/redeem", body).await.0
 }
 
 #[tokio::test]
-async fn who_comes_back_joins_what_was_approved_meanwhile_and_uses_it_once() {
-    let trial = Trial::new().await;
-    let first = ask(&trial, json!({ "join": true, "call_id": "one" })).await;
-    let again = ask(&trial, json!({ "join": true, "call_id": "two" })).await;
+async fn a_retry_joins_an_approved_request_and_uses_it_once() {
+    let api = TestApi::new().await;
+    let first = ask(&api, json!({ "join": true, "call_id": "one" })).await;
+    let again = ask(&api, json!({ "join": true, "call_id": "two" })).await;
     assert_eq!(again["id"], first["id"], "the same open question");
-    trial.approve(&first).await;
-    let joined = ask(&trial, json!({ "join": true, "call_id": "three" })).await;
+    api.approve(&first).await;
+    let joined = ask(&api, json!({ "join": true, "call_id": "three" })).await;
     assert_eq!((&joined["id"], &joined["state"]), (&first["id"], &json!("approved")));
-    assert_eq!(redeem(&trial, &joined).await, StatusCode::OK);
-    assert_eq!(redeem(&trial, &joined).await, StatusCode::CONFLICT);
-    let next = ask(&trial, json!({ "join": true, "call_id": "four" })).await;
+    assert_eq!(redeem(&api, &joined).await, StatusCode::OK);
+    assert_eq!(redeem(&api, &joined).await, StatusCode::CONFLICT);
+    let next = ask(&api, json!({ "join": true, "call_id": "four" })).await;
     assert_ne!(next["id"], first["id"], "one yes is for one call");
     assert_eq!(next["state"], "pending");
 }
 
 #[tokio::test]
-async fn without_the_word_nobody_joins_an_approval() {
-    let trial = Trial::new().await;
-    let first = ask(&trial, json!({})).await;
-    trial.approve(&first).await;
-    let next = ask(&trial, json!({})).await;
+async fn without_the_join_option_no_approval_is_joined() {
+    let api = TestApi::new().await;
+    let first = ask(&api, json!({})).await;
+    api.approve(&first).await;
+    let next = ask(&api, json!({})).await;
     assert_eq!(next["state"], "pending");
     assert_ne!(next["id"], first["id"]);
-    // Another session is another matter, and so is another agent.
-    let other = ask(&trial, json!({ "join": true, "session": "other" })).await;
+    // Neither another session nor another agent joins.
+    let other = ask(&api, json!({ "join": true, "session": "other" })).await;
     assert_eq!(other["state"], "pending");
     let body = delete(&json!({ "join": true, "call_id": "one" }));
-    let response = trial.agents("POST", "/v1/requests", Some(OTHER_TOKEN), &[], body).await;
+    let response = api.agents("POST", "/v1/requests", Some(OTHER_TOKEN), &[], body).await;
     assert_eq!(read(response).await.1["state"], "pending");
 }
 
 #[tokio::test]
-async fn two_doors_share_one_question_by_the_hosts_name_for_the_call() {
-    let trial = Trial::new().await;
-    let hook = ask(&trial, json!({ "join": true, "call_id": "toolu_1" })).await;
-    trial.approve(&hook).await;
-    let hook = ask(&trial, json!({ "join": true, "call_id": "toolu_1" })).await;
-    assert_eq!(redeem(&trial, &hook).await, StatusCode::OK);
-    let proxy = ask(&trial, json!({ "join": true, "call_id": "toolu_1" })).await;
+async fn hook_and_proxy_share_one_request_by_call_id() {
+    let api = TestApi::new().await;
+    let hook = ask(&api, json!({ "join": true, "call_id": "toolu_1" })).await;
+    api.approve(&hook).await;
+    let hook = ask(&api, json!({ "join": true, "call_id": "toolu_1" })).await;
+    assert_eq!(redeem(&api, &hook).await, StatusCode::OK);
+    let proxy = ask(&api, json!({ "join": true, "call_id": "toolu_1" })).await;
     assert_eq!((&proxy["id"], &proxy["state"]), (&hook["id"], &json!("approved")));
     assert!(proxy["redeemed"].is_string() && proxy["reported"].is_null(), "{proxy}");
     assert_eq!(proxy["permit"], Value::Null);
-    // Under the same name, but another call: it is asked about.
+    // The same call id with another call: a person is asked.
     let changed = delete(&json!({ "join": true, "call_id": "toolu_1", "command": "rm -rf /srv" }));
-    let (_, changed) = trial.agent("POST", "/v1/requests", changed).await;
+    let (_, changed) = api.agent("POST", "/v1/requests", changed).await;
     assert_eq!(changed["state"], "pending", "{changed}");
 }
 
 #[tokio::test]
-async fn outcomes_find_their_request_and_the_first_word_counts() {
-    let trial = Trial::new().await;
-    let asked = ask(&trial, json!({ "join": true, "call_id": "toolu_1" })).await;
-    trial.approve(&asked).await;
+async fn outcomes_find_their_request_and_the_first_one_counts() {
+    let api = TestApi::new().await;
+    let asked = ask(&api, json!({ "join": true, "call_id": "toolu_1" })).await;
+    api.approve(&asked).await;
     let digest = "ab".repeat(32);
     let said = delete(&json!({
         "call_id": "toolu_1", "status": "error", "exit_code": 2, "duration_ms": 17,
         "result_digest": digest,
     }));
-    let (status, kept) = trial.agent("POST", "/v1/outcomes", said).await;
+    let (status, kept) = api.agent("POST", "/v1/outcomes", said).await;
     assert_eq!((status, &kept["request"]), (StatusCode::OK, &asked["id"]), "{kept}");
     let path = format!("/v1/requests/{}", asked["id"].as_str().unwrap());
-    let (_, document) = trial.person("GET", &path, Value::Null).await;
+    let (_, document) = api.person("GET", &path, Value::Null).await;
     let reported = &document["reported"];
     assert_eq!((&reported["status"], &reported["exit_code"]), (&json!("error"), &json!(2)));
     assert_eq!(reported["result_digest"], json!(digest));
-    // Where the host names no call, the call itself is enough; nothing is made up for others.
+    // Without a call id the call itself is enough; an unknown call has no request.
     let again = delete(&json!({ "status": "ok" }));
-    let (_, kept) = trial.agent("POST", "/v1/outcomes", again).await;
+    let (_, kept) = api.agent("POST", "/v1/outcomes", again).await;
     assert_eq!(kept["request"], asked["id"]);
-    assert_eq!(trial.person("GET", &path, Value::Null).await.1["reported"]["status"], "error");
+    assert_eq!(api.person("GET", &path, Value::Null).await.1["reported"]["status"], "error");
     let stranger = json!({ "command": "ls", "status": "ok" });
-    let (_, kept) = trial.agent("POST", "/v1/outcomes", stranger).await;
+    let (_, kept) = api.agent("POST", "/v1/outcomes", stranger).await;
     assert_eq!(kept["request"], Value::Null);
     for bad in [
         json!({ "command": "ls" }),
@@ -101,23 +101,23 @@ async fn outcomes_find_their_request_and_the_first_word_counts() {
         json!({ "command": "ls", "status": "ok", "duration_ms": -1 }),
         json!({ "command": "ls", "status": "ok", "result_digest": "abc" }),
     ] {
-        let (status, _) = trial.agent("POST", "/v1/outcomes", bad.clone()).await;
+        let (status, _) = api.agent("POST", "/v1/outcomes", bad.clone()).await;
         assert_eq!(status, StatusCode::BAD_REQUEST, "{bad}");
     }
 }
 
 #[tokio::test]
-async fn passes_are_judged_again_and_a_wrong_one_is_marked() {
-    let trial = Trial::new().await;
+async fn reported_passes_are_assessed_again_and_wrong_ones_marked() {
+    let api = TestApi::new().await;
     let passes = json!({ "gateway": "claude", "passes": [
         { "tool": "Read", "arguments": { "file_path": "/srv/a" }, "seconds_ago": 3.5 },
         { "command": "rm -rf /" },
     ]});
-    let (status, kept) = trial.agent("POST", "/v1/passes", passes).await;
+    let (status, kept) = api.agent("POST", "/v1/passes", passes).await;
     assert_eq!((status, kept), (StatusCode::OK, json!({ "kept": 2, "would_ask": 1 })));
-    let entries = trial.api.gate.store();
-    // What rides is there after the next commit, which any durable write is.
-    ask(&trial, json!({})).await;
+    let entries = api.api.gate.store();
+    // Passes are written with the next commit, which any durable write makes.
+    ask(&api, json!({})).await;
     let slice = entries.entries(0, 100).await.unwrap();
     let lines: Vec<_> = slice.entries.iter().map(|one| String::from_utf8_lossy(one)).collect();
     let told: Vec<_> = lines.iter().filter(|line| line.contains("reported_by")).collect();
@@ -125,7 +125,7 @@ async fn passes_are_judged_again_and_a_wrong_one_is_marked() {
     assert!(told[1].contains("\"would_ask\":true") && told[1].contains("CRITICAL"), "{}", told[1]);
     assert!(!told[0].contains("would_ask") && !told[0].contains("/srv/a"), "{}", told[0]);
     let bad = json!({ "gateway": "claude", "passes": [{ "command": "ls" }, { "command": 7 }] });
-    assert_eq!(trial.agent("POST", "/v1/passes", bad).await.0, StatusCode::BAD_REQUEST);
+    assert_eq!(api.agent("POST", "/v1/passes", bad).await.0, StatusCode::BAD_REQUEST);
     let many = json!({ "gateway": "claude", "passes": vec![json!({ "command": "ls" }); 501] });
-    assert_eq!(trial.agent("POST", "/v1/passes", many).await.0, StatusCode::BAD_REQUEST);
+    assert_eq!(api.agent("POST", "/v1/passes", many).await.0, StatusCode::BAD_REQUEST);
 }

@@ -1,4 +1,4 @@
-//! Agents: added and taken out by administrators.
+//! Agents: added and revoked by administrators.
 
 use axum::Router;
 use axum::extract::{Path, Request, State};
@@ -14,19 +14,19 @@ use zeroize::Zeroizing;
 
 use super::people::still_administrator;
 use crate::api::fields::{self, Fields};
-use crate::api::{Answered, Api, Problem, SteppedUp, who};
+use crate::api::{Api, ApiProblem, ApiResult, StepUpProof, authenticate};
 use crate::auth::{AGENT_TOKEN, agent_name};
-use crate::chance;
 use crate::gate::Rejection;
+use crate::random;
 
-/// How long a token is good if nobody says how long, and at most.
+/// How long a token is valid by default, and at most.
 const USUAL_DAYS: u32 = 365;
 const MOST_DAYS: u32 = 3_650;
-/// Own addresses of one agent, and the longest one.
+/// The most own addresses of an agent, and the longest one.
 const ADDRESSES: usize = 32;
 const LONGEST_ADDRESS: usize = 320;
 
-/// What people may do.
+/// The routes of the people API.
 pub fn people() -> Router<Api> {
     Router::new()
         .route("/v1/agents", get(list).post(add))
@@ -34,8 +34,8 @@ pub fn people() -> Router<Api> {
         .route("/v1/agents/{name}/token", post(change_token))
 }
 
-async fn list(State(api): State<Api>, headers: HeaderMap) -> Answered {
-    who::administrator(&api, &headers)?;
+async fn list(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
+    authenticate::administrator(&api, &headers)?;
     let agents = api.gate.store().agents().await?;
     let agents: Vec<_> = agents.iter().map(document).collect();
     Ok(axum::Json(json!({ "agents": agents })).into_response())
@@ -49,33 +49,39 @@ fn document(agent: &StoredAgent) -> serde_json::Value {
     })
 }
 
-async fn add(State(api): State<Api>, proven: SteppedUp, request: Request) -> Answered {
-    let who = who::administrator(&api, request.headers())?;
+async fn add(State(api): State<Api>, proven: StepUpProof, request: Request) -> ApiResult {
+    let who = authenticate::administrator(&api, request.headers())?;
     let (parts, body) = request.into_parts();
-    let bytes = fields::body(&parts.headers, body).await?;
+    let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
-    let said = Fields::of(&value)?;
-    let name = said.needed_text("name")?.to_owned();
+    let said = Fields::new(&value)?;
+    let name = said.required_text("name")?.to_owned();
     let uid = said.get("uid").map(|uid| whole(uid, "uid")).transpose()?;
     let own_addresses = addresses(said.list("own_addresses")?)?;
     let days = said.get("days").map(|days| whole(days, "days")).transpose()?;
     said.finish()?;
     agent_name(&name)?;
     let token = fresh()?;
-    let _changing = api.book.changing().await;
+    let _changing = api.directory.lock_changes().await;
     still_administrator(&api, &parts.headers)?;
     let agents = api.gate.store().agents().await?;
     if agents.iter().any(|agent| agent.name.eq_ignore_ascii_case(&name)) {
-        return Err(Problem::conflict("this name is or was an agent's; no name is given twice"));
+        return Err(ApiProblem::conflict(
+            "this name is or was used by an agent; choose another \
+                                         name",
+        ));
     }
     let people = api.gate.store().people().await?;
     if people.iter().any(|person| person.name.eq_ignore_ascii_case(&name)) {
-        return Err(Problem::conflict("this name is or was a person's; choose another one"));
+        return Err(ApiProblem::conflict(
+            "this name is or was used by a person; choose another \
+                                         name",
+        ));
     }
     let taken =
         |agent: &StoredAgent| agent.revoked.is_none() && agent.uid.is_some() && agent.uid == uid;
     if agents.iter().any(taken) {
-        return Err(Problem::conflict("another agent comes with this uid"));
+        return Err(ApiProblem::conflict("another agent has this uid"));
     }
     let now = api.gate.clock().now().at;
     let agent = StoredAgent {
@@ -88,12 +94,12 @@ async fn add(State(api): State<Api>, proven: SteppedUp, request: Request) -> Ans
         revoked: None,
     };
     api.gate.store().save_agent(agent.clone(), proven.note(&api, &who.person)).await?;
-    api.book.read(api.gate.store()).await?;
+    api.directory.reload(api.gate.store()).await?;
     let body = with_token(&agent, &token);
     Ok((StatusCode::CREATED, axum::Json(body)).into_response())
 }
 
-/// The document with the token, which is told once and kept nowhere.
+/// The document with the token, which is returned once and not stored.
 fn with_token(agent: &StoredAgent, token: &str) -> serde_json::Value {
     let mut document = document(agent);
     if let Some(members) = document.as_object_mut() {
@@ -102,80 +108,84 @@ fn with_token(agent: &StoredAgent, token: &str) -> serde_json::Value {
     document
 }
 
-fn fresh() -> Result<Zeroizing<String>, Problem> {
-    let token = chance::secret(AGENT_TOKEN).map_err(|_| Problem::from(Rejection::NoChance))?;
+fn fresh() -> Result<Zeroizing<String>, ApiProblem> {
+    let token =
+        random::secret(AGENT_TOKEN).map_err(|_| ApiProblem::from(Rejection::EntropyUnavailable))?;
     Ok(Zeroizing::new(token))
 }
 
-fn expiry(now: Timestamp, days: Option<u32>) -> Result<Timestamp, Problem> {
+fn expiry(now: Timestamp, days: Option<u32>) -> Result<Timestamp, ApiProblem> {
     let days = days.unwrap_or(USUAL_DAYS);
     if !(1..=MOST_DAYS).contains(&days) {
-        return Err(Problem::bad(format!("`days` must be 1 to {MOST_DAYS}")));
+        return Err(ApiProblem::bad_request(format!("`days` must be 1 to {MOST_DAYS}")));
     }
     Ok(now.plus(Span(u64::from(days) * 86_400_000)))
 }
 
-fn whole(value: &Value<'_>, name: &str) -> Result<u32, Problem> {
+fn whole(value: &Value<'_>, name: &str) -> Result<u32, ApiProblem> {
     let number = value.as_number().and_then(|digits| digits.parse().ok());
-    number.ok_or_else(|| Problem::bad(format!("`{name}` must be a whole number")))
+    number.ok_or_else(|| ApiProblem::bad_request(format!("`{name}` must be an integer")))
 }
 
-fn addresses(list: Option<&[Value<'_>]>) -> Result<Vec<String>, Problem> {
+fn addresses(list: Option<&[Value<'_>]>) -> Result<Vec<String>, ApiProblem> {
     let list = list.unwrap_or_default();
     let fits = |text: &&str| (1..=LONGEST_ADDRESS).contains(&text.len());
     let texts: Option<Vec<String>> =
         list.iter().map(|text| text.as_str().filter(fits).map(ToOwned::to_owned)).collect();
-    texts
-        .filter(|texts| texts.len() <= ADDRESSES)
-        .ok_or_else(|| Problem::bad(format!("`own_addresses` must be at most {ADDRESSES} texts")))
+    texts.filter(|texts| texts.len() <= ADDRESSES).ok_or_else(|| {
+        ApiProblem::bad_request(format!(
+            "`own_addresses` must be a list of at most {ADDRESSES} \
+                                         strings"
+        ))
+    })
 }
 
-async fn find(api: &Api, name: &str) -> Result<StoredAgent, Problem> {
+async fn find(api: &Api, name: &str) -> Result<StoredAgent, ApiProblem> {
     let agents = api.gate.store().agents().await?;
     let found = agents.into_iter().find(|agent| agent.name == name && agent.revoked.is_none());
-    found.ok_or_else(|| Problem::not_found("there is no such agent"))
+    found.ok_or_else(|| ApiProblem::not_found("agent not found"))
 }
 
 async fn revoke(
     State(api): State<Api>,
     Path(name): Path<String>,
-    proven: SteppedUp,
+    proven: StepUpProof,
     headers: HeaderMap,
-) -> Answered {
-    let who = who::administrator(&api, &headers)?;
-    let _changing = api.book.changing().await;
+) -> ApiResult {
+    let who = authenticate::administrator(&api, &headers)?;
+    let _changing = api.directory.lock_changes().await;
     still_administrator(&api, &headers)?;
     let mut agent = find(&api, &name).await?;
     let at = api.gate.clock().now().at;
     agent.revoked = Some(at);
     api.gate.store().save_agent(agent, proven.note(&api, &who.person)).await?;
-    api.book.strike_agent(&name);
-    api.book.read(api.gate.store()).await?;
+    api.directory.remove_agent(&name);
+    api.directory.reload(api.gate.store()).await?;
     Ok(axum::Json(json!({ "name": name, "revoked": at })).into_response())
 }
 
-/// A new token; the old one ends with it.
+/// Replaces the token; the old one is revoked at once.
 async fn change_token(
     State(api): State<Api>,
     Path(name): Path<String>,
-    proven: SteppedUp,
+    proven: StepUpProof,
     request: Request,
-) -> Answered {
-    let who = who::administrator(&api, request.headers())?;
+) -> ApiResult {
+    let who = authenticate::administrator(&api, request.headers())?;
     let (parts, body) = request.into_parts();
-    let bytes = fields::body(&parts.headers, body).await?;
+    let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
-    let said = Fields::of(&value)?;
+    let said = Fields::new(&value)?;
     let days = said.get("days").map(|days| whole(days, "days")).transpose()?;
     said.finish()?;
     let token = fresh()?;
-    let _changing = api.book.changing().await;
+    let _changing = api.directory.lock_changes().await;
     still_administrator(&api, &parts.headers)?;
     let mut agent = find(&api, &name).await?;
     agent.expires = Some(expiry(api.gate.clock().now().at, days)?);
     agent.token = Some(Digest::of(token.as_bytes()));
     api.gate.store().save_agent(agent.clone(), proven.note(&api, &who.person)).await?;
-    api.book.strike_agent(&name);
-    api.book.read(api.gate.store()).await?;
+    api.directory.remove_agent(&name);
+    api.directory.reload(api.gate.store()).await?;
     Ok(axum::Json(with_token(&agent, &token)).into_response())
 }

@@ -1,4 +1,4 @@
-//! POST /v1/assess: what the gate would make of a call.
+//! POST /v1/assess: the assessment of a call, without submitting it.
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -11,19 +11,19 @@ use serde_json::Value;
 
 use super::requests;
 use crate::api::fields::{self, Fields};
-use crate::api::{Answered, Api, Problem, who};
+use crate::api::{Api, ApiProblem, ApiResult, authenticate};
 
-/// What agents may do.
+/// The routes of the agent API.
 pub fn agents() -> Router<Api> {
     Router::new().route("/v1/assess", post(assess))
 }
 
-async fn assess(State(api): State<Api>, request: Request) -> Answered {
-    let caller = who::agent(&api, &request)?;
+async fn assess(State(api): State<Api>, request: Request) -> ApiResult {
+    let caller = authenticate::agent(&api, &request)?;
     let (parts, body) = request.into_parts();
-    let bytes = fields::body(&parts.headers, body).await?;
+    let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
-    let said = Fields::of(&value)?;
+    let said = Fields::new(&value)?;
     let mut call = requests::read_call(&said, &value)?;
     said.finish()?;
     let text = std::str::from_utf8(&bytes).unwrap_or_default();
@@ -36,7 +36,7 @@ async fn assess(State(api): State<Api>, request: Request) -> Answered {
         Route::Refuse => ("refuse", false),
     };
     let mut record = serde_json::to_value(&seen)
-        .map_err(|_| Problem::from(crate::gate::Rejection::Unwritable))?;
+        .map_err(|_| ApiProblem::from(crate::gate::Rejection::Unwritable))?;
     if let Some(members) = record.as_object_mut() {
         members.insert("digest".to_owned(), Value::String(digest.canonical.to_string()));
         members.insert("raw_digest".to_owned(), Value::String(digest.raw.to_string()));

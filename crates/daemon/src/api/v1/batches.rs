@@ -1,4 +1,4 @@
-//! Batches: a list of calls in, verdicts in order, one group to answer.
+//! Batches: a list of calls, verdicts in order, one group to answer.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -16,39 +16,40 @@ use countersign_types::time::Clock as _;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::requests::{self, Asked, Asking, Extra, Seconds, Wanted};
+use super::requests::{self, AskExtras, AskResult, ParsedQuestion, QueryResult, Seconds};
 use crate::api::fields::{self, Fields};
-use crate::api::{Answered, Api, Problem, who};
-use crate::chance;
+use crate::api::{Api, ApiProblem, ApiResult, authenticate};
 use crate::gate::{Caller, Rejection};
+use crate::random;
 
-/// Calls in one batch.
-const MOST: usize = 100;
+/// The most calls in one batch.
+const MAX_ITEMS: usize = 100;
 
-/// What agents may do.
+/// The routes of the agent API.
 pub fn agents() -> Router<Api> {
     Router::new().route("/v1/batches", post(create)).route("/v1/batches/{group}/wait", get(wait))
 }
 
-async fn create(State(api): State<Api>, request: Request) -> Answered {
-    let caller = who::agent(&api, &request)?;
+async fn create(State(api): State<Api>, request: Request) -> ApiResult {
+    let caller = authenticate::agent(&api, &request)?;
     let key = requests::idempotency_key(request.headers())?;
     let (parts, body) = request.into_parts();
-    let bytes = fields::body(&parts.headers, body).await?;
+    let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
     let text = std::str::from_utf8(&bytes).unwrap_or_default();
-    let said = Fields::of(&value)?;
-    let calls = said.list("calls")?.ok_or_else(|| Problem::bad("`calls` is needed"))?;
+    let said = Fields::new(&value)?;
+    let calls =
+        said.list("calls")?.ok_or_else(|| ApiProblem::bad_request("`calls` is required"))?;
     let session = said.text("session")?;
-    let time = said.seconds("timeout_seconds")?.map(fields::span);
-    let permit = said.flag("permit")?;
+    let time = said.seconds("timeout_seconds")?.map(fields::span_from_seconds);
+    let permit = said.boolean("permit")?;
     said.finish()?;
     requests::name("session", session.unwrap_or_default())?;
-    if calls.is_empty() || calls.len() > MOST {
-        return Err(Problem::bad(format!("`calls` must hold 1 to {MOST} calls")));
+    if calls.is_empty() || calls.len() > MAX_ITEMS {
+        return Err(ApiProblem::bad_request(format!("`calls` must have 1 to {MAX_ITEMS} items")));
     }
-    // Every call is read before any is asked about: a bad one leaves nothing behind.
-    let texts = fields::items(fields::member(text, "calls").unwrap_or_default());
+    // All calls are read before the first is submitted, so that a bad one leaves nothing behind.
+    let texts = fields::item_texts(fields::member_text(text, "calls").unwrap_or_default());
     let mut list = Vec::with_capacity(calls.len());
     for (at, (call, &text)) in calls.iter().zip(&texts).enumerate() {
         let mut wanted = requests::read(call, text).map_err(|problem| placed(at, problem))?;
@@ -66,27 +67,32 @@ async fn create(State(api): State<Api>, request: Request) -> Answered {
     Ok((status, axum::Json(answer(group, &plan, &answers))).into_response())
 }
 
-fn placed(at: usize, mut problem: Problem) -> Problem {
+fn placed(at: usize, mut problem: ApiProblem) -> ApiProblem {
     problem.detail = format!("calls[{at}]: {}", problem.detail);
     problem
 }
 
-/// Which calls may run together, judged as the gate judges them.
-async fn plan(api: &Api, caller: &Caller, list: &[Wanted<'_>]) -> Result<Value, Problem> {
+/// Which calls may run in parallel, assessed as the gate assesses them.
+async fn plan(
+    api: &Api,
+    caller: &Caller,
+    list: &[ParsedQuestion<'_>],
+) -> Result<Value, ApiProblem> {
     let mut calls: Vec<_> = list.iter().map(|wanted| wanted.call.clone()).collect();
     for call in &mut calls {
         api.gate.assess(call, caller);
-        // A long list must not keep a thread from who asks for less.
+        // A long list must not block the thread for other requests.
         tokio::task::yield_now().await;
     }
     let plan = batch::plan(&calls, &api.gate.rules().judgement);
     serde_json::to_value(&plan).map_err(|_| Rejection::Unwritable.into())
 }
 
-/// The name of the group; with an idempotency key always the same one.
-fn group(api: &Api, caller: &Caller, key: Option<&str>) -> Result<Id, Problem> {
+/// The id of the group; with an idempotency key always the same one.
+fn group(api: &Api, caller: &Caller, key: Option<&str>) -> Result<Id, ApiProblem> {
     let Some(key) = key else {
-        return chance::id(api.gate.clock().now().at).map_err(|_| Rejection::NoChance.into());
+        return random::id(api.gate.clock().now().at)
+            .map_err(|_| Rejection::EntropyUnavailable.into());
     };
     let digest = Digest::of(format!("countersign/batch/1\0{}\0{key}", caller.agent).as_bytes());
     let mut bytes = [0; 16];
@@ -115,24 +121,24 @@ struct Batch<'a> {
 }
 
 impl Batch<'_> {
-    /// Asks about each call in its order. The answers, and whether anything was kept.
-    async fn ask(&self, list: Vec<Wanted<'_>>) -> (Vec<Value>, bool) {
+    /// Submits the calls in order. Returns the answers, and whether any request was stored.
+    async fn ask(&self, list: Vec<ParsedQuestion<'_>>) -> (Vec<Value>, bool) {
         let of = list.len();
         let mut answers: Vec<Value> = Vec::with_capacity(of);
         let mut kept = false;
         for (at, wanted) in list.into_iter().enumerate() {
             tokio::task::yield_now().await;
             let mut batch = json!({ "at": at, "of": of });
-            // One of them holds the plan for all.
+            // One request stores the plan for all.
             if let (false, Some(members)) = (kept, batch.as_object_mut()) {
                 members.insert("plan".to_owned(), self.plan.clone());
             }
             let key =
                 self.key.as_ref().map(|key| format!("batch:{at}:{}", Digest::of(key.as_bytes())));
-            let extra = Extra { key, group: Some(self.group), batch: Some(batch) };
+            let extra = AskExtras { key, group: Some(self.group), batch: Some(batch) };
             answers.push(match requests::ask(self.api, self.caller, wanted, extra).await {
-                Ok(Asking::Passed(document)) => document,
-                Ok(Asking::New(stored) | Asking::Known(stored)) => {
+                Ok(AskResult::Passed(document)) => document,
+                Ok(AskResult::New(stored) | AskResult::Known(stored)) => {
                     kept = true;
                     requests::for_agent(self.api, &stored)
                 }
@@ -143,17 +149,17 @@ impl Batch<'_> {
     }
 }
 
-/// Waits until nothing of the group is pending. What was answered for good at once, because it
-/// passed or was refused, is not kept and stands as `null`.
+/// Waits until no request of the group is pending. Calls that passed or were refused at once are
+/// not stored and appear as `null`.
 async fn wait(
     State(api): State<Api>,
     Path(group): Path<String>,
-    asked: Asked<Seconds>,
+    asked: QueryResult<Seconds>,
     request: Request,
-) -> Answered {
-    let caller = who::agent(&api, &request)?;
-    let patience = requests::patience(requests::query(asked)?.seconds, requests::USUAL_WAIT)?;
-    let group = Id::parse(&group).ok_or_else(no_such)?;
+) -> ApiResult {
+    let caller = authenticate::agent(&api, &request)?;
+    let wait_time = requests::wait_time(requests::query(asked)?.seconds, requests::DEFAULT_WAIT)?;
+    let group = Id::parse(&group).ok_or_else(not_found)?;
     let query = RequestQuery {
         agent: Some(caller.agent),
         group: Some(group),
@@ -162,12 +168,12 @@ async fn wait(
     };
     let mut list = api.gate.store().find(query).await?.requests;
     if list.is_empty() {
-        return Err(no_such());
+        return Err(not_found());
     }
-    let until = Instant::now() + patience;
-    // One after the other, but for all of them from the start.
+    let until = Instant::now() + wait_time;
+    // Waited for one after the other; the agent counts as waiting for all of them.
     let open = list.iter().filter(|stored| !stored.request.state.has_ended());
-    let _listeners: Vec<_> = open.map(|stored| api.gate.listener(stored.request.id)).collect();
+    let _waiters: Vec<_> = open.map(|stored| api.gate.waiter(stored.request.id)).collect();
     for stored in list.iter_mut().filter(|stored| !stored.request.state.has_ended()) {
         let left = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
         *stored = api.gate.wait(stored.request.id, left).await?;
@@ -175,11 +181,11 @@ async fn wait(
     Ok(axum::Json(gathered(&api, group, &list)).into_response())
 }
 
-fn no_such() -> Problem {
-    Problem::not_found("there is no such batch")
+fn not_found() -> ApiProblem {
+    ApiProblem::not_found("batch not found")
 }
 
-/// The answer from what is kept.
+/// The answer from the stored requests.
 fn gathered(api: &Api, group: Id, list: &[StoredRequest]) -> Value {
     let details: Vec<Value> = list
         .iter()
@@ -189,7 +195,7 @@ fn gathered(api: &Api, group: Id, list: &[StoredRequest]) -> Value {
         value.and_then(Value::as_u64).and_then(|number| usize::try_from(number).ok())
     };
     let of = details.iter().find_map(|detail| number(detail.pointer("/batch/of")));
-    let mut answers = vec![Value::Null; of.unwrap_or_default().min(MOST)];
+    let mut answers = vec![Value::Null; of.unwrap_or_default().min(MAX_ITEMS)];
     for (stored, detail) in list.iter().zip(&details) {
         let at = number(detail.pointer("/batch/at"));
         if let Some(answer) = at.and_then(|at| answers.get_mut(at)) {

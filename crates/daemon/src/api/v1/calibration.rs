@@ -1,4 +1,4 @@
-//! How answered calls were judged: what thresholds are tried out on.
+//! GET /v1/calibration: answered calls by score, to try out thresholds.
 
 use axum::Router;
 use axum::extract::State;
@@ -9,23 +9,23 @@ use countersign_store::StoreError;
 use countersign_types::time::{Clock as _, Timestamp};
 use serde_json::json;
 
-use crate::api::{Answered, Api, who};
-use crate::calibration::{Bucket, Setting, buckets};
+use crate::api::{Api, ApiResult, authenticate};
+use crate::calibration::{ScoreBucket, ThresholdSetting, buckets};
 use crate::recent::{Recent, recent};
 
 /// How far back, in milliseconds, and how many requests at most.
 const SPAN: i64 = 90 * 86_400_000;
-const MOST: usize = 10_000;
+const MAX_ITEMS: usize = 10_000;
 
-/// What people may do.
+/// The routes of the people API.
 pub fn people() -> Router<Api> {
     Router::new().route("/v1/calibration", get(calibration))
 }
 
-async fn calibration(State(api): State<Api>, headers: HeaderMap) -> Answered {
-    who::person(&api, &headers)?;
-    let Answers { since, buckets, partial } = answers(&api).await?;
-    let now = Setting::of(&api.gate.rules().judgement);
+async fn calibration(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
+    authenticate::person(&api, &headers)?;
+    let CalibrationData { since, buckets, partial } = calibration_data(&api).await?;
+    let now = ThresholdSetting::of(&api.gate.rules().judgement);
     let body = json!({
         "since": since, "partial": partial, "buckets": buckets,
         "now": {
@@ -35,19 +35,19 @@ async fn calibration(State(api): State<Api>, headers: HeaderMap) -> Answered {
     Ok(axum::Json(body).into_response())
 }
 
-/// Answered calls, put together.
-pub struct Answers {
+/// Answered calls in buckets.
+pub struct CalibrationData {
     /// Since when.
     pub since: Timestamp,
-    /// Those that were judged alike.
-    pub buckets: Vec<Bucket>,
-    /// Whether there were more.
+    /// Calls with the same score.
+    pub buckets: Vec<ScoreBucket>,
+    /// Whether there were more requests than were read.
     pub partial: bool,
 }
 
-/// Answered calls of the last 90 days.
-pub async fn answers(api: &Api) -> Result<Answers, StoreError> {
+/// The answered calls of the last 90 days.
+pub async fn calibration_data(api: &Api) -> Result<CalibrationData, StoreError> {
     let since = Timestamp(api.gate.clock().now().at.0.saturating_sub(SPAN));
-    let Recent { requests, partial, .. } = recent(api.gate.store(), since, MOST).await?;
-    Ok(Answers { since, buckets: buckets(&requests), partial })
+    let Recent { requests, partial, .. } = recent(api.gate.store(), since, MAX_ITEMS).await?;
+    Ok(CalibrationData { since, buckets: buckets(&requests), partial })
 }

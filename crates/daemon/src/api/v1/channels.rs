@@ -1,4 +1,4 @@
-//! Channels: how each one does, a test through it, and the accounts that people linked.
+//! Channels: their state, a test message, and the accounts that people linked.
 
 use axum::Router;
 use axum::extract::{Path, State};
@@ -11,13 +11,13 @@ use countersign_types::time::Clock as _;
 use countersign_workflow::request::Rung;
 use serde_json::{Value, json};
 
-use crate::api::{Answered, Api, Problem, SteppedUp, who};
+use crate::api::{Api, ApiProblem, ApiResult, StepUpProof, authenticate};
 use crate::gate::Rejection;
 
-/// What a test says.
-const TEST: &str = "This is a test. Risky calls are asked about here.";
+/// The text of a test message.
+const TEST: &str = "This is a test message. Requests for approval arrive here.";
 
-/// What people may do.
+/// The routes of the people API.
 pub fn people() -> Router<Api> {
     Router::new()
         .route("/v1/channels", get(list))
@@ -27,8 +27,8 @@ pub fn people() -> Router<Api> {
         .route("/v1/accounts/{channel}/{account}", delete(unlink))
 }
 
-async fn list(State(api): State<Api>, headers: HeaderMap) -> Answered {
-    who::person(&api, &headers)?;
+async fn list(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
+    authenticate::person(&api, &headers)?;
     let rules = api.gate.rules();
     let names = rules.channels.keys();
     let channels: Vec<Value> = names.filter_map(|name| document(&api, name)).collect();
@@ -38,7 +38,7 @@ async fn list(State(api): State<Api>, headers: HeaderMap) -> Answered {
 /// A channel as people see it.
 pub fn document(api: &Api, name: &str) -> Option<Value> {
     let rules = api.gate.rules();
-    let set_up = rules.channels.get(name)?;
+    let channel_config = rules.channels.get(name)?;
     let rungs: Vec<&str> = rules
         .ladder
         .iter()
@@ -46,26 +46,26 @@ pub fn document(api: &Api, name: &str) -> Option<Value> {
         .filter(|(channels, _)| channels.iter().any(|channel| channel == name))
         .map(|(_, rung)| rung.label())
         .collect();
-    let line = api.lines.get(&rules, name);
+    let line = api.channels.get(&rules, name);
     let health = line.as_ref().map(|line| line.health()).unwrap_or_default();
     let problem = match (&line, &health.failed) {
         (Err(error), _) => Some(error.problem.clone()),
         (Ok(_), Some((_, problem))) => Some(problem.clone()),
         (Ok(_), None) => None,
     };
-    let tapped = line.as_ref().ok().and_then(|line| line.tries.tapped());
+    let tapped = line.as_ref().ok().and_then(|line| line.test_buttons.last_tap());
     let assurance = line.as_ref().ok().and_then(|line| {
         line.channel.reply_receiver().map(countersign_channels::ReplyReceiver::assurance)
     });
     Some(json!({
         "name": name,
-        "kind": set_up.settings.kind(),
+        "kind": channel_config.settings.kind(),
         "rungs": rungs,
-        "most": set_up.limits.max_tier,
-        "approves": assurance.map(|_| set_up.limits.approves),
+        "max_tier": channel_config.limits.max_tier,
+        "approves": assurance.map(|_| channel_config.limits.approves),
         "assurance": assurance,
-        "details": set_up.limits.details,
-        "per_minute": set_up.limits.per_minute,
+        "details": channel_config.limits.details,
+        "per_minute": channel_config.limits.per_minute,
         "told": health.told,
         "failed": health.failed.map(|(at, _)| at),
         "problem": problem,
@@ -73,28 +73,30 @@ pub fn document(api: &Api, name: &str) -> Option<Value> {
     }))
 }
 
-/// One message through the channel, now: whether it works is the answer.
-async fn test(State(api): State<Api>, Path(name): Path<String>, headers: HeaderMap) -> Answered {
-    who::administrator(&api, &headers)?;
+/// Sends one test message now and returns whether that worked.
+async fn test(State(api): State<Api>, Path(name): Path<String>, headers: HeaderMap) -> ApiResult {
+    authenticate::administrator(&api, &headers)?;
     let rules = api.gate.rules();
     if !rules.channels.contains_key(&name) {
-        return Err(no_such());
+        return Err(not_found());
     }
     let now = api.gate.clock().now().at;
     let mut notice = Announcement::notice(TEST.to_owned(), now, rules.inbox.clone());
-    let sent = match api.lines.get(&rules, &name) {
+    let sent = match api.channels.get(&rules, &name) {
         Ok(line) => {
             if line
                 .channel
                 .reply_receiver()
                 .is_some_and(countersign_channels::ReplyReceiver::supports_test_button)
             {
-                let button =
-                    line.tries.offer(now).map_err(|_| Problem::from(Rejection::NoChance))?;
+                let button = line
+                    .test_buttons
+                    .offer(now)
+                    .map_err(|_| ApiProblem::from(Rejection::EntropyUnavailable))?;
                 notice.works = Some(button);
             }
             let sent = line.channel.announce(&notice).await;
-            line.went(sent.as_ref().err(), api.gate.clock().now().at);
+            line.record_result(sent.as_ref().err(), api.gate.clock().now().at);
             sent
         }
         Err(error) => Err(error),
@@ -106,38 +108,44 @@ async fn test(State(api): State<Api>, Path(name): Path<String>, headers: HeaderM
     Ok(axum::Json(body).into_response())
 }
 
-/// A code with which the person who asks links their account.
+/// A code with which the caller links their account.
 async fn link(
     State(api): State<Api>,
     Path(name): Path<String>,
-    _proven: SteppedUp,
+    _proven: StepUpProof,
     headers: HeaderMap,
-) -> Answered {
-    let who = who::person(&api, &headers)?;
+) -> ApiResult {
+    let who = authenticate::person(&api, &headers)?;
     let rules = api.gate.rules();
     if !rules.channels.contains_key(&name) {
-        return Err(no_such());
+        return Err(not_found());
     }
-    let line = api.lines.get(&rules, &name).map_err(|error| Problem::conflict(error.problem))?;
+    let line =
+        api.channels.get(&rules, &name).map_err(|error| ApiProblem::conflict(error.problem))?;
     let Some(answers) = line.channel.reply_receiver() else {
-        return Err(Problem::conflict("nobody can answer through this channel"));
+        return Err(ApiProblem::conflict("this channel does not support answers"));
     };
     if let Some(person) = answers.person() {
-        let whose = format!("whoever answers here counts as {person}: the configuration says so");
-        return Err(Problem::conflict(whose));
+        let whose = format!(
+            "answers in this channel count as {person}, as configured; accounts \
+                             cannot be linked"
+        );
+        return Err(ApiProblem::conflict(whose));
     }
     let now = api.gate.clock().now().at;
-    let (code, until) =
-        api.links.offer(&name, &who.person, now).map_err(|_| Problem::from(Rejection::NoChance))?;
+    let (code, until) = api
+        .link_codes
+        .issue(&name, &who.person, now)
+        .map_err(|_| ApiProblem::from(Rejection::EntropyUnavailable))?;
     let say = format!("{} {code}", answers.command_text("link"));
     let open = answers.link_url(&code);
     let body = json!({ "channel": name, "code": code, "say": say, "open": open, "expires": until });
     Ok((StatusCode::CREATED, axum::Json(body)).into_response())
 }
 
-/// One's own accounts; an administrator sees everybody's.
-async fn accounts(State(api): State<Api>, headers: HeaderMap) -> Answered {
-    let who = who::person(&api, &headers)?;
+/// The caller's own accounts; an administrator sees all.
+async fn accounts(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
+    let who = authenticate::person(&api, &headers)?;
     let accounts = api.gate.store().accounts().await?;
     let all = who.role == Role::Administrator;
     let list: Vec<Value> = accounts
@@ -157,25 +165,25 @@ async fn accounts(State(api): State<Api>, headers: HeaderMap) -> Answered {
 async fn unlink(
     State(api): State<Api>,
     Path((channel, account)): Path<(String, String)>,
-    proven: SteppedUp,
+    proven: StepUpProof,
     headers: HeaderMap,
-) -> Answered {
-    let who = who::person(&api, &headers)?;
+) -> ApiResult {
+    let who = authenticate::person(&api, &headers)?;
     let accounts = api.gate.store().accounts().await?;
     let found = accounts.into_iter().find(|known| {
         let may = who.role == Role::Administrator || known.person == who.person;
         may && known.channel == channel && known.account == account
     });
-    let mut found = found.ok_or_else(|| Problem::not_found("there is no such account"))?;
+    let mut found = found.ok_or_else(|| ApiProblem::not_found("account not found"))?;
     let at = api.gate.clock().now().at;
     found.ended = Some(at);
-    api.book.strike_account(&channel, &account);
+    api.directory.remove_account(&channel, &account);
     api.gate.store().save_account(found, proven.note(&api, &who.person)).await?;
-    api.book.read(api.gate.store()).await?;
+    api.directory.reload(api.gate.store()).await?;
     let body = json!({ "channel": channel, "account": account, "ended": at });
     Ok(axum::Json(body).into_response())
 }
 
-fn no_such() -> Problem {
-    Problem::not_found("there is no such channel")
+fn not_found() -> ApiProblem {
+    ApiProblem::not_found("channel not found")
 }

@@ -1,4 +1,4 @@
-//! Sessions in crisis context: seen and lifted by people, never by agents.
+//! Sessions in a crisis: listed and resolved by people, never by agents.
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -11,15 +11,15 @@ use serde_json::{Value, json};
 
 use super::{requests, screen};
 use crate::api::fields::{self, Fields};
-use crate::api::{Answered, Api, Problem, SteppedUp, who};
+use crate::api::{Api, ApiProblem, ApiResult, StepUpProof, authenticate};
 
-/// What people may do.
+/// The routes of the people API.
 pub fn people() -> Router<Api> {
     Router::new().route("/v1/crises", get(list)).route("/v1/crises/lift", post(lift))
 }
 
-async fn list(State(api): State<Api>, headers: HeaderMap) -> Answered {
-    who::person(&api, &headers)?;
+async fn list(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
+    authenticate::person(&api, &headers)?;
     let list: Vec<Value> = api.gate.crises().list().iter().map(document).collect();
     Ok(axum::Json(json!({ "crises": list })).into_response())
 }
@@ -31,31 +31,34 @@ fn document(crisis: &CrisisSession) -> Value {
     })
 }
 
-/// On the disk first, then in memory: if the write fails, the crisis holds.
-async fn lift(State(api): State<Api>, proven: SteppedUp, request: Request) -> Answered {
-    let who = who::person(&api, request.headers())?;
+/// Written to the store first, then to memory: if the write fails, the crisis stays.
+async fn lift(State(api): State<Api>, proven: StepUpProof, request: Request) -> ApiResult {
+    let who = authenticate::person(&api, request.headers())?;
     let (parts, body) = request.into_parts();
-    let bytes = fields::body(&parts.headers, body).await?;
+    let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
-    let said = Fields::of(&value)?;
-    let agent = said.needed_text("agent")?;
+    let said = Fields::new(&value)?;
+    let agent = said.required_text("agent")?;
     let session = said.text("session")?.unwrap_or_default();
-    let reason = said.needed_text("reason")?;
+    let reason = said.required_text("reason")?;
     said.finish()?;
     requests::name("agent", agent)?;
     requests::name("session", session)?;
     if reason.trim().is_empty() || reason.chars().count() > 2000 {
-        return Err(Problem::bad("`reason` must have 1 to 2000 characters"));
+        return Err(ApiProblem::bad_request("`reason` must have 1 to 2000 characters"));
     }
     let known = api.gate.crises().signs(agent, session);
-    let signs = known.ok_or_else(|| Problem::not_found("there is no such crisis"))?;
+    let signs = known.ok_or_else(|| ApiProblem::not_found("crisis not found"))?;
     let note = proven.note_with(&api, json!({ "reason": redact_text(reason).text }));
     let (name, place) = (agent.to_owned(), session.to_owned());
-    // None there is one whose write is still on its way.
+    // A crisis that the store does not know yet is still being written.
     api.gate.store().lift_crisis(name, place, who.person, note).await?;
     if let Err(crisis) = api.gate.crises().lift(agent, session, signs) {
         screen::write_down(&api, crisis);
-        return Err(Problem::conflict("a new sign came in while it was lifted; it holds"));
+        return Err(ApiProblem::conflict(
+            "a new sign was detected meanwhile, so the crisis was not \
+                                         resolved; read it again",
+        ));
     }
     Ok(axum::Json(json!({ "agent": agent, "session": session, "lifted": true })).into_response())
 }

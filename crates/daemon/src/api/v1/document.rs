@@ -1,4 +1,4 @@
-//! The request document: what agents and people read of a request.
+//! The request document: what agents and people read about a request.
 
 use countersign_json::canonical::CallDigest;
 use countersign_ledger::permit::Claims;
@@ -10,31 +10,31 @@ use countersign_types::time::Timestamp;
 use countersign_workflow::request::{Choice, Decider, Decision, State};
 use serde_json::{Map, Value, json};
 
-use crate::courier::{NOBODY, is_overtaken};
 use crate::drills;
 use crate::gate::Passed;
 use crate::keys::Keys;
+use crate::notifier::{NO_CHANNEL, is_superseded};
 
-/// What the agent that asked reads. The permit is only ever in this one.
+/// The document for the agent that asked. Only this one contains the permit.
 pub fn for_agent(stored: &StoredRequest, keys: &Keys, issuer: &str, now: Timestamp) -> Value {
     let mut document = plain(stored);
     document.insert("permit".to_owned(), json!(permit(stored, keys, issuer, now)));
     Value::Object(document)
 }
 
-/// What people read, with the card.
+/// The document for people, with the card.
 pub fn for_people(stored: &StoredRequest, deliveries: &[DeliveryStatus]) -> Value {
     let mut document = for_the_list(stored);
     let card: Value = serde_json::from_str(&stored.card).unwrap_or_default();
     document.insert("card".to_owned(), card);
     document.insert("edited_card".to_owned(), json!(edited_card(stored)));
-    let deliveries = deliveries.iter().filter(|one| one.channel != NOBODY);
+    let deliveries = deliveries.iter().filter(|one| one.channel != NO_CHANNEL);
     let deliveries: Vec<Value> = deliveries.map(delivery).collect();
     document.insert("deliveries".to_owned(), json!(deliveries));
     Value::Object(document)
 }
 
-/// What people read in lists and events: everything but the card.
+/// The document in lists and events: everything but the card.
 pub fn for_the_list(stored: &StoredRequest) -> Map<String, Value> {
     let mut document = plain(stored);
     let detail: Value = serde_json::from_str(&stored.detail).unwrap_or_default();
@@ -52,7 +52,7 @@ fn edited_card(stored: &StoredRequest) -> Option<Value> {
     stored.edited_card.as_deref().and_then(|text| serde_json::from_str(text).ok())
 }
 
-/// How the edited call was judged, where one was approved.
+/// The assessment of the edited call, if one was approved.
 fn edited(stored: &StoredRequest) -> Value {
     let part = |card: &Value, name: &str| card.get(name).cloned().unwrap_or_default();
     let of = |card: Value| {
@@ -64,7 +64,7 @@ fn edited(stored: &StoredRequest) -> Value {
     edited_card(stored).map_or(Value::Null, of)
 }
 
-/// A call that nobody was asked about and of which only a ledger line is kept.
+/// A call that passed: only its ledger entry is stored.
 pub fn passed(passed: &Passed, agent: &str, session: Option<&str>, now: Timestamp) -> Value {
     let seen = &passed.assessment;
     let mut document = judged(seen, &passed.digest);
@@ -89,7 +89,7 @@ pub fn passed(passed: &Passed, agent: &str, session: Option<&str>, now: Timestam
     Value::Object(document)
 }
 
-/// The judgement's part of a document.
+/// The assessment's part of a document.
 fn judged(seen: &Assessment, digest: &CallDigest) -> Map<String, Value> {
     let part = json!({
         "tool": seen.tool, "tier": seen.tier, "points": seen.points, "risk": seen.risk,
@@ -160,7 +160,7 @@ fn decision(decision: &Decision) -> Value {
 fn delivery(delivery: &DeliveryStatus) -> Value {
     let (state, detail) = match &delivery.result {
         AttemptResult::Delivered(name) => ("arrived", name.as_str()),
-        AttemptResult::Retry(error, _) if is_overtaken(error) => ("overtaken", error.as_str()),
+        AttemptResult::Retry(error, _) if is_superseded(error) => ("overtaken", error.as_str()),
         AttemptResult::Retry(error, _) => ("trying", error.as_str()),
         AttemptResult::Failed(error) => ("failed", error.as_str()),
     };
@@ -170,8 +170,8 @@ fn delivery(delivery: &DeliveryStatus) -> Value {
     })
 }
 
-/// The permit of an approved request, while it can be used. It is made of what is kept, so it is
-/// the same each time, and there is never a second one.
+/// The permit of an approved request, while it can be used. It is built from stored data, so it is
+/// always the same one.
 pub fn permit(stored: &StoredRequest, keys: &Keys, issuer: &str, now: Timestamp) -> Option<String> {
     let request = &stored.request;
     let decision = request.decision.as_ref()?;

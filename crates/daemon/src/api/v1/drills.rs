@@ -1,4 +1,4 @@
-//! Drills: one now, because an administrator wants to see what it is like.
+//! POST /v1/drills: sends one drill now, for an administrator.
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -8,23 +8,23 @@ use axum::routing::post;
 use serde_json::json;
 
 use crate::api::fields::{self, Fields};
-use crate::api::{Answered, Api, Problem, who};
-use crate::drills::{self, NotNow};
+use crate::api::{Api, ApiProblem, ApiResult, authenticate};
+use crate::drills::{self, DrillRefusal};
 
-/// What people may do.
+/// The routes of the people API.
 pub fn people() -> Router<Api> {
     Router::new().route("/v1/drills", post(make))
 }
 
-/// Which of the waiting calls it is, is not told.
-async fn make(State(api): State<Api>, request: Request) -> Answered {
-    who::administrator(&api, request.headers())?;
+/// The response does not tell which pending request is the drill.
+async fn make(State(api): State<Api>, request: Request) -> ApiResult {
+    authenticate::administrator(&api, request.headers())?;
     let (parts, body) = request.into_parts();
-    let bytes = fields::body(&parts.headers, body).await?;
-    Fields::of(&fields::parse(&bytes)?)?.finish()?;
-    match drills::order(&api.gate).await {
+    let bytes = fields::read_json_body(&parts.headers, body).await?;
+    Fields::new(&fields::parse(&bytes)?)?.finish()?;
+    match drills::create_now(&api.gate).await {
         Ok(_) => Ok((StatusCode::CREATED, axum::Json(json!({ "made": true }))).into_response()),
-        Err(NotNow::Rejection(held)) => Err(held.into()),
-        Err(why) => Err(Problem::conflict(format!("No drill now: {why}."))),
+        Err(DrillRefusal::Rejection(held)) => Err(held.into()),
+        Err(why) => Err(ApiProblem::conflict(format!("No drill was sent: {why}."))),
     }
 }

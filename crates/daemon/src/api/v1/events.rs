@@ -1,4 +1,4 @@
-//! What happens as it happens: server-sent events.
+//! GET /v1/events: server-sent events.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -20,34 +20,34 @@ use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::sync::{Semaphore, SemaphorePermit, mpsc};
 
 use super::{document, requests};
-use crate::api::{Answered, Api, Problem, who};
+use crate::api::{Api, ApiProblem, ApiResult, authenticate};
 
-/// A line that says nothing, so that nobody in between thinks the stream dead.
+/// A comment line, so that proxies do not close an idle stream.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
-/// A reader that is so many events behind is told to read the list again.
+/// A reader with this many unread events is told to read the list again.
 const BEHIND: usize = 64;
-/// Streams at each door. Agents cannot take the people's places.
+/// The most open streams of each API. Agents cannot use up the people's streams.
 const STREAMS: usize = 256;
 static AGENTS: Semaphore = Semaphore::const_new(STREAMS);
 static PEOPLE: Semaphore = Semaphore::const_new(STREAMS);
 
-/// What agents may do.
+/// The routes of the agent API.
 pub fn agents() -> Router<Api> {
     Router::new().route("/v1/events", get(own))
 }
 
-/// What people may do.
+/// The routes of the people API.
 pub fn people() -> Router<Api> {
     Router::new().route("/v1/events", get(all))
 }
 
-async fn own(State(api): State<Api>, request: Request) -> Answered {
-    let agent = who::agent(&api, &request)?.agent;
+async fn own(State(api): State<Api>, request: Request) -> ApiResult {
+    let agent = authenticate::agent(&api, &request)?.agent;
     stream(api, request, Reader::Agent(agent), &AGENTS)
 }
 
-async fn all(State(api): State<Api>, request: Request) -> Answered {
-    who::person(&api, request.headers())?;
+async fn all(State(api): State<Api>, request: Request) -> ApiResult {
+    authenticate::person(&api, request.headers())?;
     stream(api, request, Reader::Person, &PEOPLE)
 }
 
@@ -56,37 +56,37 @@ enum Reader {
     Person,
 }
 
-fn stream(api: Api, request: Request, reader: Reader, room: &'static Semaphore) -> Answered {
+fn stream(api: Api, request: Request, reader: Reader, room: &'static Semaphore) -> ApiResult {
     let place = room.try_acquire().map_err(|_| full())?;
-    // From here on nothing is missed: the caller reads the list after our headers.
+    // From here on no event is missed: the client reads the list after the headers.
     let happenings = api.gate.store().subscribe();
     let returns = request.headers().contains_key("last-event-id");
     let (parts, _) = request.into_parts();
     let (send, lines) = mpsc::channel(BEHIND);
     let told = Told { api, reader, proof: parts, send };
     tokio::spawn(told.run(happenings, returns, place));
-    let mut response = Response::new(Body::new(Lines(lines)));
+    let mut response = Response::new(Body::new(ChannelPool(lines)));
     let kind = HeaderValue::from_static("text/event-stream");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
     Ok(response)
 }
 
-fn full() -> Problem {
-    let mut problem = Problem::new(
+fn full() -> ApiProblem {
+    let mut problem = ApiProblem::new(
         StatusCode::SERVICE_UNAVAILABLE,
         "too-many-streams",
-        "Too many listen already",
-        "too many streams are open; read the list, or try again later",
+        "Too many streams",
+        "too many event streams are open; poll the list or try again later",
     );
     problem.retry_after = Some(30);
     problem
 }
 
-/// One reader, and what is told to it.
+/// One open stream.
 struct Told {
     api: Api,
     reader: Reader,
-    /// What it came with: its credential is looked at again before each event.
+    /// The request's headers: the credential is checked again before each event.
     proof: Parts,
     send: mpsc::Sender<Bytes>,
 }
@@ -119,7 +119,7 @@ impl Told {
                 Some(Err(RecvError::Closed)) => return,
             };
             let Some(line) = line else { continue };
-            // A reader that takes nothing makes us fall behind, and is told so afterwards.
+            // A slow reader makes this task fall behind, and is told so afterwards.
             let sent = tokio::select! {
                 sent = self.send.send(line) => sent.is_ok(),
                 () = self.api.stopped() => false,
@@ -130,18 +130,18 @@ impl Told {
         }
     }
 
-    /// A credential that was revoked while the stream was open ends it.
+    /// Whether the credential is still valid: a revoked one ends the stream.
     fn is_still_known(&self) -> bool {
         let proof = Request::from_parts(self.proof.clone(), Body::empty());
         match &self.reader {
             Reader::Agent(name) => {
-                who::agent(&self.api, &proof).is_ok_and(|caller| caller.agent == *name)
+                authenticate::agent(&self.api, &proof).is_ok_and(|caller| caller.agent == *name)
             }
-            Reader::Person => who::person(&self.api, proof.headers()).is_ok(),
+            Reader::Person => authenticate::person(&self.api, proof.headers()).is_ok(),
         }
     }
 
-    /// The event as this reader may see it, if it may.
+    /// The event for this reader, if it may see it.
     async fn event(&self, happening: StoreEvent) -> Option<Bytes> {
         let (name, id) = match happening {
             StoreEvent::Asked(id) => ("asked", id),
@@ -160,7 +160,7 @@ impl Told {
     async fn request(&self, name: &str, id: Id) -> Option<Bytes> {
         let stored = match self.api.gate.store().request(id).await {
             Ok(stored) => stored?,
-            // What happened cannot be told: the reader has to look for itself.
+            // The request cannot be read: the reader has to read the list again.
             Err(_) => return Some(again()),
         };
         let data = match &self.reader {
@@ -175,15 +175,15 @@ impl Told {
     }
 }
 
-/// Some events were not told: read the list again.
+/// Tells the reader that events were missed and that it has to read the list again.
 fn again() -> Bytes {
     Bytes::from_static(b"event: again\ndata: {}\n\n")
 }
 
-/// A body that is written as things happen.
-struct Lines(mpsc::Receiver<Bytes>);
+/// A response body that is written event by event.
+struct ChannelPool(mpsc::Receiver<Bytes>);
 
-impl hyper::body::Body for Lines {
+impl hyper::body::Body for ChannelPool {
     type Data = Bytes;
     type Error = Infallible;
 

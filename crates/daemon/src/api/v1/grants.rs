@@ -1,4 +1,4 @@
-//! Grants: standing permissions, given by administrators and taken back by anybody.
+//! Grants: standing permissions, given by administrators and revoked by any person.
 
 use std::borrow::Cow;
 
@@ -24,18 +24,18 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::api::fields::{self, Fields};
-use crate::api::{Answered, Api, Problem, SteppedUp, who};
-use crate::chance;
+use crate::api::{Api, ApiProblem, ApiResult, StepUpProof, authenticate};
 use crate::gate::Rejection;
+use crate::random;
 
-/// A grant lasts a month at most, and that long if nobody says how long.
+/// A grant lasts at most 30 days, which is also the default.
 const LONGEST: u32 = 43_200;
 const MOST_USES: u32 = 1_000_000;
 const TARGETS: usize = 100;
 const LONGEST_TARGET: usize = 320;
 const LONGEST_NAME: usize = 200;
 
-/// What people may do.
+/// The routes of the people API.
 pub fn people() -> Router<Api> {
     Router::new()
         .route("/v1/grants", get(list).post(give))
@@ -53,9 +53,9 @@ async fn list(
     State(api): State<Api>,
     headers: HeaderMap,
     asked: Result<Query<Which>, QueryRejection>,
-) -> Answered {
-    who::person(&api, &headers)?;
-    let Query(Which { all }) = asked.map_err(|error| Problem::bad(error.body_text()))?;
+) -> ApiResult {
+    authenticate::person(&api, &headers)?;
+    let Query(Which { all }) = asked.map_err(|error| ApiProblem::bad_request(error.body_text()))?;
     let grants = api.gate.store().grants(all).await?;
     let wanted = |grant: &&Grant| all || in_force(&api, grant);
     let list: Vec<_> = grants.iter().filter(wanted).map(|grant| document(&api, grant)).collect();
@@ -66,7 +66,7 @@ fn in_force(api: &Api, grant: &Grant) -> bool {
     api.gate.grants().in_force(grant, api.gate.clock().now().at)
 }
 
-/// The grant, whether it is in force, and its name in decisions if it has one.
+/// The grant, whether it is active, and its name in decisions if it has one.
 fn document(api: &Api, grant: &Grant) -> serde_json::Value {
     let mut document = json!(grant);
     if let Some(members) = document.as_object_mut() {
@@ -76,12 +76,12 @@ fn document(api: &Api, grant: &Grant) -> serde_json::Value {
     document
 }
 
-async fn give(State(api): State<Api>, proven: SteppedUp, request: Request) -> Answered {
-    let who = who::administrator(&api, request.headers())?;
+async fn give(State(api): State<Api>, proven: StepUpProof, request: Request) -> ApiResult {
+    let who = authenticate::administrator(&api, request.headers())?;
     let (parts, body) = request.into_parts();
-    let bytes = fields::body(&parts.headers, body).await?;
+    let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
-    let said = Fields::of(&value)?;
+    let said = Fields::new(&value)?;
     let shape = shape(&said)?;
     let (agent, session) = whose(&api, &said)?;
     let minutes = whole(&said, "minutes", LONGEST)?.unwrap_or(LONGEST);
@@ -90,7 +90,7 @@ async fn give(State(api): State<Api>, proven: SteppedUp, request: Request) -> An
     may_be_given(&api, &shape)?;
     let now = api.gate.clock().now().at;
     let grant = Grant {
-        id: chance::id(now).map_err(|_| Problem::from(Rejection::NoChance))?,
+        id: random::id(now).map_err(|_| ApiProblem::from(Rejection::EntropyUnavailable))?,
         shape,
         agent,
         session,
@@ -106,76 +106,82 @@ async fn give(State(api): State<Api>, proven: SteppedUp, request: Request) -> An
     Ok((StatusCode::CREATED, axum::Json(document(&api, &grant))).into_response())
 }
 
-fn shape(said: &Fields<'_, '_>) -> Result<Shape, Problem> {
-    let word = said.needed_text("shape")?;
+fn shape(said: &Fields<'_, '_>) -> Result<Shape, ApiProblem> {
+    let word = said.required_text("shape")?;
     let named = |name: &str| {
         if name.len() <= LONGEST_NAME {
             Ok(name.to_owned())
         } else {
-            Err(Problem::bad(format!("`tool` may have at most {LONGEST_NAME} bytes")))
+            Err(ApiProblem::bad_request(format!("`tool` may have at most {LONGEST_NAME} bytes")))
         }
     };
     match word {
         "exact" => Ok(Shape::Exact { digest: digest(said)? }),
-        "action" => Ok(Shape::Action { tool: named(said.needed_text("tool")?)? }),
-        "to_self" => Ok(Shape::ToSelf { tool: named(said.needed_text("tool")?)? }),
+        "action" => Ok(Shape::Action { tool: named(said.required_text("tool")?)? }),
+        "to_self" => Ok(Shape::ToSelf { tool: named(said.required_text("tool")?)? }),
         "targets" => {
-            let tool = named(said.needed_text("tool")?)?;
+            let tool = named(said.required_text("tool")?)?;
             Ok(Shape::Targets { tool, targets: targets(said.list("targets")?)? })
         }
-        _ => Err(Problem::bad("`shape` must be exact, action, targets or to_self")),
+        _ => Err(ApiProblem::bad_request("`shape` must be exact, action, targets or to_self")),
     }
 }
 
-fn digest(said: &Fields<'_, '_>) -> Result<CallDigest, Problem> {
+fn digest(said: &Fields<'_, '_>) -> Result<CallDigest, ApiProblem> {
     let one = |name| {
-        let text = said.needed_text(name)?;
-        Digest::parse(text).map_err(|error| Problem::bad(format!("`{name}`: {error}")))
+        let text = said.required_text(name)?;
+        Digest::parse(text).map_err(|error| ApiProblem::bad_request(format!("`{name}`: {error}")))
     };
-    let both_bind = said.flag("both_bind")?;
-    let both_bind = both_bind.ok_or_else(|| Problem::bad("`both_bind` is needed"))?;
+    let both_bind = said.boolean("both_bind")?;
+    let both_bind = both_bind.ok_or_else(|| ApiProblem::bad_request("`both_bind` is required"))?;
     Ok(CallDigest { canonical: one("digest")?, raw: one("raw_digest")?, both_bind })
 }
 
-fn targets(list: Option<&[Value<'_>]>) -> Result<Vec<String>, Problem> {
+fn targets(list: Option<&[Value<'_>]>) -> Result<Vec<String>, ApiProblem> {
     let list = list.unwrap_or_default();
     let fits = |text: &&str| (1..=LONGEST_TARGET).contains(&text.len());
     let texts: Option<Vec<String>> =
         list.iter().map(|text| text.as_str().filter(fits).map(ToOwned::to_owned)).collect();
-    texts
-        .filter(|texts| (1..=TARGETS).contains(&texts.len()))
-        .ok_or_else(|| Problem::bad(format!("`targets` must be 1 to {TARGETS} texts")))
+    texts.filter(|texts| (1..=TARGETS).contains(&texts.len())).ok_or_else(|| {
+        ApiProblem::bad_request(format!(
+            "`targets` must be a list of 1 to \
+                                                        {TARGETS} strings"
+        ))
+    })
 }
 
-/// For which agent and session. Any agent may name its session as another one does.
-fn whose(api: &Api, said: &Fields<'_, '_>) -> Result<(Option<String>, Option<String>), Problem> {
+/// The agent and session of the grant. A session needs an agent, because agents choose their
+/// session names.
+fn whose(api: &Api, said: &Fields<'_, '_>) -> Result<(Option<String>, Option<String>), ApiProblem> {
     let agent = said.text("agent")?.map(ToOwned::to_owned);
     let session = said.text("session")?.map(ToOwned::to_owned);
     if let Some(agent) = &agent {
         let uid = agent.strip_prefix("uid:").is_some_and(|uid| uid.parse::<u32>().is_ok());
-        if agent != who::ANONYMOUS && !uid && !api.book.knows_agent(agent) {
-            return Err(Problem::not_found("there is no such agent"));
+        if agent != authenticate::ANONYMOUS && !uid && !api.directory.has_agent(agent) {
+            return Err(ApiProblem::not_found("agent not found"));
         }
     }
     if session.as_ref().is_some_and(|text| text.is_empty() || text.len() > LONGEST_NAME) {
-        return Err(Problem::bad(format!("`session` must have 1 to {LONGEST_NAME} bytes")));
+        return Err(ApiProblem::bad_request(format!(
+            "`session` must have 1 to {LONGEST_NAME} bytes"
+        )));
     }
     if session.is_some() && agent.is_none() {
-        return Err(Problem::bad("a grant for a session must name the agent too"));
+        return Err(ApiProblem::bad_request("`session` requires `agent`"));
     }
     Ok((agent, session))
 }
 
-fn whole(said: &Fields<'_, '_>, name: &'static str, most: u32) -> Result<Option<u32>, Problem> {
+fn whole(said: &Fields<'_, '_>, name: &'static str, most: u32) -> Result<Option<u32>, ApiProblem> {
     let Some(value) = said.get(name) else { return Ok(None) };
     let number = value.as_number().and_then(|digits| digits.parse().ok());
     let number = number.filter(|number| (1..=most).contains(number));
-    number.map(Some).ok_or_else(|| Problem::bad(format!("`{name}` must be 1 to {most}")))
+    number.map(Some).ok_or_else(|| ApiProblem::bad_request(format!("`{name}` must be 1 to {most}")))
 }
 
-/// What no call of this name could use is not given: it would only look like a permission. Each
-/// call is held against the grant again when it comes.
-fn may_be_given(api: &Api, shape: &Shape) -> Result<(), Problem> {
+/// Rejects a grant that could never cover a call, because it would only look like a permission.
+/// Every call is checked against the grant again.
+fn may_be_given(api: &Api, shape: &Shape) -> Result<(), ApiProblem> {
     let (tool, by_name) = match shape {
         Shape::Exact { .. } => return Ok(()),
         Shape::Action { tool } => (tool, true),
@@ -184,17 +190,18 @@ fn may_be_given(api: &Api, shape: &Shape) -> Result<(), Problem> {
     let runs = tools::runs_programs(tool, &Value::Object(Vec::new()));
     match shape {
         Shape::Action { .. } if runs => {
-            return Err(Problem::conflict(
-                "this tool runs commands, so a grant for all of it would cover every command: \
-                 name the commands, such as `git push origin`, as `targets`",
+            return Err(ApiProblem::conflict(
+                "this tool runs commands, so a grant for all calls would cover every command; \
+                 list the commands, such as `git push origin`, in `targets`",
             ));
         }
         Shape::Targets { targets, .. } if runs => {
             if let Some(wide) = targets.iter().find(|text| !is_command_shape(text)) {
                 let wide = countersign_text::sanitize::show_within(wide, 60);
-                return Err(Problem::conflict(format!(
-                    "`{}` is no command shape: a program and at least one further word, without \
-                     quotes, variables or other shell syntax, not ending in an option",
+                return Err(ApiProblem::conflict(format!(
+                    "`{}` is not a command shape; use a program and at least one further word, \
+                     without quotes, variables or other shell syntax, and do not end with an \
+                     option",
                     wide.text
                 )));
             }
@@ -203,15 +210,15 @@ fn may_be_given(api: &Api, shape: &Shape) -> Result<(), Problem> {
     }
     let seen = bare(api, tool);
     if seen.tier == Tier::Critical || seen.crisis_sensitive || seen.effects.has(Effect::Crisis) {
-        return Err(Problem::conflict("no grant covers CRITICAL calls or calls in a crisis"));
+        return Err(ApiProblem::conflict("no grant covers CRITICAL calls or calls in a crisis"));
     }
     if by_name && seen.tier >= Tier::High {
-        return Err(Problem::conflict("a grant by name covers nothing from HIGH up"));
+        return Err(ApiProblem::conflict("a grant for a tool covers no call from HIGH up"));
     }
     Ok(())
 }
 
-/// What is known of a tool by its name alone.
+/// The assessment of a tool by its name alone.
 fn bare(api: &Api, tool: &str) -> Assessment {
     let rules = api.gate.rules();
     let context = Context { environment: rules.environment, ..Context::default() };
@@ -230,17 +237,17 @@ fn bare(api: &Api, tool: &str) -> Assessment {
 async fn take_back(
     State(api): State<Api>,
     Path(text): Path<String>,
-    proven: SteppedUp,
+    proven: StepUpProof,
     headers: HeaderMap,
-) -> Answered {
-    let who = who::person(&api, &headers)?;
-    let no_such = || Problem::not_found("there is no such grant");
-    let id = Id::parse(&text).ok_or_else(no_such)?;
+) -> ApiResult {
+    let who = authenticate::person(&api, &headers)?;
+    let not_found = || ApiProblem::not_found("grant not found");
+    let id = Id::parse(&text).ok_or_else(not_found)?;
     let note = proven.note(&api, &who.person);
     let revoked = api.gate.store().revoke_grant(id, who.person, note).await?;
     api.gate.grants().drop(id);
     if !revoked {
-        return Err(no_such());
+        return Err(not_found());
     }
     Ok(axum::Json(json!({ "id": id, "revoked": true })).into_response())
 }

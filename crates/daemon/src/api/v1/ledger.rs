@@ -1,4 +1,4 @@
-//! The ledger: entries, signed heads, proofs.
+//! The ledger: entries, signed checkpoints, proofs.
 
 use axum::Router;
 use axum::extract::{Query, State};
@@ -9,13 +9,13 @@ use countersign_store::{MerkleProof, Store as _};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::api::{Answered, Api, Problem, who};
+use crate::api::{Api, ApiProblem, ApiResult, authenticate};
 
-/// Entries in one answer, unless more are asked for.
-const USUAL: u32 = 100;
-const MOST: u32 = 1000;
+/// Entries in one response: default and maximum.
+const DEFAULT_LIMIT: u32 = 100;
+const MAX_ITEMS: u32 = 1000;
 
-/// What people may do.
+/// The routes of the people API.
 pub fn people() -> Router<Api> {
     Router::new()
         .route("/v1/ledger/entries", get(entries))
@@ -46,19 +46,23 @@ struct Sizes {
     new: u64,
 }
 
-type Asked<T> = Result<Query<T>, axum::extract::rejection::QueryRejection>;
+type QueryResult<T> = Result<Query<T>, axum::extract::rejection::QueryRejection>;
 
-fn query<T>(asked: Asked<T>) -> Result<T, Problem> {
-    asked.map(|Query(asked)| asked).map_err(|error| Problem::bad(error.body_text()))
+fn query<T>(asked: QueryResult<T>) -> Result<T, ApiProblem> {
+    asked.map(|Query(asked)| asked).map_err(|error| ApiProblem::bad_request(error.body_text()))
 }
 
-/// Entries in their canonical bytes, as they were hashed: whoever verifies needs no others.
-async fn entries(State(api): State<Api>, headers: HeaderMap, asked: Asked<Place>) -> Answered {
-    who::person(&api, &headers)?;
+/// Entries as canonical bytes, exactly as they were hashed.
+async fn entries(
+    State(api): State<Api>,
+    headers: HeaderMap,
+    asked: QueryResult<Place>,
+) -> ApiResult {
+    authenticate::person(&api, &headers)?;
     let place = query(asked)?;
-    let limit = place.limit.unwrap_or(USUAL);
-    if !(1..=MOST).contains(&limit) {
-        return Err(Problem::bad(format!("`limit` must be 1 to {MOST}")));
+    let limit = place.limit.unwrap_or(DEFAULT_LIMIT);
+    if !(1..=MAX_ITEMS).contains(&limit) {
+        return Err(ApiProblem::bad_request(format!("`limit` must be 1 to {MAX_ITEMS}")));
     }
     let slice = api.gate.store().entries(place.from.unwrap_or(0), limit).await?;
     let head = api.gate.store().tree_head().await?;
@@ -69,20 +73,25 @@ async fn entries(State(api): State<Api>, headers: HeaderMap, asked: Asked<Place>
     Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response())
 }
 
-async fn checkpoint(State(api): State<Api>, headers: HeaderMap) -> Answered {
-    who::person(&api, &headers)?;
+async fn checkpoint(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
+    authenticate::person(&api, &headers)?;
     let note = api.gate.store().checkpoint().await?;
-    let note = note.ok_or_else(|| Problem::not_found("no head of the ledger is signed yet"))?;
+    let note = note.ok_or_else(|| ApiProblem::not_found("there is no signed checkpoint yet"))?;
     Ok(([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], note).into_response())
 }
 
-fn proof(found: MerkleProof) -> Result<Vec<String>, Problem> {
-    let proof = found.ok_or_else(|| Problem::not_found("the ledger has no such place"))?;
+fn proof(found: MerkleProof) -> Result<Vec<String>, ApiProblem> {
+    let proof =
+        found.ok_or_else(|| ApiProblem::not_found("the ledger has no such entry or size"))?;
     Ok(proof.iter().map(ToString::to_string).collect())
 }
 
-async fn inclusion(State(api): State<Api>, headers: HeaderMap, asked: Asked<Leaf>) -> Answered {
-    who::person(&api, &headers)?;
+async fn inclusion(
+    State(api): State<Api>,
+    headers: HeaderMap,
+    asked: QueryResult<Leaf>,
+) -> ApiResult {
+    authenticate::person(&api, &headers)?;
     let Leaf { index, size } = query(asked)?;
     let proof = proof(api.gate.store().inclusion_proof(index, size).await?)?;
     let slice = api.gate.store().entries(index, 1).await?;
@@ -91,16 +100,20 @@ async fn inclusion(State(api): State<Api>, headers: HeaderMap, asked: Asked<Leaf
     Ok(axum::Json(body).into_response())
 }
 
-async fn consistency(State(api): State<Api>, headers: HeaderMap, asked: Asked<Sizes>) -> Answered {
-    who::person(&api, &headers)?;
+async fn consistency(
+    State(api): State<Api>,
+    headers: HeaderMap,
+    asked: QueryResult<Sizes>,
+) -> ApiResult {
+    authenticate::person(&api, &headers)?;
     let Sizes { old, new } = query(asked)?;
     let proof = proof(api.gate.store().consistency_proof(old, new).await?)?;
     Ok(axum::Json(json!({ "old": old, "new": new, "proof": proof })).into_response())
 }
 
-async fn key(State(api): State<Api>, headers: HeaderMap) -> Answered {
-    who::person(&api, &headers)?;
-    let vkey = api.keys.vkey().map_err(|error| Problem::bad(error.to_string()))?;
+async fn key(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
+    authenticate::person(&api, &headers)?;
+    let vkey = api.keys.vkey().map_err(|error| ApiProblem::bad_request(error.to_string()))?;
     let jwk: serde_json::Value = serde_json::from_str(&api.keys.jwk()).unwrap_or_default();
     Ok(axum::Json(json!({ "vkey": vkey, "jwk": jwk })).into_response())
 }

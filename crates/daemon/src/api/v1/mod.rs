@@ -1,4 +1,4 @@
-//! The v1 API: one file for each thing that can be asked about.
+//! The v1 API: one file for each resource.
 
 use axum::Router;
 
@@ -10,6 +10,7 @@ mod authzen;
 mod batches;
 mod calibration;
 mod channels;
+mod credentials;
 mod crises;
 mod decisions;
 mod document;
@@ -31,16 +32,16 @@ mod screen;
 mod sessions;
 mod stats;
 
-pub use authzen::Offers;
-pub use calibration::{Answers, answers};
+pub use authzen::OfferSigner;
+pub use calibration::{CalibrationData, calibration_data};
 pub use decisions::{check_edit, deny};
-pub use login::{LOGIN, knows, proven};
+pub use login::{LOGIN, proven, verify_passphrase};
 #[cfg(test)]
 pub use openapi::DOCUMENT;
 pub use recover::RECOVER;
-pub use requests::create_now;
+pub use requests::create_request;
 
-/// What agents may do.
+/// The routes of the agent API.
 pub fn agents() -> Router<Api> {
     Router::new()
         .merge(assess::agents())
@@ -54,7 +55,7 @@ pub fn agents() -> Router<Api> {
         .merge(screen::agents())
 }
 
-/// What people may do.
+/// The routes of the people API.
 pub fn people() -> Router<Api> {
     Router::new()
         .merge(agents::people())

@@ -1,4 +1,4 @@
-//! The `OpenAPI` document, as served and as kept.
+//! GET /openapi.json: the `OpenAPI` document.
 
 use axum::Router;
 use axum::http::header;
@@ -7,15 +7,15 @@ use axum::routing::get;
 
 use crate::api::Api;
 
-/// Both doors in one document; a test holds it against the routers.
+/// Both APIs in one document; a test compares it with the routers.
 pub const DOCUMENT: &str = include_str!("../../../openapi.json");
 
-/// What agents may do.
+/// The routes of the agent API.
 pub fn agents() -> Router<Api> {
     Router::new().route("/openapi.json", get(document))
 }
 
-/// What people may do.
+/// The routes of the people API.
 pub fn people() -> Router<Api> {
     Router::new().route("/openapi.json", get(document))
 }

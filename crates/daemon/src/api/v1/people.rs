@@ -1,4 +1,4 @@
-//! People: added and taken out by administrators.
+//! People: added and revoked by administrators.
 
 use axum::Router;
 use axum::extract::{Path, Request, State};
@@ -11,13 +11,13 @@ use countersign_types::time::Clock as _;
 use serde_json::json;
 use zeroize::Zeroizing;
 
-use super::login;
+use super::credentials::end_session;
 use crate::api::fields::{self, Fields};
-use crate::api::{Answered, Api, Problem, SteppedUp, who};
-use crate::auth::{NameError, fresh_passphrase, person_name};
+use crate::api::{Api, ApiProblem, ApiResult, StepUpProof, authenticate};
+use crate::auth::{NameError, generate_passphrase, person_name};
 use crate::gate::Rejection;
 
-/// What people may do.
+/// The routes of the people API.
 pub fn people() -> Router<Api> {
     Router::new()
         .route("/v1/people", get(list).post(add))
@@ -26,14 +26,14 @@ pub fn people() -> Router<Api> {
         .route("/v1/people/{name}/role", post(change_role))
 }
 
-impl From<NameError> for Problem {
-    fn from(error: NameError) -> Problem {
-        Problem::bad(error.to_string())
+impl From<NameError> for ApiProblem {
+    fn from(error: NameError) -> ApiProblem {
+        ApiProblem::bad_request(error.to_string())
     }
 }
 
-async fn list(State(api): State<Api>, headers: HeaderMap) -> Answered {
-    who::administrator(&api, &headers)?;
+async fn list(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
+    authenticate::administrator(&api, &headers)?;
     let people = api.gate.store().people().await?;
     let people: Vec<_> = people
         .iter()
@@ -47,26 +47,32 @@ async fn list(State(api): State<Api>, headers: HeaderMap) -> Answered {
     Ok(axum::Json(json!({ "people": people })).into_response())
 }
 
-async fn add(State(api): State<Api>, proven: SteppedUp, request: Request) -> Answered {
-    let who = who::administrator(&api, request.headers())?;
+async fn add(State(api): State<Api>, proven: StepUpProof, request: Request) -> ApiResult {
+    let who = authenticate::administrator(&api, request.headers())?;
     let (parts, body) = request.into_parts();
-    let bytes = fields::body(&parts.headers, body).await?;
+    let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
-    let said = Fields::of(&value)?;
-    let name = said.needed_text("name")?.to_owned();
-    let role = role(said.needed_text("role")?)?;
+    let said = Fields::new(&value)?;
+    let name = said.required_text("name")?.to_owned();
+    let role = role(said.required_text("role")?)?;
     said.finish()?;
     person_name(&name)?;
     let (passphrase, hashed) = fresh(&api).await?;
-    let changing = api.book.changing().await;
+    let changing = api.directory.lock_changes().await;
     still_administrator(&api, &parts.headers)?;
     let people = api.gate.store().people().await?;
     if people.iter().any(|person| person.name.eq_ignore_ascii_case(&name)) {
-        return Err(Problem::conflict("this name is or was somebody's; no name is given twice"));
+        return Err(ApiProblem::conflict(
+            "this name is or was used by a person; choose another \
+                                         name",
+        ));
     }
     let agents = api.gate.store().agents().await?;
     if agents.iter().any(|agent| agent.name.eq_ignore_ascii_case(&name)) {
-        return Err(Problem::conflict("this name is or was an agent's; choose another one"));
+        return Err(ApiProblem::conflict(
+            "this name is or was used by an agent; choose another \
+                                         name",
+        ));
     }
     let added = api.gate.clock().now().at;
     let active_from = added.plus(api.gate.rules().waiting_period);
@@ -80,7 +86,7 @@ async fn add(State(api): State<Api>, proven: SteppedUp, request: Request) -> Ans
         revoked: None,
     };
     api.gate.store().save_person(person, proven.note(&api, &who.person)).await?;
-    api.book.read(api.gate.store()).await?;
+    api.directory.reload(api.gate.store()).await?;
     drop(changing);
     api.announce(format!("{} added {name} as {}.", who.person, role_label(role)));
     let body = json!({
@@ -89,11 +95,11 @@ async fn add(State(api): State<Api>, proven: SteppedUp, request: Request) -> Ans
     Ok((StatusCode::CREATED, axum::Json(body)).into_response())
 }
 
-fn role(word: &str) -> Result<Role, Problem> {
+fn role(word: &str) -> Result<Role, ApiProblem> {
     match word {
         "approver" => Ok(Role::Approver),
         "administrator" => Ok(Role::Administrator),
-        _ => Err(Problem::bad("`role` must be approver or administrator")),
+        _ => Err(ApiProblem::bad_request("`role` must be approver or administrator")),
     }
 }
 
@@ -104,29 +110,29 @@ fn role_label(role: Role) -> &'static str {
     }
 }
 
-/// Changes a person's role. They wait again before they may approve with the new one.
+/// Changes a person's role. A new administrator waits again before they may approve.
 async fn change_role(
     State(api): State<Api>,
     Path(name): Path<String>,
-    proven: SteppedUp,
+    proven: StepUpProof,
     request: Request,
-) -> Answered {
-    let who = who::administrator(&api, request.headers())?;
+) -> ApiResult {
+    let who = authenticate::administrator(&api, request.headers())?;
     let (parts, body) = request.into_parts();
-    let bytes = fields::body(&parts.headers, body).await?;
+    let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
-    let said = Fields::of(&value)?;
-    let role = role(said.needed_text("role")?)?;
+    let said = Fields::new(&value)?;
+    let role = role(said.required_text("role")?)?;
     said.finish()?;
-    let changing = api.book.changing().await;
+    let changing = api.directory.lock_changes().await;
     still_administrator(&api, &parts.headers)?;
     let people = api.gate.store().people().await?;
     let known = || people.iter().filter(|person| person.revoked.is_none());
-    let mut person = known().find(|person| person.name == name).cloned().ok_or_else(no_such)?;
+    let mut person = known().find(|person| person.name == name).cloned().ok_or_else(not_found)?;
     let others =
         known().filter(|other| other.name != name && other.role == Role::Administrator).count();
     if role == Role::Approver && others == 0 {
-        return Err(Problem::conflict("this is the last administrator: add another one first"));
+        return Err(ApiProblem::conflict("this is the last administrator; add another one first"));
     }
     if person.role != role {
         let now = api.gate.clock().now().at;
@@ -136,7 +142,7 @@ async fn change_role(
             person.active_from = now.plus(api.gate.rules().waiting_period);
         }
         api.gate.store().save_person(person.clone(), proven.note(&api, &who.person)).await?;
-        api.book.read(api.gate.store()).await?;
+        api.directory.reload(api.gate.store()).await?;
         api.announce(format!("{} made {name} {}.", who.person, role_label(role)));
     }
     drop(changing);
@@ -144,27 +150,28 @@ async fn change_role(
     Ok(axum::Json(body).into_response())
 }
 
-/// Asked again when it is one's turn: somebody may have taken the right away in between.
-pub fn still_administrator(api: &Api, headers: &HeaderMap) -> Result<(), Problem> {
-    who::administrator(api, headers).map(|_| ())
+/// Checked again under the lock: the right may have been taken away meanwhile.
+pub fn still_administrator(api: &Api, headers: &HeaderMap) -> Result<(), ApiProblem> {
+    authenticate::administrator(api, headers).map(|_| ())
 }
 
-/// A fresh passphrase and what is kept of it.
-pub async fn fresh(api: &Api) -> Result<(Zeroizing<String>, String), Problem> {
-    let passphrase = fresh_passphrase().map_err(|_| Problem::from(Rejection::NoChance))?;
+/// A new passphrase and its hash.
+pub async fn fresh(api: &Api) -> Result<(Zeroizing<String>, String), ApiProblem> {
+    let passphrase =
+        generate_passphrase().map_err(|_| ApiProblem::from(Rejection::EntropyUnavailable))?;
     let hashed = api.checks.hash(passphrase.clone()).await?;
-    let hashed = hashed.ok_or_else(|| Problem::from(Rejection::NoChance))?;
+    let hashed = hashed.ok_or_else(|| ApiProblem::from(Rejection::EntropyUnavailable))?;
     Ok((passphrase, hashed))
 }
 
 async fn revoke(
     State(api): State<Api>,
     Path(name): Path<String>,
-    proven: SteppedUp,
+    proven: StepUpProof,
     headers: HeaderMap,
-) -> Answered {
-    let who = who::administrator(&api, &headers)?;
-    let _changing = api.book.changing().await;
+) -> ApiResult {
+    let who = authenticate::administrator(&api, &headers)?;
+    let _changing = api.directory.lock_changes().await;
     still_administrator(&api, &headers)?;
     let people = api.gate.store().people().await?;
     let mut known = people.into_iter().filter(|person| person.revoked.is_none());
@@ -176,67 +183,67 @@ async fn revoke(
             others += 1;
         }
     }
-    let mut person = found.ok_or_else(no_such)?;
+    let mut person = found.ok_or_else(not_found)?;
     if person.role == Role::Administrator && others == 0 {
-        return Err(Problem::conflict("this is the last administrator: add another one first"));
+        return Err(ApiProblem::conflict("this is the last administrator; add another one first"));
     }
     let at = api.gate.clock().now().at;
     person.revoked = Some(at);
     api.gate.store().save_person(person, proven.note(&api, &who.person)).await?;
-    api.book.strike_person(&name);
-    api.book.read(api.gate.store()).await?;
+    api.directory.remove_person(&name);
+    api.directory.reload(api.gate.store()).await?;
     api.announce(format!("{} removed {name}.", who.person));
     Ok(axum::Json(json!({ "name": name, "revoked": at })).into_response())
 }
 
-fn no_such() -> Problem {
-    Problem::not_found("there is no such person")
+fn not_found() -> ApiProblem {
+    ApiProblem::not_found("person not found")
 }
 
-/// A new passphrase for oneself: whoever just proved who they are may read it. That of another
-/// person is never told to an administrator's session; the person gets it with a recovery code.
+/// A new passphrase for the person themselves. The passphrase of another person is never shown to
+/// an administrator; the person gets it with a recovery code.
 async fn change_passphrase(
     State(api): State<Api>,
     Path(name): Path<String>,
-    proven: SteppedUp,
+    proven: StepUpProof,
     request: Request,
-) -> Answered {
+) -> ApiResult {
     let may = |headers: &HeaderMap| {
-        let who = who::person(&api, headers)?;
+        let who = authenticate::person(&api, headers)?;
         if who.person == name {
             return Ok(who);
         }
         who.administrator()?;
-        api.book.record(&name).ok_or_else(no_such)?;
-        Err(Problem {
+        api.directory.record(&name).ok_or_else(not_found)?;
+        Err(ApiProblem {
             why: Some("recovery"),
-            ..Problem::conflict(format!(
-                "the passphrase of {name} is shown to {name} only: run `countersign people \
-                 recover {name}` on the daemon's own machine and give them the code"
+            ..ApiProblem::conflict(format!(
+                "the passphrase of {name} is only shown to {name}; run `countersign people \
+                 recover {name}` on the daemon's machine and give them the code"
             ))
         })
     };
     may(request.headers())?;
     let (parts, body) = request.into_parts();
-    let bytes = fields::body(&parts.headers, body).await?;
-    Fields::of(&fields::parse(&bytes)?)?.finish()?;
+    let bytes = fields::read_json_body(&parts.headers, body).await?;
+    Fields::new(&fields::parse(&bytes)?)?.finish()?;
     let (passphrase, hashed) = fresh(&api).await?;
-    let _changing = api.book.changing().await;
+    let _changing = api.directory.lock_changes().await;
     let who = may(&parts.headers)?;
-    let mut person = api.book.record(&name).ok_or_else(no_such)?;
+    let mut person = api.directory.record(&name).ok_or_else(not_found)?;
     person.passphrase = hashed;
     api.gate.store().save_person(person, proven.note(&api, &who.person)).await?;
-    api.book.read(api.gate.store()).await?;
+    api.directory.reload(api.gate.store()).await?;
     end_logins(&api, &name, Some(who.login)).await?;
     api.announce(format!("{name} changed their passphrase."));
     Ok(axum::Json(json!({ "name": name, "passphrase": *passphrase })).into_response())
 }
 
-/// A new passphrase is made when the old one may be known: whoever came in with it goes out.
-pub async fn end_logins(api: &Api, name: &str, but: Option<Digest>) -> Result<(), Problem> {
+/// Ends the person's sessions: whoever knew the old passphrase is signed out.
+pub async fn end_logins(api: &Api, name: &str, but: Option<Digest>) -> Result<(), ApiProblem> {
     for login in api.gate.store().logins().await? {
         if login.person == name && Some(login.secret) != but {
-            login::end(api, login).await?;
+            end_session(api, login).await?;
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Permits: verified and used once; the public key.
+//! Permits: verified, used once; and the public key.
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -17,10 +17,10 @@ use serde_json::json;
 
 use super::requests;
 use crate::api::fields::{self, Fields};
-use crate::api::{Answered, Api, Problem, who};
+use crate::api::{Api, ApiProblem, ApiResult, authenticate};
 use crate::gate::Caller;
 
-/// What agents may do.
+/// The routes of the agent API.
 pub fn agents() -> Router<Api> {
     Router::new()
         .route("/v1/permits/redeem", post(redeem))
@@ -28,22 +28,22 @@ pub fn agents() -> Router<Api> {
         .route("/.well-known/jwks.json", get(keys))
 }
 
-async fn keys(State(api): State<Api>) -> Answered {
+async fn keys(State(api): State<Api>) -> ApiResult {
     Ok(([(header::CONTENT_TYPE, "application/jwk-set+json")], api.keys.jwks()).into_response())
 }
 
-/// Uses a permit: the very call it was made out for, by the very agent, once and in time. The
-/// last word is the store's, in one commit: whatever races, one of them is told `redeemed`.
-async fn redeem(State(api): State<Api>, request: Request) -> Answered {
-    let caller = who::agent(&api, &request)?;
+/// Uses a permit: for exactly its call, by its agent, once and in time. The store decides in one
+/// commit, so of several at once only one succeeds.
+async fn redeem(State(api): State<Api>, request: Request) -> ApiResult {
+    let caller = authenticate::agent(&api, &request)?;
     let (parts, body) = request.into_parts();
-    let bytes = fields::body(&parts.headers, body).await?;
+    let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
-    let said = Fields::of(&value)?;
-    let text = said.needed_text("permit")?;
+    let said = Fields::new(&value)?;
+    let text = said.required_text("permit")?;
     let call = presented(&api, &caller, &said, &value, &bytes)?
-        .ok_or_else(|| Problem::bad("the call itself is needed: `tool` or `command`"))?;
-    let parsed = permit::parse(text).map_err(|error| Problem::bad(error.to_string()))?;
+        .ok_or_else(|| ApiProblem::bad_request("the call is required: send `tool` or `command`"))?;
+    let parsed = permit::parse(text).map_err(|error| ApiProblem::bad_request(error.to_string()))?;
     let claims = check(&api, &parsed, &caller, call).map_err(|error| refused(&error))?;
     let id = Id::parse(&claims.request).ok_or_else(|| refused(&PermitError::Claim("request")))?;
     let at = api.gate.clock().now().at;
@@ -54,11 +54,11 @@ async fn redeem(State(api): State<Api>, request: Request) -> Answered {
         Redemption::AlreadyUsed(then) => {
             let then = serde_json::to_value(then).unwrap_or_default();
             let then = then.as_str().unwrap_or("earlier").to_owned();
-            Err(held("used", format!("this permit was used before, at {then}")))
+            Err(held("used", format!("this permit was used at {then}")))
         }
-        Redemption::Expired => Err(held("late", "this permit came too late".to_owned())),
+        Redemption::Expired => Err(held("late", "this permit has expired".to_owned())),
         Redemption::NotApproved(state) => {
-            let detail = format!("the request is not approved: it is {}", state.label());
+            let detail = format!("the request is {}, not approved", state.label());
             Err(held("not-approved", detail))
         }
         Redemption::AnotherCall => Err(refused(&PermitError::OtherCall)),
@@ -66,14 +66,14 @@ async fn redeem(State(api): State<Api>, request: Request) -> Answered {
     }
 }
 
-/// Says what a permit is worth now, and uses nothing up.
-async fn verify(State(api): State<Api>, request: Request) -> Answered {
-    let caller = who::agent(&api, &request)?;
+/// Checks a permit without using it.
+async fn verify(State(api): State<Api>, request: Request) -> ApiResult {
+    let caller = authenticate::agent(&api, &request)?;
     let (parts, body) = request.into_parts();
-    let bytes = fields::body(&parts.headers, body).await?;
+    let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
-    let said = Fields::of(&value)?;
-    let text = said.needed_text("permit")?;
+    let said = Fields::new(&value)?;
+    let text = said.required_text("permit")?;
     let call = presented(&api, &caller, &said, &value, &bytes)?;
     let parsed = match permit::parse(text) {
         Ok(parsed) => parsed,
@@ -81,7 +81,7 @@ async fn verify(State(api): State<Api>, request: Request) -> Answered {
     };
     let call = call.unwrap_or(parsed.claims.call());
     if let Err(error) = check(&api, &parsed, &caller, call) {
-        // What nobody of us signed is not repeated as if it were a claim.
+        // Claims without our signature are not repeated.
         let claims = (error != PermitError::Signature).then_some(&parsed.claims);
         return Ok(worth(Some(&error.to_string()), claims));
     }
@@ -92,12 +92,12 @@ async fn verify(State(api): State<Api>, request: Request) -> Answered {
     };
     let now = api.gate.clock().now();
     let why = match stored {
-        None => Some("there is no such request"),
-        Some(stored) if stored.redeemed.is_some() => Some("this permit was used before"),
+        None => Some("request not found"),
+        Some(stored) if stored.redeemed.is_some() => Some("this permit was used already"),
         Some(stored) if stored.permit_until.is_none_or(|until| now.at >= until) => {
-            Some("this permit came too late")
+            Some("this permit has expired")
         }
-        Some(_) if !now.settled => Some("this machine's clock went back"),
+        Some(_) if !now.settled => Some("the system clock went back"),
         Some(_) => None,
     };
     Ok(worth(why, Some(&parsed.claims)))
@@ -110,19 +110,19 @@ fn worth(why: Option<&str>, claims: Option<&Claims>) -> axum::response::Response
     axum::Json(body).into_response()
 }
 
-/// The digests of the call that the executor holds in its hands, if it shows one.
+/// The digests of the call that the executor presents, if it presents one.
 fn presented(
     api: &Api,
     caller: &Caller,
     said: &Fields<'_, '_>,
     value: &Value<'_>,
     bytes: &[u8],
-) -> Result<Option<CallDigest>, Problem> {
+) -> Result<Option<CallDigest>, ApiProblem> {
     if said.get("tool").is_none() && said.get("command").is_none() {
         said.finish()?;
         return Ok(None);
     }
-    // The call is read as it was when it was asked about, from a value without the permit.
+    // The call is read as it was submitted, without the permit.
     let members = value.as_object().unwrap_or_default();
     let rest = members.iter().filter(|(key, _)| key != "permit");
     let rest = Value::Object(rest.map(|(key, member)| (key.clone(), member.clone())).collect());
@@ -130,7 +130,7 @@ fn presented(
     said.finish()?;
     let text = std::str::from_utf8(bytes).unwrap_or_default();
     let raw = said.raw_call(text);
-    // Who asks and where it runs are set as they were then.
+    // The gate sets agent and environment, as it did when the call was submitted.
     api.gate.assess(&mut call, caller);
     Ok(Some(digest(&call, raw.as_bytes())))
 }
@@ -144,7 +144,7 @@ fn check<'p>(
     let holds =
         |kid: &str, message: &[u8], signature: &[u8; 64]| api.keys.holds(kid, message, signature);
     let input = parsed.signing_input.as_bytes();
-    // The agent is part of the digest: said first, so that the answer names what is wrong.
+    // The agent is part of the digest, so it is checked first to name the right cause.
     if holds(&parsed.kid, input, &parsed.signature) && parsed.claims.sub != caller.agent {
         return Err(PermitError::OtherAgent);
     }
@@ -153,7 +153,7 @@ fn check<'p>(
     permit::check(parsed, &Expected { digest, agent, audience: None, now_s, leeway_s: 0 }, holds)
 }
 
-fn refused(error: &PermitError) -> Problem {
+fn refused(error: &PermitError) -> ApiProblem {
     let why = match error {
         PermitError::OtherCall => "another-call",
         PermitError::OtherAgent | PermitError::OtherAudience => "another-agent",
@@ -164,9 +164,9 @@ fn refused(error: &PermitError) -> Problem {
     held(why, error.to_string())
 }
 
-fn held(why: &'static str, detail: String) -> Problem {
-    let title = "This permit permits nothing";
-    let mut problem = Problem::new(StatusCode::CONFLICT, "permit", title, detail);
+fn held(why: &'static str, detail: String) -> ApiProblem {
+    let title = "Permit rejected";
+    let mut problem = ApiProblem::new(StatusCode::CONFLICT, "permit", title, detail);
     problem.why = Some(why);
     problem.with_outcome("denied")
 }

@@ -1,4 +1,4 @@
-//! Browsers that are called when something waits: each person's own.
+//! Browsers that show notifications: each person's own.
 
 use axum::Router;
 use axum::extract::{Path, Request, State};
@@ -13,20 +13,20 @@ use countersign_types::time::Clock as _;
 use serde_json::{Value, json};
 
 use crate::api::fields::{self, Fields};
-use crate::api::{Answered, Api, Problem, SteppedUp, who};
+use crate::api::{Api, ApiProblem, ApiResult, StepUpProof, authenticate};
 use crate::push;
 
-/// So many browsers may one person have.
-const MOST: usize = 20;
+/// The most browsers of one person.
+const MAX_ITEMS: usize = 20;
 const LONGEST_NAME: usize = 64;
 const LONGEST_ENDPOINT: usize = 1024;
 
-/// What people may do.
+/// The routes of the people API.
 pub fn people() -> Router<Api> {
     Router::new().route("/v1/push", get(list).post(add)).route("/v1/push/{browser}", delete(end))
 }
 
-/// A name for a browser that tells nobody where it is called.
+/// An id for a browser that does not reveal its push endpoint.
 fn name_of(subscription: &PushSubscription) -> String {
     let digest = Digest::of(subscription.endpoint.as_bytes()).to_string();
     digest.get(..24).unwrap_or_default().to_owned()
@@ -39,48 +39,49 @@ fn document(subscription: &PushSubscription) -> Value {
 }
 
 /// The browsers of a person.
-pub async fn own(api: &Api, person: &str) -> Result<Vec<(String, PushSubscription)>, Problem> {
+pub async fn own(api: &Api, person: &str) -> Result<Vec<(String, PushSubscription)>, ApiProblem> {
     let all = api.gate.store().subscriptions().await?;
     let own = all.into_iter().filter(|subscription| subscription.person == person);
     Ok(own.map(|subscription| (name_of(&subscription), subscription)).collect())
 }
 
-/// Our public key, as browsers want it.
+/// Our public key, as browsers expect it.
 pub fn key(api: &Api) -> String {
-    base64::encode_url(&api.lines.browsers().public_key().unwrap_or_default())
+    base64::encode_url(&api.channels.browsers().public_key().unwrap_or_default())
 }
 
-async fn list(State(api): State<Api>, headers: HeaderMap) -> Answered {
-    let who = who::person(&api, &headers)?;
+async fn list(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
+    let who = authenticate::person(&api, &headers)?;
     let own = own(&api, &who.person).await?;
     let browsers: Vec<Value> = own.iter().map(|(_, browser)| document(browser)).collect();
     Ok(axum::Json(json!({ "key": key(&api), "browsers": browsers })).into_response())
 }
 
-/// Whether addresses without TLS may be called: where an operator lets us reach this machine.
+/// Whether endpoints without TLS are allowed: only if the configuration allows private addresses.
 fn inside_too(api: &Api) -> bool {
     let rules = api.gate.rules();
-    let set_up = rules.channels.get(webpush::NAME).map(|set_up| &set_up.settings);
-    matches!(set_up, Some(ChannelSettings::WebPush(settings)) if settings.allow_private)
+    let channel_config =
+        rules.channels.get(webpush::NAME).map(|channel_config| &channel_config.settings);
+    matches!(channel_config, Some(ChannelSettings::WebPush(settings)) if settings.allow_private)
 }
 
-/// Reads what a browser made, and refuses what could not be called.
+/// Reads a subscription, and rejects one that could not be used.
 fn subscription(
     api: &Api,
     value: &countersign_json::Value<'_>,
     person: &str,
-) -> Result<PushSubscription, Problem> {
-    let said = Fields::of(value)?;
+) -> Result<PushSubscription, ApiProblem> {
+    let said = Fields::new(value)?;
     let decoded = |name: &'static str| {
-        let bytes = base64::decode_url(said.needed_text(name)?);
-        bytes.map_err(|_| Problem::bad(format!("`{name}` must be base64url")))
+        let bytes = base64::decode_url(said.required_text(name)?);
+        bytes.map_err(|_| ApiProblem::bad_request(format!("`{name}` must be base64url")))
     };
     let browser = PushSubscription {
-        endpoint: said.needed_text("endpoint")?.to_owned(),
+        endpoint: said.required_text("endpoint")?.to_owned(),
         person: person.to_owned(),
         public_key: decoded("p256dh")?,
         secret: decoded("auth")?,
-        called: said.needed_text("called")?.trim().to_owned(),
+        called: said.required_text("called")?.trim().to_owned(),
         added: api.gate.clock().now().at,
         ended: None,
     };
@@ -88,49 +89,55 @@ fn subscription(
     let (called, endpoint) = (&browser.called, &browser.endpoint);
     let letters = called.chars().count();
     if letters == 0 || letters > LONGEST_NAME || called.contains(char::is_control) {
-        return Err(Problem::bad(format!("`called` must be 1 to {LONGEST_NAME} letters")));
+        return Err(ApiProblem::bad_request(format!(
+            "`called` must have 1 to {LONGEST_NAME} characters"
+        )));
     }
     if endpoint.len() > LONGEST_ENDPOINT {
-        return Err(Problem::bad(format!("`endpoint` has more than {LONGEST_ENDPOINT} bytes")));
+        return Err(ApiProblem::bad_request(format!(
+            "`endpoint` may have at most {LONGEST_ENDPOINT} bytes"
+        )));
     }
     if !endpoint.starts_with("https://") && !inside_too(api) {
-        return Err(Problem::bad("`endpoint` must begin with https://"));
+        return Err(ApiProblem::bad_request("`endpoint` must begin with https://"));
     }
     match push::browser(browser.clone()).problem() {
-        Some(problem) => Err(Problem::bad(problem)),
+        Some(problem) => Err(ApiProblem::bad_request(problem)),
         None => Ok(browser),
     }
 }
 
-async fn add(State(api): State<Api>, proven: SteppedUp, request: Request) -> Answered {
-    let who = who::person(&api, request.headers())?;
+async fn add(State(api): State<Api>, proven: StepUpProof, request: Request) -> ApiResult {
+    let who = authenticate::person(&api, request.headers())?;
     let (parts, body) = request.into_parts();
-    let bytes = fields::body(&parts.headers, body).await?;
+    let bytes = fields::read_json_body(&parts.headers, body).await?;
     let browser = subscription(&api, &fields::parse(&bytes)?, &who.person)?;
     let own = own(&api, &who.person).await?;
     let known = own.iter().any(|(_, known)| known.endpoint == browser.endpoint);
-    if !known && own.len() >= MOST {
-        return Err(Problem::conflict(format!("a person has at most {MOST} browsers here")));
+    if !known && own.len() >= MAX_ITEMS {
+        return Err(ApiProblem::conflict(format!(
+            "a person can have at most {MAX_ITEMS} browsers"
+        )));
     }
     let body = document(&browser);
     api.gate.store().save_subscription(browser, proven.note(&api, &who.person)).await?;
-    push::read(&api.gate, api.lines.browsers()).await?;
+    push::read(&api.gate, api.channels.browsers()).await?;
     Ok((StatusCode::CREATED, axum::Json(body)).into_response())
 }
 
 async fn end(
     State(api): State<Api>,
     Path(id): Path<String>,
-    proven: SteppedUp,
+    proven: StepUpProof,
     headers: HeaderMap,
-) -> Answered {
-    let who = who::person(&api, &headers)?;
+) -> ApiResult {
+    let who = authenticate::person(&api, &headers)?;
     let own = own(&api, &who.person).await?;
     let found = own.into_iter().find(|(name, _)| *name == id);
-    let (_, mut browser) = found.ok_or_else(|| Problem::not_found("there is no such browser"))?;
+    let (_, mut browser) = found.ok_or_else(|| ApiProblem::not_found("browser not found"))?;
     browser.ended = Some(api.gate.clock().now().at);
     let body = json!({ "id": id, "ended": browser.ended });
     api.gate.store().save_subscription(browser, proven.note(&api, &who.person)).await?;
-    push::read(&api.gate, api.lines.browsers()).await?;
+    push::read(&api.gate, api.channels.browsers()).await?;
     Ok(axum::Json(body).into_response())
 }

@@ -1,4 +1,4 @@
-//! What gateways report: calls that passed beside the gate, and what came of calls.
+//! Reports of gateways: calls that they let pass, and outcomes of calls.
 
 use axum::Router;
 use axum::extract::{Request, State};
@@ -12,44 +12,46 @@ use serde_json::json;
 
 use super::requests::{call_id, name, plain_words, read_call};
 use crate::api::fields::{self, Fields};
-use crate::api::{Answered, Api, Problem, who};
-use crate::gate::{Caller, Reported};
+use crate::api::{Api, ApiProblem, ApiResult, authenticate};
+use crate::gate::{Caller, PassReport};
 
-/// So many at once.
+/// The most passes in one report.
 const MOST_PASSES: usize = 500;
-/// The longest that a call may have taken: a week.
+/// The longest duration of a call: a week.
 const LONGEST_MS: u64 = 7 * 24 * 3_600_000;
 
-/// What agents may do.
+/// The routes of the agent API.
 pub fn agents() -> Router<Api> {
     Router::new().route("/v1/passes", post(passes)).route("/v1/outcomes", post(outcomes))
 }
 
-/// Takes down calls that a gateway let pass by the same judgement, which is made again here: what
-/// this gate would have asked about is marked as such.
-async fn passes(State(api): State<Api>, request: Request) -> Answered {
-    let caller = who::agent(&api, &request)?;
+/// Records calls that a gateway let pass. Each is assessed again here; a call that this gate would
+/// have asked about is marked.
+async fn passes(State(api): State<Api>, request: Request) -> ApiResult {
+    let caller = authenticate::agent(&api, &request)?;
     let (parts, body) = request.into_parts();
-    let bytes = fields::body(&parts.headers, body).await?;
+    let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
-    let said = Fields::of(&value)?;
-    let gateway = said.needed_text("gateway")?;
+    let said = Fields::new(&value)?;
+    let gateway = said.required_text("gateway")?;
     name("gateway", gateway)?;
     let list = said.get("passes").and_then(Value::as_array);
-    let list = list.ok_or_else(|| Problem::bad("`passes` must be a list of calls"))?;
+    let list = list.ok_or_else(|| ApiProblem::bad_request("`passes` must be a list of calls"))?;
     said.finish()?;
     if list.len() > MOST_PASSES {
-        return Err(Problem::bad(format!("at most {MOST_PASSES} passes at once")));
+        return Err(ApiProblem::bad_request(format!(
+            "`passes` may have at most {MOST_PASSES} items"
+        )));
     }
     let text = std::str::from_utf8(&bytes).unwrap_or_default();
-    let texts = fields::items(fields::member(text, "passes").unwrap_or_default());
+    let texts = fields::item_texts(fields::member_text(text, "passes").unwrap_or_default());
     if texts.len() != list.len() {
-        return Err(Problem::bad("`passes` must be a list of calls"));
+        return Err(ApiProblem::bad_request("`passes` must be a list of calls"));
     }
-    // All are read before one is kept: a list is taken whole or not at all.
+    // All calls are read before the first is recorded: a list is accepted whole or not at all.
     let mut calls = Vec::with_capacity(list.len());
     for (item, text) in list.iter().zip(texts) {
-        let said = Fields::of(item)?;
+        let said = Fields::new(item)?;
         let seconds = said.seconds("seconds_ago")?.unwrap_or_default();
         let call = read_call(&said, item)?;
         said.finish()?;
@@ -57,22 +59,23 @@ async fn passes(State(api): State<Api>, request: Request) -> Answered {
     }
     let mut would_ask = 0_usize;
     for (call, raw, seconds_ago) in calls {
-        let reported = Reported { gateway, seconds_ago };
-        would_ask += usize::from(api.gate.passed_elsewhere(call, raw, &caller, reported).await?);
+        let reported = PassReport { gateway, seconds_ago };
+        would_ask +=
+            usize::from(api.gate.record_reported_pass(call, raw, &caller, reported).await?);
     }
     let kept = json!({ "kept": list.len(), "would_ask": would_ask });
     Ok(axum::Json(kept).into_response())
 }
 
-/// Keeps what came of a call that somebody was asked about, by the host's name for it or by the
-/// call itself.
-async fn outcomes(State(api): State<Api>, request: Request) -> Answered {
-    let caller = who::agent(&api, &request)?;
+/// Records the outcome of a call that a person was asked about, found by the host's id for the call
+/// or by the call itself.
+async fn outcomes(State(api): State<Api>, request: Request) -> ApiResult {
+    let caller = authenticate::agent(&api, &request)?;
     let (parts, body) = request.into_parts();
-    let bytes = fields::body(&parts.headers, body).await?;
+    let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
-    let said = Fields::of(&value)?;
-    let report = Report::read(&said)?;
+    let said = Fields::new(&value)?;
+    let report = OutcomeReport::read(&said)?;
     let call_id = call_id(&said)?;
     let mut call = read_call(&said, &value)?;
     said.finish()?;
@@ -81,7 +84,7 @@ async fn outcomes(State(api): State<Api>, request: Request) -> Answered {
     api.gate.assess(&mut call, &caller);
     let digest = digest(&call, raw.as_bytes());
     let session = call.session.as_deref().unwrap_or_default();
-    let joins = api.gate.joins();
+    let joins = api.gate.deduplication();
     let named = call_id.and_then(|call_id| joins.named(&caller.agent, call_id));
     let Some(id) = named.or_else(|| joins.newest(&caller.agent, session, &digest)) else {
         return Ok(axum::Json(json!({ "request": null })).into_response());
@@ -90,21 +93,21 @@ async fn outcomes(State(api): State<Api>, request: Request) -> Answered {
     Ok(axum::Json(json!({ "request": kept.request.id })).into_response())
 }
 
-/// Keeps what an agent says came of its request.
+/// Records the outcome that an agent reports for its request.
 pub async fn keep(
     api: &Api,
     caller: &Caller,
     id: Id,
-    report: Report,
-) -> Result<StoredRequest, Problem> {
-    let stored = api.gate.store().request(id).await?.ok_or_else(super::requests::no_such)?;
+    report: OutcomeReport,
+) -> Result<StoredRequest, ApiProblem> {
+    let stored = api.gate.store().request(id).await?.ok_or_else(super::requests::not_found)?;
     let report = report.json(stored.request.crisis).to_string();
     let note = WriteContext { policy: api.gate.rules().hash, facts: None, edited: None };
     Ok(api.gate.store().record_outcome(id, caller.agent.clone(), report, note).await?)
 }
 
-/// What came of a call, in the agent's words.
-pub struct Report {
+/// The outcome of a call, as the agent reports it.
+pub struct OutcomeReport {
     status: String,
     summary: Option<String>,
     exit_code: Option<i64>,
@@ -112,30 +115,31 @@ pub struct Report {
     result_digest: Option<String>,
 }
 
-impl Report {
-    /// Reads it from its members.
-    pub fn read(said: &Fields<'_, '_>) -> Result<Report, Problem> {
-        let status = said.needed_text("status")?;
+impl OutcomeReport {
+    /// Reads it from the members of an object.
+    pub fn read(said: &Fields<'_, '_>) -> Result<OutcomeReport, ApiProblem> {
+        let status = said.required_text("status")?;
         if !["ok", "error", "skipped"].contains(&status) {
-            return Err(Problem::bad("`status` must be ok, error or skipped"));
+            return Err(ApiProblem::bad_request("`status` must be ok, error or skipped"));
         }
         let whole = |name| {
             let found = said.get(name).map(|value| {
                 let digits = value.as_number().and_then(|digits| digits.parse::<i64>().ok());
-                digits.ok_or_else(|| Problem::bad(format!("`{name}` must be a whole number")))
+                digits
+                    .ok_or_else(|| ApiProblem::bad_request(format!("`{name}` must be an integer")))
             });
             found.transpose()
         };
         let duration_ms = whole("duration_ms")?.map(|ms| {
             let ms = u64::try_from(ms).ok().filter(|ms| *ms <= LONGEST_MS);
-            ms.ok_or_else(|| Problem::bad("`duration_ms` must be from 0 to a week"))
+            ms.ok_or_else(|| ApiProblem::bad_request("`duration_ms` must be 0 to 604800000"))
         });
         let result_digest = said.text("result_digest")?;
         let hex = |text: &str| text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit());
         if !result_digest.is_none_or(hex) {
-            return Err(Problem::bad("`result_digest` must be a SHA-256 in hex"));
+            return Err(ApiProblem::bad_request("`result_digest` must be a SHA-256 in hex"));
         }
-        Ok(Report {
+        Ok(OutcomeReport {
             status: status.to_owned(),
             summary: said.text("summary")?.map(plain_words),
             exit_code: whole("exit_code")?,
@@ -144,7 +148,7 @@ impl Report {
         })
     }
 
-    /// As it is kept; of a call in a crisis no words stay behind.
+    /// The stored form. For a call in a crisis no text is stored.
     fn json(self, crisis: bool) -> serde_json::Value {
         let mut kept = json!({
             "status": self.status,

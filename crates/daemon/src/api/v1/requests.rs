@@ -1,9 +1,8 @@
-//! Requests: asked, read, waited for, taken back.
+//! Requests: submitted, read, waited for, cancelled.
 
 mod ask;
 mod list;
-
-use std::time::Duration;
+mod shared;
 
 use axum::Router;
 use axum::body::Bytes;
@@ -13,28 +12,26 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use countersign_store::{Store as _, StoredRequest};
-use countersign_types::id::Id;
-use countersign_types::time::Clock as _;
 use countersign_workflow::request::State as Stands;
 use serde::Deserialize;
 
-use super::document;
-use super::reports::{self, Report};
+use super::reports::{self, OutcomeReport};
 use crate::api::fields::{self, Fields};
-use crate::api::{Answered, Api, Problem, who};
-use crate::doors::Peer;
+use crate::api::{Api, ApiProblem, ApiResult, authenticate};
 use crate::gate::Caller;
+use crate::listeners::Peer;
 
 pub use ask::{
-    Asking, Extra, Wanted, ask, call_id, idempotency_key, name, plain_words, read, read_call,
+    AskExtras, AskResult, ParsedQuestion, ask, call_id, idempotency_key, name, plain_words, read,
+    read_call,
 };
+pub use shared::{
+    DEFAULT_WAIT, QueryResult, Seconds, for_agent, for_people, id, not_found, own, query, wait_time,
+};
+
 use list::{list_all, list_own};
 
-/// The longest wait in one request; who waits longer asks again.
-const LONGEST_WAIT: u64 = 600;
-/// The usual wait.
-pub const USUAL_WAIT: u64 = 30;
-/// What agents may do.
+/// The routes of the agent API.
 pub fn agents() -> Router<Api> {
     Router::new()
         .route("/v1/requests", post(create).get(list_own))
@@ -44,7 +41,7 @@ pub fn agents() -> Router<Api> {
         .route("/v1/requests/{id}/outcome", post(outcome))
 }
 
-/// What people may do.
+/// The routes of the people API.
 pub fn people() -> Router<Api> {
     Router::new()
         .route("/v1/requests", get(list_all))
@@ -58,49 +55,14 @@ struct Wait {
     wait: Option<u64>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-/// How long a caller waits.
-pub struct Seconds {
-    /// So long.
-    pub seconds: Option<u64>,
-}
-
-/// A query that cannot be read is refused like a body that cannot.
-pub type Asked<T> = Result<Query<T>, axum::extract::rejection::QueryRejection>;
-
-/// What a query asks for.
-pub fn query<T>(asked: Asked<T>) -> Result<T, Problem> {
-    asked.map(|Query(asked)| asked).map_err(|error| Problem::bad(error.body_text()))
-}
-
-/// How long to wait, within bounds.
-pub fn patience(seconds: Option<u64>, usual: u64) -> Result<Duration, Problem> {
-    let seconds = seconds.unwrap_or(usual);
-    if seconds > LONGEST_WAIT {
-        return Err(Problem::bad(format!("a wait may be at most {LONGEST_WAIT} seconds")));
-    }
-    Ok(Duration::from_secs(seconds))
-}
-
-/// An id from a path; what is no id is no request either.
-pub fn id(text: &str) -> Result<Id, Problem> {
-    Id::parse(text).ok_or_else(no_such)
-}
-
-/// The same answer for what is not there and what is another agent's.
-pub fn no_such() -> Problem {
-    Problem::not_found("there is no such request")
-}
-
-async fn create(State(api): State<Api>, request: Request) -> Answered {
+async fn create(State(api): State<Api>, request: Request) -> ApiResult {
     let (parts, body) = request.into_parts();
     let peer = parts.extensions.get().copied();
-    create_now(api, parts, peer, body).await
+    create_request(api, parts, peer, body).await
 }
 
-/// Asks about one call, straight from the door.
-pub async fn create_now<B>(api: Api, parts: Parts, peer: Option<Peer>, body: B) -> Answered
+/// Submits one call, outside the router.
+pub async fn create_request<B>(api: Api, parts: Parts, peer: Option<Peer>, body: B) -> ApiResult
 where
     B: hyper::body::Body<Data = Bytes> + Unpin,
 {
@@ -108,23 +70,23 @@ where
         Some(_) => query(Query::<Wait>::try_from_uri(&parts.uri))?.wait,
         None => None,
     };
-    let wait = patience(wait, 0)?;
-    let caller = who::agent_by(&api, &parts.headers, peer)?;
+    let wait = wait_time(wait, 0)?;
+    let caller = authenticate::agent_from_headers(&api, &parts.headers, peer)?;
     let key = idempotency_key(&parts.headers)?;
-    let bytes = fields::body(&parts.headers, body).await?;
-    // Whoever waits for a person keeps nothing of what it sent: thousands may wait.
+    let bytes = fields::read_json_body(&parts.headers, body).await?;
+    // A caller that waits keeps nothing of what it sent, because thousands may wait.
     drop(parts);
     let (status, stored) = match asked(&api, &caller, bytes, key).await? {
-        Asking::Passed(document) => return Ok(axum::Json(document).into_response()),
-        Asking::New(stored) => (StatusCode::CREATED, stored),
-        Asking::Known(stored) => (StatusCode::OK, stored),
+        AskResult::Passed(document) => return Ok(axum::Json(document).into_response()),
+        AskResult::New(stored) => (StatusCode::CREATED, stored),
+        AskResult::Known(stored) => (StatusCode::OK, stored),
     };
     let stored = if wait.is_zero() || stored.request.state.has_ended() {
         *stored
     } else {
         let id = stored.request.id;
         drop((stored, caller));
-        api.gate.wait_as_agent(id, wait).await?
+        api.gate.wait_for_agent(id, wait).await?
     };
     Ok(located(&api, status, &stored))
 }
@@ -134,10 +96,10 @@ async fn asked(
     caller: &Caller,
     bytes: Bytes,
     key: Option<String>,
-) -> Result<Asking, Problem> {
+) -> Result<AskResult, ApiProblem> {
     let value = fields::parse(&bytes)?;
     let wanted = read(&value, std::str::from_utf8(&bytes).unwrap_or_default())?;
-    ask(api, caller, wanted, Extra { key, ..Extra::default() }).await
+    ask(api, caller, wanted, AskExtras { key, ..AskExtras::default() }).await
 }
 
 fn located(api: &Api, status: StatusCode, stored: &StoredRequest) -> Response {
@@ -149,20 +111,8 @@ fn located(api: &Api, status: StatusCode, stored: &StoredRequest) -> Response {
     response
 }
 
-/// The document for the agent that asked.
-pub fn for_agent(api: &Api, stored: &StoredRequest) -> serde_json::Value {
-    let now = api.gate.clock().now().at;
-    document::for_agent(stored, &api.keys, &api.gate.rules().issuer, now)
-}
-
-/// A request of this agent; another's does not exist for it.
-pub async fn own(api: &Api, caller: &Caller, text: &str) -> Result<StoredRequest, Problem> {
-    let stored = api.gate.store().request(id(text)?).await?.ok_or_else(no_such)?;
-    if stored.request.requester.is_agent(&caller.agent) { Ok(stored) } else { Err(no_such()) }
-}
-
-async fn read_own(State(api): State<Api>, Path(id): Path<String>, request: Request) -> Answered {
-    let caller = who::agent(&api, &request)?;
+async fn read_own(State(api): State<Api>, Path(id): Path<String>, request: Request) -> ApiResult {
+    let caller = authenticate::agent(&api, &request)?;
     let stored = own(&api, &caller, &id).await?;
     Ok(axum::Json(for_agent(&api, &stored)).into_response())
 }
@@ -170,36 +120,36 @@ async fn read_own(State(api): State<Api>, Path(id): Path<String>, request: Reque
 async fn wait_own(
     State(api): State<Api>,
     Path(id): Path<String>,
-    asked: Asked<Seconds>,
+    asked: QueryResult<Seconds>,
     request: Request,
-) -> Answered {
-    let caller = who::agent(&api, &request)?;
-    let patience = patience(query(asked)?.seconds, USUAL_WAIT)?;
+) -> ApiResult {
+    let caller = authenticate::agent(&api, &request)?;
+    let wait_time = wait_time(query(asked)?.seconds, DEFAULT_WAIT)?;
     let stored = own(&api, &caller, &id).await?;
     let stored = match stored.request.state {
-        Stands::Pending => api.gate.wait_as_agent(stored.request.id, patience).await?,
+        Stands::Pending => api.gate.wait_for_agent(stored.request.id, wait_time).await?,
         _ => stored,
     };
     Ok(axum::Json(for_agent(&api, &stored)).into_response())
 }
 
-async fn cancel(State(api): State<Api>, Path(id): Path<String>, request: Request) -> Answered {
-    let caller = who::agent(&api, &request)?;
+async fn cancel(State(api): State<Api>, Path(id): Path<String>, request: Request) -> ApiResult {
+    let caller = authenticate::agent(&api, &request)?;
     let (parts, body) = request.into_parts();
-    let bytes = fields::body(&parts.headers, body).await?;
-    Fields::of(&fields::parse(&bytes)?)?.finish()?;
+    let bytes = fields::read_json_body(&parts.headers, body).await?;
+    Fields::new(&fields::parse(&bytes)?)?.finish()?;
     let stored = own(&api, &caller, &id).await?;
     let applied = api.gate.cancel(stored.request.id, &caller).await?;
     Ok(axum::Json(for_agent(&api, &applied.stored)).into_response())
 }
 
-async fn outcome(State(api): State<Api>, Path(id): Path<String>, request: Request) -> Answered {
-    let caller = who::agent(&api, &request)?;
+async fn outcome(State(api): State<Api>, Path(id): Path<String>, request: Request) -> ApiResult {
+    let caller = authenticate::agent(&api, &request)?;
     let (parts, body) = request.into_parts();
-    let bytes = fields::body(&parts.headers, body).await?;
+    let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
-    let said = Fields::of(&value)?;
-    let report = Report::read(&said)?;
+    let said = Fields::new(&value)?;
+    let report = OutcomeReport::read(&said)?;
     said.finish()?;
     let stored = own(&api, &caller, &id).await?;
     let kept = reports::keep(&api, &caller, stored.request.id, report).await?;
@@ -210,9 +160,9 @@ async fn read_any(
     State(api): State<Api>,
     Path(text): Path<String>,
     headers: HeaderMap,
-) -> Answered {
-    who::person(&api, &headers)?;
-    let stored = api.gate.store().request(id(&text)?).await?.ok_or_else(no_such)?;
+) -> ApiResult {
+    authenticate::person(&api, &headers)?;
+    let stored = api.gate.store().request(id(&text)?).await?.ok_or_else(not_found)?;
     Ok(axum::Json(for_people(&api, &stored).await?).into_response())
 }
 
@@ -220,18 +170,12 @@ async fn wait_any(
     State(api): State<Api>,
     Path(text): Path<String>,
     headers: HeaderMap,
-    asked: Asked<Seconds>,
-) -> Answered {
-    who::person(&api, &headers)?;
-    let patience = patience(query(asked)?.seconds, USUAL_WAIT)?;
+    asked: QueryResult<Seconds>,
+) -> ApiResult {
+    authenticate::person(&api, &headers)?;
+    let wait_time = wait_time(query(asked)?.seconds, DEFAULT_WAIT)?;
     let id = id(&text)?;
-    api.gate.store().request(id).await?.ok_or_else(no_such)?;
-    let stored = api.gate.wait(id, patience).await?;
+    api.gate.store().request(id).await?.ok_or_else(not_found)?;
+    let stored = api.gate.wait(id, wait_time).await?;
     Ok(axum::Json(for_people(&api, &stored).await?).into_response())
-}
-
-/// The document for people, with how announcements went.
-pub async fn for_people(api: &Api, stored: &StoredRequest) -> Result<serde_json::Value, Problem> {
-    let deliveries = api.gate.store().deliveries(stored.request.id).await?;
-    Ok(document::for_people(stored, &deliveries))
 }

@@ -1,4 +1,4 @@
-//! POST /v1/screen: signs of a person in crisis, and the card that answers them, at once.
+//! POST /v1/screen: signs of a person in crisis in a text, and the card that answers them at once.
 
 use std::time::Duration;
 
@@ -14,39 +14,40 @@ use serde_json::Value;
 
 use super::requests;
 use crate::api::fields::{self, Fields};
-use crate::api::{Answered, Api, Problem, who};
+use crate::api::{Api, ApiProblem, ApiResult, authenticate};
 
-/// The longest text, in bytes.
+/// The longest text in bytes.
 const LONGEST_TEXT: usize = 64 << 10;
-/// The answer waits no longer than 3 ms for its crisis to be on the disk; a timer here may come
-/// up to a millisecond late.
+/// The response waits at most 3 ms for the crisis to be stored; a timer may be up to 1 ms late.
 const MOST_WAIT: Duration = Duration::from_millis(2);
-/// Between two attempts to write, at first and at most.
+/// The first and the longest pause between two attempts to write.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// What agents may do.
+/// The routes of the agent API.
 pub fn agents() -> Router<Api> {
     Router::new().route("/v1/screen", post(screen))
 }
 
-/// The text is neither kept nor logged; only that the session is in a crisis, and how grave.
-async fn screen(State(api): State<Api>, request: Request) -> Answered {
-    let caller = who::agent(&api, &request)?;
+/// The text is neither stored nor logged; only that the session is in a crisis, and its level.
+async fn screen(State(api): State<Api>, request: Request) -> ApiResult {
+    let caller = authenticate::agent(&api, &request)?;
     let (parts, body) = request.into_parts();
-    let bytes = fields::body(&parts.headers, body).await?;
+    let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
-    let said = Fields::of(&value)?;
-    let text = said.text("text")?.ok_or_else(|| Problem::bad("`text` is needed"))?;
+    let said = Fields::new(&value)?;
+    let text = said.text("text")?.ok_or_else(|| ApiProblem::bad_request("`text` is required"))?;
     let session = said.text("session")?.unwrap_or_default();
     let (country, lang) = (said.text("country")?, said.text("lang")?);
     said.finish()?;
     requests::name("session", session)?;
     if text.len() > LONGEST_TEXT {
-        return Err(Problem::bad(format!("`text` may have at most {LONGEST_TEXT} bytes")));
+        return Err(ApiProblem::bad_request(format!(
+            "`text` may have at most {LONGEST_TEXT} bytes"
+        )));
     }
     let rules = api.gate.rules();
-    // A country that nobody knows is no reason to show nothing: the configured one counts.
+    // An unknown country must not hide the helplines: the configured country is used instead.
     let country = country.map(str::to_ascii_uppercase);
     let country = country.as_deref().filter(|code| crisis::country(code).is_some());
     let options = ScreenOptions {
@@ -64,16 +65,16 @@ async fn screen(State(api): State<Api>, request: Request) -> Answered {
             imminent: seen.imminent,
             since: api.gate.clock().now().at,
         };
-        // In memory before anything is answered: the very next call meets the crisis rules.
+        // In memory before the response, so that the next call already meets the crisis rules.
         if let Some(crisis) = api.gate.crises().begin(crisis) {
             let writing = write_down(&api, crisis);
-            // Help does not wait for a disk. Dropping the handle does not stop the writing.
+            // Help does not wait for a disk. Dropping the handle does not stop the write.
             let _ = tokio::time::timeout(MOST_WAIT, writing).await;
         }
     }
     let holds = api.gate.crises().holds(&caller.agent, Some(session));
     let mut answer = serde_json::to_value(&seen)
-        .map_err(|_| Problem::from(crate::gate::Rejection::Unwritable))?;
+        .map_err(|_| ApiProblem::from(crate::gate::Rejection::Unwritable))?;
     if let Some(members) = answer.as_object_mut() {
         let context = if holds { "crisis" } else { "none" };
         members.insert("context".to_owned(), Value::String(context.to_owned()));
@@ -81,7 +82,7 @@ async fn screen(State(api): State<Api>, request: Request) -> Answered {
     Ok(axum::Json(answer).into_response())
 }
 
-/// Writes a crisis down in the background, until that succeeds or a person has lifted it.
+/// Stores a crisis in the background, until that succeeds or a person has resolved it.
 pub fn write_down(api: &Api, crisis: CrisisSession) -> tokio::task::JoinHandle<()> {
     let api = api.clone();
     tokio::spawn(async move {
@@ -92,7 +93,7 @@ pub fn write_down(api: &Api, crisis: CrisisSession) -> tokio::task::JoinHandle<(
                 Ok(()) | Err(StoreError::Closed) => return,
                 Err(error) => tracing::error!(
                     %error, agent = %crisis.agent,
-                    "a crisis could not be written down; it holds in memory and is tried again"
+                    "a crisis was not stored; it applies in memory, and the write is retried"
                 ),
             }
             tokio::time::sleep(pause).await;

@@ -1,4 +1,4 @@
-//! Counts for people.
+//! GET /v1/stats: counts for people.
 
 use std::collections::BTreeMap;
 
@@ -12,24 +12,24 @@ use countersign_types::time::{Clock as _, Timestamp};
 use countersign_workflow::request::Decider;
 use serde_json::{Value, json};
 
-use crate::api::{Answered, Api, who};
-use crate::metrics::Hour;
+use crate::api::{Api, ApiResult, authenticate};
+use crate::metrics::HourCounts;
 use crate::recent::{Recent, recent};
 
 const DAY: i64 = 86_400_000;
-/// Requests that are read for the last day; beyond them the answer says `partial`.
-const MOST: usize = 10_000;
+/// The most requests that are read for the last day; with more the response says `partial`.
+const MAX_ITEMS: usize = 10_000;
 
-/// What people may do.
+/// The routes of the people API.
 pub fn people() -> Router<Api> {
     Router::new().route("/v1/stats", get(stats))
 }
 
-async fn stats(State(api): State<Api>, headers: HeaderMap) -> Answered {
-    who::person(&api, &headers)?;
+async fn stats(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
+    authenticate::person(&api, &headers)?;
     let now = api.gate.clock().now().at;
     let since = Timestamp(now.0.saturating_sub(DAY));
-    let Recent { requests, partial, .. } = recent(api.gate.store(), since, MOST).await?;
+    let Recent { requests, partial, .. } = recent(api.gate.store(), since, MAX_ITEMS).await?;
     let metrics = api.gate.metrics();
     let body = json!({
         "since_start": {
@@ -43,8 +43,8 @@ async fn stats(State(api): State<Api>, headers: HeaderMap) -> Answered {
     Ok(axum::Json(body).into_response())
 }
 
-/// Questions of each hundred calls: the price that people pay.
-fn calls(hours: Hour) -> Value {
+/// Questions per hundred calls.
+fn calls(hours: HourCounts) -> Value {
     let all = hours.passes + hours.asks + hours.refusals;
     let tenths = (hours.asks * 1000).checked_div(all).unwrap_or(0);
     json!({
@@ -53,7 +53,7 @@ fn calls(hours: Hour) -> Value {
     })
 }
 
-fn day(requests: &[StoredRequest], hours: Hour, partial: bool) -> Value {
+fn day(requests: &[StoredRequest], hours: HourCounts, partial: bool) -> Value {
     let mut by_state = BTreeMap::<&str, u64>::new();
     let mut by_tier = BTreeMap::<&str, u64>::new();
     let mut by_agent = BTreeMap::<&str, u64>::new();

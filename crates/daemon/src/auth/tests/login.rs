@@ -1,28 +1,28 @@
-//! Logging in, and guessing.
+//! Signing in, and guessing passphrases.
 
 use serde_json::{Value, json};
 
-use crate::house::{Door, House, Reply};
+use crate::test_daemon::{ApiSide, TestDaemon, TestReply};
 
-async fn log_in(house: &House, name: &str, passphrase: &str, channel: &str) -> Reply {
+async fn log_in(daemon: &TestDaemon, name: &str, passphrase: &str, channel: &str) -> TestReply {
     let body = json!({"name": name, "passphrase": passphrase, "channel": channel});
-    house.ask(Door::People, "POST /v1/login", &[], Some(body)).await
+    daemon.ask(ApiSide::People, "POST /v1/login", &[], Some(body)).await
 }
 
 #[tokio::test]
-async fn the_right_passphrase_opens_a_terminal_and_a_browser() {
-    let house = House::usual().await;
-    let passphrase = house.passphrase.clone();
-    let reply = log_in(&house, "owner", &passphrase, "terminal").await;
+async fn the_right_passphrase_signs_in_terminals_and_browsers() {
+    let daemon = TestDaemon::default().await;
+    let passphrase = daemon.passphrase.clone();
+    let reply = log_in(&daemon, "owner", &passphrase, "terminal").await;
     assert_eq!(reply.status, 200, "{:?}", reply.body);
     let token = reply.body["token"].as_str().unwrap().to_owned();
     assert!(token.starts_with("csp_") && token.len() >= 47);
     assert!(!reply.headers.contains_key("set-cookie"));
     assert_eq!(reply.body["role"], "administrator");
-    let me = house.by(&token, Door::People, "GET /v1/me", None).await;
+    let me = daemon.by(&token, ApiSide::People, "GET /v1/me", None).await;
     assert_eq!(me.body["channel"], "terminal");
 
-    let web = log_in(&house, "owner", &passphrase, "web").await;
+    let web = log_in(&daemon, "owner", &passphrase, "web").await;
     assert_eq!((web.status.as_u16(), web.body.get("token")), (200, None));
     let set = web.headers["set-cookie"].to_str().unwrap().to_owned();
     assert!(set.starts_with("countersign=csp_"), "{set}");
@@ -30,72 +30,72 @@ async fn the_right_passphrase_opens_a_terminal_and_a_browser() {
     let cookie = set.split(';').next().unwrap().to_owned();
     let proof = web.body["proof"].as_str().unwrap();
     let headers = [("cookie", cookie.as_str()), ("x-countersign-proof", proof)];
-    let me = house.ask(Door::People, "GET /v1/me", &headers, None).await;
+    let me = daemon.ask(ApiSide::People, "GET /v1/me", &headers, None).await;
     assert_eq!(me.body["channel"], "web");
-    let out = house.ask(Door::People, "DELETE /v1/login", &headers, None).await;
+    let out = daemon.ask(ApiSide::People, "DELETE /v1/login", &headers, None).await;
     assert_eq!(out.status, 200);
     assert!(out.headers["set-cookie"].to_str().unwrap().contains("Max-Age=0"));
-    assert_eq!(house.ask(Door::People, "GET /v1/me", &headers, None).await.status, 401);
-    assert_eq!(house.by(&token, Door::People, "GET /v1/me", None).await.status, 200);
-    assert_eq!(house.by(&token, Door::People, "DELETE /v1/login", None).await.status, 200);
-    assert_eq!(house.by(&token, Door::People, "GET /v1/me", None).await.status, 401);
+    assert_eq!(daemon.ask(ApiSide::People, "GET /v1/me", &headers, None).await.status, 401);
+    assert_eq!(daemon.by(&token, ApiSide::People, "GET /v1/me", None).await.status, 200);
+    assert_eq!(daemon.by(&token, ApiSide::People, "DELETE /v1/login", None).await.status, 200);
+    assert_eq!(daemon.by(&token, ApiSide::People, "GET /v1/me", None).await.status, 401);
 
     let host = [("host", "approve.example.org")];
     let body = json!({"name": "owner", "passphrase": passphrase, "channel": "web"});
-    let tls = house.ask(Door::People, "POST /v1/login", &host, Some(body)).await;
+    let tls = daemon.ask(ApiSide::People, "POST /v1/login", &host, Some(body)).await;
     let set = tls.headers["set-cookie"].to_str().unwrap().to_owned();
     assert!(set.starts_with("__Host-countersign=csp_") && set.ends_with("; Secure"), "{set}");
 
     // Neither the passphrase nor a token is anywhere in the ledger.
-    let ledger = Value::from(house.ledger().await).to_string();
-    assert!(!ledger.contains(&house.passphrase) && !ledger.contains("csp_"));
+    let ledger = Value::from(daemon.ledger().await).to_string();
+    assert!(!ledger.contains(&daemon.passphrase) && !ledger.contains("csp_"));
 }
 
 #[tokio::test]
-async fn guessing_is_answered_alike_and_locks_out() {
-    let house = House::usual().await;
+async fn unknown_names_and_wrong_passphrases_get_the_same_answer() {
+    let daemon = TestDaemon::default().await;
     for _ in 0..5 {
-        let wrong = log_in(&house, "owner", "olive-tractor", "terminal").await;
-        let nobody = log_in(&house, "my-secret-typed-here", "olive-tractor", "terminal").await;
+        let wrong = log_in(&daemon, "owner", "olive-tractor", "terminal").await;
+        let nobody = log_in(&daemon, "my-secret-typed-here", "olive-tractor", "terminal").await;
         assert_eq!((wrong.status.as_u16(), nobody.status.as_u16()), (401, 401));
         assert_eq!(wrong.body, nobody.body);
     }
-    let passphrase = house.passphrase.clone();
-    let locked = log_in(&house, "owner", &passphrase, "terminal").await;
+    let passphrase = daemon.passphrase.clone();
+    let locked = log_in(&daemon, "owner", &passphrase, "terminal").await;
     assert_eq!(locked.status, 429);
     let wait: u32 = locked.headers["retry-after"].to_str().unwrap().parse().unwrap();
     assert!((20..=30).contains(&wait), "{wait}");
-    assert_eq!(house.count("login_failed").await, 10);
-    assert_eq!(house.count("locked_out").await, 2);
-    assert_eq!(house.api.strikes.lockouts(), 2);
-    let ledger = Value::from(house.ledger().await).to_string();
+    assert_eq!(daemon.count("login_failed").await, 10);
+    assert_eq!(daemon.count("locked_out").await, 2);
+    assert_eq!(daemon.api.login_throttle.lockouts(), 2);
+    let ledger = Value::from(daemon.ledger().await).to_string();
     assert!(!ledger.contains("typed-here") && !ledger.contains("olive-tractor"));
 }
 
 #[tokio::test]
-async fn who_breaks_off_has_guessed_all_the_same() {
-    let house = House::usual().await;
+async fn a_disconnected_login_still_counts() {
+    let daemon = TestDaemon::default().await;
     for _ in 0..5 {
-        let guess = log_in(&house, "owner", "wrong", "terminal");
+        let guess = log_in(&daemon, "owner", "wrong", "terminal");
         assert!(tokio::time::timeout(std::time::Duration::from_millis(1), guess).await.is_err());
     }
-    let passphrase = house.passphrase.clone();
-    let locked = log_in(&house, "owner", &passphrase, "terminal").await;
+    let passphrase = daemon.passphrase.clone();
+    let locked = log_in(&daemon, "owner", &passphrase, "terminal").await;
     assert_eq!(locked.status, 429);
-    // Each of them was looked at to its end and written down.
+    // Each attempt was checked to its end and recorded.
     for _ in 0..100 {
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-        if house.count("login_failed").await == 5 {
+        if daemon.count("login_failed").await == 5 {
             break;
         }
     }
-    assert_eq!((house.count("login_failed").await, house.count("locked_out").await), (5, 1));
+    assert_eq!((daemon.count("login_failed").await, daemon.count("locked_out").await), (5, 1));
 }
 
 #[tokio::test]
-async fn what_is_no_login_is_refused() {
-    let house = House::usual().await;
-    let right = house.passphrase.clone();
+async fn invalid_login_bodies_are_rejected() {
+    let daemon = TestDaemon::default().await;
+    let right = daemon.passphrase.clone();
     for body in [
         json!({}),
         json!([]),
@@ -106,10 +106,10 @@ async fn what_is_no_login_is_refused() {
         json!({"name": ["owner"], "passphrase": right, "channel": "web"}),
         json!({"name": "owner", "passphrase": "x".repeat(2_000), "channel": "web"}),
     ] {
-        let reply = house.ask(Door::People, "POST /v1/login", &[], Some(body.clone())).await;
+        let reply = daemon.ask(ApiSide::People, "POST /v1/login", &[], Some(body.clone())).await;
         assert_eq!(reply.status, 400, "{body}");
     }
     let form = [("content-type", "application/x-www-form-urlencoded")];
-    assert_eq!(house.ask(Door::People, "POST /v1/login", &form, None).await.status, 415);
-    assert_eq!(house.ask(Door::Agents, "POST /v1/login", &[], None).await.status, 404);
+    assert_eq!(daemon.ask(ApiSide::People, "POST /v1/login", &form, None).await.status, 415);
+    assert_eq!(daemon.ask(ApiSide::Agents, "POST /v1/login", &[], None).await.status, 404);
 }

@@ -1,4 +1,4 @@
-//! Attacks on the doors: none of them may get further than a person's or an agent's own rights.
+//! Attacks on the two APIs: none may get further than the rights of its credential.
 
 mod credentials;
 mod login;

@@ -1,21 +1,21 @@
-//! Web pages of others: rebinding, cross-site requests, stolen and tossed cookies.
+//! Foreign web pages: DNS rebinding, cross-site requests, stolen and injected cookies.
 
 use axum::body::Body;
 use axum::extract::Request;
 use serde_json::json;
 
-use crate::house::{Door, House};
+use crate::test_daemon::{ApiSide, TestDaemon};
 
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "DELETE", "OPTIONS"];
 
-/// Hosts for a door, and whether they are its own.
-fn hosts(door: Door, port: u16) -> Vec<(Vec<String>, bool)> {
+/// Hosts for an API, and whether it allows them.
+fn hosts(side: ApiSide, port: u16) -> Vec<(Vec<String>, bool)> {
     let one = |host: String, ours: bool| (vec![host], ours);
     vec![
         one(format!("127.0.0.1:{port}"), true),
         one(format!("LOCALHOST:{port}"), true),
         one(format!("[::1]:{port}"), true),
-        one("approve.example.org".to_owned(), door == Door::People),
+        one("approve.example.org".to_owned(), side == ApiSide::People),
         one("127.0.0.1".to_owned(), false),
         one("localhost:1".to_owned(), false),
         one(format!("evil.example.com:{port}"), false),
@@ -51,12 +51,12 @@ const SITES: [(Option<&str>, bool); 5] = [
 ];
 
 #[tokio::test]
-async fn only_our_own_pages_and_programs_get_through_either_door() {
-    let house = House::usual().await;
+async fn only_allowed_hosts_and_origins_are_served() {
+    let daemon = TestDaemon::default().await;
     let (mut seen, mut through) = (0, 0);
-    for door in [Door::Agents, Door::People] {
-        let port = house.port(door);
-        for (host, host_ours) in hosts(door, port) {
+    for side in [ApiSide::Agents, ApiSide::People] {
+        let port = daemon.port(side);
+        for (host, host_ours) in hosts(side, port) {
             for (origin, origin_ours) in origins(port) {
                 for (site, site_ours) in SITES {
                     for method in METHODS {
@@ -71,14 +71,14 @@ async fn only_our_own_pages_and_programs_get_through_either_door() {
                             request = request.header("sec-fetch-site", site);
                         }
                         let request = request.body(Body::empty()).unwrap();
-                        let reply = house.send(door, request).await;
-                        // No page at all is ours at the agents' door.
+                        let reply = daemon.send(side, request).await;
+                        // The agent API allows no page at all.
                         let page = origin.is_some() || site.is_some();
-                        let allowed = match door {
-                            Door::Agents => host_ours && !page,
-                            Door::People => host_ours && origin_ours && site_ours,
+                        let allowed = match side {
+                            ApiSide::Agents => host_ours && !page,
+                            ApiSide::People => host_ours && origin_ours && site_ours,
                         };
-                        let case = format!("{door:?} {method} {host:?} {origin:?} {site:?}");
+                        let case = format!("{side:?} {method} {host:?} {origin:?} {site:?}");
                         assert_eq!(reply.status.as_u16() != 421, allowed, "{case}");
                         assert_eq!(reply.status.is_success(), allowed && method == "GET", "{case}");
                         assert!(!reply.headers.contains_key("access-control-allow-origin"));
@@ -93,39 +93,39 @@ async fn only_our_own_pages_and_programs_get_through_either_door() {
 }
 
 #[tokio::test]
-async fn doubled_headers_are_nobody_s() {
-    let house = House::usual().await;
-    let owner = format!("Bearer {}", house.owner().await);
+async fn duplicate_headers_are_rejected() {
+    let daemon = TestDaemon::default().await;
+    let owner = format!("Bearer {}", daemon.owner().await);
     let line = "GET /v1/me";
-    let once = house.ask(Door::People, line, &[("authorization", &owner)], None).await;
+    let once = daemon.ask(ApiSide::People, line, &[("authorization", &owner)], None).await;
     assert_eq!(once.status, 200);
     let twice = [("authorization", owner.as_str()), ("authorization", owner.as_str())];
-    assert_eq!(house.ask(Door::People, line, &twice, None).await.status, 401);
+    assert_eq!(daemon.ask(ApiSide::People, line, &twice, None).await.status, 401);
     let site = [("sec-fetch-site", "same-origin"), ("sec-fetch-site", "cross-site")];
-    assert_eq!(house.ask(Door::People, line, &site, None).await.status, 421);
-    let port = house.port(Door::People);
+    assert_eq!(daemon.ask(ApiSide::People, line, &site, None).await.status, 421);
+    let port = daemon.port(ApiSide::People);
     let ours = format!("http://127.0.0.1:{port}");
     let origin = [("origin", ours.as_str()), ("origin", ours.as_str())];
-    assert_eq!(house.ask(Door::People, line, &origin, None).await.status, 421);
+    assert_eq!(daemon.ask(ApiSide::People, line, &origin, None).await.status, 421);
     let absolute = format!("http://evil.example.com:{port}/v1/me");
-    let named = house.ask(Door::People, &format!("GET {absolute}"), &[], None).await;
+    let named = daemon.ask(ApiSide::People, &format!("GET {absolute}"), &[], None).await;
     assert_eq!(named.status, 421);
 }
 
 #[tokio::test]
 async fn a_stolen_cookie_reads_but_changes_nothing() {
-    let house = House::usual().await;
-    let (secret, proof) = house.browser().await;
+    let daemon = TestDaemon::default().await;
+    let (secret, proof) = daemon.browser().await;
     let cookie = format!("countersign={secret}");
-    let me = house.ask(Door::People, "GET /v1/me", &[("cookie", &cookie)], None).await;
+    let me = daemon.ask(ApiSide::People, "GET /v1/me", &[("cookie", &cookie)], None).await;
     assert_eq!((me.status.as_u16(), me.body["person"].as_str()), (200, Some("owner")));
     let line = "POST /v1/grants";
     let body = json!({"shape": "action", "tool": "send_message", "minutes": 5});
-    // The thief knows the passphrase, so that only the cookie is looked at.
-    let known = crate::house::step_up_header(&house.passphrase);
+    // The attacker knows the passphrase, so that only the cookie is tested.
+    let known = crate::test_daemon::step_up_proof(&daemon.passphrase);
     let give = async |headers: &[(&str, &str)]| {
         let headers = [headers, &[(crate::api::STEP_UP, &*known)]].concat();
-        house.ask(Door::People, line, &headers, Some(body.clone())).await.status.as_u16()
+        daemon.ask(ApiSide::People, line, &headers, Some(body.clone())).await.status.as_u16()
     };
     let wrong = "0".repeat(64);
     let bearer = format!("Bearer {secret}");
@@ -134,35 +134,35 @@ async fn a_stolen_cookie_reads_but_changes_nothing() {
     assert_eq!(give(&[("cookie", &cookie)]).await, 403);
     assert_eq!(give(&[("cookie", &cookie), ("x-countersign-proof", &wrong)]).await, 403);
     assert_eq!(give(&[("cookie", &cookie), proof, proof]).await, 403);
-    // As a token it would need no proof.
+    // As a bearer token the cookie would need no proof.
     assert_eq!(give(&[("authorization", &bearer)]).await, 401);
-    // A neighbour tossed a second one.
+    // A page on another port set a second cookie.
     assert_eq!(give(&[("cookie", &twice), proof]).await, 401);
-    // With TLS only the cookie that no neighbour can set counts.
+    // Over TLS only the cookie counts that no other page can set.
     let host = ("host", "approve.example.org");
     assert_eq!(give(&[host, ("cookie", &cookie), proof]).await, 401);
     let prefixed = format!("__Host-{cookie}");
     assert_eq!(give(&[host, ("cookie", &prefixed), proof]).await, 201);
     assert_eq!(give(&[("cookie", &cookie), proof]).await, 201);
-    let no_token = format!("countersign={}", house.owner().await);
+    let no_token = format!("countersign={}", daemon.owner().await);
     assert_eq!(give(&[("cookie", &no_token), proof]).await, 401);
 }
 
 #[tokio::test]
-async fn cookies_do_not_count_at_the_agents_door() {
-    let house = House::usual().await;
-    let cookie = format!("countersign={}", house.login("owner", "web", 1_000_000).await);
+async fn cookies_are_ignored_by_the_agent_api() {
+    let daemon = TestDaemon::default().await;
+    let cookie = format!("countersign={}", daemon.login("owner", "web", 1_000_000).await);
     let body = json!({"request_id": "0".repeat(26), "approved": true});
     let headers = [("cookie", cookie.as_str())];
-    let reply = house.ask(Door::Agents, "POST /respond", &headers, Some(body.clone())).await;
+    let reply = daemon.ask(ApiSide::Agents, "POST /respond", &headers, Some(body.clone())).await;
     assert_eq!(reply.status, 401);
-    let closed = House::with("respond_at_agents_door = false", "").await;
+    let closed = TestDaemon::with("respond_on_agent_api = false", "").await;
     let owner = closed.owner().await;
-    let reply = closed.by(&owner, Door::Agents, "POST /respond", Some(body.clone())).await;
+    let reply = closed.by(&owner, ApiSide::Agents, "POST /respond", Some(body.clone())).await;
     assert_eq!((reply.status.as_u16(), reply.body["status"].as_u64()), (404, Some(404)));
     assert_eq!(reply.headers["content-type"], "application/problem+json");
-    // Not the request is unknown, but the address.
-    assert_eq!(reply.body["detail"], "there is nothing at this address");
-    let reply = closed.by(&owner, Door::People, "POST /respond", Some(body)).await;
+    // The route is unknown, not the request.
+    assert_eq!(reply.body["detail"], "there is no such route");
+    let reply = closed.by(&owner, ApiSide::People, "POST /respond", Some(body)).await;
     assert_eq!(reply.body["detail"], "unknown request");
 }

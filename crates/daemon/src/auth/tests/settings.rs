@@ -1,17 +1,17 @@
-//! People, agents and grants: changed by administrators, in force at once.
+//! People, agents and grants: changed by administrators, effective at once.
 
 use countersign_store::Role;
 use serde_json::{Value, json};
 
-use crate::house::{Door, House};
+use crate::test_daemon::{ApiSide, TestDaemon};
 
 #[tokio::test]
-async fn a_person_comes_and_goes() {
-    let house = House::usual().await;
-    let owner = house.owner().await;
+async fn a_person_is_added_and_revoked() {
+    let daemon = TestDaemon::default().await;
+    let owner = daemon.owner().await;
     let add = async |name: &str, role: &str| {
         let body = json!({"name": name, "role": role});
-        house.change(&owner, "POST /v1/people", Some(body)).await
+        daemon.change(&owner, "POST /v1/people", Some(body)).await
     };
     let added = add("ana", "approver").await;
     assert_eq!(added.status, 201, "{:?}", added.body);
@@ -28,65 +28,65 @@ async fn a_person_comes_and_goes() {
         assert_eq!(add(name, role).await.status, status, "{name}");
     }
     let body = json!({"name": "ana", "passphrase": passphrase, "channel": "terminal"});
-    let login = house.ask(Door::People, "POST /v1/login", &[], Some(body.clone())).await;
+    let login = daemon.ask(ApiSide::People, "POST /v1/login", &[], Some(body.clone())).await;
     let ana = login.body["token"].as_str().unwrap().to_owned();
-    let list = house.by(&owner, Door::People, "GET /v1/people", None).await;
+    let list = daemon.by(&owner, ApiSide::People, "GET /v1/people", None).await;
     assert!(!list.body.to_string().contains("argon2"));
 
-    // A new passphrase ends the old one and every login with it, but the one that asked for it.
-    let second = house.login("ana", "web", 1_000_000).await;
+    // A new passphrase ends all sessions except the current one.
+    let second = daemon.login("ana", "web", 1_000_000).await;
     let line = "POST /v1/people/ana/passphrase";
-    let changed = house.change_with(&ana, &passphrase, line, Some(json!({}))).await;
+    let changed = daemon.change_with(&ana, &passphrase, line, Some(json!({}))).await;
     assert_eq!(changed.status, 200, "{:?}", changed.body);
     let cookie = format!("countersign={second}");
-    let web = house.ask(Door::People, "GET /v1/me", &[("cookie", &cookie)], None).await;
+    let web = daemon.ask(ApiSide::People, "GET /v1/me", &[("cookie", &cookie)], None).await;
     assert_eq!(web.status, 401);
-    assert_eq!(house.by(&ana, Door::People, "GET /v1/me", None).await.status, 200);
-    let old = house.ask(Door::People, "POST /v1/login", &[], Some(body)).await;
+    assert_eq!(daemon.by(&ana, ApiSide::People, "GET /v1/me", None).await.status, 200);
+    let old = daemon.ask(ApiSide::People, "POST /v1/login", &[], Some(body)).await;
     assert_eq!(old.status, 401);
-    // Another person's passphrase is nobody's to read, with whatever proof.
+    // Nobody can read another person's passphrase, with any proof.
     let fresh = changed.body["passphrase"].as_str().unwrap();
     let owners = "POST /v1/people/owner/passphrase";
-    assert_eq!(house.change_with(&ana, fresh, owners, Some(json!({}))).await.status, 403);
-    let reset = house.change(&owner, line, Some(json!({}))).await;
+    assert_eq!(daemon.change_with(&ana, fresh, owners, Some(json!({}))).await.status, 403);
+    let reset = daemon.change(&owner, line, Some(json!({}))).await;
     assert_eq!((reset.status.as_u16(), &reset.body["why"]), (409, &json!("recovery")));
 
     let line = "DELETE /v1/people/ana";
-    assert_eq!(house.change(&owner, line, None).await.status, 200);
-    assert_eq!(house.by(&ana, Door::People, "GET /v1/me", None).await.status, 401);
-    assert_eq!(house.change(&owner, line, None).await.status, 404);
+    assert_eq!(daemon.change(&owner, line, None).await.status, 200);
+    assert_eq!(daemon.by(&ana, ApiSide::People, "GET /v1/me", None).await.status, 401);
+    assert_eq!(daemon.change(&owner, line, None).await.status, 404);
     assert_eq!(add("ana", "approver").await.status, 409);
-    assert_eq!(house.change(&owner, owners, Some(json!({}))).await.status, 200);
+    assert_eq!(daemon.change(&owner, owners, Some(json!({}))).await.status, 200);
     assert_eq!(add("bo", "approver").await.status, 403, "the old passphrase");
 }
 
 #[tokio::test]
 async fn the_last_administrator_stays_even_when_two_revoke_each_other() {
-    let house = House::usual().await;
-    let owner = house.owner().await;
+    let daemon = TestDaemon::default().await;
+    let owner = daemon.owner().await;
     let line = "DELETE /v1/people/owner";
-    assert_eq!(house.change(&owner, line, None).await.status, 409);
-    house.person("bob", Role::Administrator).await;
-    house.person("ana", Role::Approver).await;
-    let bob = house.login("bob", "terminal", 1_000_000).await;
+    assert_eq!(daemon.change(&owner, line, None).await.status, 409);
+    daemon.person("bob", Role::Administrator).await;
+    daemon.person("ana", Role::Approver).await;
+    let bob = daemon.login("bob", "terminal", 1_000_000).await;
     let (one, other) = tokio::join!(
-        house.change(&bob, "DELETE /v1/people/owner", None),
-        house.change(&owner, "DELETE /v1/people/bob", None),
+        daemon.change(&bob, "DELETE /v1/people/owner", None),
+        daemon.change(&owner, "DELETE /v1/people/bob", None),
     );
     let mut statuses = [one.status.as_u16(), other.status.as_u16()];
     statuses.sort_unstable();
     assert_eq!(statuses, [200, 401]);
     let left = if one.status == 200 { (bob, "bob") } else { (owner, "owner") };
     let line = format!("DELETE /v1/people/{}", left.1);
-    assert_eq!(house.change(&left.0, &line, None).await.status, 409);
+    assert_eq!(daemon.change(&left.0, &line, None).await.status, 409);
 }
 
 #[tokio::test]
-async fn an_agent_comes_and_goes() {
-    let house = House::usual().await;
-    let owner = house.owner().await;
-    house.person("ana", Role::Approver).await;
-    let add = async |body: Value| house.change(&owner, "POST /v1/agents", Some(body)).await;
+async fn an_agent_is_added_and_revoked() {
+    let daemon = TestDaemon::default().await;
+    let owner = daemon.owner().await;
+    daemon.person("ana", Role::Approver).await;
+    let add = async |body: Value| daemon.change(&owner, "POST /v1/agents", Some(body)).await;
     let added = add(json!({"name": "claude", "uid": 4242, "own_addresses": ["a@x.org"]})).await;
     assert_eq!(added.status, 201, "{:?}", added.body);
     let token = added.body["token"].as_str().unwrap().to_owned();
@@ -109,32 +109,32 @@ async fn an_agent_comes_and_goes() {
         assert_eq!(add(body.clone()).await.status, status, "{body}");
     }
     let asks = async |token: &str| {
-        house.by(token, Door::Agents, "GET /v1/requests", None).await.status.as_u16()
+        daemon.by(token, ApiSide::Agents, "GET /v1/requests", None).await.status.as_u16()
     };
     assert_eq!(asks(&token).await, 200);
-    let (book, now) = (&house.api.book, house.now());
-    assert_eq!(book.socket_peer(4242, now).agent, "claude");
+    let (directory, now) = (&daemon.api.directory, daemon.now());
+    assert_eq!(directory.socket_peer(4242, now).agent, "claude");
     let later = countersign_types::time::Timestamp(now.0 + 366 * 86_400_000);
-    assert_eq!(book.socket_peer(4242, later).agent, "uid:4242");
+    assert_eq!(directory.socket_peer(4242, later).agent, "uid:4242");
     let line = "POST /v1/agents/claude/token";
-    let changed = house.change(&owner, line, Some(json!({}))).await;
+    let changed = daemon.change(&owner, line, Some(json!({}))).await;
     let fresh = changed.body["token"].as_str().unwrap().to_owned();
     assert_eq!((asks(&token).await, asks(&fresh).await), (401, 200));
     let line = "DELETE /v1/agents/claude";
-    assert_eq!(house.change(&owner, line, None).await.status, 200);
+    assert_eq!(daemon.change(&owner, line, None).await.status, 200);
     assert_eq!(asks(&fresh).await, 401);
-    assert_eq!(house.api.book.socket_peer(4242, now).agent, "uid:4242");
+    assert_eq!(daemon.api.directory.socket_peer(4242, now).agent, "uid:4242");
     assert_eq!(add(json!({"name": "claude"})).await.status, 409);
-    let ledger = Value::from(house.ledger().await).to_string();
+    let ledger = Value::from(daemon.ledger().await).to_string();
     assert!(!ledger.contains("csa_"));
 }
 
 #[tokio::test]
-async fn a_grant_is_given_used_and_taken_back() {
-    let house = House::usual().await;
-    let owner = house.owner().await;
-    let agent = house.agent("claude", 1_000_000).await;
-    let give = async |body: Value| house.change(&owner, "POST /v1/grants", Some(body)).await;
+async fn a_grant_is_given_used_and_revoked() {
+    let daemon = TestDaemon::default().await;
+    let owner = daemon.owner().await;
+    let agent = daemon.agent("claude", 1_000_000).await;
+    let give = async |body: Value| daemon.change(&owner, "POST /v1/grants", Some(body)).await;
     for (body, status) in [
         (json!({"shape": "action", "tool": "send_email"}), 409),
         (json!({"shape": "action", "tool": "crypto_tx"}), 409),
@@ -157,7 +157,7 @@ async fn a_grant_is_given_used_and_taken_back() {
     assert_eq!(given.status, 201, "{:?}", given.body);
     let ask = async || {
         let call = json!({"tool": "send_message", "arguments": {"to": "bo", "text": "hi"}});
-        house.by(&agent, Door::Agents, "POST /v1/requests", Some(call)).await.body
+        daemon.by(&agent, ApiSide::Agents, "POST /v1/requests", Some(call)).await.body
     };
     let first = ask().await;
     assert_eq!(first["decision"]["by"]["grant"], given.body["id"], "{first}");
@@ -166,13 +166,13 @@ async fn a_grant_is_given_used_and_taken_back() {
     let id = give(body).await.body["id"].as_str().unwrap().to_owned();
     assert_eq!(ask().await["state"], "approved");
     let line = format!("DELETE /v1/grants/{id}");
-    assert_eq!(house.change(&owner, &line, None).await.status, 200);
-    assert_eq!(house.change(&owner, &line, None).await.status, 404);
+    assert_eq!(daemon.change(&owner, &line, None).await.status, 200);
+    assert_eq!(daemon.change(&owner, &line, None).await.status, 404);
     assert_eq!(ask().await["state"], "pending");
-    let all = house.by(&owner, Door::People, "GET /v1/grants?all=true", None).await;
-    let live = house.by(&owner, Door::People, "GET /v1/grants", None).await;
+    let all = daemon.by(&owner, ApiSide::People, "GET /v1/grants?all=true", None).await;
+    let live = daemon.by(&owner, ApiSide::People, "GET /v1/grants", None).await;
     let count = |reply: &Value| reply["grants"].as_array().map_or(0, Vec::len);
-    // The seed's own: mail to oneself.
+    // The default whitelist: mail to oneself.
     assert_eq!((count(&all.body), count(&live.body)), (3, 1), "{:?}", live.body);
     assert_eq!(live.body["grants"][0]["name"], "whitelist:send_email");
 }

@@ -1,4 +1,4 @@
-//! A session is not enough for power: whatever changes who may do what needs a fresh proof.
+//! A session is not enough: every change of people and rights needs a fresh proof.
 
 use std::collections::BTreeSet;
 
@@ -8,18 +8,18 @@ use serde_json::{Value, json};
 
 use crate::api::{DOCUMENT, EXEMPT, NEEDED, STEP_UP};
 use crate::auth::recovery;
-use crate::courier::rig::{Manner, Receiver, until};
-use crate::house::{Door, House, Reply, step_up_header};
+use crate::notifier::test_notifier::{ReceiverBehavior, WebhookReceiver, until};
+use crate::test_daemon::{ApiSide, TestDaemon, TestReply, step_up_proof};
 
 const REQUIRED: &str = "urn:countersign:problem:step-up-required";
 
-/// Every operation of the people's API that changes something, as the document names it.
+/// Every operation of the people API that changes something, from the document.
 fn changes() -> BTreeSet<(String, String)> {
     let document: Value = serde_json::from_str(DOCUMENT).unwrap();
     let mut found = BTreeSet::new();
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, one) in methods.as_object().unwrap() {
-            let people = one["x-door"] == "people" || one["x-door"] == "both";
+            let people = one["x-api"] == "people" || one["x-api"] == "both";
             if people && method != "get" {
                 found.insert((method.to_ascii_uppercase(), path.clone()));
             }
@@ -28,7 +28,7 @@ fn changes() -> BTreeSet<(String, String)> {
     found
 }
 
-/// A path with something in each place.
+/// A path with a value for each parameter.
 fn filled(path: &str) -> String {
     let mut out = path.to_owned();
     while let (Some(from), Some(to)) = (out.find('{'), out.find('}')) {
@@ -39,13 +39,13 @@ fn filled(path: &str) -> String {
 
 #[tokio::test]
 async fn every_change_is_refused_without_a_fresh_proof() {
-    let house = House::usual().await;
-    let owner = house.owner().await;
-    let (cookie, proof) = house.browser().await;
+    let daemon = TestDaemon::default().await;
+    let owner = daemon.owner().await;
+    let (cookie, proof) = daemon.browser().await;
     let cookie = format!("countersign={cookie}");
-    let agent = house.agent("claude", 1_000_000).await;
-    let expired = house.login("owner", "terminal", -1).await;
-    let before = (house.ledger().await.len(), house.api.book.people());
+    let agent = daemon.agent("claude", 1_000_000).await;
+    let expired = daemon.login("owner", "terminal", -1).await;
+    let before = (daemon.ledger().await.len(), daemon.api.directory.person_count());
     let exempt: BTreeSet<(String, String)> =
         EXEMPT.iter().map(|(method, path)| ((*method).to_owned(), (*path).to_owned())).collect();
     let needed: Vec<(String, String)> =
@@ -55,17 +55,17 @@ async fn every_change_is_refused_without_a_fresh_proof() {
         let line = format!("{method} {}", filled(path));
         let body = (method == "POST").then(|| json!({}));
         let ask = async |headers: &[(&str, &str)]| {
-            house.ask(Door::People, &line, headers, body.clone()).await
+            daemon.ask(ApiSide::People, &line, headers, body.clone()).await
         };
         let bearer = |token: &str| format!("Bearer {token}");
-        let status = |reply: &Reply| reply.status.as_u16();
+        let status = |reply: &TestReply| reply.status.as_u16();
         assert_eq!(status(&ask(&[]).await), 401, "{line}: nobody");
         let reply = ask(&[("authorization", &bearer(&agent))]).await;
         assert_eq!(status(&reply), 403, "{line}: an agent's token");
         assert_ne!(reply.body["type"], REQUIRED, "{line}: no agent may step up");
         let reply = ask(&[("authorization", &bearer(&expired))]).await;
         assert_eq!(status(&reply), 401, "{line}: an expired session");
-        let right = step_up_header(&house.passphrase);
+        let right = step_up_proof(&daemon.passphrase);
         let reply = ask(&[("authorization", &bearer(&expired)), (STEP_UP, &right)]).await;
         assert_eq!(status(&reply), 401, "{line}: an expired session with the passphrase");
         for stolen in [
@@ -78,11 +78,11 @@ async fn every_change_is_refused_without_a_fresh_proof() {
             assert_eq!(told, (403, &json!(REQUIRED), &json!("passphrase")), "{line}");
         }
     }
-    assert_eq!((house.ledger().await.len(), house.api.book.people()), before);
+    assert_eq!((daemon.ledger().await.len(), daemon.api.directory.person_count()), before);
 }
 
 #[test]
-fn every_change_is_decided_about() {
+fn every_change_is_in_one_of_the_step_up_lists() {
     let known: BTreeSet<(String, String)> = NEEDED
         .iter()
         .chain(&EXEMPT)
@@ -90,18 +90,18 @@ fn every_change_is_decided_about() {
         .collect();
     assert_eq!(known.len(), NEEDED.len() + EXEMPT.len(), "none is in both");
     let mut documented = changes();
-    // The inbox has routes of its own, which the document does not describe.
+    // The inbox has routes that the document does not describe.
     for path in [crate::inbox::DENY, crate::inbox::CHECK_EDIT] {
         documented.insert(("POST".to_owned(), path.to_owned()));
     }
     assert_eq!(known, documented);
 }
 
-/// What a thief of an administrator's session could do before: each line by itself.
+/// Each change that a stolen administrator session must not be able to make.
 #[tokio::test]
-async fn a_stolen_session_takes_no_power() {
-    let house = House::usual().await;
-    let owner = house.owner().await;
+async fn a_stolen_session_cannot_change_rights() {
+    let daemon = TestDaemon::default().await;
+    let owner = daemon.owner().await;
     for (line, body) in [
         ("POST /v1/people/owner/passphrase", Some(json!({}))),
         ("POST /v1/people", Some(json!({"name": "second", "role": "administrator"}))),
@@ -109,7 +109,7 @@ async fn a_stolen_session_takes_no_power() {
         ("POST /v1/agents", Some(json!({"name": "mine"}))),
         ("POST /v1/channels/telegram/link", Some(json!({}))),
     ] {
-        let reply = house.by(&owner, Door::People, line, body).await;
+        let reply = daemon.by(&owner, ApiSide::People, line, body).await;
         assert_eq!(reply.body["type"], REQUIRED, "{line}: {:?}", reply.body);
         assert!(reply.body["passphrase"].is_null() && reply.body["token"].is_null());
     }
@@ -117,113 +117,113 @@ async fn a_stolen_session_takes_no_power() {
 
 #[tokio::test]
 async fn a_wrong_passphrase_counts_as_a_failed_login() {
-    let house = House::usual().await;
-    let owner = house.owner().await;
+    let daemon = TestDaemon::default().await;
+    let owner = daemon.owner().await;
     let add = async |passphrase: &str| {
         let body = json!({"name": "ana", "role": "approver"});
-        house.change_with(&owner, passphrase, "POST /v1/people", Some(body)).await
+        daemon.change_with(&owner, passphrase, "POST /v1/people", Some(body)).await
     };
     for _ in 0..5 {
         assert_eq!(add("wrong").await.status, 403);
     }
-    assert!(house.count("login_failed").await >= 5);
-    let locked = add(&house.passphrase).await;
+    assert!(daemon.count("login_failed").await >= 5);
+    let locked = add(&daemon.passphrase).await;
     assert_eq!(locked.status, 429, "{:?}", locked.body);
-    let body = json!({"name": "owner", "passphrase": house.passphrase, "channel": "terminal"});
-    let login = house.ask(Door::People, "POST /v1/login", &[], Some(body)).await;
+    let body = json!({"name": "owner", "passphrase": daemon.passphrase, "channel": "terminal"});
+    let login = daemon.ask(ApiSide::People, "POST /v1/login", &[], Some(body)).await;
     assert_eq!(login.status, 429);
-    // Two proofs are none, nor is one that cannot be read.
+    // Two proofs are rejected, and so is an unreadable one.
     let bearer = format!("Bearer {owner}");
     for proofs in [["passphrase YQ", "passphrase YQ"], ["passphrase YQ==", "x"]] {
         let headers = [("authorization", &*bearer), (STEP_UP, proofs[0]), (STEP_UP, proofs[1])];
-        let reply = house.ask(Door::People, "POST /v1/people", &headers, Some(json!({}))).await;
+        let reply = daemon.ask(ApiSide::People, "POST /v1/people", &headers, Some(json!({}))).await;
         assert_eq!(reply.status, 400);
     }
 }
 
-async fn ask(house: &House, agent: &str, command: &str) -> Value {
+async fn ask(daemon: &TestDaemon, agent: &str, command: &str) -> Value {
     let call = json!({"tool": "terminal", "arguments": {"command": command}});
-    let asked = house.by(agent, Door::Agents, "POST /v1/requests", Some(call)).await;
+    let asked = daemon.by(agent, ApiSide::Agents, "POST /v1/requests", Some(call)).await;
     assert_eq!(asked.status, 201, "{:?}", asked.body);
     asked.body
 }
 
-async fn answer(house: &House, token: &str, asked: &Value, choice: &str) -> Reply {
+async fn answer(daemon: &TestDaemon, token: &str, asked: &Value, choice: &str) -> TestReply {
     let line = format!("POST /v1/requests/{}/decision", asked["id"].as_str().unwrap());
     let body = json!({"choice": choice, "digest": asked["digest"], "reason": "I looked"});
-    house.by(token, Door::People, &line, Some(body)).await
+    daemon.by(token, ApiSide::People, &line, Some(body)).await
 }
 
 /// A person added by the API, signed in.
-async fn add(house: &House, owner: &str, name: &str) -> String {
+async fn add(daemon: &TestDaemon, owner: &str, name: &str) -> String {
     let body = json!({"name": name, "role": "administrator"});
-    let added = house.change(owner, "POST /v1/people", Some(body)).await;
+    let added = daemon.change(owner, "POST /v1/people", Some(body)).await;
     assert_eq!(added.status, 201, "{:?}", added.body);
     let body = json!({
         "name": name, "passphrase": added.body["passphrase"], "channel": "terminal",
     });
-    let login = house.ask(Door::People, "POST /v1/login", &[], Some(body)).await;
+    let login = daemon.ask(ApiSide::People, "POST /v1/login", &[], Some(body)).await;
     login.body["token"].as_str().unwrap().to_owned()
 }
 
 #[tokio::test]
-async fn people_made_after_a_request_are_no_quorum_for_it() {
+async fn people_added_after_a_request_cannot_approve_it() {
     let sections = "[quorum]\ncritical = 2\n[people]\nwaiting_seconds = 0\n";
-    let house = House::with("", sections).await;
-    let (owner, agent) = (house.owner().await, house.agent("claude", 1_000_000).await);
-    let asked = ask(&house, &agent, "rm -rf /").await;
+    let daemon = TestDaemon::with("", sections).await;
+    let (owner, agent) = (daemon.owner().await, daemon.agent("claude", 1_000_000).await);
+    let asked = ask(&daemon, &agent, "rm -rf /").await;
     assert_eq!(asked["tier"], "CRITICAL");
     tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    let (one, two) = (add(&house, &owner, "one").await, add(&house, &owner, "two").await);
+    let (one, two) = (add(&daemon, &owner, "one").await, add(&daemon, &owner, "two").await);
     for token in [&one, &two] {
-        let reply = answer(&house, token, &asked, "approve").await;
+        let reply = answer(&daemon, token, &asked, "approve").await;
         assert_eq!(reply.status, 403, "{:?}", reply.body);
         assert_eq!(reply.body["type"], "urn:countersign:problem:too-new");
         assert!(reply.body["detail"].as_str().unwrap().contains("newer than the request"));
     }
-    // What is asked from now on is theirs to answer.
+    // They can answer requests from now on.
     tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    let later = ask(&house, &agent, "rm -rf /usr").await;
-    assert_eq!(answer(&house, &one, &later, "approve").await.status, 200);
-    let decided = answer(&house, &two, &later, "approve").await;
+    let later = ask(&daemon, &agent, "rm -rf /usr").await;
+    assert_eq!(answer(&daemon, &one, &later, "approve").await.status, 200);
+    let decided = answer(&daemon, &two, &later, "approve").await;
     assert_eq!(decided.body["state"], "approved", "{:?}", decided.body);
-    // A denial is taken from anybody.
-    assert_eq!(answer(&house, &one, &asked, "deny").await.body["state"], "denied");
+    // Anyone can deny.
+    assert_eq!(answer(&daemon, &one, &asked, "deny").await.body["state"], "denied");
 }
 
 #[tokio::test]
 async fn a_new_person_waits_before_they_approve() {
-    let house = House::usual().await;
-    let (owner, agent) = (house.owner().await, house.agent("claude", 1_000_000).await);
-    let ana = add(&house, &owner, "ana").await;
+    let daemon = TestDaemon::default().await;
+    let (owner, agent) = (daemon.owner().await, daemon.agent("claude", 1_000_000).await);
+    let ana = add(&daemon, &owner, "ana").await;
     tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    let asked = ask(&house, &agent, "rm -rf /").await;
-    let reply = answer(&house, &ana, &asked, "approve").await;
+    let asked = ask(&daemon, &agent, "rm -rf /").await;
+    let reply = answer(&daemon, &ana, &asked, "approve").await;
     assert_eq!(reply.status, 403, "{:?}", reply.body);
     assert!(reply.body["detail"].as_str().unwrap().contains("cannot approve before"));
-    assert_eq!(answer(&house, &owner, &asked, "approve").await.status, 200);
+    assert_eq!(answer(&daemon, &owner, &asked, "approve").await.status, 200);
 }
 
-/// A role that is new counts as new, however old the person is.
+/// A new role counts as new, however long the person exists.
 #[tokio::test]
-async fn a_new_role_waits_and_is_written_down() {
+async fn a_new_role_waits_and_is_recorded() {
     let sections = "[people]\nwaiting_seconds = 0\n";
-    let house = House::with("", sections).await;
-    let (owner, agent) = (house.owner().await, house.agent("claude", 1_000_000).await);
-    house.person("ana", Role::Approver).await;
-    let ana = house.login("ana", "terminal", 1_000_000).await;
-    let asked = ask(&house, &agent, "rm -rf /").await;
+    let daemon = TestDaemon::with("", sections).await;
+    let (owner, agent) = (daemon.owner().await, daemon.agent("claude", 1_000_000).await);
+    daemon.person("ana", Role::Approver).await;
+    let ana = daemon.login("ana", "terminal", 1_000_000).await;
+    let asked = ask(&daemon, &agent, "rm -rf /").await;
     tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     let line = "POST /v1/people/ana/role";
     let role = |word: &str| Some(json!({ "role": word }));
-    assert_eq!(house.change(&ana, line, role("administrator")).await.status, 403);
-    assert_eq!(house.change(&owner, line, role("administrator")).await.status, 200);
-    let reply = answer(&house, &ana, &asked, "approve").await;
+    assert_eq!(daemon.change(&ana, line, role("administrator")).await.status, 403);
+    assert_eq!(daemon.change(&owner, line, role("administrator")).await.status, 200);
+    let reply = answer(&daemon, &ana, &asked, "approve").await;
     assert_eq!(reply.body["type"], "urn:countersign:problem:too-new", "{:?}", reply.body);
     let last = "POST /v1/people/owner/role";
-    assert_eq!(house.change(&owner, last, role("approver")).await.status, 200);
-    assert_eq!(house.change(&ana, line, role("approver")).await.status, 409, "the last one");
-    let told: Vec<String> = house
+    assert_eq!(daemon.change(&owner, last, role("approver")).await.status, 200);
+    assert_eq!(daemon.change(&ana, line, role("approver")).await.status, 409, "the last one");
+    let told: Vec<String> = daemon
         .ledger()
         .await
         .iter()
@@ -233,11 +233,11 @@ async fn a_new_role_waits_and_is_written_down() {
     assert_eq!(told, ["role changed", "role changed"]);
 }
 
-/// A linked account is as old as its link, whoever it belongs to.
+/// A linked account is as old as its link.
 #[tokio::test]
 async fn an_account_is_as_old_as_its_link() {
-    let house = House::usual().await;
-    let now = house.now();
+    let daemon = TestDaemon::default().await;
+    let now = daemon.now();
     let account = LinkedAccount {
         channel: "telegram".to_owned(),
         account: "77".to_owned(),
@@ -247,102 +247,102 @@ async fn an_account_is_as_old_as_its_link() {
         active_from: Timestamp(now.0 + 60_000),
         ended: None,
     };
-    house.gate.store().save_account(account, house.note()).await.unwrap();
-    house.api.book.read(house.gate.store()).await.unwrap();
-    let (person, tenure) = house.api.book.account("telegram", "77").unwrap();
+    daemon.gate.store().save_account(account, daemon.note()).await.unwrap();
+    daemon.api.directory.reload(daemon.gate.store()).await.unwrap();
+    let (person, tenure) = daemon.api.directory.account("telegram", "77").unwrap();
     assert_eq!((person.as_str(), tenure.since), ("owner", now));
     assert_eq!(tenure.active_from, Timestamp(now.0 + 60_000));
 }
 
 #[tokio::test]
-async fn a_reset_reaches_the_person_by_a_code_from_the_machine_alone() {
-    let house = House::usual().await;
-    let owner = house.owner().await;
-    house.person("ana", Role::Approver).await;
-    let ana = house.login("ana", "terminal", 1_000_000).await;
-    // Nobody else's session gets it, with whatever proof.
+async fn a_passphrase_is_only_reset_with_a_recovery_code() {
+    let daemon = TestDaemon::default().await;
+    let owner = daemon.owner().await;
+    daemon.person("ana", Role::Approver).await;
+    let ana = daemon.login("ana", "terminal", 1_000_000).await;
+    // No other session gets the passphrase, with any proof.
     let line = "POST /v1/people/ana/passphrase";
-    let reply = house.change(&owner, line, Some(json!({}))).await;
+    let reply = daemon.change(&owner, line, Some(json!({}))).await;
     assert_eq!((reply.status.as_u16(), &reply.body["passphrase"]), (409, &Value::Null));
     let recover = async |name: &str, code: &str| {
         let body = json!({"name": name, "code": code});
-        house.ask(Door::People, "POST /v1/recover", &[], Some(body)).await
+        daemon.ask(ApiSide::People, "POST /v1/recover", &[], Some(body)).await
     };
     assert_eq!(recover("ana", "no-such-code").await.status, 403);
-    let (code, _) = recovery::issue(&house.state(), "ana", false, house.now().0).unwrap();
+    let (code, _) = recovery::issue(&daemon.state(), "ana", false, daemon.now().0).unwrap();
     assert_eq!(recover("owner", &code).await.status, 403, "for another person");
     let done = recover("ana", &code).await;
     assert_eq!(done.status, 200, "{:?}", done.body);
     assert_eq!(recover("ana", &code).await.status, 403, "twice");
-    assert_eq!(house.by(&ana, Door::People, "GET /v1/me", None).await.status, 401);
+    assert_eq!(daemon.by(&ana, ApiSide::People, "GET /v1/me", None).await.status, 401);
     let body = json!({
         "name": "ana", "passphrase": done.body["passphrase"], "channel": "terminal",
     });
-    let login = house.ask(Door::People, "POST /v1/login", &[], Some(body)).await;
+    let login = daemon.ask(ApiSide::People, "POST /v1/login", &[], Some(body)).await;
     assert_eq!(login.status, 200);
-    let ledger = house.ledger().await;
+    let ledger = daemon.ledger().await;
     let entry = ledger.iter().find(|entry| entry["facts"]["what"] == "passphrase changed");
     assert_eq!(entry.unwrap()["facts"]["step_up"]["proof"], "recovery code");
 }
 
 #[tokio::test]
-async fn an_edit_into_a_graver_call_takes_that_calls_rules() {
-    let house = House::with("", "[quorum]\ncritical = 2\n").await;
-    let (owner, agent) = (house.owner().await, house.agent("claude", 1_000_000).await);
+async fn an_edit_to_a_riskier_call_needs_its_quorum() {
+    let daemon = TestDaemon::with("", "[quorum]\ncritical = 2\n").await;
+    let (owner, agent) = (daemon.owner().await, daemon.agent("claude", 1_000_000).await);
     let call = json!({"tool": "send_message", "arguments": {"to": "bo", "text": "hi"}});
-    let asked = house.by(&agent, Door::Agents, "POST /v1/requests", Some(call)).await.body;
+    let asked = daemon.by(&agent, ApiSide::Agents, "POST /v1/requests", Some(call)).await.body;
     assert_eq!(asked["tier"], "MEDIUM", "{asked}");
-    let asked = ask(&house, &agent, "git push origin main --force-with-lease").await;
+    let asked = ask(&daemon, &agent, "git push origin main --force-with-lease").await;
     assert_ne!(asked["tier"], "CRITICAL", "{asked}");
     let id = asked["id"].as_str().unwrap();
     let mut body = json!({"digest": asked["digest"], "edited_arguments": {"command": "rm -rf /"}});
     let line = format!("POST /v1/requests/{id}/edit");
-    let checked = house.by(&owner, Door::People, &line, Some(body.clone())).await;
+    let checked = daemon.by(&owner, ApiSide::People, &line, Some(body.clone())).await;
     assert_eq!(checked.body["tier"], "CRITICAL", "{:?}", checked.body);
     body["choice"] = json!("approve");
     body["reason"] = json!("I looked");
     body["edited_digest"] = checked.body["digest"].clone();
     let line = format!("POST /v1/requests/{id}/decision");
-    let reply = house.by(&owner, Door::People, &line, Some(body)).await;
+    let reply = daemon.by(&owner, ApiSide::People, &line, Some(body)).await;
     assert_eq!(reply.status, 409, "{:?}", reply.body);
     assert!(reply.body["detail"].as_str().unwrap().contains("several people"));
 }
 
 #[tokio::test]
-async fn one_of_several_people_gives_no_grant() {
-    let house = House::with("", "[quorum]\nhigh = 2\n").await;
-    let (owner, agent) = (house.owner().await, house.agent("claude", 1_000_000).await);
+async fn an_approval_with_a_quorum_cannot_give_a_grant() {
+    let daemon = TestDaemon::with("", "[quorum]\nhigh = 2\n").await;
+    let (owner, agent) = (daemon.owner().await, daemon.agent("claude", 1_000_000).await);
     let call = json!({
         "tool": "terminal", "session": "s", "arguments": {"command": "rm -rf /srv/data"},
     });
-    let asked = house.by(&agent, Door::Agents, "POST /v1/requests", Some(call)).await.body;
+    let asked = daemon.by(&agent, ApiSide::Agents, "POST /v1/requests", Some(call)).await.body;
     assert_eq!((&asked["tier"], &asked["quorum"]["approve"]), (&json!("HIGH"), &json!(2)));
     let line = format!("POST /v1/requests/{}/decision", asked["id"].as_str().unwrap());
     let grant = json!({"shape": "exact", "scope": "session"});
     let body = json!({"choice": "approve", "digest": asked["digest"], "grant": grant});
-    let reply = house.by(&owner, Door::People, &line, Some(body)).await;
+    let reply = daemon.by(&owner, ApiSide::People, &line, Some(body)).await;
     assert_eq!(reply.status, 409, "{:?}", reply.body);
-    let grants = house.by(&owner, Door::People, "GET /v1/grants", None).await.body;
+    let grants = daemon.by(&owner, ApiSide::People, "GET /v1/grants", None).await.body;
     let list = grants["grants"].as_array().unwrap();
     assert!(list.iter().all(|one| one["shape"] != "exact"), "{grants}");
 }
 
 #[tokio::test]
-async fn a_grant_with_an_answer_is_a_power_unless_it_is_that_very_call_in_its_session() {
-    let house = House::usual().await;
-    let (owner, agent) = (house.owner().await, house.agent("claude", 1_000_000).await);
+async fn a_grant_with_an_answer_needs_a_proof_unless_exact_and_in_session() {
+    let daemon = TestDaemon::default().await;
+    let (owner, agent) = (daemon.owner().await, daemon.agent("claude", 1_000_000).await);
     let decide = async |grant: Value, proof: bool| {
-        let text = crate::chance::secret("").unwrap();
+        let text = crate::random::secret("").unwrap();
         let call = json!({
             "tool": "send_message", "session": "s", "arguments": {"to": "bo", "text": text},
         });
-        let asked = house.by(&agent, Door::Agents, "POST /v1/requests", Some(call)).await.body;
+        let asked = daemon.by(&agent, ApiSide::Agents, "POST /v1/requests", Some(call)).await.body;
         let line = format!("POST /v1/requests/{}/decision", asked["id"].as_str().unwrap());
         let body = Some(json!({"choice": "approve", "digest": asked["digest"], "grant": grant}));
         if proof {
-            house.change(&owner, &line, body).await
+            daemon.change(&owner, &line, body).await
         } else {
-            house.by(&owner, Door::People, &line, body).await
+            daemon.by(&owner, ApiSide::People, &line, body).await
         }
     };
     let narrow = json!({"shape": "exact", "scope": "session"});
@@ -350,7 +350,7 @@ async fn a_grant_with_an_answer_is_a_power_unless_it_is_that_very_call_in_its_se
     for wide in [
         json!({"shape": "exact", "scope": "until", "minutes": 60}),
         json!({"shape": "exact", "scope": "session", "minutes": 721}),
-        // Last, because it covers the calls that come after it.
+        // Last, because it covers the later calls.
         json!({"shape": "action", "scope": "session"}),
     ] {
         let refused = decide(wide.clone(), false).await;
@@ -359,20 +359,22 @@ async fn a_grant_with_an_answer_is_a_power_unless_it_is_that_very_call_in_its_se
     }
 }
 
-/// Whoever answers through any channel hears that somebody new can approve.
+/// Every channel announces that a new person can approve.
 #[tokio::test]
 async fn changes_of_who_may_approve_are_announced_on_every_channel() {
     let folder = tempfile::tempdir().unwrap();
-    let (first, beside) =
-        (Receiver::start(Manner::Answers(200)).await, Receiver::start(Manner::Answers(200)).await);
+    let (first, beside) = (
+        WebhookReceiver::start(ReceiverBehavior::Answers(200)).await,
+        WebhookReceiver::start(ReceiverBehavior::Answers(200)).await,
+    );
     let sections = format!(
         "[ladder]\nfirst = [\"one\"]\n{}{}",
         first.channel("one", folder.path()),
         beside.channel("two", folder.path())
     );
-    let house = House::with("", &sections).await;
-    let owner = house.owner().await;
-    add(&house, &owner, "ana").await;
+    let daemon = TestDaemon::with("", &sections).await;
+    let owner = daemon.owner().await;
+    add(&daemon, &owner, "ana").await;
     let words = "owner added ana as an administrator";
     for (name, hook) in [("one", &first), ("two", &beside)] {
         until(name, async || hook.got().iter().any(|(_, body)| body.to_string().contains(words)))
@@ -382,17 +384,17 @@ async fn changes_of_who_may_approve_are_announced_on_every_channel() {
 
 #[tokio::test]
 async fn a_person_sees_and_ends_their_own_sessions() {
-    let house = House::usual().await;
-    let (owner, other) = (house.owner().await, house.owner().await);
-    house.person("ana", Role::Approver).await;
-    let ana = house.login("ana", "terminal", 1_000_000).await;
-    let list = house.by(&owner, Door::People, "GET /v1/sessions", None).await.body;
+    let daemon = TestDaemon::default().await;
+    let (owner, other) = (daemon.owner().await, daemon.owner().await);
+    daemon.person("ana", Role::Approver).await;
+    let ana = daemon.login("ana", "terminal", 1_000_000).await;
+    let list = daemon.by(&owner, ApiSide::People, "GET /v1/sessions", None).await.body;
     let list = list["sessions"].as_array().unwrap();
     assert_eq!(list.len(), 2, "{list:?}");
     let found = list.iter().find(|one| one["current"] == false).unwrap();
     let line = format!("DELETE /v1/sessions/{}", found["id"].as_str().unwrap());
-    assert_eq!(house.by(&ana, Door::People, &line, None).await.status, 404, "not hers");
-    assert_eq!(house.by(&owner, Door::People, &line, None).await.status, 200);
-    assert_eq!(house.by(&other, Door::People, "GET /v1/me", None).await.status, 401);
-    assert_eq!(house.by(&owner, Door::People, "GET /v1/me", None).await.status, 200);
+    assert_eq!(daemon.by(&ana, ApiSide::People, &line, None).await.status, 404, "not hers");
+    assert_eq!(daemon.by(&owner, ApiSide::People, &line, None).await.status, 200);
+    assert_eq!(daemon.by(&other, ApiSide::People, "GET /v1/me", None).await.status, 401);
+    assert_eq!(daemon.by(&owner, ApiSide::People, "GET /v1/me", None).await.status, 200);
 }

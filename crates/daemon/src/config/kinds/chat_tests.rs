@@ -3,13 +3,13 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
-use crate::config::{Config, Paths};
+use crate::config::{DaemonConfig, Paths};
 
 const KEY: &str = "ea4a6c63e29c520abef5507b132ec5f9954776aebebe7b92421eea691446d22c";
 
-fn read(text: &str) -> Result<Config, String> {
+fn read(text: &str) -> Result<DaemonConfig, String> {
     let paths = Paths { config: "/c".into(), state: "/s".into(), runtime: "/r".into() };
-    Config::read(text, &paths).map_err(|error| error.to_string())
+    DaemonConfig::read(text, &paths).map_err(|error| error.to_string())
 }
 
 fn file(folder: &tempfile::TempDir, mode: u32) -> PathBuf {
@@ -20,7 +20,7 @@ fn file(folder: &tempfile::TempDir, mode: u32) -> PathBuf {
 }
 
 #[test]
-fn chats_can_stand_on_the_ladder_and_approve_up_to_high() {
+fn chat_channels_can_be_on_the_ladder_and_approve_up_to_high() {
     let folder = tempfile::tempdir().unwrap();
     let token = file(&folder, 0o600);
     let text = format!(
@@ -41,7 +41,7 @@ fn chats_can_stand_on_the_ladder_and_approve_up_to_high() {
 }
 
 #[test]
-fn chats_are_refused_with_what_is_wrong() {
+fn invalid_chat_channels_are_rejected_with_their_problem() {
     let folder = tempfile::tempdir().unwrap();
     let (good, exposed) = (file(&folder, 0o600), file(&folder, 0o644));
     let discord = format!("kind = \"discord\"\ntoken_file = {good:?}\nchannel = \"1\"\n");

@@ -4,7 +4,7 @@ use countersign_channels::{ChannelSettings, discord};
 use serde::Deserialize;
 use toml::Table;
 
-use super::{Meant, absolute, read, timeout};
+use super::fields::{KindResult, absolute, read, timeout};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -20,16 +20,16 @@ struct Discord {
     timeout_seconds: Option<u32>,
 }
 
-pub fn settings(table: Table) -> Meant<ChannelSettings> {
-    let written: Discord = read(table)?;
-    let file = written.token_file.ok_or("token_file is missing")?;
+pub fn settings(table: Table) -> KindResult<ChannelSettings> {
+    let section: Discord = read(table)?;
+    let file = section.token_file.ok_or("token_file is missing")?;
     Ok(ChannelSettings::Discord(discord::DiscordSettings {
         token_file: absolute("token_file", &file)?,
-        channel: written.channel.ok_or("channel is missing")?,
-        public_key: written.public_key,
-        poll: written.poll,
-        base_url: written.base_url.unwrap_or_else(|| discord::BASE_URL.to_owned()),
-        allow_private: written.allow_private,
-        timeout: timeout(written.timeout_seconds)?,
+        channel: section.channel.ok_or("channel is missing")?,
+        public_key: section.public_key,
+        poll: section.poll,
+        base_url: section.base_url.unwrap_or_else(|| discord::BASE_URL.to_owned()),
+        allow_private: section.allow_private,
+        timeout: timeout(section.timeout_seconds)?,
     }))
 }

@@ -5,7 +5,7 @@ use countersign_channels::{ChannelSettings, email};
 use serde::Deserialize;
 use toml::Table;
 
-use super::{Meant, absolute, read, timeout};
+use super::fields::{KindResult, absolute, read, timeout};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -23,11 +23,11 @@ struct Email {
     timeout_seconds: Option<u32>,
 }
 
-pub fn settings(table: Table) -> Meant<ChannelSettings> {
-    let written: Email = read(table)?;
-    let tls = email::Tls::parse(written.tls.as_deref().unwrap_or("implicit"))
+pub fn settings(table: Table) -> KindResult<ChannelSettings> {
+    let section: Email = read(table)?;
+    let tls = email::Tls::parse(section.tls.as_deref().unwrap_or("implicit"))
         .ok_or("tls must be implicit, starttls or none")?;
-    let secret = match (written.password_file, written.oauth2_token_file) {
+    let secret = match (section.password_file, section.oauth2_token_file) {
         (None, None) => None,
         (Some(file), None) => Some(LoginSecret::Password(absolute("password_file", &file)?)),
         (None, Some(file)) => Some(LoginSecret::OAuth2(absolute("oauth2_token_file", &file)?)),
@@ -35,20 +35,20 @@ pub fn settings(table: Table) -> Meant<ChannelSettings> {
             return Err("password_file and oauth2_token_file exclude each other".to_owned());
         }
     };
-    let login = match (written.user, secret) {
+    let login = match (section.user, secret) {
         (None, None) => None,
         (Some(user), Some(secret)) => Some(SmtpLogin { user, secret }),
         _ => return Err("user and password_file (or oauth2_token_file) go together".to_owned()),
     };
     let settings = email::EmailSettings {
-        server: written.server.ok_or("server is missing")?,
-        port: written.port.unwrap_or(tls.port()),
+        server: section.server.ok_or("server is missing")?,
+        port: section.port.unwrap_or(tls.port()),
         tls,
         login,
-        from: written.from.ok_or("from is missing")?,
-        to: written.to.ok_or("to is missing: a list such as [\"ana@example.org\"]")?,
-        allow_private: written.allow_private,
-        timeout: timeout(written.timeout_seconds)?,
+        from: section.from.ok_or("from is missing")?,
+        to: section.to.ok_or("to is missing: a list such as [\"ana@example.org\"]")?,
+        allow_private: section.allow_private,
+        timeout: timeout(section.timeout_seconds)?,
     };
     match settings.problem() {
         Some(problem) => Err(problem),

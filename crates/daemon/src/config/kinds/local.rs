@@ -4,7 +4,7 @@ use countersign_channels::{ChannelSettings, command, desktop};
 use serde::Deserialize;
 use toml::Table;
 
-use super::{Meant, absolute, read, timeout};
+use super::fields::{KindResult, absolute, read, timeout};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -23,12 +23,12 @@ struct Desktop {
 #[serde(deny_unknown_fields)]
 struct Terminal {}
 
-pub fn command(table: Table) -> Meant<ChannelSettings> {
-    let written: Command = read(table)?;
-    let mut words = written.program.unwrap_or_default().into_iter();
+pub fn command(table: Table) -> KindResult<ChannelSettings> {
+    let section: Command = read(table)?;
+    let mut words = section.program.unwrap_or_default().into_iter();
     let program = words.next().ok_or("program is missing: a list such as [\"/bin/page\"]")?;
     absolute("program", &program)?;
-    let timeout = timeout(written.timeout_seconds)?;
+    let timeout = timeout(section.timeout_seconds)?;
     Ok(ChannelSettings::Command(command::CommandSettings {
         program,
         arguments: words.collect(),
@@ -36,16 +36,16 @@ pub fn command(table: Table) -> Meant<ChannelSettings> {
     }))
 }
 
-pub fn desktop(table: Table) -> Meant<ChannelSettings> {
-    let written: Desktop = read(table)?;
+pub fn desktop(table: Table) -> KindResult<ChannelSettings> {
+    let section: Desktop = read(table)?;
     let usual = desktop::DesktopSettings::default();
-    if let Some(program) = &written.program {
+    if let Some(program) = &section.program {
         absolute("program", program)?;
     }
-    let program = written.program.unwrap_or(usual.program);
+    let program = section.program.unwrap_or(usual.program);
     Ok(ChannelSettings::Desktop(desktop::DesktopSettings { program }))
 }
 
-pub fn terminal(table: Table) -> Meant<ChannelSettings> {
+pub fn terminal(table: Table) -> KindResult<ChannelSettings> {
     read::<Terminal>(table).map(|Terminal {}| ChannelSettings::Terminal)
 }

@@ -1,9 +1,10 @@
-//! What is written about each kind of channel, one vendor one file.
+//! The settings of each kind of channel, one file per vendor.
 
 #[cfg(test)]
 mod chat_tests;
 mod discord;
 mod email;
+mod fields;
 mod local;
 mod ntfy;
 mod slack;
@@ -12,21 +13,17 @@ mod telegram;
 mod webhook;
 mod webpush;
 
-use std::path::{Path, PathBuf};
-use std::time::Duration;
-
 use countersign_channels::ChannelSettings;
 use toml::Table;
 
-/// The kinds, for people.
+pub use fields::KindResult;
+
+/// The kinds, for error messages.
 pub const KINDS: &str = "telegram, discord, slack, ntfy, email, sms, webhook, webpush, desktop, \
                          terminal or command";
 
-/// What is wrong with a channel.
-pub type Meant<T> = Result<T, String>;
-
 /// The settings of a kind.
-pub fn settings(kind: &str, table: Table) -> Meant<ChannelSettings> {
+pub fn settings(kind: &str, table: Table) -> KindResult<ChannelSettings> {
     match kind {
         "webhook" => webhook::settings(table),
         "webpush" => webpush::settings(table),
@@ -39,28 +36,6 @@ pub fn settings(kind: &str, table: Table) -> Meant<ChannelSettings> {
         "command" => local::command(table),
         "desktop" => local::desktop(table),
         "terminal" => local::terminal(table),
-        other => Err(format!("there is no kind `{other}`: it must be {KINDS}")),
-    }
-}
-
-fn read<T: serde::de::DeserializeOwned>(table: Table) -> Meant<T> {
-    table.try_into().map_err(|error: toml::de::Error| error.message().to_owned())
-}
-
-fn absolute(field: &str, path: &str) -> Meant<PathBuf> {
-    let place = Path::new(path);
-    if place.is_absolute() {
-        Ok(place.to_owned())
-    } else {
-        Err(format!("{field}: `{path}` is no absolute path"))
-    }
-}
-
-fn timeout(written: Option<u32>) -> Meant<Duration> {
-    let seconds = written.unwrap_or(10);
-    if (1..=60).contains(&seconds) {
-        Ok(Duration::from_secs(seconds.into()))
-    } else {
-        Err(format!("timeout_seconds: {seconds} is not between 1 and 60"))
+        other => Err(format!("unknown kind `{other}`: it must be {KINDS}")),
     }
 }

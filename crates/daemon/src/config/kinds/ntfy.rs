@@ -4,7 +4,7 @@ use countersign_channels::{ChannelSettings, ntfy};
 use serde::Deserialize;
 use toml::Table;
 
-use super::{Meant, absolute, read, timeout};
+use super::fields::{KindResult, absolute, read, timeout};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -20,10 +20,10 @@ struct Ntfy {
     timeout_seconds: Option<u32>,
 }
 
-pub fn settings(table: Table) -> Meant<ChannelSettings> {
-    let written: Ntfy = read(table)?;
-    let token_file = written.token_file.map(|file| absolute("token_file", &file)).transpose()?;
-    let hook = match (written.hook_url, written.secret_file, written.person) {
+pub fn settings(table: Table) -> KindResult<ChannelSettings> {
+    let section: Ntfy = read(table)?;
+    let token_file = section.token_file.map(|file| absolute("token_file", &file)).transpose()?;
+    let hook = match (section.hook_url, section.secret_file, section.person) {
         (None, None, None) => None,
         (Some(url), Some(file), Some(person)) => {
             let secret_file = absolute("secret_file", &file)?;
@@ -32,12 +32,12 @@ pub fn settings(table: Table) -> Meant<ChannelSettings> {
         _ => return Err("hook_url, secret_file and person go together".to_owned()),
     };
     let settings = ntfy::NtfySettings {
-        url: written.url.unwrap_or_else(|| "https://ntfy.sh".to_owned()),
-        topic: written.topic.ok_or("topic is missing")?,
+        url: section.url.unwrap_or_else(|| "https://ntfy.sh".to_owned()),
+        topic: section.topic.ok_or("topic is missing")?,
         token_file,
         hook,
-        allow_private: written.allow_private,
-        timeout: timeout(written.timeout_seconds)?,
+        allow_private: section.allow_private,
+        timeout: timeout(section.timeout_seconds)?,
     };
     match settings.problem() {
         Some(problem) => Err(problem),

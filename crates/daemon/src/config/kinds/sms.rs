@@ -4,7 +4,7 @@ use countersign_channels::{ChannelSettings, sms};
 use serde::Deserialize;
 use toml::Table;
 
-use super::{Meant, absolute, read, timeout};
+use super::fields::{KindResult, absolute, read, timeout};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -20,18 +20,18 @@ struct Sms {
     timeout_seconds: Option<u32>,
 }
 
-pub fn settings(table: Table) -> Meant<ChannelSettings> {
-    let written: Sms = read(table)?;
-    let file = written.token_file.ok_or("token_file is missing")?;
+pub fn settings(table: Table) -> KindResult<ChannelSettings> {
+    let section: Sms = read(table)?;
+    let file = section.token_file.ok_or("token_file is missing")?;
     let settings = sms::SmsSettings {
-        account: written.account.ok_or("account is missing")?,
+        account: section.account.ok_or("account is missing")?,
         token_file: absolute("token_file", &file)?,
-        from: written.from.ok_or("from is missing")?,
-        to: written.to.ok_or("to is missing")?,
-        base_url: written.base_url.unwrap_or_else(|| "https://api.twilio.com".to_owned()),
-        hook_url: written.hook_url,
-        allow_private: written.allow_private,
-        timeout: timeout(written.timeout_seconds)?,
+        from: section.from.ok_or("from is missing")?,
+        to: section.to.ok_or("to is missing")?,
+        base_url: section.base_url.unwrap_or_else(|| "https://api.twilio.com".to_owned()),
+        hook_url: section.hook_url,
+        allow_private: section.allow_private,
+        timeout: timeout(section.timeout_seconds)?,
     };
     match settings.problem() {
         Some(problem) => Err(problem),

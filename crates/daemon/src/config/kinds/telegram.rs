@@ -5,7 +5,7 @@ use countersign_channels::telegram::{self, UpdateMode, bot};
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use super::{Meant, absolute, read, timeout};
+use super::fields::{KindResult, absolute, read, timeout};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -21,29 +21,29 @@ struct Telegram {
     timeout_seconds: Option<u32>,
 }
 
-pub fn settings(table: Table) -> Meant<ChannelSettings> {
-    let written: Telegram = read(table)?;
-    let token = written.token_file.as_deref().ok_or("token_file is missing")?;
-    let chat = written.chat.as_ref().and_then(Value::as_integer).filter(|chat| *chat != 0);
+pub fn settings(table: Table) -> KindResult<ChannelSettings> {
+    let section: Telegram = read(table)?;
+    let token = section.token_file.as_deref().ok_or("token_file is missing")?;
+    let chat = section.chat.as_ref().and_then(Value::as_integer).filter(|chat| *chat != 0);
     let chat = chat.ok_or("chat must be the number of the chat in which it asks")?;
-    let base_url = written.base_url.clone().unwrap_or_else(|| bot::BASE_URL.to_owned());
-    if let Some(problem) = bot::base_problem(&base_url, written.allow_private) {
+    let base_url = section.base_url.clone().unwrap_or_else(|| bot::BASE_URL.to_owned());
+    if let Some(problem) = bot::base_problem(&base_url, section.allow_private) {
         return Err(format!("base_url: {problem}"));
     }
     Ok(ChannelSettings::Telegram(telegram::TelegramSettings {
         token_file: absolute("token_file", token)?,
         chat,
         base_url,
-        allow_private: written.allow_private,
-        timeout: timeout(written.timeout_seconds)?,
-        mode: mode(&written)?,
+        allow_private: section.allow_private,
+        timeout: timeout(section.timeout_seconds)?,
+        mode: mode(&section)?,
     }))
 }
 
-fn mode(written: &Telegram) -> Meant<UpdateMode> {
-    let hook = written.hook.as_deref();
-    let secret = written.secret_file.as_deref();
-    match (written.mode.as_deref().unwrap_or("poll"), hook, secret) {
+fn mode(section: &Telegram) -> KindResult<UpdateMode> {
+    let hook = section.hook.as_deref();
+    let secret = section.secret_file.as_deref();
+    match (section.mode.as_deref().unwrap_or("poll"), hook, secret) {
         ("poll", None, None) => Ok(UpdateMode::Poll),
         ("poll", ..) => Err("hook and secret_file belong to mode = \"webhook\"".to_owned()),
         ("webhook", Some(hook), Some(secret)) if hook.starts_with("https://") => {

@@ -4,7 +4,7 @@ use countersign_channels::{ChannelSettings, webhook};
 use serde::Deserialize;
 use toml::Table;
 
-use super::{Meant, absolute, read, timeout};
+use super::fields::{KindResult, absolute, read, timeout};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -19,12 +19,12 @@ struct Webhook {
     timeout_seconds: Option<u32>,
 }
 
-pub fn settings(table: Table) -> Meant<ChannelSettings> {
-    let written: Webhook = read(table)?;
-    let url = written.url.ok_or("url is missing")?;
-    let file = written.secret_file.ok_or("secret_file is missing")?;
-    let callback_secret = written.callback_secret_file;
-    if callback_secret.is_some() && !written.callback {
+pub fn settings(table: Table) -> KindResult<ChannelSettings> {
+    let section: Webhook = read(table)?;
+    let url = section.url.ok_or("url is missing")?;
+    let file = section.secret_file.ok_or("secret_file is missing")?;
+    let callback_secret = section.callback_secret_file;
+    if callback_secret.is_some() && !section.callback {
         return Err("callback_secret_file is for `callback = true`".to_owned());
     }
     let callback_secret_file =
@@ -32,10 +32,10 @@ pub fn settings(table: Table) -> Meant<ChannelSettings> {
     let settings = webhook::WebhookSettings {
         url,
         secret_file: absolute("secret_file", &file)?,
-        callback: written.callback,
+        callback: section.callback,
         callback_secret_file,
-        allow_private: written.allow_private,
-        timeout: timeout(written.timeout_seconds)?,
+        allow_private: section.allow_private,
+        timeout: timeout(section.timeout_seconds)?,
     };
     match settings.url_problem() {
         Some(problem) => Err(format!("url: {problem}")),

@@ -4,7 +4,7 @@ use countersign_channels::{ChannelSettings, webpush};
 use serde::Deserialize;
 use toml::Table;
 
-use super::{Meant, read};
+use super::fields::{KindResult, read};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -14,7 +14,7 @@ struct WebPush {
     allow_private: bool,
 }
 
-pub fn settings(table: Table) -> Meant<ChannelSettings> {
+pub fn settings(table: Table) -> KindResult<ChannelSettings> {
     let WebPush { contact, allow_private } = read(table)?;
     let named = |contact: &String| ["mailto:", "https://"].iter().any(|is| contact.starts_with(is));
     if !contact.as_ref().is_none_or(named) {

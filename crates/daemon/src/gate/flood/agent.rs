@@ -1,19 +1,19 @@
-//! What is counted for one agent, and the limits held against it.
+//! The counters and limits of one agent.
 
 use std::collections::VecDeque;
 
 use countersign_types::time::{Span, Timestamp};
 
 use super::pace::Pace;
-use crate::config::Flood;
+use crate::config::FloodConfig;
 use crate::gate::Rejection;
 
 pub(super) const MINUTE: Span = Span::seconds(60);
 pub(super) const HOUR: Span = Span::seconds(3600);
-/// A crisis is let through, but not without end: so many of one agent.
-pub(super) const MOST_OPEN_IN_CRISIS: u32 = 200;
+/// The maximum number of pending requests of one agent in a crisis.
+pub(super) const MAX_OPEN_IN_CRISIS: u32 = 200;
 
-/// One agent.
+/// The counters of one agent.
 #[derive(Debug, Default)]
 pub(super) struct Agent {
     pub open: u32,
@@ -22,19 +22,19 @@ pub(super) struct Agent {
     pub quarantined: Option<Timestamp>,
     pub refused: u32,
     pub why: &'static str,
-    /// How fast it is told so.
+    /// How fast its rejections are sent.
     pub pace: Pace,
 }
 
 impl Agent {
-    pub fn may_ask(
+    pub fn reserve(
         &mut self,
-        limits: &Flood,
+        limits: &FloodConfig,
         asked: &VecDeque<Timestamp>,
         (crisis, full): (bool, bool),
         now: Timestamp,
     ) -> Result<(), (Rejection, &'static str)> {
-        if full || crisis && self.open >= MOST_OPEN_IN_CRISIS {
+        if full || crisis && self.open >= MAX_OPEN_IN_CRISIS {
             return Err((Rejection::TooManyQuestions(5), "open"));
         }
         if crisis {
@@ -47,12 +47,13 @@ impl Agent {
         if self.open >= limits.open_per_agent {
             return Err((Rejection::TooManyQuestions(5), "open"));
         }
-        room(&self.asked, limits.asks_per_minute, now, MINUTE).map_err(|held| (held, "minute"))?;
-        room(asked, limits.asks_per_hour, now, HOUR).map_err(|held| (held, "hour"))
+        room(&self.asked, limits.asks_per_minute, now, MINUTE)
+            .map_err(|rejection| (rejection, "minute"))?;
+        room(asked, limits.asks_per_hour, now, HOUR).map_err(|rejection| (rejection, "hour"))
     }
 
-    /// Whether nothing would be lost by forgetting it.
-    pub fn is_idle(&mut self, limits: &Flood, now: Timestamp) -> bool {
+    /// Whether it has no state worth keeping.
+    pub fn is_idle(&mut self, limits: &FloodConfig, now: Timestamp) -> bool {
         forget(&mut self.asked, now, MINUTE);
         forget(&mut self.denied, now, limits.within);
         let free = self.quarantined.is_none_or(|until| until <= now);
@@ -65,14 +66,14 @@ impl Agent {
     }
 }
 
-/// Takes out what is longer ago than `span`.
+/// Removes times older than `span`.
 pub(super) fn forget(times: &mut VecDeque<Timestamp>, now: Timestamp, span: Span) {
     while times.front().is_some_and(|&oldest| oldest.plus(span) <= now) {
         times.pop_front();
     }
 }
 
-/// Adds a time; of more than `most` only the newest matter.
+/// Adds a time; keeps only the newest `most`.
 pub(super) fn remember(times: &mut VecDeque<Timestamp>, now: Timestamp, most: u32) {
     if times.len() >= usize::try_from(most).unwrap_or(usize::MAX) {
         times.pop_front();
@@ -80,14 +81,14 @@ pub(super) fn remember(times: &mut VecDeque<Timestamp>, now: Timestamp, most: u3
     times.push_back(now);
 }
 
-/// Takes out a time that came to nothing.
+/// Removes a time of a released reservation.
 pub(super) fn take_out(times: &mut VecDeque<Timestamp>, at: Timestamp) {
-    if let Some(place) = times.iter().rposition(|&time| time == at) {
-        times.remove(place);
+    if let Some(slot) = times.iter().rposition(|&time| time == at) {
+        times.remove(slot);
     }
 }
 
-/// Whether there is room for one more, or when there will be.
+/// Whether one more fits the limit, or when it will.
 fn room(
     times: &VecDeque<Timestamp>,
     most: u32,

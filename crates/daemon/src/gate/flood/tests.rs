@@ -1,9 +1,9 @@
 //! The counts by themselves.
 
-use super::agent::MOST_OPEN_IN_CRISIS;
+use super::agent::MAX_OPEN_IN_CRISIS;
 use super::*;
 
-const LIMITS: Flood = Flood {
+const LIMITS: FloodConfig = FloodConfig {
     open_per_agent: 3,
     asks_per_minute: 5,
     asks_per_hour: 8,
@@ -13,26 +13,26 @@ const LIMITS: Flood = Flood {
 };
 const NOW: Timestamp = Timestamp(1_000_000_000);
 
-fn gate() -> FloodGate {
-    FloodGate::new(&[])
+fn gate() -> FloodControl {
+    FloodControl::new(&[])
 }
 
-fn ask(gate: &FloodGate, agent: &str, now: Timestamp) -> Result<(), Rejection> {
-    gate.may_ask(&LIMITS, agent, false, now).map(drop).map_err(|refused| refused.held)
+fn ask(gate: &FloodControl, agent: &str, now: Timestamp) -> Result<(), Rejection> {
+    gate.reserve(&LIMITS, agent, false, now).map(drop).map_err(|refused| refused.rejection)
 }
 
 #[test]
-fn places_bound_what_is_open_even_before_it_is_kept() {
+fn reserved_slots_count_as_open() {
     let gate = gate();
     let places: Vec<_> =
-        (0..9).filter_map(|_| gate.may_ask(&LIMITS, "a", false, NOW).ok()).collect();
+        (0..9).filter_map(|_| gate.reserve(&LIMITS, "a", false, NOW).ok()).collect();
     assert_eq!(places.len(), 3);
     drop(places);
     assert_eq!(ask(&gate, "a", NOW), Ok(()));
 }
 
 #[test]
-fn a_minute_and_an_hour_have_their_bounds_and_pass() {
+fn limits_per_minute_and_hour_are_enforced() {
     let gate = gate();
     for _ in 0..5 {
         assert_eq!(ask(&gate, "a", NOW), Ok(()));
@@ -46,44 +46,44 @@ fn a_minute_and_an_hour_have_their_bounds_and_pass() {
 }
 
 #[test]
-fn what_came_to_nothing_does_not_count_but_breaking_off_does() {
+fn unused_slots_do_not_count_but_dropped_ones_do() {
     let gate = gate();
     for _ in 0..50 {
-        gate.may_ask(&LIMITS, "a", false, NOW).unwrap().unused();
+        gate.reserve(&LIMITS, "a", false, NOW).unwrap().unused();
     }
     let asked = (0..50).filter(|_| ask(&gate, "a", NOW).is_ok()).count();
     assert_eq!(asked, 5);
 }
 
 #[test]
-fn a_crisis_is_let_through_but_memory_is_bounded() {
+fn crisis_questions_are_allowed_within_bounds() {
     let gate = gate();
     let places: Vec<_> =
-        (0..1_000).filter_map(|_| gate.may_ask(&LIMITS, "a", true, NOW).ok()).collect();
-    assert_eq!(places.len(), usize::try_from(MOST_OPEN_IN_CRISIS).unwrap());
+        (0..1_000).filter_map(|_| gate.reserve(&LIMITS, "a", true, NOW).ok()).collect();
+    assert_eq!(places.len(), usize::try_from(MAX_OPEN_IN_CRISIS).unwrap());
     let counts = gate.lock();
     assert!(counts.asked.len() <= 8 && counts.agents["a"].asked.len() <= 5);
     drop(counts);
 }
 
 #[test]
-fn agents_that_are_quiet_are_forgotten() {
+fn idle_agents_are_dropped() {
     let gate = gate();
     for agent in 0..30_000_i64 {
         let at = NOW.plus(Span(u64::try_from(agent).unwrap() * 600_000));
         assert_eq!(ask(&gate, &format!("uid:{agent}"), at), Ok(()));
     }
-    assert!(gate.lock().agents.len() <= MOST_AGENTS);
+    assert!(gate.lock().agents.len() <= MAX_AGENTS);
 }
 
 #[test]
-fn refusals_are_summed_up() {
+fn refusals_are_counted_per_agent() {
     let gate = gate();
     for _ in 0..100 {
         let _ = ask(&gate, "a", NOW);
     }
-    let told = gate.take_refusals();
-    let expected = Refusals { agent: "a".to_owned(), count: 95, why: "minute" };
+    let told = gate.take_refusal_counts();
+    let expected = RefusalCount { agent: "a".to_owned(), count: 95, why: "minute" };
     assert_eq!(told, [expected]);
-    assert_eq!(gate.take_refusals(), []);
+    assert_eq!(gate.take_refusal_counts(), []);
 }

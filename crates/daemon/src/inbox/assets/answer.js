@@ -16,10 +16,10 @@ function fold(card) {
   const area = one("textarea[name=edited]", card);
   const edited = area !== null && area.value !== area.dataset.was;
   for (const button of all('[data-answer="approve"], [data-edit="approve"]', card)) {
-    // Whoever edits the call means the edited one: the original is not approved by mistake.
+    // After an edit the original call cannot be approved by mistake.
     const original = edited && Boolean(button.dataset.answer);
     button.disabled = folded || original || (unseen !== null && !unseen.checked);
-    button.title = folded ? "Show all of it first" : original ? "Approve the edited call, or undo the edit" : "";
+    button.title = folded ? "Show the whole call first" : original ? "Approve the edited call, or undo the edit" : "";
   }
 }
 
@@ -64,12 +64,12 @@ async function answer(card, choice, extra = {}) {
     fold(card);
     wrong.textContent = error.message;
     // The person may be looking at another card by now.
-    if (!card.isConnected) ask("An answer was not taken", `${one(".words", card).textContent}: ${error.message}`);
+    if (!card.isConnected) ask("The answer was not accepted", `${one(".words", card).textContent}: ${error.message}`);
   }
 }
 
 // ---- the edited call ---------------------------------------------------------------------------
-// JSON with a line for each value, every digit and escape as it stands in the text.
+// JSON with a line for each value, every digit and escape unchanged.
 function lines(json) {
   let [out, depth, inside] = ["", 0, false];
   for (let at = 0; at < json.length; at += 1) {
@@ -104,7 +104,7 @@ function difference(was, now) {
   return out;
 }
 
-const checkedEdits = new WeakMap(); // by card: the text that was judged, its digest and its tier
+const checkedEdits = new WeakMap(); // by card: the text that was assessed, its digest and its tier
 
 function discardEdit(card) {
   checkedEdits.delete(card);
@@ -125,7 +125,7 @@ async function edit(card, step) {
   try { await checkEdit(card); } catch (error) { wrong.textContent = error.message; }
 }
 
-// The daemon judges the edited call; only what was shown here can be approved.
+// The daemon assesses the edited call; only what was shown here can be approved.
 async function checkEdit(card) {
   const area = one("textarea[name=edited]", card);
   const text = area.value;

@@ -1,10 +1,10 @@
-// What every page needs: requests to the daemon, dialogs, forms, login.
+// Used by every page: requests to the daemon, dialogs, forms, sign-in.
 "use strict";
 
 const KEPT = "countersign-proof";
 const one = (selector, within = document) => within.querySelector(selector);
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
-// Parts of pages come from our own door, escaped there; nothing else becomes markup.
+// Only parts of pages that the daemon escaped become markup.
 const ours = window.trustedTypes
   ? trustedTypes.createPolicy("countersign", { createHTML: (text) => text, createScriptURL: (address) => (address === "/sw.js" ? address : "") })
   : { createHTML: (text) => text };
@@ -19,7 +19,7 @@ const PATIENCE_OF_READS_MS = 15000;
 
 async function fetched(path) {
   const response = await fetch(path, { credentials: "same-origin", signal: AbortSignal.timeout(PATIENCE_OF_READS_MS) });
-  if (response.status === 401 || response.status === 403) { toLogin(); throw new Error("logged out"); }
+  if (response.status === 401 || response.status === 403) { toLogin(); throw new Error("signed out"); }
   if (!response.ok) throw new Error(String(response.status));
   const holder = document.createElement("template");
   holder.innerHTML = ours.createHTML(await response.text());
@@ -34,14 +34,14 @@ async function send(method, path, body, exact, confirmed) {
   if (confirmed) headers["x-countersign-step-up"] = confirmed;
   const response = await fetch(path, { method, headers, body: text, credentials: "same-origin" });
   const answer = await response.json().catch(() => ({}));
-  if (response.status === 401 || answer.why === "no-proof") { toLogin(); throw new Error("logged out"); }
-  // Being signed in is not enough for this: the person confirms it, once for each change.
+  if (response.status === 401 || answer.why === "no-proof") { toLogin(); throw new Error("signed out"); }
+  // A session is not enough for this change: the person confirms it.
   if (answer.type === "urn:countersign:problem:step-up-required" && !confirmed) return send(method, path, body, exact, await confirmation(method, path, text));
-  if (!response.ok) throw Object.assign(new Error(answer.detail ?? "The gate did not answer. Nothing was approved."), { type: answer.type });
+  if (!response.ok) throw Object.assign(new Error(answer.detail ?? "The daemon did not answer. Nothing was approved."), { type: answer.type });
   return answer;
 }
 
-// ---- everything that is tapped or typed --------------------------------------------------------
+// ---- clicks and input --------------------------------------------------------
 document.addEventListener("click", (event) => {
   const target = event.target.closest("button, a.row");
   if (!target) return;
@@ -59,7 +59,7 @@ document.addEventListener("click", (event) => {
   else if (target.dataset.tell) tell(target);
   else if (target.dataset.method) {
     const act = () => change(target.dataset.method, target.dataset.path, target.dataset.method === "POST" ? {} : undefined, target.dataset.once, target.dataset.open)
-      .catch((error) => ask("That was not done", error.message));
+      .catch((error) => ask("Failed", error.message));
     ask(target.textContent, target.dataset.question, { label: target.textContent, act });
   }
 });
@@ -118,23 +118,23 @@ function said(form) {
 async function change(method, path, body, once, open) {
   const answer = open ? await send(method, path, body) : await sendConfirmed(method, path, body);
   if (!once) return location.reload();
-  const box = ask("Shown this once", "It is kept nowhere. Copy it now:", undefined, () => location.reload());
+  const box = ask("Copy it now", "It is not stored and is shown only once:", undefined, () => location.reload());
   const secret = document.createElement("p");
   secret.className = "secret";
   secret.textContent = answer[once];
   box.insertBefore(secret, box.lastElementChild);
 }
 
-// A test through a channel, or a code that links an account: what came of it is said.
+// Sends a test message, or gets a code that links an account, and shows the result.
 async function tell(button) {
   button.disabled = true;
   try {
     const answer = await (button.dataset.tell === "test" ? send : sendConfirmed)("POST", button.dataset.path, {});
     if (button.dataset.tell === "test") {
-      const [title, text] = answer.sent ? ["Sent", "A test message is on its way. " + (answer.taps ? "Tap its button from your linked account; this page then says so." : "Look whether it arrived.")] : ["Not sent", answer.problem];
+      const [title, text] = answer.sent ? ["Sent", "A test message was sent. " + (answer.taps ? "Tap its button from your linked account; this page then shows it." : "Check whether it arrived.")] : ["Not sent", answer.problem];
       ask(title, text, undefined, () => location.reload());
     } else {
-      const box = ask("Link your account", "Within ten minutes, say this there from your own account. The code works once.", undefined, () => location.reload());
+      const box = ask("Link your account", "Send this there from your own account within ten minutes. The code works once.", undefined, () => location.reload());
       const code = document.createElement("p");
       [code.className, code.textContent] = ["secret", answer.say];
       box.insertBefore(code, box.lastElementChild);
@@ -145,11 +145,11 @@ async function tell(button) {
         box.insertBefore(line, box.lastElementChild);
       }
     }
-  } catch (error) { ask("That was not done", error.message); }
+  } catch (error) { ask("Failed", error.message); }
   button.disabled = false;
 }
 
-// ---- the ledger, checked here and not on the word of the gate ----------------------------------
+// ---- the ledger, verified in this browser ----------------------------------
 async function sha(...parts) {
   const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;
@@ -183,13 +183,13 @@ async function verify(button) {
     let hash = stack.pop()?.hash ?? await sha();
     while (stack.length) hash = await sha(node, stack.pop().hash, hash);
     const hex = [...hash].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-    told.textContent = hex === root ? `All ${size} entries are whole: they hash to the root above.` : `The entries do NOT hash to the root above, but to ${hex}. Somebody changed the ledger.`;
+    told.textContent = hex === root ? `All ${size} entries are intact: they hash to the root above.` : `The entries do NOT hash to the root above, but to ${hex}. The ledger was changed.`;
     told.className = hex === root ? "" : "wrong";
-  } catch (error) { told.textContent = "It could not be checked: " + error.message; }
+  } catch (error) { told.textContent = "The ledger could not be verified: " + error.message; }
   button.disabled = false;
 }
 
-// ---- coming and going --------------------------------------------------------------------------
+// ---- sign in and out --------------------------------------------------------------------------
 async function login(form) {
   const wrong = one(".wrong", form);
   wrong.textContent = "";
@@ -207,14 +207,14 @@ async function login(form) {
 }
 
 async function leave() {
-  try { await send("DELETE", "/v1/login"); } catch { /* then it ends by itself */ }
+  try { await send("DELETE", "/v1/login"); } catch { /* the session expires by itself */ }
   localStorage.removeItem(KEPT);
   location.assign("/login");
 }
 
 function say(text) { const live = one("#live"); if (live) live.textContent = text; }
 
-// ---- somebody is here: phones wait a little for them --------------------------------------------
+// ---- presence: phones are notified later while someone is here --------------------------------------------
 const HERE_MS = 20000;
 let saidAt = -HERE_MS;
 function here(event) {

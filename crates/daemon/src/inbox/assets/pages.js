@@ -1,19 +1,19 @@
-// Pages beside the desk. Uses what inbox.js offers: one, all, ask, send.
+// Pages other than the inbox. Uses one, all, ask and send of inbox.js.
 "use strict";
 
 // On a phone the menu is longer than the screen.
 one(".top nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 
-// ---- several together --------------------------------------------------------------------------
+// ---- review together --------------------------------------------------------------------------
 const review = one("#review");
 const items = () => all("article.item:not(.over)", review);
 const chosen = () => items().filter((item) => one("input[name=chosen]", item).checked);
 
-// What still has to be seen of a call before it can be approved; nothing if all of it was.
+// What is still missing before a call can be approved; empty if nothing is.
 function unseen(item) {
   if (!item.dataset.whole) return "be answered alone";
   if (all("details.opened", item).some((part) => !part.dataset.seen)) return "be opened";
-  if (all("pre.long:not(.open)", item).length > 0) return "be shown whole";
+  if (all("pre.long:not(.open)", item).length > 0) return "be shown completely";
   if (all("input[name=word]", item).some((field) => !isTyped(field))) return "have one of the two words typed";
   return "";
 }
@@ -21,14 +21,14 @@ function unseen(item) {
 function tally() {
   const [list, still] = [chosen(), chosen().filter(unseen)];
   const told = one("#chosen");
-  told.textContent = list.length === 0 ? "None is chosen." : `${list.length} of ${items().length} chosen.`;
+  told.textContent = list.length === 0 ? "None selected." : `${list.length} of ${items().length} selected.`;
   if (still.length > 0) told.textContent += ` ${still.length} must ${unseen(still[0])} before you approve.`;
   const [deny, approve] = ["deny", "approve"].map((kind) => one(`[data-together=${kind}]`));
   deny.disabled = list.length === 0;
   approve.disabled = list.length === 0 || still.length > 0;
   deny.textContent = list.length ? `Deny ${list.length}` : "Deny";
   approve.textContent = list.length ? `Approve ${list.length}` : "Approve";
-  one("#choose").textContent = items().length > 0 && list.length === items().length ? "Choose none" : "Choose all";
+  one("#choose").textContent = items().length > 0 && list.length === items().length ? "Select none" : "Select all";
 }
 
 function settle(item, words) {
@@ -52,7 +52,7 @@ async function together(choice) {
     for (const { id, state, problem, drill } of results) {
       const item = list.find((each) => each.dataset.id === id);
       if (state && state !== "pending") settle(item, drill?.words ?? `${state} by you`);
-      else one(".result", item).textContent = problem?.detail ?? "More people have to answer it.";
+      else one(".result", item).textContent = problem?.detail ?? "More people must answer this.";
     }
   } catch (error) { wrong.textContent = error.message; }
   for (const button of all("#together button")) button.disabled = false;
@@ -75,10 +75,10 @@ if (review && one("#together")) {
     if (button?.dataset.together) {
       const [choice, list] = [button.dataset.together, chosen()];
       const tiers = [...new Set(list.map((item) => item.dataset.tier))].map((tier) => `${list.filter((item) => item.dataset.tier === tier).length} ${tier}`);
-      const words = `${tiers.join(", ")}. Each is decided by itself, for the call shown here.`;
+      const words = `${tiers.join(", ")}. Each is a separate decision, for the call shown here.`;
       ask(`${button.textContent}?`, words, { label: button.textContent, act: () => together(choice) });
     }
-    // The fold opens in the other script's turn.
+    // The other script opens the folded text after this handler.
     setTimeout(tally, 0);
   });
   one("#together").addEventListener("submit", (event) => event.preventDefault());
@@ -88,7 +88,7 @@ if (review && one("#together")) {
     more += 1;
     const fresh = one(".fresh");
     fresh.hidden = false;
-    fresh.textContent = `${more} more came since. Load the page again to see ${more === 1 ? "it" : "them"}.`;
+    fresh.textContent = `${more} new ${more === 1 ? "request" : "requests"}. Reload the page to see ${more === 1 ? "it" : "them"}.`;
   });
   const has = (id, state) => {
     const item = one(`article.item[data-id="${id}"]`);
@@ -99,7 +99,7 @@ if (review && one("#together")) {
     const { id, state } = JSON.parse(event.data);
     has(id, state);
   });
-  // What ended before the stream was open, or while it was away, is not told again.
+  // Events before the stream was open, or while it was closed, are not repeated.
   source.addEventListener("open", async () => {
     for (const item of items()) {
       const found = await send("GET", `/v1/requests/${item.dataset.id}`).catch(() => undefined);
@@ -109,7 +109,7 @@ if (review && one("#together")) {
   tally();
 }
 
-// ---- calibration: the same words as the server's, without asking it again -----------------------
+// ---- calibration: the same sentence as the server's -----------------------
 const calibrate = one("#calibrate");
 const two = (hundredths) => (hundredths / 100).toFixed(2);
 const many = (number) => number.toLocaleString("en");
@@ -127,17 +127,17 @@ function sentence(buckets, low, medium) {
     fewer += bucket.approved + bucket.denied + bucket.expired;
     denied += bucket.denied;
   }
-  if (fewer === 0) return "With this setting you would have been asked no less.";
-  const times = fewer === 1 ? "once less" : `${many(fewer)} times fewer`;
-  const calls = denied === 0 ? "no call that was denied would have passed" : denied === 1 ? "1 call that was denied would have passed" : `${many(denied)} calls that were denied would have passed`;
-  return `With this setting you would have been asked ${times}; ${calls}.`;
+  if (fewer === 0) return "With these thresholds no question would have been avoided.";
+  const times = fewer === 1 ? "1 question" : `${many(fewer)} questions`;
+  const calls = denied === 0 ? "no denied call would have passed" : denied === 1 ? "1 denied call would have passed" : `${many(denied)} denied calls would have passed`;
+  return `With these thresholds ${times} would have been avoided; ${calls}.`;
 }
 
 function configured(low, medium) {
   const lines = [];
   if (low !== Number(calibrate.dataset.low)) lines.push(`low_confidence = ${two(low)}`);
   if (medium !== Number(calibrate.dataset.medium)) for (const platform of ["api", "telegram", "discord", "cli"]) lines.push(`${platform}_threshold = ${two(medium)}`);
-  return lines.length ? ["[judgement]", ...lines, ""].join("\n") : "# as it is now";
+  return lines.length ? ["[judgement]", ...lines, ""].join("\n") : "# unchanged";
 }
 
 if (calibrate) {

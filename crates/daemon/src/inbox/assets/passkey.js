@@ -1,4 +1,4 @@
-// Passkeys: added on the page Devices, and asked for where an answer needs one.
+// Passkeys: added on the page Devices, and used where an answer needs one.
 "use strict";
 
 const toBytes = (text) => Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (letter) => letter.charCodeAt(0));
@@ -6,14 +6,14 @@ const toText = (bytes) => btoa(String.fromCharCode(...new Uint8Array(bytes))).re
 const credentials = (ids) => ids.map((id) => ({ type: "public-key", id: toBytes(id) }));
 const PATIENCE_MS = 120_000;
 
-// What a browser throws when a person lets the window pass says nothing to people.
+// The browser's own error names mean nothing to people.
 async function asked(ceremony, otherwise) {
-  if (!window.PublicKeyCredential) throw new Error("This browser knows no passkeys, or this address is not one that it trusts.");
+  if (!window.PublicKeyCredential) throw new Error("This browser does not support passkeys at this address. Use https or localhost.");
   try {
     return await ceremony();
   } catch (error) {
     if (error.name === "NotAllowedError") throw new Error(otherwise);
-    if (error.name === "InvalidStateError") throw new Error("This device has a passkey here already.");
+    if (error.name === "InvalidStateError") throw new Error("This device already has a passkey here.");
     throw error;
   }
 }
@@ -22,18 +22,18 @@ async function signature(id, body, exact) {
   return signed(await send("POST", `/v1/requests/${id}/challenge`, body, exact), "The passkey was not used, so nothing was approved. Try again.");
 }
 
-async function signed({ challenge, place, known: ids }, otherwise) {
-  const publicKey = { challenge: toBytes(challenge), rpId: place, allowCredentials: credentials(ids), userVerification: "required", timeout: PATIENCE_MS };
+async function signed({ challenge, rp_id: rpId, known: ids }, otherwise) {
+  const publicKey = { challenge: toBytes(challenge), rpId, allowCredentials: credentials(ids), userVerification: "required", timeout: PATIENCE_MS };
   const { rawId, response } = await asked(() => navigator.credentials.get({ publicKey }), otherwise);
   return { id: toText(rawId), client_data: toText(response.clientDataJSON), authenticator_data: toText(response.authenticatorData), signature: toText(response.signature) };
 }
 
-// A change of people, rights or settings, with the proof that it is the person's own.
+// Sends a change of people, rights or settings with a proof of the person.
 async function sendConfirmed(method, path, body) {
   return send(method, path, body, undefined, await confirmation(method, path, body && JSON.stringify(body)));
 }
 
-// The proof of one change: a signature over it where there is a passkey, else the passphrase.
+// The proof of one change: a passkey's signature over it, or the passphrase.
 async function confirmation(method, path, text) {
   const begun = await send("POST", "/v1/step-up", { method, path }, text && { name: "body", text });
   if (begun.proof !== "passkey") return `passphrase ${toText(new TextEncoder().encode(await passphrase()))}`;
@@ -50,7 +50,7 @@ function passphrase() {
       given = true;
       resolve(field.value);
     };
-    const box = ask("Confirm that it is you", "Being signed in is not enough for this change.", { label: "Confirm", act: confirm }, () => { if (!given) reject(new Error("Nothing was changed.")); });
+    const box = ask("Confirm this change", "This change needs your passphrase, because a session can be stolen.", { label: "Confirm", act: confirm }, () => { if (!given) reject(new Error("Nothing was changed.")); });
     label.append("Your passphrase", field);
     form.append(label);
     form.addEventListener("submit", (event) => {
@@ -63,10 +63,10 @@ function passphrase() {
   });
 }
 
-// An answer; signed where the gate says that it needs a passkey.
+// Sends an answer, signed if it needs a passkey.
 async function decision(id, body, exact) {
   const path = `/v1/requests/${id}/decision`;
-  // A grant beyond this very call in its session is a power of its own.
+  // Every grant beyond exactly this call in its session needs a proof.
   const { grant } = body;
   if (grant && !(grant.shape === "exact" && grant.scope === "session")) return sendConfirmed("POST", path, body);
   try {
@@ -81,7 +81,7 @@ async function addPasskey(form) {
   const begun = await send("POST", "/v1/passkeys/begin", {});
   const publicKey = {
     challenge: toBytes(begun.challenge),
-    rp: { id: begun.place, name: "Countersign" },
+    rp: { id: begun.rp_id, name: "Countersign" },
     user: { id: toBytes(begun.user), name: begun.person, displayName: begun.person },
     pubKeyCredParams: begun.algorithms.map((alg) => ({ type: "public-key", alg })),
     excludeCredentials: credentials(begun.known),
@@ -89,7 +89,7 @@ async function addPasskey(form) {
     attestation: "none",
     timeout: PATIENCE_MS,
   };
-  const { response } = await asked(() => navigator.credentials.create({ publicKey }), "The passkey was not made. Try again.");
+  const { response } = await asked(() => navigator.credentials.create({ publicKey }), "The passkey was not created. Try again.");
   await sendConfirmed("POST", "/v1/passkeys", {
     name: form.elements.name.value.trim(),
     client_data: toText(response.clientDataJSON),

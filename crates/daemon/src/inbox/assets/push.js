@@ -1,4 +1,4 @@
-// Notifications: this browser asks to be called; its worker shows what comes.
+// Notifications: subscribes this browser; its worker shows the messages.
 "use strict";
 
 const worker = "serviceWorker" in navigator
@@ -15,8 +15,8 @@ function browserName() {
 
 async function addBrowser(form) {
   const registration = await worker;
-  if (!registration?.pushManager) throw new Error("This browser cannot be called here. On a phone, add the page to the home screen first.");
-  if (await Notification.requestPermission() !== "granted") throw new Error("The browser does not let us show notifications. Allow them for this page, then try again.");
+  if (!registration?.pushManager) throw new Error("This browser does not support notifications here. On a phone, add the page to the home screen first.");
+  if (await Notification.requestPermission() !== "granted") throw new Error("Notifications are blocked. Allow them for this page in the browser, then try again.");
   const key = toBytes(form.dataset.key);
   const ready = await navigator.serviceWorker.ready;
   const made = await ready.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: key });
@@ -33,8 +33,8 @@ document.addEventListener("submit", (event) => {
   addBrowser(event.target).catch((error) => { wrong.textContent = error.message; });
 });
 
-// The worker asks an open page of ours to say no: only a page has the session's proof. It never
-// asks for a yes, and nothing that it could send here would be one.
+// The worker asks an open page to deny, because only a page has the session's proof. It never asks
+// for an approval, and no message that it could send here is one.
 navigator.serviceWorker?.addEventListener("message", (event) => {
   const { deny } = event.data ?? {};
   const [port] = event.ports;

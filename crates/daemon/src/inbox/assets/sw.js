@@ -1,5 +1,5 @@
-// The worker behind the pages: shows what waits, and leads to it. It keeps nothing: every page and
-// every answer comes from the gate itself.
+// The service worker: shows notifications and opens the request. It caches nothing: every page and
+// every answer comes from the daemon.
 "use strict";
 
 self.addEventListener("install", () => self.skipWaiting());
@@ -7,7 +7,7 @@ self.addEventListener("activate", (event) => event.waitUntil(self.clients.claim(
 
 self.addEventListener("push", (event) => {
   let news = {};
-  try { news = event.data.json(); } catch { /* then there is only something to look at */ }
+  try { news = event.data.json(); } catch { /* shown without details */ }
   const asks = typeof news.request === "string";
   const options = {
     body: [news.body, news.phrase].filter(Boolean).join("\n"),
@@ -23,7 +23,7 @@ self.addEventListener("push", (event) => {
   event.waitUntil(self.registration.showNotification(news.title ?? "Countersign", options));
 });
 
-// A page of ours that is open says no for us. Whether it did.
+// Lets an open page deny the request. Returns whether it did.
 async function denied(request) {
   const pages = await self.clients.matchAll({ type: "window" });
   for (const page of pages) {
@@ -50,7 +50,7 @@ self.addEventListener("notificationclick", (event) => {
   const { request } = event.notification.data ?? {};
   event.notification.close();
   event.waitUntil((async () => {
-    // A yes is said on the page, where the call can be read.
+    // Approving is only possible on the page, where the call can be read.
     if (event.action === "deny" && request && await denied(request)) return;
     await open(request);
   })());

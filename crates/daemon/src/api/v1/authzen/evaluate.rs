@@ -1,4 +1,4 @@
-//! Evaluations: may this call run? A denial may offer an access request.
+//! Evaluations: may this call run? A denial can offer an access request.
 
 use axum::extract::{Request, State};
 use axum::response::IntoResponse as _;
@@ -14,60 +14,67 @@ use countersign_types::time::{Clock as _, Span, Timestamp};
 use countersign_workflow::request::State as Stands;
 use serde_json::{Value, json};
 
-use super::offer::Terms;
-use super::read::{self, Evaluation, Presented, Source};
+use super::base_url::base_url;
+use super::offer::OfferTerms;
+use super::read::{self, Evaluation, JsonSource, Presented};
 use crate::api::fields::{self, Fields};
-use crate::api::{Answered, Api, Problem, who};
-use crate::chance;
-use crate::gate::{Answer, Caller, Join, Question, Rejection, Settling};
+use crate::api::{Api, ApiProblem, ApiResult, authenticate};
+use crate::gate::{Caller, GateAnswer, JoinOptions, Rejection, Settlement, Submission};
+use crate::random;
 
-/// How long an offer stands.
+/// How long an offer is valid.
 const OFFER: Span = Span::seconds(600);
-/// Evaluations in one request.
-const MOST: usize = 100;
-/// When an open request is worth looking at again, in seconds.
+/// The most evaluations in one request.
+const MAX_ITEMS: usize = 100;
+/// When to look at a pending request again, in seconds.
 const RETRY: u32 = 5;
-/// Which form an access request takes; there is one.
+/// The only form of an access request.
 pub const TEMPLATE: &str = "tool_call";
 
 /// `POST /access/v1/evaluation`
-pub async fn one(State(api): State<Api>, request: Request) -> Answered {
-    let caller = who::agent(&api, &request)?;
+pub async fn one(State(api): State<Api>, request: Request) -> ApiResult {
+    let caller = authenticate::agent(&api, &request)?;
     let (parts, body) = request.into_parts();
-    let bytes = fields::body(&parts.headers, body).await?;
+    let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
-    let source = Source { value: &value, text: std::str::from_utf8(&bytes).unwrap_or_default() };
+    let source =
+        JsonSource { value: &value, text: std::str::from_utf8(&bytes).unwrap_or_default() };
     only(&value, &[])?;
     let asked = read::evaluation(source, None)?;
-    let asking = Asking { api: &api, caller: &caller, base: super::base(&parts.headers) };
+    let asking = Asking { api: &api, caller: &caller, base: base_url(&parts.headers) };
     Ok(axum::Json(asking.evaluate(asked).await?).into_response())
 }
 
-/// `POST /access/v1/evaluations`: all of them, or up to the first that settles the question.
-pub async fn several(State(api): State<Api>, request: Request) -> Answered {
-    let caller = who::agent(&api, &request)?;
+/// `POST /access/v1/evaluations`: all of them, or up to the first that settles the result.
+pub async fn several(State(api): State<Api>, request: Request) -> ApiResult {
+    let caller = authenticate::agent(&api, &request)?;
     let (parts, body) = request.into_parts();
-    let bytes = fields::body(&parts.headers, body).await?;
+    let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
-    let source = Source { value: &value, text: std::str::from_utf8(&bytes).unwrap_or_default() };
+    let source =
+        JsonSource { value: &value, text: std::str::from_utf8(&bytes).unwrap_or_default() };
     only(&value, &["evaluations", "options"])?;
-    let said = Fields::of(&value)?;
+    let said = Fields::new(&value)?;
     let last = said.get("options").map(semantic).transpose()?.flatten();
     let list = said.list("evaluations")?.unwrap_or_default();
-    let asking = Asking { api: &api, caller: &caller, base: super::base(&parts.headers) };
+    let asking = Asking { api: &api, caller: &caller, base: base_url(&parts.headers) };
     if list.is_empty() {
         let asked = read::evaluation(source, None)?;
         return Ok(axum::Json(asking.evaluate(asked).await?).into_response());
     }
-    if list.len() > MOST {
-        return Err(Problem::bad(format!("`evaluations` may hold at most {MOST}")));
+    if list.len() > MAX_ITEMS {
+        return Err(ApiProblem::bad_request(format!(
+            "`evaluations` may have at most {MAX_ITEMS} \
+                                                    items"
+        )));
     }
-    // Every one is read before any is decided.
-    let texts = fields::items(fields::member(source.text, "evaluations").unwrap_or_default());
+    // All evaluations are read before the first is decided.
+    let texts =
+        fields::item_texts(fields::member_text(source.text, "evaluations").unwrap_or_default());
     let mut wanted = Vec::with_capacity(list.len());
     for (item, text) in list.iter().zip(texts) {
         only(item, &[])?;
-        wanted.push(read::evaluation(Source { value: item, text }, Some(source))?);
+        wanted.push(read::evaluation(JsonSource { value: item, text }, Some(source))?);
     }
     let mut answers = Vec::with_capacity(wanted.len());
     for asked in wanted {
@@ -84,15 +91,15 @@ pub async fn several(State(api): State<Api>, request: Request) -> Answered {
     Ok(axum::Json(json!({ "evaluations": answers })).into_response())
 }
 
-/// After which decision no further evaluation is made.
-fn semantic(options: &Json<'_>) -> Result<Option<bool>, Problem> {
-    let said = Fields::of(options)?;
+/// The decision after which no further evaluation is made.
+fn semantic(options: &Json<'_>) -> Result<Option<bool>, ApiProblem> {
+    let said = Fields::new(options)?;
     let last = match said.text("evaluations_semantic")? {
         None | Some("execute_all") => None,
         Some("deny_on_first_deny") => Some(false),
         Some("permit_on_first_permit") => Some(true),
         Some(_) => {
-            return Err(Problem::bad(
+            return Err(ApiProblem::bad_request(
                 "`evaluations_semantic` must be execute_all, deny_on_first_deny or \
                  permit_on_first_permit",
             ));
@@ -102,23 +109,23 @@ fn semantic(options: &Json<'_>) -> Result<Option<bool>, Problem> {
     Ok(last)
 }
 
-/// Refuses members that an evaluation does not have.
-pub fn only(value: &Json<'_>, further: &'static [&'static str]) -> Result<(), Problem> {
-    let said = Fields::of(value)?;
+/// Rejects members that an evaluation does not have.
+pub fn only(value: &Json<'_>, further: &'static [&'static str]) -> Result<(), ApiProblem> {
+    let said = Fields::new(value)?;
     for name in ["subject", "action", "resource", "context"].into_iter().chain(further.to_vec()) {
         said.get(name);
     }
     said.finish()
 }
 
-/// One caller's evaluations.
+/// The evaluations of one caller.
 struct Asking<'a> {
     api: &'a Api,
     caller: &'a Caller,
     base: String,
 }
 
-/// The part of an answer that every evaluation has.
+/// The members that every evaluation result has.
 #[derive(Clone, Copy)]
 struct Made {
     id: Id,
@@ -126,10 +133,10 @@ struct Made {
 }
 
 impl Asking<'_> {
-    async fn evaluate(&self, asked: Evaluation<'_>) -> Result<Value, Problem> {
+    async fn evaluate(&self, asked: Evaluation<'_>) -> Result<Value, ApiProblem> {
         let at = self.api.gate.clock().now().at;
-        let made = Made { id: chance::id(at).map_err(|_| Rejection::NoChance)?, at };
-        // Who asks is who proved it: nobody asks for another.
+        let made = Made { id: random::id(at).map_err(|_| Rejection::EntropyUnavailable)?, at };
+        // The subject must be the authenticated agent.
         if asked.subject != self.caller.agent {
             return Ok(made.denied("subject_mismatch", "none"));
         }
@@ -143,32 +150,32 @@ impl Asking<'_> {
         }
         let card = asked.call.clone();
         let detail = || json!({ "evaluation": made.id }).to_string();
-        let question = Question {
+        let question = Submission {
             call: asked.call,
             raw: asked.raw.as_bytes(),
             time: None,
             key: None,
             group: None,
             permit: false,
-            join: Join::default(),
+            join: JoinOptions::default(),
             detail: &detail,
         };
         match self.api.gate.settle(question, self.caller).await {
             Err(Rejection::Refused) => Ok(made.denied("policy_denied", "none")),
             Err(held) => Err(held.into()),
-            Ok(Settling::Asks(seen, digest)) => {
+            Ok(Settlement::Asks(seen, digest)) => {
                 let mut answer = made.denied("approval_required", "request");
                 self.offer(&mut answer, made, &Card::new(&card, &seen, &digest), &digest);
                 Ok(answer)
             }
-            Ok(Settling::Answered(Answer::Passed(passed))) => Ok(made.permitted(&json!({
+            Ok(Settlement::Answered(GateAnswer::Passed(passed))) => Ok(made.permitted(&json!({
                 "reason": match passed.why {
                     Pass::Harmless => "harmless",
                     Pass::Watching => "watching",
                 },
             }))),
-            Ok(Settling::Answered(Answer::Kept(stored))) => {
-                // Covered by a grant; this evaluation is the one use of it.
+            Ok(Settlement::Answered(GateAnswer::Kept(stored))) => {
+                // A grant covers the call; this evaluation is its one use.
                 let request = &stored.request;
                 let agent = self.caller.agent.clone();
                 match self.api.gate.redeem(request.id, agent, request.digest).await? {
@@ -179,8 +186,13 @@ impl Asking<'_> {
         }
     }
 
-    /// Evaluates with an approval: the same call, in time, once, and under the rules of now.
-    async fn again(&self, mut asked: Evaluation<'_>, id: Id, made: Made) -> Result<Value, Problem> {
+    /// Evaluates with an approval: the same call, in time, once, and under the current rules.
+    async fn again(
+        &self,
+        mut asked: Evaluation<'_>,
+        id: Id,
+        made: Made,
+    ) -> Result<Value, ApiProblem> {
         let unknown = || made.denied("approval_unverifiable", "none");
         let Some(stored) = self.api.gate.store().request(id).await? else { return Ok(unknown()) };
         if !stored.request.requester.is_agent(&self.caller.agent) {
@@ -191,7 +203,7 @@ impl Asking<'_> {
         let refused = |reason: &str| self.ask_anew(made, reason, &asked, &seen, &digest);
         match goes {
             Route::Refuse => return Ok(made.denied("policy_denied", "none")),
-            // What was approved before the crisis was not approved in it.
+            // An approval from before the crisis does not count in it.
             Route::Ask { crisis: true } if !stored.request.crisis => {
                 return Ok(refused("out_of_scope"));
             }
@@ -230,18 +242,18 @@ impl Asking<'_> {
         answer
     }
 
-    /// Says how a person can be asked. Without the key that binds it, nothing is offered.
+    /// Adds the offer of an access request. Without a signing key nothing is offered.
     fn offer(&self, answer: &mut Value, made: Made, card: &Card, digest: &CallDigest) {
         let Some(offers) = self.api.offers.as_ref() else { return };
         let until = made.at.plus(OFFER);
         let agent = &self.caller.agent;
-        let token = offers.token(Terms { agent, digest, evaluation: made.id, until });
+        let token = offers.token(OfferTerms { agent, digest, evaluation: made.id, until });
         let offer = json!({
             "endpoint": format!("{}/access/v1/requests", self.base),
             "template": TEMPLATE,
             "expires_at": until,
             "binding_token": token,
-            "display": { "title": "A person has to approve this", "description": card.brief },
+            "display": { "title": "A person must approve this", "description": card.brief },
         });
         insert(answer, "access_request", offer);
     }

@@ -1,9 +1,10 @@
-//! The `AuthZEN` API: evaluations, and its Access Request and Approval Profile over our gate.
+//! The `AuthZEN` API: evaluations, and the Access Request and Approval Profile on top of the gate.
 //!
-//! An enforcement point asks whether a tool call may run. Where a person has to be asked, the
-//! denial offers an access request; that is a request of the gate like any other, and its approval
-//! is used up by one evaluation of the very same call.
+//! An enforcement point asks whether a tool call may run. If a person must be asked, the denial
+//! offers an access request. That is a request of the gate like any other, and its approval is used
+//! up by one evaluation of exactly the same call.
 
+mod base_url;
 mod evaluate;
 mod offer;
 mod read;
@@ -11,7 +12,7 @@ mod task;
 
 use axum::Router;
 use axum::extract::Request;
-use axum::http::{HeaderMap, HeaderName, header};
+use axum::http::{HeaderMap, HeaderName};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
@@ -19,11 +20,13 @@ use serde_json::json;
 
 use crate::api::Api;
 
-pub use offer::Offers;
+use base_url::base_url;
+
+pub use offer::OfferSigner;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// What agents may do.
+/// The routes of the agent API.
 pub fn agents() -> Router<Api> {
     Router::new()
         .route("/access/v1/evaluation", post(evaluate::one))
@@ -35,7 +38,7 @@ pub fn agents() -> Router<Api> {
         .route_layer(middleware::from_fn(echo))
 }
 
-/// Gives the caller's own name for its request back, on errors as well.
+/// Returns the caller's request id, also with errors.
 async fn echo(request: Request, next: Next) -> Response {
     let named = request.headers().get(REQUEST_ID).filter(|name| name.len() <= 256).cloned();
     let mut response = next.run(request).await;
@@ -45,14 +48,8 @@ async fn echo(request: Request, next: Next) -> Response {
     response
 }
 
-/// Where we are reached, as the caller reached us; the door has checked the name.
-fn base(headers: &HeaderMap) -> String {
-    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
-    format!("http://{}", host.unwrap_or("127.0.0.1:6000"))
-}
-
 async fn configuration(headers: HeaderMap) -> Response {
-    let base = base(&headers);
+    let base = base_url(&headers);
     let body = json!({
         "policy_decision_point": base,
         "access_evaluation_endpoint": format!("{base}/access/v1/evaluation"),

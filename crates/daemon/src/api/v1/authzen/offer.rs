@@ -1,4 +1,4 @@
-//! Offers: a denial that says how to ask, bound to the very call that was denied.
+//! Offers: how to ask a person about a denied call, bound to exactly that call.
 
 use countersign_json::base64;
 use countersign_json::canonical::CallDigest;
@@ -6,77 +6,77 @@ use countersign_types::id::Id;
 use countersign_types::time::Timestamp;
 use ed25519_dalek::{Signature, Signer as _, SigningKey};
 
-use crate::chance::{self, NoChance};
+use crate::random::{self, EntropyUnavailable};
 
-/// Stands before what is signed, so that no other signature can pass for it.
+/// The prefix of the signed text, so that no other signature can be used as an offer.
 const TAG: &str = "countersign/offer/1\0";
 
-/// Makes and checks binding tokens. The key lives as long as the daemon: a token of an earlier
-/// run is refused, and the enforcement point evaluates again.
-pub struct Offers {
+/// Signs and checks binding tokens. The key lives as long as the daemon: a token from before a
+/// restart is rejected, and the enforcement point evaluates again.
+pub struct OfferSigner {
     key: SigningKey,
 }
 
-/// What an offer is bound to.
+/// What a token is bound to.
 #[derive(Clone, Copy)]
-pub struct Terms<'a> {
-    /// The agent that asked.
+pub struct OfferTerms<'a> {
+    /// The agent.
     pub agent: &'a str,
     /// Its call.
     pub digest: &'a CallDigest,
     /// The evaluation that denied it.
     pub evaluation: Id,
-    /// Until when the offer stands.
+    /// When the offer expires.
     pub until: Timestamp,
 }
 
-/// Why a token binds nothing.
+/// Why a token is not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unbound {
-    /// It is not ours, or is for another call, another agent or another time.
+pub enum OfferError {
+    /// The signature is not ours, or is for another call, agent or time.
     Foreign,
-    /// Its time is over.
+    /// The offer has expired.
     Over,
 }
 
-impl Offers {
-    /// With a fresh key.
-    pub fn new() -> Result<Offers, NoChance> {
-        Ok(Offers { key: SigningKey::from_bytes(&chance::bytes()?) })
+impl OfferSigner {
+    /// With a new key.
+    pub fn new() -> Result<OfferSigner, EntropyUnavailable> {
+        Ok(OfferSigner { key: SigningKey::from_bytes(&random::bytes()?) })
     }
 
     /// The token of an offer.
-    pub fn token(&self, terms: Terms<'_>) -> String {
+    pub fn token(&self, terms: OfferTerms<'_>) -> String {
         let signature = self.key.sign(message(terms).as_bytes()).to_bytes();
-        let Terms { evaluation, until, .. } = terms;
+        let OfferTerms { evaluation, until, .. } = terms;
         format!("{evaluation}.{}.{}", until.0, base64::encode_url(&signature))
     }
 
-    /// Whether a token binds this agent's call, still, and until when it says so itself.
+    /// Whether a token is for this agent's call and still valid: its evaluation and expiry.
     pub fn check(
         &self,
         token: &str,
         agent: &str,
         digest: &CallDigest,
         now: Timestamp,
-    ) -> Result<(Id, Timestamp), Unbound> {
+    ) -> Result<(Id, Timestamp), OfferError> {
         let mut parts = token.splitn(3, '.');
-        let evaluation = parts.next().and_then(Id::parse).ok_or(Unbound::Foreign)?;
-        let until = parts.next().and_then(|text| text.parse().ok()).ok_or(Unbound::Foreign)?;
+        let evaluation = parts.next().and_then(Id::parse).ok_or(OfferError::Foreign)?;
+        let until = parts.next().and_then(|text| text.parse().ok()).ok_or(OfferError::Foreign)?;
         let until = Timestamp(until);
         let signature = parts.next().and_then(|text| base64::decode_url(text).ok());
         let signature = signature.and_then(|bytes| <[u8; 64]>::try_from(bytes).ok());
-        let signature = Signature::from_bytes(&signature.ok_or(Unbound::Foreign)?);
-        let said = message(Terms { agent, digest, evaluation, until });
+        let signature = Signature::from_bytes(&signature.ok_or(OfferError::Foreign)?);
+        let said = message(OfferTerms { agent, digest, evaluation, until });
         let key = self.key.verifying_key();
-        key.verify_strict(said.as_bytes(), &signature).map_err(|_| Unbound::Foreign)?;
-        if now >= until { Err(Unbound::Over) } else { Ok((evaluation, until)) }
+        key.verify_strict(said.as_bytes(), &signature).map_err(|_| OfferError::Foreign)?;
+        if now >= until { Err(OfferError::Over) } else { Ok((evaluation, until)) }
     }
 }
 
-/// What is signed; where the bytes as received bind as well, they are part of it.
-fn message(terms: Terms<'_>) -> String {
-    let Terms { agent, digest, evaluation, until } = terms;
+/// The signed text. It includes the raw digest where the raw bytes bind as well.
+fn message(terms: OfferTerms<'_>) -> String {
+    let OfferTerms { agent, digest, evaluation, until } = terms;
     let raw = digest.both_bind.then(|| digest.raw.to_string());
     let canonical = digest.canonical.to_string();
     let said = serde_json::json!([agent, canonical, raw, evaluation, until.0]);
@@ -90,30 +90,34 @@ mod tests {
 
     #[test]
     fn a_token_binds_one_agent_one_call_and_one_time() {
-        let offers = Offers::new().unwrap();
+        let offers = OfferSigner::new().unwrap();
         let digest = |text: &str, both_bind| CallDigest {
             canonical: Digest::of(text.as_bytes()),
             raw: Digest::of(b"raw"),
             both_bind,
         };
         let call = digest("call", false);
-        let evaluation = chance::id(Timestamp(5)).unwrap();
+        let evaluation = random::id(Timestamp(5)).unwrap();
         let until = Timestamp(1000);
-        let token = offers.token(Terms { agent: "a", digest: &call, evaluation, until });
+        let token = offers.token(OfferTerms { agent: "a", digest: &call, evaluation, until });
         let check = |token: &str, agent: &str, call: &CallDigest, now| {
             offers.check(token, agent, call, Timestamp(now))
         };
         assert_eq!(check(&token, "a", &call, 999), Ok((evaluation, until)));
-        assert_eq!(check(&token, "a", &call, 1000), Err(Unbound::Over));
-        assert_eq!(check(&token, "b", &call, 1), Err(Unbound::Foreign));
-        assert_eq!(check(&token, "a", &digest("other", false), 1), Err(Unbound::Foreign));
-        assert_eq!(check(&token, "a", &digest("call", true), 1), Err(Unbound::Foreign));
+        assert_eq!(check(&token, "a", &call, 1000), Err(OfferError::Over));
+        assert_eq!(check(&token, "b", &call, 1), Err(OfferError::Foreign));
+        assert_eq!(check(&token, "a", &digest("other", false), 1), Err(OfferError::Foreign));
+        assert_eq!(check(&token, "a", &digest("call", true), 1), Err(OfferError::Foreign));
         let later = token.replacen(".1000.", ".9000.", 1);
-        assert_eq!(check(&later, "a", &call, 1), Err(Unbound::Foreign), "time cannot be stretched");
+        assert_eq!(
+            check(&later, "a", &call, 1),
+            Err(OfferError::Foreign),
+            "time cannot be stretched"
+        );
         for broken in ["", ".", "..", "x.1.y", token.trim_end_matches(|_: char| true)] {
-            assert_eq!(check(broken, "a", &call, 1), Err(Unbound::Foreign));
+            assert_eq!(check(broken, "a", &call, 1), Err(OfferError::Foreign));
         }
-        let another = Offers::new().unwrap();
-        assert_eq!(another.check(&token, "a", &call, Timestamp(1)), Err(Unbound::Foreign));
+        let another = OfferSigner::new().unwrap();
+        assert_eq!(another.check(&token, "a", &call, Timestamp(1)), Err(OfferError::Foreign));
     }
 }

@@ -1,4 +1,4 @@
-//! An evaluation from its JSON: subject, action, resource and context become a call.
+//! Reads an evaluation from JSON: subject, action, resource and context become a call.
 
 use std::borrow::Cow;
 
@@ -8,41 +8,41 @@ use countersign_risk::context::{Context, Environment, Platform};
 use countersign_types::id::Id;
 use countersign_types::tier::Tier;
 
-use crate::api::Problem;
+use crate::api::ApiProblem;
 use crate::api::fields::{self, Fields};
 use crate::api::v1::requests;
 
-/// Action names that mean: this tool is to be called.
+/// Action names that mean a tool call.
 const ACTIONS: [&str; 2] = ["tools/call", "execute"];
 
-/// A JSON object and the text it was read from.
+/// A JSON object and its text.
 #[derive(Clone, Copy)]
-pub struct Source<'v, 'a> {
+pub struct JsonSource<'v, 'a> {
     /// The object.
     pub value: &'v Value<'a>,
-    /// Its text, exactly as it came.
+    /// Its text, exactly as received.
     pub text: &'v str,
 }
 
-impl<'v, 'a> Source<'v, 'a> {
-    /// A member that is there and not null.
-    pub fn member(self, name: &str) -> Option<Source<'v, 'a>> {
+impl<'v, 'a> JsonSource<'v, 'a> {
+    /// A member that is present and not null.
+    pub fn member(self, name: &str) -> Option<JsonSource<'v, 'a>> {
         let value = self.value.get(name).filter(|value| !value.is_null())?;
-        Some(Source { value, text: fields::member(self.text, name)? })
+        Some(JsonSource { value, text: fields::member_text(self.text, name)? })
     }
 }
 
-/// What is asked, as far as it can be read.
+/// An evaluation that was read.
 pub struct Evaluation<'v> {
-    /// Who would do it, as the caller says.
+    /// The subject that the caller names.
     pub subject: &'v str,
-    /// What would be done, in short: why it is nothing that we decide about, if so.
+    /// Why this is not a tool call, if it is not.
     pub foreign: Option<&'static str>,
     /// The call.
     pub call: Call<'v>,
-    /// Its arguments as they came.
+    /// Its arguments as received.
     pub raw: &'v str,
-    /// The approval that is presented with it.
+    /// The approval presented with it.
     pub approval: Presented,
 }
 
@@ -51,24 +51,25 @@ pub struct Evaluation<'v> {
 pub enum Presented {
     /// None.
     Nothing,
-    /// One whose id is no id of ours.
+    /// An id that is not an id of ours.
     Unknown,
-    /// The approval of this request, as the enforcement point says.
+    /// The approval of this request.
     Approval(Id),
 }
 
-/// Reads an evaluation: each part from `source`, or from the defaults where it is not there.
+/// Reads an evaluation: each part from `source`, or from the defaults if it is missing.
 pub fn evaluation<'v>(
-    source: Source<'v, '_>,
-    defaults: Option<Source<'v, '_>>,
-) -> Result<Evaluation<'v>, Problem> {
+    source: JsonSource<'v, '_>,
+    defaults: Option<JsonSource<'v, '_>>,
+) -> Result<Evaluation<'v>, ApiProblem> {
     // One type for both, so that parts may come from either.
     let part = |name: &'static str| -> Option<(&'v Value<'v>, &'v str)> {
         let own = source.member(name).map(|part| (widen(part.value), part.text));
         own.or_else(|| defaults?.member(name).map(|part| (widen(part.value), part.text)))
     };
-    let needed =
-        |name: &'static str| part(name).ok_or_else(|| Problem::bad(format!("`{name}` is needed")));
+    let needed = |name: &'static str| {
+        part(name).ok_or_else(|| ApiProblem::bad_request(format!("`{name}` is required")))
+    };
     let (subject, _) = needed("subject")?;
     let (action, action_text) = needed("action")?;
     let (resource, resource_text) = needed("resource")?;
@@ -76,19 +77,19 @@ pub fn evaluation<'v>(
     let (context_text, context) =
         part("context").map_or(empty, |(value, text)| (text, Some(value)));
 
-    let said = Fields::of(subject)?;
-    said.needed_text("type")?;
-    let subject = said.needed_text("id")?;
+    let said = Fields::new(subject)?;
+    said.required_text("type")?;
+    let subject = said.required_text("id")?;
     properties(&said)?;
     said.finish()?;
 
-    let said = Fields::of(action)?;
-    let name = said.needed_text("name")?;
+    let said = Fields::new(action)?;
+    let name = said.required_text("name")?;
     let action_properties = properties(&said)?;
     said.finish()?;
 
-    let said = Fields::of(resource)?;
-    let (kind, tool) = (said.needed_text("type")?, said.needed_text("id")?);
+    let said = Fields::new(resource)?;
+    let (kind, tool) = (said.required_text("type")?, said.required_text("id")?);
     let resource_properties = properties(&said)?;
     said.finish()?;
     requests::name("resource.id", tool)?;
@@ -98,7 +99,7 @@ pub fn evaluation<'v>(
         (true, _) => Some("unsupported_resource"),
         (false, _) => Some("unsupported_action"),
     };
-    let inside = |text: &'v str| fields::member(text, "properties").unwrap_or("{}");
+    let inside = |text: &'v str| fields::member_text(text, "properties").unwrap_or("{}");
     let (arguments, raw) = arguments(&[
         (resource_properties, inside(resource_text)),
         (context, context_text),
@@ -108,38 +109,41 @@ pub fn evaluation<'v>(
     Ok(Evaluation { subject, foreign, call, raw, approval })
 }
 
-/// The same value; it borrows from nothing that lives shorter.
+/// The same value with a shorter lifetime.
 fn widen<'v>(value: &'v Value<'_>) -> &'v Value<'v> {
     value
 }
 
-fn properties<'v, 'a>(said: &Fields<'v, 'a>) -> Result<Option<&'v Value<'a>>, Problem> {
+fn properties<'v, 'a>(said: &Fields<'v, 'a>) -> Result<Option<&'v Value<'a>>, ApiProblem> {
     let found = said.get("properties");
     match found {
         Some(value) if value.as_object().is_none() => {
-            Err(Problem::bad("`properties` must be an object"))
+            Err(ApiProblem::bad_request("`properties` must be an object"))
         }
         _ => Ok(found),
     }
 }
 
-/// The arguments, wherever profiles put them. Two that differ are refused, and properties without
-/// `arguments` are the arguments: a call must never be judged without them.
+/// The arguments, wherever a profile puts them. Two different ones are rejected, and properties
+/// without `arguments` are the arguments, because a call must never be assessed without them.
 fn arguments<'v>(
     places: &[(Option<&'v Value<'v>>, &'v str)],
-) -> Result<(Value<'v>, &'v str), Problem> {
+) -> Result<(Value<'v>, &'v str), ApiProblem> {
     let mut found: Option<(&'v Value<'v>, &'v str)> = None;
     for &(place, text) in places {
         let Some(value) = place.and_then(|place| place.get("arguments")) else { continue };
         if value.as_object().is_none() {
-            return Err(Problem::bad("`arguments` must be an object"));
+            return Err(ApiProblem::bad_request("`arguments` must be an object"));
         }
         match found {
             Some((earlier, _)) if earlier != value => {
-                return Err(Problem::bad("`arguments` are given twice and differ"));
+                return Err(ApiProblem::bad_request(
+                    "`arguments` are present twice with different \
+                                                    values",
+                ));
             }
             Some(_) => {}
-            None => found = Some((value, fields::member(text, "arguments").unwrap_or("{}"))),
+            None => found = Some((value, fields::member_text(text, "arguments").unwrap_or("{}"))),
         }
     }
     let whole = places.first().and_then(|&(place, text)| Some((place?, text)));
@@ -149,12 +153,12 @@ fn arguments<'v>(
     })
 }
 
-/// Where it would happen. The context is open: members that mean nothing to us are passed over.
+/// The context of the call. Unknown members are ignored.
 fn in_context<'v>(
     context: Option<&'v Value<'v>>,
     tool: &'v str,
     arguments: Value<'v>,
-) -> Result<(Call<'v>, Presented), Problem> {
+) -> Result<(Call<'v>, Presented), ApiProblem> {
     let mut call = Call {
         tool: Cow::Borrowed(tool),
         arguments,
@@ -165,24 +169,26 @@ fn in_context<'v>(
         claimed: None,
     };
     let Some(context) = context else { return Ok((call, Presented::Nothing)) };
-    let said = Fields::of(context)?;
+    let said = Fields::new(context)?;
     call.session = said.text("session")?.map(Cow::Borrowed);
     requests::name("session", call.session.as_deref().unwrap_or_default())?;
     call.context.cwd = said.text("cwd")?;
     if let Some(word) = said.text("environment")? {
         call.context.environment = Environment::parse(word).ok_or_else(|| {
-            Problem::bad("`environment` must be workstation, production, ci or container")
+            ApiProblem::bad_request(
+                "`environment` must be workstation, production, ci or container",
+            )
         })?;
     }
     if let Some(word) = said.text("risk_level")? {
         let tier = Tier::parse(word).ok_or_else(|| {
-            Problem::bad("`risk_level` must be safe, low, medium, high or critical")
+            ApiProblem::bad_request("`risk_level` must be safe, low, medium, high or critical")
         })?;
         call.claimed = Some(tier);
     }
     let approval = match said.get("approval") {
         None => Presented::Nothing,
-        Some(value) => Id::parse(Fields::of(value)?.needed_text("id")?)
+        Some(value) => Id::parse(Fields::new(value)?.required_text("id")?)
             .map_or(Presented::Unknown, Presented::Approval),
     };
     Ok((call, approval))

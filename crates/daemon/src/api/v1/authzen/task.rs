@@ -1,4 +1,4 @@
-//! Access requests: a denied evaluation becomes a request of the gate, seen as a task.
+//! Access requests: a denied evaluation becomes a request of the gate, shown as a task.
 
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -10,88 +10,95 @@ use countersign_types::time::Clock as _;
 use countersign_workflow::request::{Refusal, State as Stands};
 use serde_json::{Value, json};
 
+use super::base_url::base_url;
 use super::evaluate::{self, TEMPLATE};
-use super::offer::Unbound;
-use super::read::{self, Evaluation, Source};
+use super::offer::OfferError;
+use super::read::{self, Evaluation, JsonSource};
 use crate::api::fields::{self, Fields};
 use crate::api::v1::requests;
-use crate::api::{Answered, Api, Problem, who};
-use crate::gate::{Answer, Caller, Join, Question, Rejection};
+use crate::api::{Api, ApiProblem, ApiResult, authenticate};
+use crate::gate::{Caller, GateAnswer, JoinOptions, Rejection, Submission};
 
-/// The profile's own names for what can go wrong.
-fn problem(status: StatusCode, name: &'static str, title: &'static str, detail: &str) -> Problem {
-    let mut problem = Problem::new(status, name, title, detail);
+/// A problem document with the names of the profile.
+fn problem(
+    status: StatusCode,
+    name: &'static str,
+    title: &'static str,
+    detail: &str,
+) -> ApiProblem {
+    let mut problem = ApiProblem::new(status, name, title, detail);
     problem.family = "urn:openid:authzen:access-request:error:";
     problem
 }
 
-fn unbound(detail: &str) -> Problem {
-    let title = "This is not what was denied";
+fn unbound(detail: &str) -> ApiProblem {
+    let title = "Invalid denial binding";
     problem(StatusCode::BAD_REQUEST, "invalid_denial_binding", title, detail)
 }
 
-fn not_requestable(detail: &str) -> Problem {
-    problem(StatusCode::BAD_REQUEST, "not_requestable", "This cannot be asked for", detail)
+fn not_requestable(detail: &str) -> ApiProblem {
+    problem(StatusCode::BAD_REQUEST, "not_requestable", "Not requestable", detail)
 }
 
-fn unknown() -> Problem {
-    let detail = "there is no such request";
-    problem(StatusCode::NOT_FOUND, "unknown_task", "There is no such thing", detail)
+fn unknown() -> ApiProblem {
+    let detail = "request not found";
+    problem(StatusCode::NOT_FOUND, "unknown_task", "Not found", detail)
 }
 
-/// `POST /access/v1/requests`
-pub async fn create(State(api): State<Api>, request: Request) -> Answered {
-    let caller = who::agent(&api, &request)?;
-    let key = requests::idempotency_key(request.headers())?;
-    let (parts, body) = request.into_parts();
-    let bytes = fields::body(&parts.headers, body).await?;
-    let value = fields::parse(&bytes)?;
-    let source = Source { value: &value, text: std::str::from_utf8(&bytes).unwrap_or_default() };
-    evaluate::only(&value, &["denial", "requested_access", "client", "callback", "items"])?;
-    let said = Fields::of(&value)?;
+/// Members of the profile that this server does not offer, or that must be objects.
+fn check_extensions(said: &Fields<'_, '_>) -> Result<(), ApiProblem> {
     if said.get("callback").is_some() {
-        return Err(Problem::bad("callbacks are not served here; ask the status endpoint"));
+        return Err(ApiProblem::bad_request(
+            "callbacks are not supported; poll the status endpoint",
+        ));
     }
     if said.get("items").is_some() {
-        return Err(Problem::bad("one call in each request; a list goes to POST /v1/batches"));
+        return Err(ApiProblem::bad_request(
+            "a request has one call; send a list to POST /v1/batches",
+        ));
     }
     for name in ["requested_access", "client"] {
         if said.get(name).is_some_and(|value| value.as_object().is_none()) {
-            return Err(Problem::bad(format!("`{name}` must be an object")));
+            return Err(ApiProblem::bad_request(format!("`{name}` must be an object")));
         }
     }
-    let denial = said.get("denial").ok_or_else(|| unbound("`denial` is needed"))?;
+    Ok(())
+}
+
+/// `POST /access/v1/requests`
+pub async fn create(State(api): State<Api>, request: Request) -> ApiResult {
+    let caller = authenticate::agent(&api, &request)?;
+    let key = requests::idempotency_key(request.headers())?;
+    let (parts, body) = request.into_parts();
+    let bytes = fields::read_json_body(&parts.headers, body).await?;
+    let value = fields::parse(&bytes)?;
+    let source =
+        JsonSource { value: &value, text: std::str::from_utf8(&bytes).unwrap_or_default() };
+    evaluate::only(&value, &["denial", "requested_access", "client", "callback", "items"])?;
+    let said = Fields::new(&value)?;
+    check_extensions(&said)?;
+    let denial = said.get("denial").ok_or_else(|| unbound("`denial` is required"))?;
     let denial = Denial::read(denial)?;
     let mut asked = read::evaluation(source, None)?;
     if asked.subject != caller.agent {
         return Err(Refusal::NotYours.into());
     }
     if asked.foreign.is_some() {
-        return Err(not_requestable("only calls of tools can be asked for"));
+        return Err(not_requestable("only tool calls can be requested"));
     }
     let evaluation = denial.check(&api, &caller, &mut asked)?;
     let detail = || json!({ "evaluation": evaluation }).to_string();
-    let question = Question {
+    let question = Submission {
         call: asked.call,
         raw: asked.raw.as_bytes(),
         time: None,
         key,
         group: None,
         permit: true,
-        join: Join::default(),
+        join: JoinOptions::default(),
         detail: &detail,
     };
-    let stored = match api.gate.submit(question, &caller).await {
-        Ok(Answer::Kept(stored)) => stored,
-        // A permit was asked for, so there is always a row.
-        Ok(Answer::Passed(_)) => return Err(Rejection::Unwritable.into()),
-        Err(Rejection::Unavailable(StoreError::KeyReused)) => {
-            let detail = "this idempotency key was used for another call";
-            let title = "This key was used already";
-            return Err(problem(StatusCode::CONFLICT, "duplicate_request", title, detail));
-        }
-        Err(held) => return Err(held.into()),
-    };
+    let stored = submit(&api, question, &caller).await?;
     let status = match stored.request.state {
         Stands::Pending => StatusCode::ACCEPTED,
         _ => StatusCode::CREATED,
@@ -104,7 +111,25 @@ pub async fn create(State(api): State<Api>, request: Request) -> Answered {
     Ok(response)
 }
 
-/// What the enforcement point says about the evaluation that denied the call.
+/// Submits the call; a permit is always asked for, so the answer is always a stored request.
+async fn submit(
+    api: &Api,
+    submission: Submission<'_>,
+    caller: &Caller,
+) -> Result<Box<StoredRequest>, ApiProblem> {
+    match api.gate.submit(submission, caller).await {
+        Ok(GateAnswer::Kept(stored)) => Ok(stored),
+        Ok(GateAnswer::Passed(_)) => Err(Rejection::Unwritable.into()),
+        Err(Rejection::Unavailable(StoreError::KeyReused)) => {
+            let detail = "this idempotency key was used for another call";
+            let title = "Idempotency key already used";
+            Err(problem(StatusCode::CONFLICT, "duplicate_request", title, detail))
+        }
+        Err(rejection) => Err(rejection.into()),
+    }
+}
+
+/// The evaluation that denied the call, as the enforcement point describes it.
 struct Denial<'v> {
     evaluation: Option<&'v str>,
     until: &'v str,
@@ -112,8 +137,8 @@ struct Denial<'v> {
 }
 
 impl<'v> Denial<'v> {
-    fn read(value: &'v Json<'_>) -> Result<Denial<'v>, Problem> {
-        let said = Fields::of(value)?;
+    fn read(value: &'v Json<'_>) -> Result<Denial<'v>, ApiProblem> {
+        let said = Fields::new(value)?;
         let evaluation = said.text("evaluation_id")?;
         let until = said.text("expires_at")?;
         let token = said.text("binding_token")?;
@@ -122,56 +147,56 @@ impl<'v> Denial<'v> {
         said.text("reason")?;
         said.finish()?;
         if template.is_some_and(|template| template != TEMPLATE) {
-            return Err(unbound("there is no such `template`"));
+            return Err(unbound("unknown `template`"));
         }
         match (until, token) {
             (Some(until), Some(token)) => Ok(Denial { evaluation, until, token }),
-            _ => Err(unbound("`denial.expires_at` and `denial.binding_token` are needed")),
+            _ => Err(unbound("`denial.expires_at` and `denial.binding_token` are required")),
         }
     }
 
-    /// The evaluation, if the token was made for this agent's very call and still stands.
+    /// The id of the evaluation, if the token is valid for this agent's call.
     fn check<'c>(
         &self,
         api: &Api,
         caller: &'c Caller,
         asked: &mut Evaluation<'c>,
-    ) -> Result<String, Problem> {
-        // The gate's own reading of who and where, as when it was evaluated.
+    ) -> Result<String, ApiProblem> {
+        // The gate sets agent and environment, as it did for the evaluation.
         api.gate.assess(&mut asked.call, caller);
         let digest = digest(&asked.call, asked.raw.as_bytes());
-        let offers = api.offers.as_ref().ok_or(Rejection::NoChance)?;
+        let offers = api.offers.as_ref().ok_or(Rejection::EntropyUnavailable)?;
         let now = api.gate.clock().now().at;
         let (id, until) =
             offers.check(self.token, &caller.agent, &digest, now).map_err(|why| match why {
-                Unbound::Foreign => unbound("the binding token is not for this call"),
-                Unbound::Over => problem(
+                OfferError::Foreign => unbound("the binding token is not for this call"),
+                OfferError::Over => problem(
                     StatusCode::GONE,
                     "expired_denial",
-                    "This offer is over",
-                    "too long ago; evaluate again",
+                    "Offer expired",
+                    "the offer has expired; evaluate again",
                 ),
             })?;
         let id = id.to_string();
         let same = self.evaluation.is_none_or(|said| said == id) && self.until == until.to_string();
-        same.then_some(id).ok_or_else(|| unbound("`denial` is not what the evaluation said"))
+        same.then_some(id).ok_or_else(|| unbound("`denial` does not match the evaluation"))
     }
 }
 
 /// `GET /access/v1/requests/{id}`
-pub async fn read(State(api): State<Api>, Path(id): Path<String>, request: Request) -> Answered {
-    let caller = who::agent(&api, &request)?;
+pub async fn read(State(api): State<Api>, Path(id): Path<String>, request: Request) -> ApiResult {
+    let caller = authenticate::agent(&api, &request)?;
     let stored = own(&api, &caller, &id).await?;
     Ok(shown(request.headers(), &stored, StatusCode::OK))
 }
 
 /// `POST /access/v1/requests/{id}/cancel`, with an empty body or an empty object.
-pub async fn cancel(State(api): State<Api>, Path(id): Path<String>, request: Request) -> Answered {
-    let caller = who::agent(&api, &request)?;
+pub async fn cancel(State(api): State<Api>, Path(id): Path<String>, request: Request) -> ApiResult {
+    let caller = authenticate::agent(&api, &request)?;
     let (parts, body) = request.into_parts();
-    let bytes = fields::body_or_none(&parts.headers, body).await?;
+    let bytes = fields::read_optional_body(&parts.headers, body).await?;
     if let Some(bytes) = bytes {
-        Fields::of(&fields::parse(&bytes)?)?.finish()?;
+        Fields::new(&fields::parse(&bytes)?)?.finish()?;
     }
     let stored = own(&api, &caller, &id).await?;
     let applied =
@@ -179,7 +204,7 @@ pub async fn cancel(State(api): State<Api>, Path(id): Path<String>, request: Req
             StoreError::Refused(refusal @ (Refusal::Ended(_) | Refusal::TooLate)) => problem(
                 StatusCode::CONFLICT,
                 "invalid_task_state",
-                "This cannot be done any more",
+                "Conflict",
                 &refusal.to_string(),
             ),
             other => other.into(),
@@ -187,7 +212,7 @@ pub async fn cancel(State(api): State<Api>, Path(id): Path<String>, request: Req
     Ok(shown(&parts.headers, &applied.stored, StatusCode::OK))
 }
 
-async fn own(api: &Api, caller: &Caller, id: &str) -> Result<StoredRequest, Problem> {
+async fn own(api: &Api, caller: &Caller, id: &str) -> Result<StoredRequest, ApiProblem> {
     requests::own(api, caller, id).await.map_err(|error| match error.status {
         404 => unknown(),
         _ => error,
@@ -195,7 +220,7 @@ async fn own(api: &Api, caller: &Caller, id: &str) -> Result<StoredRequest, Prob
 }
 
 fn place(headers: &HeaderMap, stored: &StoredRequest) -> String {
-    format!("{}/access/v1/requests/{}", super::base(headers), stored.request.id)
+    format!("{}/access/v1/requests/{}", base_url(headers), stored.request.id)
 }
 
 fn shown(headers: &HeaderMap, stored: &StoredRequest, status: StatusCode) -> Response {
@@ -222,7 +247,7 @@ fn task(stored: &StoredRequest, place: &str) -> Value {
     answer
 }
 
-/// What an approval is good for: one more evaluation, of the same call or of the edited one.
+/// What an approval allows: one more evaluation, of the same call or of the edited one.
 fn result(stored: &StoredRequest) -> Option<Value> {
     let decision = stored.request.decision.as_ref()?;
     let until = stored.permit_until.filter(|_| decision.state == Stands::Approved)?;

@@ -1,4 +1,4 @@
-//! What people read of the ledger proves itself; counts add up; a broken store is not ready.
+//! The ledger that people read can be verified; counts are right; a broken store is not ready.
 
 use countersign_json::canonical::Digest;
 use countersign_ledger::merkle::{leaf_hash, verify_consistency, verify_inclusion};
@@ -6,17 +6,17 @@ use countersign_ledger::verify::Verifier;
 use countersign_store::SqliteOptions;
 
 use crate::checkpoints::Checkpoints;
-use crate::config::Ledger;
-use crate::trial::{AGENT, FLOOD, Trial, trial, trial_on};
+use crate::config::LedgerConfig;
+use crate::test_gate::{AGENT, FLOOD, TestGate, test_gate, test_gate_with};
 
-async fn busy(trial: &Trial) {
-    trial.permit(r#"{"command":"git push --force"}"#).await;
+async fn busy(gate: &TestGate) {
+    gate.permit(r#"{"command":"git push --force"}"#).await;
     for _ in 0..3 {
-        trial.agent(AGENT, "/v1/requests", r#"{"command":"ls"}"#).await;
+        gate.agent(AGENT, "/v1/requests", r#"{"command":"ls"}"#).await;
     }
-    trial.agent(AGENT, "/v1/requests", r#"{"command":"rm -rf /srv/x"}"#).await;
-    // A pass rides the next commit; this one waits for it.
-    trial.permit(r#"{"command":"git push --force origin x"}"#).await;
+    gate.agent(AGENT, "/v1/requests", r#"{"command":"rm -rf /srv/x"}"#).await;
+    // A pass is written with the next commit; this request waits for it.
+    gate.permit(r#"{"command":"git push --force origin x"}"#).await;
 }
 
 fn digests(proof: &serde_json::Value) -> Vec<Digest> {
@@ -25,44 +25,44 @@ fn digests(proof: &serde_json::Value) -> Vec<Digest> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn entries_and_proofs_lead_to_the_signed_head() {
-    let trial = trial().await;
-    assert_eq!(trial.person("/v1/ledger/checkpoint", "").await.status, 404);
-    let ledger = Ledger {
+async fn entries_and_proofs_verify_against_the_signed_checkpoint() {
+    let gate = test_gate().await;
+    assert_eq!(gate.person("/v1/ledger/checkpoint", "").await.status, 404);
+    let ledger = LedgerConfig {
         every: countersign_types::time::Span::seconds(10),
         file: None,
         webhook: None,
         git: None,
     };
-    let parts = (trial.gate.clone(), trial.keys.clone());
-    let signs = Checkpoints::open(parts.0, parts.1, trial.folder.path(), &ledger).await.unwrap();
+    let parts = (gate.gate.clone(), gate.keys.clone());
+    let signs = Checkpoints::open(parts.0, parts.1, gate.folder.path(), &ledger).await.unwrap();
     assert!(signs.sign(true).await.unwrap());
-    let old = trial.person("/v1/ledger/checkpoint", "").await.text;
-    let old = trial.keys.signed_checkpoint(&old).unwrap();
-    busy(&trial).await;
+    let old = gate.person("/v1/ledger/checkpoint", "").await.text;
+    let old = gate.keys.signed_checkpoint(&old).unwrap();
+    busy(&gate).await;
     assert!(signs.sign(true).await.unwrap());
-    let new = trial.person("/v1/ledger/checkpoint", "").await.text;
-    let new = trial.keys.signed_checkpoint(&new).unwrap();
+    let new = gate.person("/v1/ledger/checkpoint", "").await.text;
+    let new = gate.keys.signed_checkpoint(&new).unwrap();
     assert!(new.size > old.size);
-    let heard = trial.person("/v1/ledger/entries?from=0&limit=1000", "").await;
-    let value = countersign_json::parse(&heard.text).unwrap();
+    let response = gate.person("/v1/ledger/entries?from=0&limit=1000", "").await;
+    let value = countersign_json::parse(&response.text).unwrap();
     let entries = value.get("entries").unwrap().as_array().unwrap();
     let mut verifier = Verifier::new();
-    // The bytes as they were sent: nobody has to make them canonical again.
-    let inside = heard.text.split_once("\"entries\":[").unwrap().1;
+    // The bytes as they were sent, without making them canonical again.
+    let inside = response.text.split_once("\"entries\":[").unwrap().1;
     for (index, entry) in entries.iter().enumerate() {
         let text = entry.to_json();
         assert!(inside.contains(&text));
         verifier.feed(text.as_bytes()).unwrap();
         let path = format!("/v1/ledger/inclusion?index={index}&size={}", new.size);
-        let proof = trial.person(&path, "").await.json();
+        let proof = gate.person(&path, "").await.json();
         let leaf = leaf_hash(text.as_bytes());
         assert_eq!(proof["leaf"], leaf.to_string());
         verify_inclusion(&leaf, index as u64, new.size, &digests(&proof), &new.root).unwrap();
     }
     verifier.finish(&new).unwrap();
     let path = format!("/v1/ledger/consistency?old={}&new={}", old.size, new.size);
-    let proof = digests(&trial.person(&path, "").await.json());
+    let proof = digests(&gate.person(&path, "").await.json());
     verify_consistency(old.size, &old.root, new.size, &new.root, &proof).unwrap();
     for (path, status) in [
         ("/v1/ledger/inclusion?index=9999&size=10000", 404),
@@ -70,19 +70,19 @@ async fn entries_and_proofs_lead_to_the_signed_head() {
         ("/v1/ledger/consistency?old=-1&new=3", 400),
         ("/v1/ledger/entries?form=3", 400),
     ] {
-        assert_eq!(trial.person(path, "").await.status, status, "{path}");
-        assert_eq!(trial.agent(AGENT, path, "").await.status, 404, "agents read no ledger");
+        assert_eq!(gate.person(path, "").await.status, status, "{path}");
+        assert_eq!(gate.agent(AGENT, path, "").await.status, 404, "agents read no ledger");
     }
-    let key = trial.person("/v1/ledger/key", "").await.json();
-    assert_eq!(key["vkey"], trial.keys.vkey().unwrap());
-    assert_eq!(key["jwk"]["kid"], trial.keys.kid());
+    let key = gate.person("/v1/ledger/key", "").await.json();
+    assert_eq!(key["vkey"], gate.keys.vkey().unwrap());
+    assert_eq!(key["jwk"]["kid"], gate.keys.kid());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn counts_say_what_happened() {
-    let trial = trial().await;
-    busy(&trial).await;
-    let stats = trial.person("/v1/stats", "").await.json();
+async fn stats_and_metrics_count_requests() {
+    let gate = test_gate().await;
+    busy(&gate).await;
+    let stats = gate.person("/v1/stats", "").await.json();
     for part in ["since_start", "last_24_hours"] {
         assert_eq!(stats[part]["calls"]["passes"], 3, "{stats}");
         assert_eq!(stats[part]["calls"]["asks"], 3, "{stats}");
@@ -91,7 +91,7 @@ async fn counts_say_what_happened() {
     assert_eq!(stats["last_24_hours"]["by_state"]["approved"], 2, "{stats}");
     assert_eq!(stats["last_24_hours"]["by_agent"]["coder"], 3, "{stats}");
     assert_eq!((&stats["last_24_hours"]["answers"], &stats["open"]), (&2.into(), &1.into()));
-    let text = trial.person("/metrics", "").await.text;
+    let text = gate.person("/metrics", "").await.text;
     for line in [
         "countersign_open_requests 1",
         "countersign_store_healthy 1",
@@ -101,28 +101,29 @@ async fn counts_say_what_happened() {
         assert!(text.contains(line), "{line}\n{text}");
     }
     assert!(text.contains("countersign_requests_ended_total{end=\"approved\""), "{text}");
-    assert_eq!(trial.agent(AGENT, "/metrics", "").await.status, 404);
+    assert_eq!(gate.agent(AGENT, "/metrics", "").await.status, 404);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_that_cannot_write_is_not_ready() {
-    let trial =
-        trial_on(FLOOD, SqliteOptions { max_pages: Some(120), ..SqliteOptions::default() }).await;
-    assert_eq!(trial.person("/ready", "").await.status, 200);
+    let gate =
+        test_gate_with(FLOOD, SqliteOptions { max_pages: Some(120), ..SqliteOptions::default() })
+            .await;
+    assert_eq!(gate.person("/ready", "").await.status, 200);
     let mut refused = None;
     for n in 0..2000 {
         let call = format!("{{\"command\":\"rm -rf /srv/{n}/{}\"}}", "x".repeat(2000));
-        let heard = trial.agent(AGENT, "/v1/requests", &call).await;
-        if heard.status != 201 {
-            refused = Some(heard);
+        let response = gate.agent(AGENT, "/v1/requests", &call).await;
+        if response.status != 201 {
+            refused = Some(response);
             break;
         }
     }
     let refused = refused.unwrap();
     assert_eq!((refused.status, &refused.json()["outcome"]), (503, &"unavailable".into()));
-    let ready = trial.person("/ready", "").await;
+    let ready = gate.person("/ready", "").await;
     assert_eq!((ready.status, &ready.json()["outcome"]), (503, &"unavailable".into()));
-    let text = trial.person("/metrics", "").await.text;
+    let text = gate.person("/metrics", "").await.text;
     assert!(text.contains("countersign_store_healthy 0"), "{text}");
     assert!(text.contains("countersign_held_total{why=\"store\"}"), "{text}");
 }

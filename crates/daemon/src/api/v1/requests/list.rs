@@ -9,11 +9,12 @@ use countersign_workflow::request::State as Stands;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Asked, for_agent, name, query};
+use super::ask::name;
+use super::shared::{QueryResult, for_agent, query};
 use crate::api::v1::document;
-use crate::api::{Answered, Api, Problem, who};
+use crate::api::{Api, ApiProblem, ApiResult, authenticate};
 
-/// What is looked for.
+/// The filters of a list.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Filter {
@@ -27,20 +28,32 @@ pub(super) struct Filter {
 }
 
 impl Filter {
-    fn query(self) -> Result<countersign_store::RequestQuery, Problem> {
+    fn query(self) -> Result<countersign_store::RequestQuery, ApiProblem> {
         let state = self
             .state
-            .map(|word| Stands::parse(&word).ok_or_else(|| Problem::bad("no such state")))
+            .map(|word| {
+                Stands::parse(&word).ok_or_else(|| ApiProblem::bad_request("unknown `state`"))
+            })
             .transpose()?;
         let place = |text: Option<String>| {
-            text.map(|text| Id::parse(&text).ok_or_else(|| Problem::bad("no such id"))).transpose()
+            text.map(|text| {
+                Id::parse(&text).ok_or_else(|| {
+                    ApiProblem::bad_request(
+                        "`group` and \
+                                                                                    `before` \
+                                                                                    must be ids \
+                                                                                    of requests",
+                    )
+                })
+            })
+            .transpose()
         };
         for (field, text) in [("agent", &self.agent), ("session", &self.session), ("q", &self.q)] {
             name(field, text.as_deref().unwrap_or_default())?;
         }
         let limit = self.limit.unwrap_or(50);
         if !(1..=500).contains(&limit) {
-            return Err(Problem::bad("`limit` must be 1 to 500"));
+            return Err(ApiProblem::bad_request("`limit` must be 1 to 500"));
         }
         Ok(countersign_store::RequestQuery {
             state,
@@ -56,13 +69,13 @@ impl Filter {
 
 pub(super) async fn list_own(
     State(api): State<Api>,
-    asked: Asked<Filter>,
+    asked: QueryResult<Filter>,
     request: Request,
-) -> Answered {
-    let caller = who::agent(&api, &request)?;
+) -> ApiResult {
+    let caller = authenticate::agent(&api, &request)?;
     let mut wanted = query(asked)?.query()?;
     if wanted.agent.is_some_and(|agent| agent != caller.agent) {
-        return Err(Problem::bad("an agent sees its own requests only"));
+        return Err(ApiProblem::bad_request("an agent can only list its own requests"));
     }
     wanted.agent = Some(caller.agent);
     let page = api.gate.store().find(wanted).await?;
@@ -73,9 +86,9 @@ pub(super) async fn list_own(
 pub(super) async fn list_all(
     State(api): State<Api>,
     headers: HeaderMap,
-    asked: Asked<Filter>,
-) -> Answered {
-    who::person(&api, &headers)?;
+    asked: QueryResult<Filter>,
+) -> ApiResult {
+    authenticate::person(&api, &headers)?;
     let page = api.gate.store().find(query(asked)?.query()?).await?;
     let list: Vec<_> = page.requests.iter().map(document::for_the_list).collect();
     Ok(axum::Json(page_document(&list, &page)).into_response())

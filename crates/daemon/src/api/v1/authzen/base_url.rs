@@ -1,0 +1,9 @@
+//! The base URL that the endpoints of this API are named with.
+
+use axum::http::{HeaderMap, header};
+
+/// The base URL as the caller used it; the host was checked before.
+pub fn base_url(headers: &HeaderMap) -> String {
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    format!("http://{}", host.unwrap_or("127.0.0.1:6000"))
+}

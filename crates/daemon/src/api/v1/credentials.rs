@@ -1,0 +1,176 @@
+//! A name and a passphrase: checked, throttled, and recorded when they are wrong.
+
+use std::borrow::Cow;
+
+use axum::http::StatusCode;
+use countersign_json::canonical::Digest;
+use countersign_ledger::entry::{Entry, Kind};
+use countersign_store::{Store as _, StoredLogin, StoredPerson};
+use countersign_types::time::{Clock as _, Span};
+use zeroize::Zeroizing;
+
+use crate::api::{Api, ApiProblem, authenticate};
+use crate::auth::{PERSON_TOKEN, TooManyLogins};
+use crate::gate::Rejection;
+use crate::random;
+
+/// How long a browser session lasts, and how long a terminal's token.
+pub const WEB_TIME: Span = Span::seconds(30 * 86_400);
+const TERMINAL_TIME: Span = Span::seconds(12 * 3_600);
+/// The prefix of the proofs of browser sessions.
+const WEB_PROOF: &str = "csw_";
+/// The longest name or passphrase that is checked.
+pub const MAX_BYTES: usize = 1024;
+
+/// A name and a passphrase or code that a caller sent.
+pub struct Credentials {
+    /// The name.
+    pub name: String,
+    /// The passphrase, or a recovery code.
+    pub passphrase: Zeroizing<String>,
+    channel: String,
+}
+
+impl Credentials {
+    /// Credentials, if neither part is too long.
+    pub fn new(
+        name: String,
+        passphrase: Zeroizing<String>,
+        channel: &str,
+    ) -> Result<Credentials, ApiProblem> {
+        if name.len() > MAX_BYTES || passphrase.len() > MAX_BYTES {
+            return Err(ApiProblem::bad_request(format!(
+                "name and passphrase may have at most \
+                                                        {MAX_BYTES} bytes each"
+            )));
+        }
+        Ok(Credentials { name, passphrase, channel: channel.to_owned() })
+    }
+
+    /// Checks the passphrase and opens a session.
+    pub async fn log_in(self, api: &Api) -> Result<(Zeroizing<String>, StoredLogin), ApiProblem> {
+        let person = self.verify(api).await?;
+        self.open_session(api, &person).await
+    }
+
+    /// Verifies the passphrase. An unknown name gives the same answer after the same time.
+    pub async fn verify(&self, api: &Api) -> Result<StoredPerson, ApiProblem> {
+        api.login_throttle.begin(&self.name, api.gate.clock().now().at)?;
+        let known = api.directory.record(&self.name);
+        let kept = known.as_ref().map(|person| person.passphrase.clone());
+        let right = api.checks.check(self.passphrase.clone(), kept).await;
+        match (right, known) {
+            (Ok(true), Some(person)) => {
+                api.login_throttle.record_success(&self.name);
+                Ok(person)
+            }
+            (Ok(_), known) => Err(self.record_failure(api, known.is_some()).await),
+            (Err(crowded), _) => {
+                api.login_throttle.record_skipped(&self.name);
+                Err(crowded.into())
+            }
+        }
+    }
+
+    /// Opens a session.
+    async fn open_session(
+        &self,
+        api: &Api,
+        person: &StoredPerson,
+    ) -> Result<(Zeroizing<String>, StoredLogin), ApiProblem> {
+        let now = api.gate.clock().now().at;
+        let web = self.channel == authenticate::WEB;
+        let prefix = if web { WEB_PROOF } else { PERSON_TOKEN };
+        let secret =
+            random::secret(prefix).map_err(|_| ApiProblem::from(Rejection::EntropyUnavailable))?;
+        let secret = Zeroizing::new(secret);
+        let shown = if web {
+            Zeroizing::new(authenticate::cookie_from_proof(&secret))
+        } else {
+            secret.clone()
+        };
+        let login = StoredLogin {
+            secret: Digest::of(shown.as_bytes()),
+            person: person.name.clone(),
+            channel: self.channel.clone(),
+            made: now,
+            expires: now.plus(if web { WEB_TIME } else { TERMINAL_TIME }),
+            ended: None,
+        };
+        api.gate.store().save_login(login.clone(), api.note()).await.map_err(|error| {
+            // The person was revoked a moment ago: the same answer as for wrong credentials.
+            if matches!(error, countersign_store::StoreError::NotFound(_)) {
+                wrong_credentials()
+            } else {
+                error.into()
+            }
+        })?;
+        api.directory.reload(api.gate.store()).await?;
+        // The passphrase may have been changed during the check.
+        let still = api.directory.record(&person.name);
+        if still.is_none_or(|still| still.passphrase != person.passphrase) {
+            end_session(api, login).await?;
+            return Err(wrong_credentials());
+        }
+        Ok((secret, login))
+    }
+
+    /// Records a failed login before it is answered. An unknown name is not recorded: it may be a
+    /// passphrase typed into the wrong field.
+    pub async fn record_failure(&self, api: &Api, known: bool) -> ApiProblem {
+        let locked = api.login_throttle.record_failure(&self.name, api.gate.clock().now().at);
+        let entry = |kind| {
+            let mut entry = Entry::new(0, kind, api.gate.rules().hash);
+            entry.person = known.then(|| Cow::Owned(self.name.clone()));
+            entry.facts = vec![("channel".into(), text(&self.channel))];
+            entry
+        };
+        let mut entries = vec![entry(Kind::LoginFailed)];
+        if let Some(seconds) = locked {
+            let mut entry = entry(Kind::LockedOut);
+            let seconds = countersign_json::Value::Number(seconds.to_string().into());
+            entry.facts.push(("seconds".into(), seconds));
+            entries.push(entry);
+            let person = if known { &self.name } else { "(unknown)" };
+            tracing::warn!(person, "locked out after failed logins");
+        }
+        if let Err(error) = api.gate.store().append(entries).await {
+            tracing::error!(%error, "a failed login was not recorded");
+        }
+        wrong_credentials()
+    }
+}
+
+/// Ends a session: in memory at once, and in the store.
+pub async fn end_session(api: &Api, mut login: StoredLogin) -> Result<(), ApiProblem> {
+    api.directory.remove_login(login.secret);
+    login.ended = Some(api.gate.clock().now().at);
+    Ok(api.gate.store().save_login(login, api.note()).await?)
+}
+
+fn text(text: &str) -> countersign_json::Value<'static> {
+    countersign_json::Value::String(Cow::Owned(text.to_owned()))
+}
+
+pub fn wrong_credentials() -> ApiProblem {
+    ApiProblem::new(
+        StatusCode::UNAUTHORIZED,
+        "wrong",
+        "Wrong credentials",
+        "wrong name or passphrase",
+    )
+}
+
+impl From<TooManyLogins> for ApiProblem {
+    fn from(crowded: TooManyLogins) -> ApiProblem {
+        ApiProblem {
+            retry_after: Some(1),
+            ..ApiProblem::new(
+                StatusCode::TOO_MANY_REQUESTS,
+                "crowded",
+                "Too many logins",
+                crowded.to_string(),
+            )
+        }
+    }
+}

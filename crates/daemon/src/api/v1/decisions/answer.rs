@@ -1,0 +1,94 @@
+//! An answer applied to a request: digest, edit, passkey and the person's standing.
+
+use countersign_json::canonical::{CallDigest, Digest};
+use countersign_store::{Store as _, StoredRequest, WriteContext};
+use countersign_types::id::Id;
+use countersign_workflow::assurance::Assurance;
+use countersign_workflow::request::{Choice, Event, Refusal};
+use serde_json::json;
+
+use super::edit::AssessedEdit;
+use crate::api::v1::passkeys;
+use crate::api::{Api, ApiProblem, authenticate};
+use crate::auth::PersonIdentity;
+use crate::passkeys::{Assertion, Purpose, SignedDecision};
+
+/// Denies a request for a person who authenticated with this request.
+pub async fn deny(api: &Api, person: String, id: Id) -> Result<StoredRequest, ApiProblem> {
+    let stored = find(api, id).await?;
+    let standing = api.standing(&person);
+    let event = Event::Answer {
+        person,
+        choice: Choice::Deny,
+        seen: stored.request.digest,
+        edited: None,
+        channel: authenticate::WEB.to_owned(),
+        reason: String::new(),
+        standing: (standing, api.gate.rules().needs),
+    };
+    Ok(api.gate.decide(id, event, api.note()).await?.stored)
+}
+
+/// A person's answer, after all fields were read.
+pub struct PersonAnswer {
+    pub choice: Choice,
+    pub seen: Option<Digest>,
+    pub reason: String,
+    pub edit: Option<AssessedEdit>,
+    pub signed: Option<Assertion>,
+}
+
+/// The request, or a problem document that it does not exist.
+pub async fn find(api: &Api, id: Id) -> Result<StoredRequest, ApiProblem> {
+    let stored = api.gate.store().request(id).await?;
+    stored.ok_or_else(|| ApiProblem::not_found("request not found"))
+}
+
+/// Applies an answer to a request.
+pub async fn answer(
+    api: &Api,
+    who: &PersonIdentity,
+    stored: &StoredRequest,
+    said: PersonAnswer,
+) -> Result<StoredRequest, ApiProblem> {
+    let asked = stored.request.digest;
+    let seen = match (said.choice, said.seen) {
+        (Choice::Approve, None) => {
+            let what =
+                "`digest` is required to approve: send the digest of the call that was shown";
+            return Err(ApiProblem::bad_request(what));
+        }
+        // A denial without a digest denies the request; a denial that names another call does not.
+        (Choice::Deny, Some(seen)) if seen != asked.canonical => {
+            return Err(Refusal::NotThisCall.into());
+        }
+        (_, Some(seen)) => CallDigest { canonical: seen, ..asked },
+        (Choice::Deny, None) => asked,
+    };
+    let mut facts = said.edit.as_ref().map(|edit| edit.facts.clone()).unwrap_or_default();
+    let mut standing = api.standing(&who.person);
+    if let Some(signed) = &said.signed {
+        let runs = said.edit.as_ref().map_or(asked, |edit| edit.call.digest).canonical;
+        let request = stored.request.id;
+        let decided = SignedDecision { request, digest: runs, choice: said.choice };
+        let kept = passkeys::signed(api, who, signed, Purpose::Decide(decided)).await?;
+        facts.insert("passkey".to_owned(), kept);
+        standing.assurance = Assurance::Passkey;
+    }
+    let note = WriteContext {
+        policy: api.gate.rules().hash,
+        facts: (!facts.is_empty()).then(|| json!(facts).to_string()),
+        edited: said.edit.as_ref().map(AssessedEdit::record).transpose()?,
+    };
+    let needs = api.gate.rules().needs;
+    let event = Event::Answer {
+        person: who.person.clone(),
+        choice: said.choice,
+        seen,
+        edited: said.edit.map(|edit| edit.call),
+        channel: who.channel.clone(),
+        reason: said.reason,
+        standing: (standing, needs),
+    };
+    Ok(api.gate.decide(stored.request.id, event, note).await?.stored)
+}

@@ -1,0 +1,105 @@
+//! A grant that a person gives together with an approval.
+
+use countersign_json::Value;
+use countersign_risk::tools;
+use countersign_store::StoredRequest;
+use countersign_types::tier::Tier;
+use countersign_types::time::{Clock as _, Span};
+use countersign_workflow::grant::{Grant, Shape};
+
+use crate::api::fields::Fields;
+use crate::api::{Api, ApiProblem};
+use crate::auth::PersonIdentity;
+use crate::random;
+
+/// A grant lasts at most 30 days.
+const MAX_MINUTES: u32 = 43_200;
+/// How long a grant for a session lasts unless the person says how long.
+const SESSION_MINUTES: u32 = 720;
+
+/// A grant that a person wants to give with an approval.
+pub struct GrantRequest {
+    exact: bool,
+    session: bool,
+    minutes: u32,
+}
+
+impl GrantRequest {
+    /// A grant for exactly this call, in its session and for at most 12 hours, allows nothing that
+    /// the same person could not approve again. Every other grant needs a proof.
+    pub fn needs_step_up(&self) -> bool {
+        !(self.exact && self.session && self.minutes <= SESSION_MINUTES)
+    }
+
+    /// Reads it from the answer.
+    pub fn read(value: &Value<'_>) -> Result<GrantRequest, ApiProblem> {
+        let said = Fields::new(value)?;
+        let exact = match said.required_text("shape")? {
+            "exact" => true,
+            "action" => false,
+            _ => return Err(ApiProblem::bad_request("`grant.shape` must be exact or action")),
+        };
+        let session = match said.required_text("scope")? {
+            "session" => true,
+            "until" => false,
+            _ => return Err(ApiProblem::bad_request("`grant.scope` must be session or until")),
+        };
+        let minutes = said.get("minutes").and_then(Value::as_number);
+        let minutes = match minutes {
+            None if session => Some(SESSION_MINUTES),
+            None => None,
+            Some(digits) => digits.parse().ok(),
+        };
+        said.finish()?;
+        let minutes = minutes.filter(|minutes| (1..=MAX_MINUTES).contains(minutes));
+        let minutes = minutes.ok_or_else(|| {
+            ApiProblem::bad_request(format!("`grant.minutes` must be 1 to {MAX_MINUTES}"))
+        })?;
+        Ok(GrantRequest { exact, session, minutes })
+    }
+
+    /// The grant for this request, if such a grant may be given.
+    pub fn grant(
+        &self,
+        api: &Api,
+        stored: &StoredRequest,
+        who: &PersonIdentity,
+    ) -> Result<Grant, ApiProblem> {
+        let request = &stored.request;
+        if request.tier == Tier::Critical || request.crisis {
+            return Err(ApiProblem::conflict(
+                "no grant covers CRITICAL calls or calls in a crisis",
+            ));
+        }
+        if !self.exact && request.tier >= Tier::High {
+            return Err(ApiProblem::conflict("a grant for a tool covers no call from HIGH up"));
+        }
+        if !self.exact && tools::runs_programs(&stored.tool, &Value::Object(Vec::new())) {
+            return Err(ApiProblem::conflict(
+                "this tool runs commands, so it cannot have a grant for all calls; approve this \
+                 exact call",
+            ));
+        }
+        if self.session && stored.session.is_empty() {
+            return Err(ApiProblem::conflict("the agent did not name a session"));
+        }
+        let now = api.gate.clock().now().at;
+        let shape = if self.exact {
+            Shape::Exact { digest: request.digest }
+        } else {
+            Shape::Action { tool: stored.tool.clone() }
+        };
+        Ok(Grant {
+            id: random::id(now)
+                .map_err(|_| ApiProblem::from(crate::gate::Rejection::EntropyUnavailable))?,
+            shape,
+            agent: Some(request.requester.name().to_owned()),
+            session: self.session.then(|| stored.session.clone()),
+            made_by: who.person.clone(),
+            made_at: now,
+            expires: Some(now.plus(Span::seconds(self.minutes.saturating_mul(60)))),
+            uses_left: None,
+            revoked: None,
+        })
+    }
+}

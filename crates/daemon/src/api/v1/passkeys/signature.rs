@@ -1,0 +1,198 @@
+//! Signatures by passkeys: their challenge, their check, and what the ledger records.
+
+use std::borrow::Cow;
+
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::IntoResponse as _;
+use countersign_json::Value;
+use countersign_json::base64;
+use countersign_ledger::entry::{Entry, Kind};
+use countersign_store::{Passkey, Store as _};
+use countersign_types::time::Clock as _;
+use serde_json::json;
+
+use crate::api::fields::Fields;
+use crate::api::{Api, ApiProblem, ApiResult};
+use crate::auth::PersonIdentity;
+use crate::gate::Rejection;
+use crate::passkeys::{
+    Assertion, MAX_CREDENTIAL_ID, PasskeyError, PasskeyKey, Purpose, RelyingParty, SignedDecision,
+    assertion, client_data,
+};
+
+/// The longest authenticator data and signature that are read.
+const MAX_DATA: usize = 4096;
+const MAX_SIGNATURE: usize = 256;
+
+impl From<PasskeyError> for ApiProblem {
+    fn from(not: PasskeyError) -> ApiProblem {
+        ApiProblem {
+            why: Some(not.word()),
+            ..ApiProblem::new(
+                StatusCode::FORBIDDEN,
+                "passkey-refused",
+                "Passkey rejected",
+                not.to_string(),
+            )
+        }
+    }
+}
+
+/// Passkeys belong to a host name; browsers do not accept an IP address as one.
+fn needs_a_name(api: &Api) -> ApiProblem {
+    let instead = api.people_hosts.origin_for_passkeys().unwrap_or("a name");
+    ApiProblem {
+        why: Some("address"),
+        ..ApiProblem::conflict(format!(
+            "browsers do not allow passkeys at an IP address; open \
+                                        {instead}"
+        ))
+    }
+}
+
+/// The relying party id of the page, by the address under which it was opened.
+pub fn rp_id(api: &Api, headers: &HeaderMap) -> Result<String, ApiProblem> {
+    let origin = api.people_hosts.passkey_origin(headers);
+    let rp_id = origin.as_deref().and_then(|origin| api.people_hosts.relying_party_of(origin));
+    rp_id.map(ToOwned::to_owned).ok_or_else(|| needs_a_name(api))
+}
+
+/// A new challenge, as text.
+pub fn challenge(api: &Api, who: &PersonIdentity, purpose: Purpose) -> Result<String, ApiProblem> {
+    let now = api.gate.clock().now().at;
+    let challenge = api.challenges.begin((&who.person, who.login), purpose, now);
+    let challenge = challenge.map_err(|_| ApiProblem::from(Rejection::EntropyUnavailable))?;
+    Ok(base64::encode_url(challenge.as_bytes()))
+}
+
+/// Asks for a signature on an answer.
+pub fn ask(
+    api: &Api,
+    who: &PersonIdentity,
+    headers: &HeaderMap,
+    decided: SignedDecision,
+) -> ApiResult {
+    let body = challenge_for(api, who, headers, Purpose::Decide(decided))?;
+    Ok(axum::Json(body).into_response())
+}
+
+/// What a browser needs to create a signature.
+pub fn challenge_for(
+    api: &Api,
+    who: &PersonIdentity,
+    headers: &HeaderMap,
+    purpose: Purpose,
+) -> Result<serde_json::Value, ApiProblem> {
+    let now = api.gate.clock().now().at;
+    let passkeys = api.directory.passkeys(&who.person);
+    let usable = passkeys.iter().filter(|passkey| passkey.active_from <= now);
+    let known: Vec<_> = usable.map(|passkey| base64::encode_url(&passkey.credential)).collect();
+    if known.is_empty() {
+        return Err(ApiProblem::conflict("you have no passkey; add one on the page Devices"));
+    }
+    let rp_id = rp_id(api, headers)?;
+    Ok(json!({ "challenge": challenge(api, who, purpose)?, "rp_id": rp_id, "known": known }))
+}
+
+/// A member of base64url text, decoded.
+pub fn bytes(
+    said: &Fields<'_, '_>,
+    name: &'static str,
+    most: usize,
+) -> Result<Vec<u8>, ApiProblem> {
+    let decoded = base64::decode_url(said.required_text(name)?).ok();
+    let decoded = decoded.filter(|bytes| !bytes.is_empty() && bytes.len() <= most);
+    decoded.ok_or_else(|| {
+        ApiProblem::bad_request(format!("`{name}` must be base64url of 1 to {most} bytes"))
+    })
+}
+
+/// Reads a signature that a browser sent.
+pub fn assertion(value: &Value<'_>) -> Result<Assertion, ApiProblem> {
+    let said = Fields::new(value)?;
+    let assertion = Assertion {
+        credential: bytes(&said, "id", MAX_CREDENTIAL_ID)?,
+        client_data: bytes(&said, "client_data", client_data::MAX_LENGTH)?,
+        authenticator_data: bytes(&said, "authenticator_data", MAX_DATA)?,
+        signature: bytes(&said, "signature", MAX_SIGNATURE)?,
+    };
+    said.finish()?;
+    Ok(assertion)
+}
+
+/// Checks the client data: the right ceremony, an allowed origin, and an open challenge.
+pub fn believed<'o>(
+    api: &Api,
+    who: &PersonIdentity,
+    told: &'o client_data::ClientData,
+    purpose: Purpose,
+) -> Result<(RelyingParty<'o>, [u8; 32]), PasskeyError> {
+    let now = api.gate.clock().now().at;
+    // Taken first: a challenge counts as used, whatever else is wrong.
+    let nonce = api.challenges.take(&told.challenge, (&who.person, who.login), purpose, now);
+    let rp_id = api.people_hosts.relying_party_of(&told.origin).ok_or(PasskeyError::Origin)?;
+    Ok((RelyingParty(rp_id), nonce.ok_or(PasskeyError::Challenge)?))
+}
+
+/// Checks a signature on an answer or a change. The returned facts are enough to verify it again
+/// from the ledger.
+pub async fn signed(
+    api: &Api,
+    who: &PersonIdentity,
+    said: &Assertion,
+    purpose: Purpose,
+) -> Result<serde_json::Value, ApiProblem> {
+    // One at a time: of two signatures with the same counter, one is from a copy.
+    let changing = api.directory.lock_changes().await;
+    let (passkey, nonce) = match checked(api, who, said, purpose) {
+        Ok(checked) => checked,
+        Err(not) => {
+            drop(changing);
+            refused(api, who, not).await;
+            return Err(not.into());
+        }
+    };
+    api.gate.store().save_passkey(passkey, api.note_by(&who.person)).await?;
+    api.directory.reload(api.gate.store()).await?;
+    drop(changing);
+    let text = base64::encode_url;
+    Ok(json!({
+        "id": text(&said.credential), "nonce": text(&nonce),
+        "client_data": text(&said.client_data),
+        "authenticator_data": text(&said.authenticator_data),
+        "signature": text(&said.signature),
+    }))
+}
+
+fn checked(
+    api: &Api,
+    who: &PersonIdentity,
+    said: &Assertion,
+    purpose: Purpose,
+) -> Result<(Passkey, [u8; 32]), PasskeyError> {
+    let told = client_data::read(&said.client_data, "webauthn.get")?;
+    let (rp_id, nonce) = believed(api, who, &told, purpose)?;
+    let mut passkeys = api.directory.passkeys(&who.person).into_iter();
+    let found = passkeys.find(|passkey| passkey.credential == said.credential);
+    let mut passkey = found.ok_or(PasskeyError::Unknown)?;
+    if passkey.active_from > api.gate.clock().now().at {
+        return Err(PasskeyError::Waiting);
+    }
+    let key = PasskeyKey::from_stored(passkey.algorithm, &passkey.public_key)?;
+    passkey.uses = assertion::check(said, &key, passkey.uses, rp_id)?;
+    passkey.used = Some(api.gate.clock().now().at);
+    Ok((passkey, nonce))
+}
+
+/// Records a rejected signature: it may be somebody else's attempt.
+async fn refused(api: &Api, who: &PersonIdentity, not: PasskeyError) {
+    let mut entry = Entry::new(0, Kind::LoginFailed, api.gate.rules().hash);
+    entry.person = Some(Cow::Owned(who.person.clone()));
+    let fact = |name: &'static str, text: &str| {
+        (Cow::Borrowed(name), Value::String(Cow::Owned(text.to_owned())))
+    };
+    entry.facts = vec![fact("channel", &who.channel), fact("passkey", not.word())];
+    if let Err(error) = api.gate.store().append(vec![entry]).await {
+        tracing::error!(%error, "a rejected passkey was not recorded");
+    }
+}

@@ -1,0 +1,73 @@
+//! What several routes about requests have in common: queries, waits, ids and documents.
+
+use std::time::Duration;
+
+use axum::extract::Query;
+use countersign_store::{Store as _, StoredRequest};
+use countersign_types::id::Id;
+use countersign_types::time::Clock as _;
+use serde::Deserialize;
+
+use crate::api::v1::document;
+use crate::api::{Api, ApiProblem};
+use crate::gate::Caller;
+
+/// The longest wait in one request; a caller that waits longer asks again.
+const MAX_WAIT: u64 = 600;
+/// The default wait.
+pub const DEFAULT_WAIT: u64 = 30;
+/// The query of a wait.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Seconds {
+    /// How long to wait.
+    pub seconds: Option<u64>,
+}
+
+/// A query; an unreadable one is rejected like an unreadable body.
+pub type QueryResult<T> = Result<Query<T>, axum::extract::rejection::QueryRejection>;
+
+/// The query, or a problem document.
+pub fn query<T>(asked: QueryResult<T>) -> Result<T, ApiProblem> {
+    asked.map(|Query(asked)| asked).map_err(|error| ApiProblem::bad_request(error.body_text()))
+}
+
+/// The time to wait, within bounds.
+pub fn wait_time(seconds: Option<u64>, usual: u64) -> Result<Duration, ApiProblem> {
+    let seconds = seconds.unwrap_or(usual);
+    if seconds > MAX_WAIT {
+        return Err(ApiProblem::bad_request(format!("a wait may have at most {MAX_WAIT} seconds")));
+    }
+    Ok(Duration::from_secs(seconds))
+}
+
+/// An id from a path; anything that is not an id is not found.
+pub fn id(text: &str) -> Result<Id, ApiProblem> {
+    Id::parse(text).ok_or_else(not_found)
+}
+
+/// The same answer for a missing request and for another agent's.
+pub fn not_found() -> ApiProblem {
+    ApiProblem::not_found("request not found")
+}
+
+/// The document for the agent that asked.
+pub fn for_agent(api: &Api, stored: &StoredRequest) -> serde_json::Value {
+    let now = api.gate.clock().now().at;
+    document::for_agent(stored, &api.keys, &api.gate.rules().issuer, now)
+}
+
+/// A request of this agent; another agent's is not found.
+pub async fn own(api: &Api, caller: &Caller, text: &str) -> Result<StoredRequest, ApiProblem> {
+    let stored = api.gate.store().request(id(text)?).await?.ok_or_else(not_found)?;
+    if stored.request.requester.is_agent(&caller.agent) { Ok(stored) } else { Err(not_found()) }
+}
+
+/// The document for people, with the deliveries of its announcements.
+pub async fn for_people(
+    api: &Api,
+    stored: &StoredRequest,
+) -> Result<serde_json::Value, ApiProblem> {
+    let deliveries = api.gate.store().deliveries(stored.request.id).await?;
+    Ok(document::for_people(stored, &deliveries))
+}

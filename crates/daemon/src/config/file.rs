@@ -1,0 +1,255 @@
+//! `countersign.toml` as written: every field is optional, unknown fields are rejected.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+/// The whole file.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ConfigFile {
+    pub mode: Option<String>,
+    pub listen: ListenSection,
+    pub times: TimesSection,
+    pub judgement: JudgementSection,
+    pub quorum: QuorumSection,
+    pub assurance: AssuranceSection,
+    pub people: PeopleSection,
+    pub flood: FloodSection,
+    pub permits: PermitsSection,
+    pub store: StoreSection,
+    pub ledger: LedgerSection,
+    pub crisis: CrisisSection,
+    pub whitelist: WhitelistSection,
+    pub ladder: LadderSection,
+    pub quiet: Option<QuietSection>,
+    pub drills: DrillsSection,
+    pub doctor: DoctorSection,
+    pub rota: BTreeMap<String, RotaSection>,
+    pub channels: BTreeMap<String, toml::Table>,
+    pub log: LogSection,
+}
+
+/// The addresses of the agent API and the people API.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ListenSection {
+    pub agents: Option<String>,
+    pub people: Option<String>,
+    pub socket: Option<String>,
+    pub socket_mode: Option<String>,
+    pub hosts: Vec<String>,
+    pub url: Option<String>,
+    pub confirm_without_token: Option<bool>,
+    pub respond_on_agent_api: Option<bool>,
+}
+
+/// Deadlines and escalation.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TimesSection {
+    pub profile: Option<String>,
+    pub usual_seconds: Option<u32>,
+    pub longest_seconds: Option<u32>,
+    pub medium_climb_seconds: Option<u32>,
+    pub high_climb_seconds: Option<u32>,
+    pub critical_climb_seconds: Option<u32>,
+}
+
+/// How calls are assessed.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct JudgementSection {
+    pub low_confidence: Option<f64>,
+    pub environment: Option<String>,
+    pub api_threshold: Option<f64>,
+    pub telegram_threshold: Option<f64>,
+    pub discord_threshold: Option<f64>,
+    pub cli_threshold: Option<f64>,
+}
+
+/// How many people must approve.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct QuorumSection {
+    pub medium: Option<u8>,
+    pub high: Option<u8>,
+    pub critical: Option<u8>,
+    pub crisis: Option<u8>,
+    pub deny: Option<u8>,
+}
+
+/// The assurance that an approval needs.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct AssuranceSection {
+    pub medium: Option<String>,
+    pub high: Option<String>,
+    pub critical: Option<String>,
+}
+
+/// Waiting periods of new people, passkeys and links, and the idle time of sessions.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PeopleSection {
+    pub waiting_seconds: Option<u32>,
+    pub idle_seconds: Option<u32>,
+}
+
+/// Limits that protect people from floods.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct FloodSection {
+    pub open_per_agent: Option<u32>,
+    pub asks_per_minute: Option<u32>,
+    pub asks_per_hour: Option<u32>,
+    pub denials: Option<u32>,
+    pub within_minutes: Option<u32>,
+    pub quarantine_minutes: Option<u32>,
+}
+
+/// Permits.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PermitsSection {
+    pub seconds: Option<u32>,
+    pub issuer: Option<String>,
+}
+
+/// The store.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct StoreSection {
+    pub path: Option<String>,
+    pub strict: Option<bool>,
+}
+
+/// The ledger and its witnesses.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LedgerSection {
+    pub checkpoint_seconds: Option<u32>,
+    pub witness_file: Option<String>,
+    pub witness_webhook: Option<String>,
+    pub witness_git: Option<String>,
+}
+
+/// The crisis card.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CrisisSection {
+    pub country: Option<String>,
+    pub preset: Option<String>,
+}
+
+/// The whitelist file.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct WhitelistSection {
+    pub file: Option<String>,
+}
+
+/// The channels of each rung.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LadderSection {
+    pub first: Option<Vec<String>>,
+    pub next: Vec<String>,
+    pub administrators: Vec<String>,
+    pub emergency: Vec<String>,
+    pub time_zone: Option<String>,
+    pub at_keyboard_seconds: Option<u32>,
+    pub medium: Option<RungsSection>,
+    pub high: Option<RungsSection>,
+    pub critical: Option<RungsSection>,
+    pub crisis: Option<RungsSection>,
+    pub hours: Vec<HoursSection>,
+}
+
+/// Rungs that replace the default ones.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RungsSection {
+    pub first: Option<Vec<String>>,
+    pub next: Option<Vec<String>>,
+    pub administrators: Option<Vec<String>>,
+    pub emergency: Option<Vec<String>>,
+}
+
+impl RungsSection {
+    /// Lowest first.
+    pub const fn in_order(&self) -> [Option<&Vec<String>>; 4] {
+        let RungsSection { first, next, administrators, emergency } = self;
+        [first.as_ref(), next.as_ref(), administrators.as_ref(), emergency.as_ref()]
+    }
+}
+
+/// The ladder at certain hours of the week.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct HoursSection {
+    pub days: Vec<String>,
+    pub from: Option<String>,
+    pub to: Option<String>,
+    pub first: Option<Vec<String>>,
+    pub next: Option<Vec<String>>,
+    pub administrators: Option<Vec<String>>,
+    pub emergency: Option<Vec<String>>,
+}
+
+impl HoursSection {
+    /// Only the rungs.
+    pub fn rungs(&self) -> RungsSection {
+        RungsSection {
+            first: self.first.clone(),
+            next: self.next.clone(),
+            administrators: self.administrators.clone(),
+            emergency: self.emergency.clone(),
+        }
+    }
+}
+
+/// Quiet hours.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct QuietSection {
+    pub days: Vec<String>,
+    pub from: Option<String>,
+    pub to: Option<String>,
+    pub digest: Vec<String>,
+}
+
+/// Drills: made-up requests that keep people attentive.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DrillsSection {
+    pub per_week: Option<u32>,
+    pub days: Option<Vec<String>>,
+    pub from: Option<String>,
+    pub to: Option<String>,
+}
+
+/// How often the gates of the agents are tested.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DoctorSection {
+    pub every_hours: Option<u32>,
+}
+
+/// An on-call rotation.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RotaSection {
+    pub channels: Vec<String>,
+    pub turn: Option<String>,
+    pub since: Option<String>,
+}
+
+/// Logging.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LogSection {
+    pub level: Option<String>,
+    pub format: Option<String>,
+    pub otlp: Option<String>,
+}

@@ -1,0 +1,201 @@
+//! The configuration after all checks: what the daemon works with.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use countersign_channels::{ChannelLimits, ChannelSettings};
+use countersign_crisis::Preset;
+use countersign_json::canonical::Digest;
+use countersign_risk::context::Environment;
+use countersign_risk::verdict::{Mode, Policy};
+use countersign_types::tier::Tier;
+use countersign_types::time::Span;
+use countersign_workflow::assurance::Needs;
+use countersign_workflow::oncall::Hours;
+use countersign_workflow::request::{Quorum, Times};
+
+use super::oncall::{Ladder, OnCall};
+
+/// The checked configuration.
+#[derive(Debug, Clone)]
+pub struct DaemonConfig {
+    /// The rules of the gate, which a reload may change.
+    pub rules: DaemonRules,
+    /// The address of the agent API.
+    pub agents: SocketAddr,
+    /// The address of the people API.
+    pub people: SocketAddr,
+    /// The Unix socket of the agent API, if there is one.
+    pub socket: Option<SocketConfig>,
+    /// Further host names of the people API.
+    pub hosts: Vec<String>,
+    /// The store's file.
+    pub store: PathBuf,
+    /// The folder of the keys.
+    pub state: PathBuf,
+    /// Whether passes wait for their commit.
+    pub strict: bool,
+    /// How the ledger is signed and witnessed.
+    pub ledger: LedgerConfig,
+    /// The interval between tests of the agents' gates, if they are tested.
+    pub test_gates_every: Option<Span>,
+    /// Logging.
+    pub log: LogConfig,
+}
+
+/// The Unix socket of the agent API.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SocketConfig {
+    /// Its path.
+    pub path: PathBuf,
+    /// Its file mode.
+    pub mode: u32,
+}
+
+/// The rules, which may change while the daemon runs (SIGHUP).
+#[derive(Debug, Clone)]
+pub struct DaemonRules {
+    /// Rollout mode.
+    pub mode: Mode,
+    /// Thresholds of the assessment.
+    pub judgement: Policy,
+    /// The environment of agents, unless they claim a riskier one.
+    pub environment: Environment,
+    /// Deadlines and escalation.
+    pub times: Times,
+    /// How many people must approve.
+    pub quorum: QuorumByTier,
+    /// The assurance that an approval needs.
+    pub needs: Needs,
+    /// How long a new person, passkey or linked account waits before it may approve.
+    pub waiting_period: Span,
+    /// How long a session may be idle before it ends.
+    pub idle: Span,
+    /// Limits that protect people from floods.
+    pub flood: FloodConfig,
+    /// How long a permit is valid.
+    pub permit_for: Span,
+    /// The issuer of permits.
+    pub issuer: String,
+    /// Whether the compatibility routes work without a token.
+    pub confirm_without_token: bool,
+    /// Whether the agent API serves `/respond` too.
+    pub respond_on_agent_api: bool,
+    /// The country of the helplines on the crisis card.
+    pub country: Option<String>,
+    /// The wording of the crisis card.
+    pub preset: Preset,
+    /// The whitelist file.
+    pub whitelist: Option<PathBuf>,
+    /// The channels of each rung, lowest first.
+    pub ladder: Ladder,
+    /// Exceptions by tier and time of day.
+    pub oncall: OnCall,
+    /// Drills.
+    pub drills: DrillsConfig,
+    /// The configured channels; `terminal` and `desktop` always are.
+    pub channels: BTreeMap<String, ChannelConfig>,
+    /// The base URL of the inbox.
+    pub inbox: String,
+    /// The hash of all of this and of the risk rules; it is in every ledger entry.
+    pub hash: Digest,
+}
+
+/// A configured channel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChannelConfig {
+    /// Its kind and settings.
+    pub settings: ChannelSettings,
+    /// Its limits.
+    pub limits: ChannelLimits,
+}
+
+/// How many people must approve, by tier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QuorumByTier {
+    /// MEDIUM, and LOW where it needs a decision.
+    pub medium: u8,
+    /// HIGH.
+    pub high: u8,
+    /// CRITICAL.
+    pub critical: u8,
+    /// In a crisis.
+    pub crisis: u8,
+    /// How many denials deny.
+    pub deny: u8,
+}
+
+impl QuorumByTier {
+    /// The quorum of a call.
+    pub fn of(&self, tier: Tier, crisis: bool) -> Quorum {
+        let by_tier = match tier {
+            Tier::Safe | Tier::Low | Tier::Medium => self.medium,
+            Tier::High => self.high,
+            Tier::Critical => self.critical,
+        };
+        let approve = if crisis { by_tier.max(self.crisis) } else { by_tier };
+        Quorum { approve, deny: self.deny }
+    }
+}
+
+/// Limits that protect people from floods.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FloodConfig {
+    /// Pending requests of one agent.
+    pub open_per_agent: u32,
+    /// Requests of one agent per minute.
+    pub asks_per_minute: u32,
+    /// Requests of all agents per hour.
+    pub asks_per_hour: u32,
+    /// This many denials …
+    pub denials: u32,
+    /// … within this time …
+    pub within: Span,
+    /// … put an agent in quarantine for this long.
+    pub quarantine: Span,
+}
+
+/// Drills: made-up requests that keep people attentive.
+#[derive(Debug, Clone)]
+pub struct DrillsConfig {
+    /// The maximum number in seven days; 0 by default.
+    pub per_week: u32,
+    /// The hours in which one may come although nobody is active in the inbox.
+    pub hours: Hours,
+}
+
+/// How the ledger is signed and witnessed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LedgerConfig {
+    /// The interval between signed checkpoints.
+    pub every: Span,
+    /// A file to which checkpoints are added.
+    pub file: Option<PathBuf>,
+    /// A URL to which they are posted.
+    pub webhook: Option<String>,
+    /// A git repository into which they are committed.
+    pub git: Option<PathBuf>,
+}
+
+/// Logging.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogConfig {
+    /// `error`, `warn`, `info`, `debug`, `trace`.
+    pub level: String,
+    /// As JSON, for machines.
+    pub json: bool,
+    /// An OpenTelemetry collector.
+    pub otlp: Option<String>,
+}
+
+impl LogConfig {
+    /// The same at another level; fails for an unknown level.
+    pub fn at(&self, level: &str) -> Result<LogConfig, String> {
+        if ["error", "warn", "info", "debug", "trace"].contains(&level) {
+            Ok(LogConfig { level: level.to_owned(), ..self.clone() })
+        } else {
+            Err(format!("`{level}` is not error, warn, info, debug or trace"))
+        }
+    }
+}

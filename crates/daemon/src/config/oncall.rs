@@ -1,0 +1,331 @@
+//! On-call: the ladder by tier and time of day, rotations, quiet hours.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use countersign_types::tier::Tier;
+use countersign_types::time::{Span, Timestamp};
+use countersign_workflow::oncall::{Hours, Rota, Wall};
+
+use super::check;
+use super::error::ConfigError;
+use super::file::{self, RungsSection};
+
+/// The time zone database, and the time zone of this machine.
+const ZONES: &str = "/usr/share/zoneinfo";
+const LOCAL: &str = "/etc/localtime";
+/// The prefix of a rotation's name on the ladder.
+const ROTA: char = '@';
+
+/// The channels of each rung, lowest first.
+pub type Ladder = [Vec<String>; 4];
+
+/// Exceptions from the default ladder.
+#[derive(Debug, Clone)]
+pub struct OnCall {
+    zone: Zone,
+    by_tier: Vec<(Severity, RungsSection)>,
+    by_hour: Vec<(Hours, RungsSection)>,
+    rotas: BTreeMap<String, Rota>,
+    quiet: Option<Quiet>,
+    /// How long interrupting channels wait while a person is active in the inbox.
+    pub at_keyboard: Span,
+}
+
+/// Quiet hours.
+#[derive(Debug, Clone)]
+struct Quiet {
+    hours: Hours,
+    digest: Vec<String>,
+}
+
+/// The calls that a part of the ladder applies to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Severity {
+    Medium,
+    High,
+    Critical,
+    Crisis,
+}
+
+/// A time zone. The rules' hash contains its name.
+#[derive(Clone)]
+struct Zone {
+    name: String,
+    zone: Arc<tz::TimeZone>,
+}
+
+impl fmt::Debug for Zone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+impl Zone {
+    fn open(name: Option<&str>) -> Result<Zone, String> {
+        let utc = || Zone { name: "UTC".to_owned(), zone: Arc::new(tz::TimeZone::utc()) };
+        let Some(name) = name else {
+            // A machine without a configured zone uses UTC.
+            let zone = std::fs::read(LOCAL).ok().and_then(|data| read_zone(&data));
+            return Ok(zone.map_or_else(utc, |zone| Zone { name: "local".to_owned(), zone }));
+        };
+        if name == "UTC" {
+            return Ok(utc());
+        }
+        let plain =
+            |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'_' | b'-' | b'+');
+        let strange = !name.bytes().all(plain) || name.starts_with('/');
+        let data = std::fs::read(Path::new(ZONES).join(name)).ok().filter(|_| !strange);
+        let zone = data.and_then(|data| read_zone(&data));
+        let zone =
+            zone.ok_or_else(|| format!("`{name}` is not a time zone such as Europe/Berlin"))?;
+        Ok(Zone { name: name.to_owned(), zone })
+    }
+
+    fn wall(&self, now: Timestamp) -> Wall {
+        let found = self.zone.find_local_time_type(now.seconds());
+        Wall::at(now, found.map_or(0, tz::LocalTimeType::ut_offset))
+    }
+}
+
+fn read_zone(data: &[u8]) -> Option<Arc<tz::TimeZone>> {
+    tz::TimeZone::from_tz_data(data).ok().map(Arc::new)
+}
+
+impl OnCall {
+    /// What was section.
+    pub fn new(
+        ladder: &file::LadderSection,
+        quiet: Option<&file::QuietSection>,
+        rotas: &BTreeMap<String, file::RotaSection>,
+    ) -> Result<OnCall, ConfigError> {
+        let wrong = check::invalid;
+        let zone = Zone::open(ladder.time_zone.as_deref())
+            .map_err(|problem| wrong("ladder.time_zone", problem))?;
+        let by_tier = [
+            (Severity::Medium, &ladder.medium),
+            (Severity::High, &ladder.high),
+            (Severity::Critical, &ladder.critical),
+            (Severity::Crisis, &ladder.crisis),
+        ];
+        let by_tier = by_tier.into_iter().filter_map(|(for_, rungs)| Some((for_, rungs.clone()?)));
+        let mut by_hour = Vec::new();
+        for part in &ladder.hours {
+            let hours = hours(&part.days, part.from.as_deref(), part.to.as_deref())
+                .map_err(|problem| wrong("ladder.hours", problem))?;
+            by_hour.push((hours, part.rungs()));
+        }
+        let quiet = quiet
+            .map(|quiet| {
+                let hours = hours(&quiet.days, quiet.from.as_deref(), quiet.to.as_deref())
+                    .map_err(|problem| wrong("quiet", problem))?;
+                Ok(Quiet { hours, digest: quiet.digest.clone() })
+            })
+            .transpose()?;
+        let mut turns = BTreeMap::new();
+        for (name, rota) in rotas {
+            turns.insert(name.clone(), parse_rota(rota).map_err(|problem| wrong("rota", problem))?);
+        }
+        let at_keyboard =
+            check::seconds("ladder.at_keyboard_seconds", ladder.at_keyboard_seconds, 10, 0..=60)?;
+        Ok(OnCall { zone, by_tier: by_tier.collect(), by_hour, rotas: turns, quiet, at_keyboard })
+    }
+
+    /// Who is asked about such a call now. Hours of the day replace the usual rungs that they name,
+    /// and what is said about a tier replaces either.
+    pub fn ladder(&self, default: &Ladder, tier: Tier, crisis: bool, now: Timestamp) -> Ladder {
+        let wall = self.zone.wall(now);
+        let grave = match tier {
+            _ if crisis => Severity::Crisis,
+            Tier::Safe | Tier::Low | Tier::Medium => Severity::Medium,
+            Tier::High => Severity::High,
+            Tier::Critical => Severity::Critical,
+        };
+        let mut ladder = default.clone();
+        let hour = self.by_hour.iter().find(|(hours, _)| hours.hold(wall)).map(|(_, rungs)| rungs);
+        let tier = self.by_tier.iter().find(|(for_, _)| *for_ == grave).map(|(_, rungs)| rungs);
+        for rungs in [hour, tier].into_iter().flatten() {
+            for (rung, channel_names) in ladder.iter_mut().zip(rungs.in_order()) {
+                if let Some(channel_names) = channel_names {
+                    rung.clone_from(channel_names);
+                }
+            }
+        }
+        ladder.map(|rung| self.resolve_rotas(rung, now))
+    }
+
+    /// Replaces rotations by the channel that is on call.
+    fn resolve_rotas(&self, rung: Vec<String>, now: Timestamp) -> Vec<String> {
+        let on_duty = |name: String| match name.strip_prefix(ROTA) {
+            None => Some(name),
+            Some(rota) => self.rotas.get(rota)?.on_duty(now).map(str::to_owned),
+        };
+        rung.into_iter().filter_map(on_duty).collect()
+    }
+
+    /// Whether quiet hours apply to such a call now. They never apply to high tiers.
+    pub fn is_quiet(&self, tier: Tier, crisis: bool, now: Timestamp) -> bool {
+        !crisis && tier <= Tier::Medium && self.is_quiet_hour(now)
+    }
+
+    /// Whether it is quiet now.
+    pub fn is_quiet_hour(&self, now: Timestamp) -> bool {
+        let quiet = self.quiet.as_ref();
+        quiet.is_some_and(|quiet| quiet.hours.hold(self.zone.wall(now)))
+    }
+
+    /// Whether it is one of these hours, by the ladder's clock.
+    pub fn holds(&self, hours: &Hours, now: Timestamp) -> bool {
+        hours.hold(self.zone.wall(now))
+    }
+
+    /// The quiet hours and their time zone as text, if there are any.
+    pub fn describe_quiet_hours(&self) -> Option<String> {
+        let quiet = self.quiet.as_ref()?;
+        Some(format!("{} ({} time)", quiet.hours.words(), self.zone.name))
+    }
+
+    /// The channels that get the digest after the quiet hours.
+    pub fn digest(&self, now: Timestamp) -> Vec<String> {
+        let digest = self.quiet.as_ref().map(|quiet| quiet.digest.clone()).unwrap_or_default();
+        self.resolve_rotas(digest, now)
+    }
+
+    /// Whether there is only the default ladder, independent of call and hour.
+    pub fn is_default(&self) -> bool {
+        self.by_tier.is_empty()
+            && self.by_hour.is_empty()
+            && self.rotas.is_empty()
+            && self.quiet.is_none()
+    }
+
+    /// Every channel or rota that is named anywhere.
+    pub fn channel_names(&self) -> impl Iterator<Item = &String> {
+        let parts = self.by_tier.iter().map(|(_, rungs)| rungs);
+        let parts = parts.chain(self.by_hour.iter().map(|(_, rungs)| rungs));
+        let rungs = parts.flat_map(|rungs| rungs.in_order().into_iter().flatten().flatten());
+        let digest = self.quiet.iter().flat_map(|quiet| &quiet.digest);
+        rungs.chain(digest).chain(self.rotas.values().flat_map(|rota| &rota.channels))
+    }
+
+    /// Whether a name on the ladder is a configured rotation.
+    pub fn is_rota(&self, name: &str) -> bool {
+        name.strip_prefix(ROTA).is_some_and(|rota| self.rotas.contains_key(rota))
+    }
+}
+
+/// Hours of the week from the configuration.
+pub fn hours(days: &[String], from: Option<&str>, to: Option<&str>) -> Result<Hours, String> {
+    let minute = |field: &str, text: Option<&str>| {
+        let text = text.ok_or_else(|| format!("{field} is missing: a time such as 22:00"))?;
+        Hours::minute(text).ok_or_else(|| format!("{field}: `{text}` is not a time such as 22:00"))
+    };
+    let days = Hours::days(days.iter().map(String::as_str))
+        .ok_or("days must be such as \"mon\" or \"mon-fri\"")?;
+    Ok(Hours { days, from: minute("from", from)?, to: minute("to", to)? })
+}
+
+fn parse_rota(rota: &file::RotaSection) -> Result<Rota, String> {
+    let turn = match rota.turn.as_deref() {
+        Some("day") => 86_400_000,
+        Some("week") | None => 7 * 86_400_000,
+        Some(other) => return Err(format!("turn: `{other}` is not day or week")),
+    };
+    let since = rota.since.as_deref().ok_or("since is missing: 2026-11-16T09:00:00Z")?;
+    let since = Timestamp::parse(since)
+        .ok_or_else(|| format!("since: `{since}` is not a time such as 2026-11-16T09:00:00Z"))?;
+    if rota.channels.is_empty() {
+        return Err("channels is missing: who takes turns".to_owned());
+    }
+    if rota.channels.iter().any(|channel| channel.starts_with(ROTA)) {
+        return Err("channels: a rota cannot name a rota".to_owned());
+    }
+    Ok(Rota { since, turn, channels: rota.channels.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::super::{DaemonConfig, Paths};
+    use super::*;
+
+    fn read(text: &str) -> Result<super::super::DaemonRules, ConfigError> {
+        let place = PathBuf::from("/s");
+        let paths = Paths { config: place.clone(), state: place.clone(), runtime: place };
+        DaemonConfig::read(text, &paths).map(|config| config.rules)
+    }
+
+    /// Monday, 16 November 2026, so many hours after midnight UTC.
+    fn monday(hour: i64) -> Timestamp {
+        Timestamp(1_794_787_200_000 + hour * 3_600_000)
+    }
+
+    const TEXT: &str = "[ladder]\ntime_zone = \"Europe/Berlin\"\nfirst = [\"desktop\"]\n\
+        next = [\"@ops\"]\n[ladder.critical]\nfirst = [\"desktop\", \"terminal\"]\n\
+        [[ladder.hours]]\ndays = [\"mon-fri\"]\nfrom = \"18:00\"\nto = \"08:00\"\n\
+        first = [\"terminal\"]\n[quiet]\nfrom = \"22:00\"\nto = \"07:00\"\n\
+        digest = [\"desktop\"]\n[rota.ops]\nchannels = [\"desktop\", \"terminal\"]\n\
+        turn = \"day\"\nsince = \"2026-11-16T09:00:00Z\"\n";
+
+    #[test]
+    fn the_ladder_depends_on_tier_and_hour() {
+        let rules = read(TEXT).unwrap();
+        let first = |tier, crisis, hour| {
+            rules
+                .oncall
+                .ladder(&rules.ladder, tier, crisis, monday(hour))
+                .map(|rung| rung.join("+"))
+        };
+        // At noon the usual ladder; in the evening its first rung is another; CRITICAL its own.
+        assert_eq!(first(Tier::Medium, false, 12)[..2], ["desktop", "desktop"]);
+        assert_eq!(first(Tier::Medium, false, 20)[..2], ["terminal", "desktop"]);
+        assert_eq!(first(Tier::Critical, false, 20)[0], "desktop+terminal");
+        assert_eq!(first(Tier::Medium, true, 12)[0], "desktop");
+        // Before nine it is the other one's turn, after it the first one's.
+        assert_eq!(first(Tier::Medium, false, 8)[1], "terminal");
+        assert_eq!(first(Tier::Medium, false, 33)[1], "terminal");
+    }
+
+    #[test]
+    fn quiet_hours_never_apply_to_high_and_critical() {
+        let rules = read(TEXT).unwrap();
+        // 22:00 to 07:00 in Berlin is 21:00 to 06:00 UTC in November.
+        for (hour, quiet) in [(20, false), (21, true), (29, true), (30, false)] {
+            assert_eq!(rules.oncall.is_quiet(Tier::Medium, false, monday(hour)), quiet, "{hour}");
+            for (tier, crisis) in
+                [(Tier::High, false), (Tier::Critical, false), (Tier::Medium, true)]
+            {
+                assert!(!rules.oncall.is_quiet(tier, crisis, monday(hour)), "{hour} {tier:?}");
+            }
+        }
+        assert_eq!(rules.oncall.digest(monday(31)), ["desktop"]);
+        assert!(!read("").unwrap().oncall.is_quiet(Tier::Low, false, monday(3)));
+    }
+
+    #[test]
+    fn invalid_oncall_settings_are_rejected() {
+        for (text, field) in [
+            ("[ladder]\ntime_zone = \"Mars/Base\"", "time_zone"),
+            ("[ladder]\ntime_zone = \"../../etc/passwd\"", "time_zone"),
+            ("[ladder]\nat_keyboard_seconds = 61", "at_keyboard_seconds"),
+            ("[ladder.high]\nfirst = [\"pigeon\"]", "pigeon"),
+            ("[ladder.high]\nfrist = []", "frist"),
+            ("[ladder]\nfirst = [\"@ops\"]", "@ops"),
+            ("[[ladder.hours]]\nfrom = \"9:00\"\nto = \"18:00\"", "from"),
+            ("[[ladder.hours]]\nfrom = \"09:00\"", "to is missing"),
+            ("[[ladder.hours]]\ndays = [\"someday\"]\nfrom = \"09:00\"\nto = \"18:00\"", "days"),
+            ("[quiet]\nfrom = \"22:00\"\nto = \"07:00\"\ndigest = [\"pigeon\"]", "pigeon"),
+            ("[rota.ops]\nchannels = []\nsince = \"2026-11-16T09:00:00Z\"", "channels"),
+            ("[rota.ops]\nchannels = [\"@x\"]\nsince = \"2026-11-16T09:00:00Z\"", "rota"),
+            ("[rota.ops]\nchannels = [\"pigeon\"]\nsince = \"2026-11-16T09:00:00Z\"", "pigeon"),
+            ("[rota.ops]\nchannels = [\"desktop\"]\nsince = \"monday\"", "since"),
+            ("[rota.ops]\nchannels = [\"desktop\"]\nturn = \"year\"", "turn"),
+        ] {
+            let said = read(text).unwrap_err().to_string();
+            assert!(said.contains(field), "{text}: {said}");
+        }
+    }
+}

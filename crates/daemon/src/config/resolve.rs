@@ -1,0 +1,129 @@
+//! The whole configuration from its file: sections checked one by one, then against each other.
+
+use std::path::PathBuf;
+
+use countersign_json::canonical::Digest;
+use countersign_risk::rules;
+use countersign_types::time::Span;
+
+use super::channels::channels;
+use super::check::{invalid, seconds};
+use super::error::ConfigError;
+use super::file::{self, ConfigFile};
+use super::model::{DaemonConfig, DaemonRules};
+use super::oncall::OnCall;
+use super::paths::Paths;
+use super::sections::{
+    absolute, crisis, drills, environment, flood, judgement, ledger, listen_address, log, mode,
+    needs, quorum, socket, test_gates_every, times,
+};
+
+const DAY: u32 = 86_400;
+
+pub fn resolve(config: ConfigFile, paths: &Paths) -> Result<DaemonConfig, ConfigError> {
+    let listen = config.listen.clone();
+    let store = match &config.store.path {
+        Some(path) => absolute("store.path", path)?,
+        None => paths.state.join("countersign.db"),
+    };
+    Ok(DaemonConfig {
+        agents: listen_address("listen.agents", listen.agents.as_deref(), "127.0.0.1:6000")?,
+        people: listen_address("listen.people", listen.people.as_deref(), "127.0.0.1:6001")?,
+        socket: socket(&listen, paths)?,
+        hosts: listen.hosts,
+        store,
+        state: paths.state.clone(),
+        strict: config.store.strict.unwrap_or(false),
+        ledger: ledger(&config.ledger)?,
+        test_gates_every: test_gates_every(&config.doctor)?,
+        log: log(&config.log)?,
+        rules: rules(config)?,
+    })
+}
+
+fn rules(config: ConfigFile) -> Result<DaemonRules, ConfigError> {
+    let crisis = crisis(&config.crisis)?;
+    let inbox = inbox(&config.listen)?;
+    let oncall = OnCall::new(&config.ladder, config.quiet.as_ref(), &config.rota)?;
+    let mut rules = DaemonRules {
+        mode: mode(config.mode.as_deref())?,
+        judgement: judgement(&config.judgement)?,
+        environment: environment(config.judgement.environment.as_deref())?,
+        times: times(&config.times)?,
+        quorum: quorum(&config.quorum)?,
+        needs: needs(&config.assurance)?,
+        waiting_period: waiting_period(&config.people)?,
+        idle: idle(&config.people)?,
+        flood: flood(&config.flood)?,
+        permit_for: seconds("permits.seconds", config.permits.seconds, 300, 1..=DAY)?,
+        issuer: config.permits.issuer.unwrap_or_else(|| "countersign".to_owned()),
+        confirm_without_token: config.listen.confirm_without_token.unwrap_or(true),
+        respond_on_agent_api: config.listen.respond_on_agent_api.unwrap_or(true),
+        country: crisis.0,
+        preset: crisis.1,
+        whitelist: whitelist(&config.whitelist)?,
+        ladder: [
+            config.ladder.first.unwrap_or_else(|| vec!["terminal".to_owned()]),
+            config.ladder.next,
+            config.ladder.administrators,
+            config.ladder.emergency,
+        ],
+        oncall,
+        drills: drills(&config.drills)?,
+        channels: channels(&config.channels)?,
+        inbox,
+        hash: Digest::from_bytes([0; 32]),
+    };
+    known_channels(&rules)?;
+    rules.hash = hash(&rules);
+    Ok(rules)
+}
+
+fn waiting_period(people: &file::PeopleSection) -> Result<Span, ConfigError> {
+    seconds("people.waiting_seconds", people.waiting_seconds, 3_600, 0..=30 * DAY)
+}
+
+fn idle(people: &file::PeopleSection) -> Result<Span, ConfigError> {
+    seconds("people.idle_seconds", people.idle_seconds, 12 * 3_600, 60..=30 * DAY)
+}
+
+fn whitelist(section: &file::WhitelistSection) -> Result<Option<PathBuf>, ConfigError> {
+    section.file.as_deref().map(|path| absolute("whitelist.file", path)).transpose()
+}
+
+/// The hash of the policy: two daemons with the same hash decide alike.
+fn hash(rules: &DaemonRules) -> Digest {
+    // Debug of plain data is stable within one version, and the version is part of it.
+    let text = format!("{}\n{}\n{rules:?}", env!("CARGO_PKG_VERSION"), rules::fingerprint());
+    Digest::of(text.as_bytes())
+}
+
+/// The base URL of the inbox: as configured, or the address of the people API.
+fn inbox(listen: &file::ListenSection) -> Result<String, ConfigError> {
+    let Some(url) = listen.url.as_deref() else {
+        let people = listen_address("listen.people", listen.people.as_deref(), "127.0.0.1:6001")?;
+        return Ok(format!("http://{people}"));
+    };
+    let good = url.starts_with("https://") || url.starts_with("http://");
+    if good && url.bytes().all(|byte| byte.is_ascii_graphic()) {
+        Ok(url.trim_end_matches('/').to_owned())
+    } else {
+        Err(invalid(
+            "listen.url",
+            format!("`{url}` is not a URL such as https://approve.example.org"),
+        ))
+    }
+}
+
+/// A rung with an unknown channel would notify nobody.
+fn known_channels(rules: &DaemonRules) -> Result<(), ConfigError> {
+    for name in rules.ladder.iter().flatten().chain(rules.oncall.channel_names()) {
+        if !rules.channels.contains_key(name) && !rules.oncall.is_rota(name) {
+            return Err(invalid(
+                "ladder",
+                format!("channel `{name}` is not configured: add [channels.{name}]"),
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,274 @@
+//! Each section of the configuration, checked by itself; every number has its bounds.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use countersign_crisis as crisis;
+use countersign_crisis::Preset;
+use countersign_risk::context::Environment;
+use countersign_risk::verdict::{Mode, Policy, Thresholds};
+use countersign_types::tier::Points;
+use countersign_types::time::Span;
+use countersign_workflow::assurance::{Assurance, Needs};
+use countersign_workflow::request::{Profile, Times};
+
+use super::check::{invalid, number, seconds};
+use super::error::ConfigError;
+use super::model::{
+    DrillsConfig, FloodConfig, LedgerConfig, LogConfig, QuorumByTier, SocketConfig,
+};
+use super::paths::Paths;
+use super::{file, oncall};
+
+const DAY: u32 = 86_400;
+/// The maximum number of drills per week: more would be a burden.
+const MAX_DRILLS: u32 = 20;
+/// The longest interval between tests of the gates: a week.
+const MAX_HOURS: u32 = 7 * 24;
+
+pub fn listen_address(
+    field: &'static str,
+    section: Option<&str>,
+    default: &str,
+) -> Result<SocketAddr, ConfigError> {
+    let text = section.unwrap_or(default);
+    text.parse()
+        .map_err(|_| invalid(field, format!("`{text}` is not an address such as {default}")))
+}
+
+pub fn absolute(field: &'static str, path: &str) -> Result<PathBuf, ConfigError> {
+    let path = Path::new(path);
+    if path.is_absolute() {
+        Ok(path.to_owned())
+    } else {
+        Err(invalid(field, format!("`{}` is not an absolute path", path.display())))
+    }
+}
+
+pub fn socket(
+    listen: &file::ListenSection,
+    paths: &Paths,
+) -> Result<Option<SocketConfig>, ConfigError> {
+    let mode = listen.socket_mode.as_deref().unwrap_or("0600");
+    let mode =
+        u32::from_str_radix(mode, 8).ok().filter(|mode| mode & !0o777 == 0).ok_or_else(|| {
+            invalid("listen.socket_mode", format!("`{mode}` is not a mode such as 0660"))
+        })?;
+    let path = match listen.socket.as_deref() {
+        Some("") => return Ok(None),
+        Some(path) => absolute("listen.socket", path)?,
+        None => paths.runtime.join("agents.sock"),
+    };
+    Ok(Some(SocketConfig { path, mode }))
+}
+
+pub fn mode(section: Option<&str>) -> Result<Mode, ConfigError> {
+    match section {
+        None | Some("enforce") => Ok(Mode::Enforce),
+        Some("crisis_only") => Ok(Mode::CrisisOnly),
+        Some("observe") => Ok(Mode::Observe),
+        Some(other) => {
+            Err(invalid("mode", format!("`{other}` is not observe, crisis_only or enforce")))
+        }
+    }
+}
+
+pub fn environment(section: Option<&str>) -> Result<Environment, ConfigError> {
+    let text = section.unwrap_or("workstation");
+    Environment::parse(text).ok_or_else(|| {
+        invalid(
+            "judgement.environment",
+            format!("`{text}` is not workstation, production, ci or container"),
+        )
+    })
+}
+
+pub fn judgement(section: &file::JudgementSection) -> Result<Policy, ConfigError> {
+    let default = Thresholds::default();
+    let points = |field, value: Option<f64>, default: Points| match value {
+        None => Ok(default),
+        Some(value) => to_hundredths(value, 400)
+            .map(Points)
+            .ok_or_else(|| invalid(field, format!("{value} is not between 0 and 4"))),
+    };
+    let confidence = match section.low_confidence {
+        None => Policy::default().low_confidence,
+        Some(value) => {
+            to_hundredths(value, 100).and_then(|value| u8::try_from(value).ok()).ok_or_else(
+                || invalid("judgement.low_confidence", format!("{value} is not between 0 and 1")),
+            )?
+        }
+    };
+    Ok(Policy {
+        // The route decides after the assessment what a mode lets pass.
+        mode: Mode::Enforce,
+        thresholds: Thresholds {
+            api: points("judgement.api_threshold", section.api_threshold, default.api)?,
+            telegram: points(
+                "judgement.telegram_threshold",
+                section.telegram_threshold,
+                default.telegram,
+            )?,
+            discord: points(
+                "judgement.discord_threshold",
+                section.discord_threshold,
+                default.discord,
+            )?,
+            cli: points("judgement.cli_threshold", section.cli_threshold, default.cli)?,
+        },
+        low_confidence: confidence,
+    })
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "bounded by the check before it"
+)]
+pub fn to_hundredths(value: f64, most: u16) -> Option<u16> {
+    let scaled = (value * 100.0).round();
+    (scaled >= 0.0 && scaled <= f64::from(most)).then_some(scaled as u16)
+}
+
+pub fn times(section: &file::TimesSection) -> Result<Times, ConfigError> {
+    let profile = match section.profile.as_deref() {
+        None | Some("standard") => Profile::Standard,
+        Some("strict") => Profile::Strict,
+        Some(other) => {
+            return Err(invalid("times.profile", format!("`{other}` is not standard or strict")));
+        }
+    };
+    let longest = number("times.longest_seconds", section.longest_seconds, 600, 1..=DAY)?;
+    Ok(Times {
+        profile,
+        usual: seconds(
+            "times.usual_seconds",
+            section.usual_seconds,
+            300.min(longest),
+            1..=longest,
+        )?,
+        longest: Span::seconds(longest),
+        medium: seconds("times.medium_climb_seconds", section.medium_climb_seconds, 60, 1..=DAY)?,
+        high: seconds("times.high_climb_seconds", section.high_climb_seconds, 30, 1..=DAY)?,
+        critical: seconds(
+            "times.critical_climb_seconds",
+            section.critical_climb_seconds,
+            10,
+            1..=DAY,
+        )?,
+    })
+}
+
+pub fn quorum(section: &file::QuorumSection) -> Result<QuorumByTier, ConfigError> {
+    let people = |field, value: Option<u8>| {
+        number(field, value.map(u32::from), 1, 1..=100)
+            .map(|value| u8::try_from(value).unwrap_or(u8::MAX))
+    };
+    Ok(QuorumByTier {
+        medium: people("quorum.medium", section.medium)?,
+        high: people("quorum.high", section.high)?,
+        critical: people("quorum.critical", section.critical)?,
+        crisis: people("quorum.crisis", section.crisis)?,
+        deny: people("quorum.deny", section.deny)?,
+    })
+}
+
+pub fn needs(section: &file::AssuranceSection) -> Result<Needs, ConfigError> {
+    let default = Needs::default();
+    let word = |field, value: &Option<String>, default| match value.as_deref() {
+        None => Ok(default),
+        Some(text) => Assurance::parse(text).ok_or_else(|| {
+            invalid(field, format!("`{text}` is not reached, linked, login or passkey"))
+        }),
+    };
+    let needs = Needs {
+        medium: word("assurance.medium", &section.medium, default.medium)?,
+        high: word("assurance.high", &section.high, default.high)?,
+        critical: word("assurance.critical", &section.critical, default.critical)?,
+    };
+    if needs.high < Assurance::Linked {
+        return Err(invalid("assurance.high", "HIGH needs at least `linked`"));
+    }
+    if needs.critical < Assurance::Login {
+        return Err(invalid("assurance.critical", "CRITICAL needs at least `login`"));
+    }
+    Ok(needs)
+}
+
+pub fn flood(section: &file::FloodSection) -> Result<FloodConfig, ConfigError> {
+    const MAX_COUNT: u32 = 10_000_000;
+    let minutes = |field, value, default| {
+        number(field, value, default, 1..=1440).map(|minutes| Span::seconds(minutes * 60))
+    };
+    Ok(FloodConfig {
+        open_per_agent: number("flood.open_per_agent", section.open_per_agent, 20, 1..=MAX_COUNT)?,
+        asks_per_minute: number(
+            "flood.asks_per_minute",
+            section.asks_per_minute,
+            30,
+            1..=MAX_COUNT,
+        )?,
+        asks_per_hour: number("flood.asks_per_hour", section.asks_per_hour, 200, 1..=MAX_COUNT)?,
+        denials: number("flood.denials", section.denials, 5, 1..=MAX_COUNT)?,
+        within: minutes("flood.within_minutes", section.within_minutes, 10)?,
+        quarantine: minutes("flood.quarantine_minutes", section.quarantine_minutes, 5)?,
+    })
+}
+
+pub fn drills(section: &file::DrillsSection) -> Result<DrillsConfig, ConfigError> {
+    let default = ["mon-fri".to_owned()];
+    let days = section.days.as_deref().unwrap_or(&default);
+    let (from, to) = (section.from.as_deref(), section.to.as_deref());
+    let hours = oncall::hours(days, from.or(Some("09:00")), to.or(Some("17:00")));
+    Ok(DrillsConfig {
+        per_week: number("drills.per_week", section.per_week, 0, 0..=MAX_DRILLS)?,
+        hours: hours.map_err(|problem| invalid("drills", problem))?,
+    })
+}
+
+pub fn test_gates_every(section: &file::DoctorSection) -> Result<Option<Span>, ConfigError> {
+    let hours = number("doctor.every_hours", section.every_hours, 6, 0..=MAX_HOURS)?;
+    Ok((hours > 0).then(|| Span::seconds(hours * 3600)))
+}
+
+pub fn ledger(section: &file::LedgerSection) -> Result<LedgerConfig, ConfigError> {
+    let path = |field, path: &Option<String>| {
+        path.as_deref().map(|path| absolute(field, path)).transpose()
+    };
+    Ok(LedgerConfig {
+        every: seconds("ledger.checkpoint_seconds", section.checkpoint_seconds, 10, 1..=DAY)?,
+        file: path("ledger.witness_file", &section.witness_file)?,
+        webhook: section.witness_webhook.clone(),
+        git: path("ledger.witness_git", &section.witness_git)?,
+    })
+}
+
+pub fn crisis(section: &file::CrisisSection) -> Result<(Option<String>, Preset), ConfigError> {
+    if let Some(code) = &section.country
+        && crisis::country(code).is_none()
+    {
+        return Err(invalid(
+            "crisis.country",
+            format!("`{code}` is not a country code such as US or DE"),
+        ));
+    }
+    let preset = match section.preset.as_deref() {
+        None | Some("neutral") => Preset::Neutral,
+        Some("soul") => Preset::Soul,
+        Some(other) => {
+            return Err(invalid("crisis.preset", format!("`{other}` is not neutral or soul")));
+        }
+    };
+    Ok((section.country.clone(), preset))
+}
+
+pub fn log(section: &file::LogSection) -> Result<LogConfig, ConfigError> {
+    let json = match section.format.as_deref() {
+        None | Some("text") => false,
+        Some("json") => true,
+        Some(other) => return Err(invalid("log.format", format!("`{other}` is not text or json"))),
+    };
+    let default = LogConfig { level: "info".to_owned(), json, otlp: section.otlp.clone() };
+    let level = section.level.as_deref().unwrap_or(&default.level);
+    default.at(level).map_err(|problem| invalid("log.level", problem))
+}

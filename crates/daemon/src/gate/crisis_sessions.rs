@@ -1,0 +1,163 @@
+//! The sessions in crisis. Memory is updated before the store, so that no call runs in between.
+
+use std::collections::HashMap;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use countersign_store::CrisisSession;
+
+/// If an agent has more sessions in crisis than this, all its sessions count as in crisis.
+const MAX_SESSIONS: usize = 256;
+
+type ByAgent = HashMap<String, HashMap<String, CrisisRecord>>;
+
+/// The sessions in crisis, until a person lifts each one.
+#[derive(Debug, Default)]
+pub struct CrisisSessions {
+    by_agent: RwLock<ByAgent>,
+}
+
+#[derive(Debug)]
+struct CrisisRecord {
+    crisis: CrisisSession,
+    /// The number of signs detected.
+    signs: u64,
+}
+
+impl CrisisSessions {
+    /// Loads the sessions from the store.
+    pub fn new(kept: Vec<CrisisSession>) -> CrisisSessions {
+        let crises = CrisisSessions::default();
+        for crisis in kept {
+            crises.begin(crisis);
+        }
+        crises
+    }
+
+    /// Whether the crisis rules apply to a call. A call without a session may belong to any session
+    /// of its agent that is in crisis.
+    pub fn holds(&self, agent: &str, session: Option<&str>) -> bool {
+        let by_agent = self.read();
+        let Some(sessions) = by_agent.get(agent) else { return false };
+        match session.filter(|session| !session.is_empty()) {
+            Some(session) => sessions.contains_key(session) || sessions.contains_key(""),
+            None => !sessions.is_empty(),
+        }
+    }
+
+    /// Marks a session as in crisis, or raises its level. Returns the record to store, if it changed:
+    /// repeated signs must not cause a flood of writes.
+    pub fn begin(&self, mut crisis: CrisisSession) -> Option<CrisisSession> {
+        let mut by_agent = self.write();
+        let sessions = by_agent.entry(crisis.agent.clone()).or_default();
+        if sessions.len() >= MAX_SESSIONS && !sessions.contains_key(&crisis.session) {
+            crisis.session.clear();
+        }
+        let Some(known) = sessions.get_mut(&crisis.session) else {
+            let known = CrisisRecord { crisis: crisis.clone(), signs: 1 };
+            sessions.insert(crisis.session.clone(), known);
+            return Some(crisis);
+        };
+        known.signs = known.signs.saturating_add(1);
+        let before = (known.crisis.level, known.crisis.imminent);
+        known.crisis.level = before.0.max(crisis.level);
+        known.crisis.imminent |= crisis.imminent;
+        let after = (known.crisis.level, known.crisis.imminent);
+        (after != before).then(|| known.crisis.clone())
+    }
+
+    /// The number of signs in a session that is in crisis: those that a person who lifts it has seen.
+    pub fn signs(&self, agent: &str, session: &str) -> Option<u64> {
+        self.read().get(agent)?.get(session).map(|known| known.signs)
+    }
+
+    /// Lifts the crisis by a person who has seen this many signs. A newer sign keeps it, and is
+    /// returned to be stored again.
+    pub fn lift(&self, agent: &str, session: &str, signs: u64) -> Result<(), CrisisSession> {
+        let mut by_agent = self.write();
+        let Some(sessions) = by_agent.get_mut(agent) else { return Ok(()) };
+        if let Some(known) = sessions.get(session).filter(|known| known.signs > signs) {
+            return Err(known.crisis.clone());
+        }
+        sessions.remove(session);
+        if sessions.is_empty() {
+            by_agent.remove(agent);
+        }
+        Ok(())
+    }
+
+    /// All sessions in crisis, oldest first.
+    pub fn list(&self) -> Vec<CrisisSession> {
+        let by_agent = self.read();
+        let all = by_agent.values().flat_map(HashMap::values);
+        let mut list: Vec<CrisisSession> = all.map(|known| known.crisis.clone()).collect();
+        list.sort_by(|a, b| (a.since, &a.agent, &a.session).cmp(&(b.since, &b.agent, &b.session)));
+        list
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, ByAgent> {
+        self.by_agent.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, ByAgent> {
+        self.by_agent.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use countersign_types::time::Timestamp;
+
+    fn crisis(session: &str, level: u8) -> CrisisSession {
+        CrisisSession {
+            agent: "a".to_owned(),
+            session: session.to_owned(),
+            level,
+            imminent: false,
+            since: Timestamp(1),
+        }
+    }
+
+    #[test]
+    fn a_crisis_applies_to_its_session_and_to_calls_without_one() {
+        let crises = CrisisSessions::default();
+        assert!(crises.begin(crisis("s", 2)).is_some());
+        assert!(crises.holds("a", Some("s")) && crises.holds("a", None));
+        assert!(crises.holds("a", Some("")), "an empty name is no other session");
+        assert!(!crises.holds("a", Some("t")) && !crises.holds("b", None));
+        assert!(crises.begin(crisis("", 2)).is_some());
+        assert!(crises.holds("a", Some("t")), "a crisis without a session is in all of them");
+    }
+
+    #[test]
+    fn only_changes_of_a_crisis_are_stored() {
+        let crises = CrisisSessions::default();
+        assert!(crises.begin(crisis("s", 2)).is_some());
+        assert!(crises.begin(crisis("s", 2)).is_none());
+        assert!(crises.begin(crisis("s", 1)).is_none());
+        assert_eq!(crises.begin(crisis("s", 4)).map(|crisis| crisis.level), Some(4));
+    }
+
+    #[test]
+    fn a_sign_during_the_resolution_keeps_the_crisis() {
+        let crises = CrisisSessions::default();
+        crises.begin(crisis("s", 2));
+        let seen = crises.signs("a", "s").unwrap();
+        crises.begin(crisis("s", 2));
+        assert!(crises.lift("a", "s", seen).is_err());
+        assert!(crises.holds("a", Some("s")));
+        let seen = crises.signs("a", "s").unwrap();
+        assert!(crises.lift("a", "s", seen).is_ok());
+        assert!(!crises.holds("a", Some("s")) && crises.list().is_empty());
+    }
+
+    #[test]
+    fn an_agent_cannot_fill_the_memory_with_sessions() {
+        let crises = CrisisSessions::default();
+        for number in 0..=MAX_SESSIONS * 2 {
+            crises.begin(crisis(&number.to_string(), 2));
+        }
+        assert_eq!(crises.list().len(), MAX_SESSIONS + 1);
+        assert!(crises.holds("a", Some("any other")));
+    }
+}

@@ -1,0 +1,102 @@
+//! Feeds the flood limits, and records quarantines and rejections in the ledger.
+
+use std::collections::HashSet;
+
+use countersign_json::Value;
+use countersign_ledger::entry::{Entry, Kind};
+use countersign_store::{Store as _, StoreError, StoreEvent, StoredRequest};
+use countersign_types::id::Id;
+use countersign_types::time::Clock as _;
+use countersign_workflow::request::State;
+
+use super::Gate;
+use super::flood::Quarantine;
+
+impl Gate {
+    /// Counts a pending request.
+    pub(super) async fn opened(&self, stored: &StoredRequest) {
+        self.deduplication.opened(stored);
+        let now = self.clock.now().at;
+        let quarantine = self.flood.record_open(&self.rules().flood, stored, now);
+        self.log_quarantine(quarantine).await;
+    }
+
+    /// Counts the end of a request.
+    pub(super) async fn has_ended(&self, id: Id, state: State) {
+        self.waiters.ended(id);
+        let (denied, now) = (state == State::Denied, self.clock.now().at);
+        let quarantine = self.flood.record_end(&self.rules().flood, id, denied, now);
+        self.log_quarantine(quarantine).await;
+    }
+
+    /// Counts events that no caller waited for: a cancelled submission counts too.
+    pub async fn record_event(&self, happening: StoreEvent) -> Result<(), StoreError> {
+        match happening {
+            StoreEvent::Asked(id) if !self.flood.knows(id) => {
+                let stored = self.store.request(id).await?;
+                if let Some(stored) = stored.filter(|stored| !stored.request.state.has_ended()) {
+                    self.opened(&stored).await;
+                }
+            }
+            StoreEvent::Ended(id, state) if self.flood.knows(id) => self.has_ended(id, state).await,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Counts again from the store, after events were missed.
+    pub async fn recount_open(&self) -> Result<(), StoreError> {
+        let counted = self.flood.all_open();
+        let pending = self.store.pending().await?;
+        for stored in &pending {
+            self.opened(stored).await;
+        }
+        let open: HashSet<Id> = pending.iter().map(|stored| stored.request.id).collect();
+        for id in counted.into_iter().filter(|id| !open.contains(id)) {
+            let ended = self.store.request(id).await?;
+            let state = ended.map_or(State::Expired, |stored| stored.request.state);
+            if state.has_ended() {
+                self.has_ended(id, state).await;
+            }
+        }
+        Ok(())
+    }
+
+    async fn log_quarantine(&self, quarantine: Option<Quarantine>) {
+        let Some(Quarantine { agent, until }) = quarantine else { return };
+        tracing::warn!(agent, %until, "an agent is in quarantine after too many denials");
+        let mut entry = Entry::new(0, Kind::Quarantine, self.rules().hash);
+        entry.agent = Some(agent.into());
+        entry.facts = vec![("until".into(), Value::String(until.to_string().into()))];
+        if let Err(error) = self.store.append(vec![entry]).await {
+            tracing::error!(%error, "a quarantine could not be recorded in the ledger");
+        }
+    }
+
+    /// Records the rejections since the last call: one entry per agent.
+    pub async fn log_refusals(&self) {
+        let refused = self.flood.take_refusal_counts();
+        if refused.is_empty() {
+            return;
+        }
+        let policy = self.rules().hash;
+        let entries = refused.into_iter().map(|refused| {
+            tracing::warn!(
+                agent = refused.agent,
+                count = refused.count,
+                why = refused.why,
+                "requests were rejected by a limit"
+            );
+            let mut entry = Entry::new(0, Kind::Deny, policy);
+            entry.agent = Some(refused.agent.into());
+            entry.facts = vec![
+                ("refused".into(), Value::Number(refused.count.to_string().into())),
+                ("why".into(), Value::String(refused.why.into())),
+            ];
+            entry
+        });
+        if let Err(error) = self.store.append(entries.collect()).await {
+            tracing::error!(%error, "rejected requests could not be recorded in the ledger");
+        }
+    }
+}

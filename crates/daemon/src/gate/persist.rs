@@ -1,0 +1,98 @@
+//! Stores a call as a request.
+
+use countersign_json::canonical::CallDigest;
+use countersign_risk::assess::Assessment;
+use countersign_risk::card::Card;
+use countersign_store::{NewRequest, Store as _, SubmitResult, WriteContext};
+use countersign_types::time::Clock as _;
+use countersign_workflow::request::{Request, Requester, Settled, Terms};
+use tracing::Instrument as _;
+
+use super::answer::{self, GateAnswer, Rejection};
+use super::flood::AskSlot;
+use super::{Caller, Gate, Submission, request_span};
+use crate::config::DaemonRules;
+use crate::random;
+
+impl Gate {
+    /// Stores the request: pending, or decided by the policy or a grant.
+    pub(super) async fn persist(
+        &self,
+        rules: &DaemonRules,
+        submission: &Submission<'_>,
+        caller: &Caller,
+        judged: (&Assessment, CallDigest, bool),
+        settled: Option<Settled>,
+        slot: Option<AskSlot<'_>>,
+    ) -> Result<GateAnswer, Rejection> {
+        let (seen, digest, crisis) = judged;
+        let now = self.clock.now();
+        if settled.is_some() && !now.settled {
+            return Err(Rejection::ClockUnsettled);
+        }
+        let terms = Terms { tier: seen.tier, crisis, quorum: rules.quorum.of(seen.tier, crisis) };
+        let plan = rules.times.plan(now.at, seen.tier, crisis, submission.time);
+        let id = random::id(now.at).map_err(|_| Rejection::EntropyUnavailable)?;
+        let requester = Requester::Agent(caller.agent.clone());
+        let mut request = Request::new(id, requester, digest, terms, plan);
+        if let Some(settled) = settled {
+            request = request.settled(settled, now.at);
+            if let (Settled::Grant(id), Some(decision)) = (settled, &mut request.decision) {
+                decision.reason = self.grants.name(id).unwrap_or_default();
+            }
+        }
+        let card = Card::new(&submission.call, seen, &digest);
+        let written = |card: &Card| serde_json::to_string(card).map_err(|_| Rejection::Unwritable);
+        // In a crisis people must see what they approve, but nothing of it is kept afterwards.
+        let minimal = crisis.then(|| written(&Card::minimal(&submission.call, seen, &digest)));
+        let detail = (submission.detail)();
+        let detail = if crisis { answer::without_words(&detail) } else { detail };
+        let new = NewRequest {
+            request,
+            // Redacted as on the card, because a tool's name can contain a secret.
+            tool: card.tool.clone(),
+            session: submission.call.session.as_deref().unwrap_or_default().to_owned(),
+            brief: card.brief.clone(),
+            card: written(&card)?,
+            card_after: minimal.transpose()?,
+            detail,
+            idempotency: submission.key.clone(),
+            group: submission.group,
+            permit_for: rules.permit_for,
+            context: WriteContext {
+                policy: rules.hash,
+                facts: Some(answer::facts(seen)),
+                edited: None,
+            },
+        };
+        self.write_down(new, slot).instrument(request_span(id)).await
+    }
+
+    async fn write_down(
+        &self,
+        new: NewRequest,
+        slot: Option<AskSlot<'_>>,
+    ) -> Result<GateAnswer, Rejection> {
+        let started = std::time::Instant::now();
+        let submitted = self.store.submit(new).await;
+        self.metrics.wrote(started.elapsed());
+        match submitted {
+            Ok(SubmitResult::New(stored)) => {
+                if stored.request.state.has_ended() {
+                    self.metrics.ended(&stored);
+                } else {
+                    self.opened(&stored).await;
+                }
+                Ok(GateAnswer::Kept(Box::new(stored)))
+            }
+            known_or_failed => {
+                slot.into_iter().for_each(AskSlot::unused);
+                match known_or_failed? {
+                    SubmitResult::New(stored) | SubmitResult::Existing(stored) => {
+                        Ok(GateAnswer::Kept(Box::new(stored)))
+                    }
+                }
+            }
+        }
+    }
+}

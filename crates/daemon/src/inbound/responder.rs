@@ -1,0 +1,274 @@
+//! One person who answers through one channel.
+
+use std::sync::Arc;
+
+use countersign_channels::{AnnouncementEvent, ReplyReceiver, RequestRef};
+use countersign_risk::word_pair::phrase;
+use countersign_store::{AttemptResult, RequestQuery, Store as _, StoredRequest, WriteContext};
+use countersign_text::humanize;
+use countersign_text::sanitize::show_within;
+use countersign_types::time::Clock as _;
+use countersign_workflow::assurance::{Standing, Tenure};
+use countersign_workflow::request::{Change, Choice, Event, Rung, State};
+use serde_json::json;
+
+use crate::api::Api;
+use crate::buttons::{ButtonTarget, Buttons};
+use crate::drills;
+use crate::notifier::announcement::{self, AnnouncementSource};
+use crate::notifier::{OpenChannel, TestButtons};
+
+/// The maximum number of pending requests in a list.
+const MAX_LISTED: usize = 5;
+/// The maximum number of pending requests that are searched for a typed name.
+const MAX_SEARCHED: u32 = 500;
+/// The maximum length of a reason, and of a summary in a reply.
+const MAX_REASON: usize = 500;
+const MAX_SUMMARY: usize = 120;
+
+/// Where the person received the request, as far as their reply proves it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ShownWhere {
+    /// Through this channel: only its message has this button.
+    InThisChannel,
+    /// Anywhere: the two words are shown in many places.
+    Anywhere,
+}
+
+/// One person who replies through one channel.
+pub struct Responder<'a> {
+    pub api: &'a Api,
+    pub open_channel: &'a Arc<OpenChannel>,
+    pub answers: &'a dyn ReplyReceiver,
+    pub person: String,
+    /// How long they have been able to reply here.
+    pub tenure: Tenure,
+}
+
+impl Responder<'_> {
+    fn channel(&self) -> &str {
+        self.open_channel.channel.name()
+    }
+
+    /// One of our buttons, if it is one.
+    pub async fn press_button(&self, text: &str, reason: &str) -> String {
+        const NOT_OURS: &str = "This button is not one of ours, so nothing was decided.";
+        if TestButtons::is_test_button(text) {
+            return self.test_button(text);
+        }
+        let Some(press_button) = Buttons::read(text) else { return NOT_OURS.to_owned() };
+        let stored = match self.api.gate.store().request(press_button.request).await {
+            Ok(Some(stored)) => stored,
+            Ok(None) => return NOT_OURS.to_owned(),
+            Err(error) => return format!("Nothing was decided: {error}."),
+        };
+        let (request, digest) = (press_button.request, &stored.request.digest);
+        let named = ButtonTarget { channel: self.channel(), request, digest };
+        if !self.api.buttons.verify(&press_button, named) {
+            tracing::warn!(channel = self.channel(), %request, "a button was forged");
+            return NOT_OURS.to_owned();
+        }
+        self.decide(&stored, press_button.choice, reason, ShownWhere::InThisChannel).await
+    }
+
+    /// The button of a test.
+    fn test_button(&self, button: &str) -> String {
+        let now = self.api.gate.clock().now().at;
+        if self.open_channel.test_buttons.tap(button, &self.person, now) {
+            format!("The test works. Your replies here count as {}.", self.person)
+        } else {
+            "This test has expired. Send another one in the inbox, under Channels.".to_owned()
+        }
+    }
+
+    /// A request by what a person typed: its two words, its code, or its id.
+    pub async fn answer_by_name(&self, choice: Choice, which: &RequestRef) -> String {
+        let waiting = match self.pending_requests().await {
+            Ok(waiting) => waiting,
+            Err(problem) => return problem,
+        };
+        let fits = |stored: &&StoredRequest| {
+            let request = &stored.request;
+            let named = ButtonTarget {
+                channel: self.channel(),
+                request: request.id,
+                digest: &request.digest,
+            };
+            let name = which.name.as_str();
+            phrase(&request.digest.canonical).to_string().eq_ignore_ascii_case(name)
+                || request.id.to_string().eq_ignore_ascii_case(name)
+                || self.api.buttons.code(named) == name
+        };
+        let mut found = waiting.iter().filter(fits);
+        let stored = match (found.next(), found.next()) {
+            (Some(stored), None) => stored,
+            (Some(_), Some(_)) => {
+                return "Several waiting requests have these two words. Answer in the inbox."
+                    .to_owned();
+            }
+            // A denial needs no name if one request is pending; an approval always needs one.
+            (None, _) if which.name.is_empty() && choice == Choice::Deny => match &*waiting {
+                [only] => only,
+                _ => return self.which(choice),
+            },
+            (None, _) if which.name.is_empty() => return self.which(choice),
+            (None, _) => return "No waiting request has this name.".to_owned(),
+        };
+        self.decide(stored, choice, &which.reason, ShownWhere::Anywhere).await
+    }
+
+    fn which(&self, choice: Choice) -> String {
+        let word = if choice == Choice::Approve { "approve" } else { "deny" };
+        format!("Which request? Send {} and its two words.", self.answers.command_text(word))
+    }
+
+    async fn pending_requests(&self) -> Result<Vec<StoredRequest>, String> {
+        let query = RequestQuery {
+            state: Some(State::Pending),
+            limit: MAX_SEARCHED,
+            ..RequestQuery::default()
+        };
+        let page = self.api.gate.store().find(query).await;
+        page.map(|page| page.requests).map_err(|error| format!("Nothing was decided: {error}."))
+    }
+
+    async fn decide(
+        &self,
+        stored: &StoredRequest,
+        choice: Choice,
+        reason: &str,
+        asked: ShownWhere,
+    ) -> String {
+        if choice == Choice::Approve
+            && !stored.request.state.has_ended()
+            && let Err(problem) = self.check_was_shown(stored, asked).await
+        {
+            return problem;
+        }
+        let rules = self.api.gate.rules();
+        let standing = Standing {
+            assurance: self.answers.assurance(),
+            approves: self.open_channel.limits.approves,
+            has_passkey: self.api.has_passkey(&self.person),
+            tenure: self.tenure,
+        };
+        let event = Event::Answer {
+            person: self.person.clone(),
+            choice,
+            seen: stored.request.digest,
+            edited: None,
+            channel: self.channel().to_owned(),
+            reason: show_within(reason, MAX_REASON).text.into_owned(),
+            standing: (standing, rules.needs),
+        };
+        let facts = json!({ "assurance": standing.assurance });
+        let note =
+            WriteContext { policy: rules.hash, facts: Some(facts.to_string()), edited: None };
+        match self.api.gate.decide(stored.request.id, event, note).await {
+            Ok(applied) => {
+                drills::explain(&applied.stored).unwrap_or_else(|| describe(&applied.change))
+            }
+            Err(error) => format!("Nothing was decided: {error}."),
+        }
+    }
+
+    /// Whether this person could read the whole call here, in a message that was really sent.
+    async fn check_was_shown(
+        &self,
+        stored: &StoredRequest,
+        asked: ShownWhere,
+    ) -> Result<(), String> {
+        let about = AnnouncementSource {
+            stored,
+            news: AnnouncementEvent::Asked,
+            at: stored.request.plan.created,
+            seq: 0,
+            rung: Rung::First,
+        };
+        let channel = (self.channel(), self.open_channel.limits);
+        let told = announcement::announcement(&self.api.gate, &self.api.buttons, channel, about);
+        let link = told.link();
+        if !self.answers.shows_whole_call(&told) {
+            return Err(format!(
+                "Not approved: this message does not show the whole call. Open it in the inbox: {link}"
+            ));
+        }
+        // A pressed button proves that the message arrived, even before the delivery is recorded.
+        if asked == ShownWhere::InThisChannel {
+            return Ok(());
+        }
+        let sent = self.api.gate.store().deliveries(stored.request.id).await;
+        let sent = sent.map_err(|error| format!("Nothing was decided: {error}."))?;
+        let arrived = sent.iter().any(|delivery| {
+            let here = delivery.channel == self.channel();
+            here && !matches!(delivery.result, AttemptResult::Failed(_))
+        });
+        if arrived {
+            Ok(())
+        } else {
+            Err(format!(
+                "Not approved: the request was not sent to you here. Open it in the inbox: {link}"
+            ))
+        }
+    }
+
+    pub async fn list_pending(&self) -> String {
+        let waiting = match self.pending_requests().await {
+            Ok(waiting) => waiting,
+            Err(problem) => return problem,
+        };
+        if waiting.is_empty() {
+            return "No pending requests.".to_owned();
+        }
+        let now = self.api.gate.clock().now().at;
+        let mut lines = vec![match waiting.len() {
+            1 => "1 pending request:".to_owned(),
+            many => format!("{many} pending requests:"),
+        }];
+        for stored in waiting.iter().take(MAX_LISTED) {
+            let request = &stored.request;
+            let (emoji, tier) = (request.tier.emoji(), request.tier.label());
+            let brief = show_within(&stored.brief, MAX_SUMMARY).text;
+            let left = humanize::length(now.until(request.plan.deadline).0 / 1000);
+            let phrase = phrase(&request.digest.canonical);
+            lines.push(format!("{emoji} {tier} {phrase} ({left} left): {brief}"));
+        }
+        if waiting.len() > MAX_LISTED {
+            let link = &self.api.gate.rules().inbox;
+            lines.push(format!("{} more in the inbox: {link}", waiting.len() - MAX_LISTED));
+        }
+        lines.join("\n")
+    }
+
+    /// The commands that can be sent here.
+    pub fn help(&self) -> String {
+        let say = |word| self.answers.command_text(word);
+        format!(
+            "Your replies here count as {}.\n{} olive-tractor: approve the request with these two words\n\
+             {} olive-tractor: deny it\n{}: list the pending requests\nA request without an answer is denied.",
+            self.person,
+            say("approve"),
+            say("deny"),
+            say("pending")
+        )
+    }
+}
+
+fn describe(change: &Change) -> String {
+    match change {
+        Change::Ended(decision) => match decision.state {
+            State::Approved => "Approved. The agent may do this once.".to_owned(),
+            State::Denied => "Denied. The agent gets this decision.".to_owned(),
+            State::Pending | State::Expired | State::Cancelled => {
+                "The request has ended.".to_owned()
+            }
+        },
+        Change::Counted { approvals, needed } => {
+            format!("Your approval counts: {approvals} of {needed}.")
+        }
+        Change::Objected { objections, needed } => {
+            format!("Your denial counts: {objections} of {needed}.")
+        }
+        Change::Nothing | Change::Climbed(_) => "Nothing changed.".to_owned(),
+    }
+}

@@ -1,0 +1,77 @@
+//! Agents: which exist, their tokens, and a way to add and to revoke them.
+
+use axum::extract::State;
+use axum::http::{HeaderMap, Uri};
+use countersign_store::{Store as _, StoreError, StoredAgent};
+use countersign_types::time::{Clock as _, Timestamp};
+use maud::{Markup, html};
+
+use super::controls::{act, may_change, only_administrators, shown};
+use super::labels::{apart, encoded};
+use super::layout;
+use super::page::{ApiState, PageResult, signed_in_page};
+
+/// The page.
+pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageResult {
+    let who = signed_in_page(&api, &headers, &uri)?;
+    let failed = |error: StoreError| layout::error_page(&error.into(), Some(&who));
+    let all = api.gate.store().agents().await.map_err(failed)?;
+    let now = api.gate.clock().now().at;
+    let body = html! {
+        section.wide {
+            h1 { "Agents" }
+            @if may_change(&who) {
+                ul.list {
+                    @for agent in all.iter().filter(|agent| agent.revoked.is_none()) {
+                        (agent_line(agent, now))
+                    }
+                }
+                details.add open[all.is_empty()] {
+                    summary { "Add an agent" }
+                    form.api data-method="POST" data-path="/v1/agents" data-once="token" {
+                        label {
+                            "Name"
+                            input name="name" required maxlength="64" placeholder="coder";
+                        }
+                        label {
+                            "Token lifetime in days (empty: 365)"
+                            input name="days" data-number="yes" type="number" min="1";
+                        }
+                        p.wrong role="alert" {}
+                        button.main type="submit" { "Add it" }
+                    }
+                }
+            } @else { (only_administrators()) }
+        }
+    };
+    Ok(layout::page("Agents", layout::MenuItem::Agents, Some(&who), &body))
+}
+
+fn agent_line(agent: &StoredAgent, now: Timestamp) -> Markup {
+    let path = format!("/v1/agents/{}", encoded(&agent.name));
+    html! {
+        li {
+            div {
+                strong { (shown(&agent.name)) }
+                p.hint {
+                    @if let Some(uid) = agent.uid { "user " (uid) " at the socket, " }
+                    @if agent.token.is_some() { "has a token" } @else { "has no token" }
+                    @if let Some(end) = agent.expires { ", expires " (apart(end, now)) }
+                    ", added " (apart(agent.added, now))
+                    @if !agent.own_addresses.is_empty() {
+                        ", is "
+                        (shown(&agent.own_addresses.join(", ")))
+                    }
+                }
+            }
+            div.pair {
+                button type="button" data-method="POST" data-path={ (path) "/token" }
+                    data-once="token"
+                    data-question="The old token is revoked at once. Create a new token?" {
+                        "New token"
+                    }
+                (act("Revoke", "DELETE", &path, "The agent can no longer submit calls. Revoke it?"))
+            }
+        }
+    }
+}

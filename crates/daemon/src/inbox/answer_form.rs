@@ -1,0 +1,155 @@
+//! The form with which a person answers: time left, buttons, other answers, and the edited call.
+
+use countersign_risk::card::Card;
+use countersign_text::sanitize::show_within;
+use countersign_types::tier::Tier;
+use maud::{Markup, html};
+
+use super::assessment::word_field;
+use super::call::editable;
+use super::labels::{self, apart, thousands};
+use super::view::RequestView;
+
+/// The time left, as a line that shrinks.
+fn left(view: &RequestView) -> Markup {
+    let request = &view.stored.request;
+    html! {
+        div.left data-left=(view.remaining_ms()) data-whole=(view.total_ms()) {
+            span.line aria-hidden="true" {}
+            p {
+                "Denied if nobody answers: "
+                (apart(request.plan.deadline, view.now))
+                ". Escalated to: "
+                (labels::rung(request.rung)) "."
+                @if request.quorum.approve > 1 {
+                    " " (view.approvals()) " of " (request.quorum.approve) " have approved."
+                }
+            }
+            @if let Some(since) = view.stopped_waiting_at {
+                p.unheard {
+                    "The agent stopped waiting for this " (apart(since, view.now))
+                    ". If it submits exactly the same call again soon, an approval lets that run \
+                     once."
+                }
+            }
+        }
+    }
+}
+
+/// The buttons. None is a link, and nothing works with a GET.
+pub fn answer(view: &RequestView) -> Markup {
+    let tier = view.stored.request.tier;
+    let critical = tier == Tier::Critical;
+    let needed = view.stored.request.needs_reason();
+    let folded = view.card.as_ref().map_or(1, |card| card.folded);
+    let approves = view.card.is_some();
+    html! {
+        form.answer #answer autocomplete="off" {
+            (left(view))
+            div.fields {
+                label.reason {
+                    @if needed { "Reason (required)" } @else { "Message to the agent (optional)" }
+                    input name="reason" maxlength="500" data-needed=[needed.then_some("yes")];
+                }
+                @if tier == Tier::High && !needed && approves { (word_field(&view.word_pair())) }
+            }
+            @if critical {
+                p.hint { "If you have a passkey, it signs exactly this call next." }
+            }
+            @if folded > 0 && approves {
+                label.check {
+                    input type="checkbox" name="unseen";
+                    span {
+                        "I accept that " (thousands(folded)) " bytes of the call are not shown."
+                    }
+                }
+            }
+            p.wrong role="alert" {}
+            div.buttons {
+                button.deny type="button" data-answer="deny" { "Deny" }
+                @if approves {
+                    button.approve type="button" data-answer="approve" {
+                        @if critical { "Approve: " (short(&view.brief())) } @else { "Approve once" }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The label of the button of a CRITICAL call.
+fn short(brief: &str) -> String {
+    let end = brief.find(['.', ';']).unwrap_or(brief.len()).min(60);
+    let end = brief.floor_char_boundary(end);
+    let (head, tail) = brief.split_at(end);
+    if tail.trim_start_matches('.').is_empty() { head.to_owned() } else { format!("{head}…") }
+}
+
+/// Another answer, and what it also allows.
+fn choice(label: &str, grant: Option<(&str, &str, Option<&str>)>, says: &Markup) -> Markup {
+    let (shape, scope, minutes) = grant
+        .map_or((None, None, None), |(shape, scope, minutes)| (Some(shape), Some(scope), minutes));
+    let answer = if grant.is_some() { "approve" } else { "deny" };
+    let words = grant.is_none().then_some("I'll do it myself.");
+    html! {
+        li {
+            button type="button" data-answer=(answer) data-says=[words] data-shape=[shape]
+                data-scope=[scope] data-minutes=[minutes] { (label) }
+            span { (says) }
+        }
+    }
+}
+
+/// Other answers.
+pub fn other_answers(view: &RequestView) -> Markup {
+    let request = &view.stored.request;
+    let grants = !request.crisis && request.tier < Tier::Critical;
+    let by_name = grants && request.tier < Tier::High;
+    let (agent, tool) = (view.agent(), show_within(&view.stored.tool, 80).text);
+    let take_over = html! { "Denies, and tells the agent that you will do it." };
+    let session = html! { "Also approves exactly this call in this session, for up to 12 hours." };
+    let hour = html! { "Also approves exactly this call by " (agent) " for an hour." };
+    let all = html! {
+        "Every " code { (tool) } " call by " (agent)
+        " below HIGH, with any arguments, for an hour."
+    };
+    html! {
+        details.more {
+            summary { "Other answers" }
+            ul.choices {
+                (choice("Deny, I'll do it myself", None, &take_over))
+                @if grants && view.session().is_some() {
+                    (choice("Approve for this session", Some(("exact", "session", None)), &session))
+                }
+                @if grants {
+                    (choice("Approve for an hour", Some(("exact", "until", Some("60"))), &hour))
+                }
+                @if by_name {
+                    @let grant = Some(("action", "until", Some("60")));
+                    (choice("Approve all calls of this tool", grant, &all))
+                }
+            }
+            (edit(view))
+        }
+    }
+}
+
+/// The form to edit the arguments; not if a part of them is hidden.
+fn edit(view: &RequestView) -> Markup {
+    let whole = |card: &&Card| card.hidden.is_empty() && card.folded == 0;
+    let card = view.card.as_ref().filter(whole).filter(|_| !view.stored.request.crisis);
+    let arguments = card.map(|card| editable(&card.arguments)).unwrap_or_default();
+    html! {
+        @if card.is_some() {
+            details.edit {
+                summary { "Edit, then approve" }
+                textarea name="edited" rows="8" spellcheck="false" data-was=(arguments)
+                    aria-label="The arguments, as JSON" { (arguments) }
+                pre.difference hidden {}
+                div.checked role="status" {}
+                button type="button" data-edit="check" { "Check edit" }
+                button type="button" data-edit="approve" hidden { "Approve the edited call" }
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Sessions in which a person may be in crisis, and how a person resolves that.
+
+use axum::extract::State;
+use axum::http::{HeaderMap, Uri};
+use countersign_store::CrisisSession;
+use countersign_types::time::{Clock as _, Timestamp};
+use maud::{Markup, html};
+
+use super::controls::shown;
+use super::labels::apart;
+use super::layout;
+use super::page::{ApiState, PageResult, signed_in_page};
+
+/// The page.
+pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageResult {
+    let who = signed_in_page(&api, &headers, &uri)?;
+    let now = api.gate.clock().now().at;
+    let list = api.gate.crises().list();
+    let body = html! {
+        section.wide {
+            h1 { "A person may be in crisis" }
+            p.hint {
+                "In these sessions every outbound or irreversible call waits for a person, "
+                "whatever grants or modes allow. Help was shown at once. The text is not "
+                "kept."
+            }
+            @if list.is_empty() { p { "No session is in a crisis." } }
+            ul.list { @for crisis in &list {
+                li.crisis {
+                    div {
+                        strong {
+                            (shown(&crisis.agent))
+                            @if !crisis.session.is_empty() {
+                                ", session "
+                                (shown(&crisis.session))
+                            }
+                        }
+                        p.hint { (signs(crisis, now)) }
+                    }
+                    (lift(crisis))
+                }
+            } }
+        }
+    };
+    Ok(layout::page("Crises", layout::MenuItem::Crises, Some(&who), &body))
+}
+
+/// The level of a crisis, and since when.
+pub fn signs(crisis: &CrisisSession, now: Timestamp) -> Markup {
+    html! {
+        "level " (crisis.level) " of 6"
+        @if crisis.imminent { ", danger may be imminent" }
+        ", since " (apart(crisis.since, now))
+    }
+}
+
+/// The form with which a person resolves a crisis, with a reason.
+pub fn lift(crisis: &CrisisSession) -> Markup {
+    html! {
+        form.api.line data-method="POST" data-path="/v1/crises/lift" {
+            input type="hidden" name="agent" value=(crisis.agent);
+            input type="hidden" name="session" value=(crisis.session);
+            input name="reason" required maxlength="500" placeholder="I spoke to them"
+                aria-label="Reason (required)";
+            button type="submit" { "Resolve" }
+            p.wrong role="alert" {}
+        }
+    }
+}

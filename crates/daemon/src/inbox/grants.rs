@@ -1,0 +1,107 @@
+//! Grants: what passes without asking a person, with a way to give and to revoke them.
+
+use axum::extract::State;
+use axum::http::{HeaderMap, Uri};
+use countersign_store::{Store as _, StoreError};
+use countersign_types::time::{Clock as _, Timestamp};
+use countersign_workflow::grant::{Grant, Shape};
+use maud::{Markup, html};
+
+use super::controls::{act, may_change, shown};
+use super::labels::apart;
+use super::layout;
+use super::page::{ApiState, PageResult, signed_in_page};
+
+/// The page.
+pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageResult {
+    let who = signed_in_page(&api, &headers, &uri)?;
+    let failed = |error: StoreError| layout::error_page(&error.into(), Some(&who));
+    let all = api.gate.store().grants(true).await.map_err(failed)?;
+    let now = api.gate.clock().now().at;
+    let (held, over): (Vec<_>, Vec<_>) =
+        all.iter().partition(|grant| api.gate.grants().in_force(grant, now));
+    let body = html! {
+        section.wide {
+            h1 { "Grants" }
+            p.hint {
+                "Calls that pass without asking a person. Never CRITICAL, never in a crisis, and "
+                "from HIGH up only exact calls."
+            }
+            @if held.is_empty() { p { "No grants. Give one with an approval, or below." } }
+            ul.list { @for grant in &held { (grant_line(grant, now, true)) } }
+            @if may_change(&who) { (new_grant()) }
+            @if !over.is_empty() {
+                details { summary { (over.len()) " expired or revoked" }
+                    ul.list {
+                        @for grant in over.iter().rev().take(100) {
+                            (grant_line(grant, now, false))
+                        }
+                    }
+                }
+            }
+        }
+    };
+    Ok(layout::page("Grants", layout::MenuItem::Grants, Some(&who), &body))
+}
+
+fn grant_line(grant: &Grant, now: Timestamp, held: bool) -> Markup {
+    let what = match &grant.shape {
+        Shape::Exact { digest } => {
+            format!("exactly the call {:.16}…", digest.canonical.to_string())
+        }
+        Shape::Action { tool } => format!("every {} call below HIGH", shown(tool)),
+        Shape::Targets { tool, targets } => {
+            format!("{} to {}", shown(tool), shown(&targets.join(", ")))
+        }
+        Shape::ToSelf { tool } => format!("{} to the agent's own user", shown(tool)),
+    };
+    html! {
+        li {
+            div {
+                strong { (what) }
+                p.hint {
+                    @match &grant.agent { Some(agent) => (shown(agent)), None => "any agent" }
+                    @if let Some(session) = &grant.session { ", session " (shown(session)) }
+                    ", by " (shown(&grant.made_by)) " " (apart(grant.made_at, now))
+                    @if let Some(end) = grant.expires { ", expires " (apart(end, now)) }
+                    @if let Some(left) = grant.uses_left { ", " (left) " calls left" }
+                }
+            }
+            @if held {
+                @let path = format!("/v1/grants/{}", grant.id);
+                (act("Revoke", "DELETE", &path, "Revoke this grant?"))
+            }
+        }
+    }
+}
+
+fn new_grant() -> Markup {
+    html! {
+        details.add {
+            summary { "Add a grant" }
+            form.api data-method="POST" data-path="/v1/grants" {
+                label { "What" select name="shape" {
+                    option value="targets" { "a tool, only for these recipients or commands" }
+                    option value="to_self" { "a tool, only to the agent's own user" }
+                    option value="action" { "every call of a tool below HIGH" }
+                } }
+                label {
+                    "Tool"
+                    input name="tool" required maxlength="200" placeholder="send_message";
+                }
+                label {
+                    "Recipients or commands, one per line (for the first kind)"
+                    textarea name="targets" data-lines="yes" rows="3" {}
+                }
+                label { "Agent (empty: any)" input name="agent"; }
+                label {
+                    "Duration in minutes"
+                    input name="minutes" data-number="yes" type="number" min="1" max="43200"
+                        value="60" required;
+                }
+                p.wrong role="alert" {}
+                button.main type="submit" { "Add grant" }
+            }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Labels for states, tiers and decisions.
+
+use std::fmt::Write as _;
+
+pub use countersign_text::humanize::{apart, thousands};
+use countersign_types::tier::Tier;
+use countersign_types::time::Timestamp;
+use countersign_workflow::request::{Decider, Decision, Rung, State};
+
+/// A shape for each tier, so that color is not needed to tell them apart.
+pub fn shape(tier: Tier) -> &'static str {
+    match tier {
+        Tier::Safe => "✓",
+        Tier::Low => "○",
+        Tier::Medium => "◆",
+        Tier::High => "▲",
+        Tier::Critical => "⬢",
+    }
+}
+
+/// Who a request was escalated to.
+pub fn rung(rung: Rung) -> &'static str {
+    match rung {
+        Rung::First => "the first channel",
+        Rung::Next => "the next channel",
+        Rung::Administrators => "the administrators",
+        Rung::Emergency => "everybody, as an emergency",
+    }
+}
+
+/// "approved by ana (web), 3 min ago".
+pub fn ended(decision: &Decision, edited: bool, now: Timestamp) -> String {
+    let when = apart(decision.at, now);
+    let channel = if decision.channel.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", decision.channel)
+    };
+    match (&decision.by, decision.state) {
+        (Decider::People(people), state) => {
+            let edited = if edited { " as edited" } else { "" };
+            format!("{}{edited} by {}{channel}, {when}", state.label(), people.join(" and "))
+        }
+        (Decider::Deadline, _) => format!("expired: nobody answered in time, {when}"),
+        (Decider::Requester, _) => format!("cancelled by the agent, {when}"),
+        (Decider::Policy, state) => format!("{} by the rules, {when}", state.label()),
+        (Decider::Grant(_), state) => format!("{} by a grant, {when}", state.label()),
+    }
+}
+
+/// The label of a state.
+pub fn state(state: State) -> &'static str {
+    if state == State::Pending { "waits" } else { state.label() }
+}
+
+/// Percent-encodes text for a URL.
+pub fn encoded(text: &str) -> String {
+    let mut out = String::new();
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            let _ = write!(out, "%{byte:02X}");
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_percent_encoded() {
+        assert_eq!(encoded("/?r=1&x=é"), "/%3Fr%3D1%26x%3D%C3%A9");
+    }
+}

@@ -1,0 +1,146 @@
+//! The layout of every page, and its security headers.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use maud::{DOCTYPE, Markup, html};
+
+use super::assets;
+use super::page::PageError;
+use crate::api::ApiProblem;
+use crate::auth::PersonIdentity;
+
+/// Nothing from other origins, nothing inline, no framing, no forms to other origins.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
+     connect-src 'self'; manifest-src 'self'; worker-src 'self'; form-action 'self'; \
+     base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
+     trusted-types countersign";
+
+/// The entry of a page in the menu.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MenuItem {
+    /// Pending requests.
+    Pending,
+    /// All requests.
+    History,
+    /// The ledger.
+    Ledger,
+    /// Grants.
+    Grants,
+    /// Agents.
+    Agents,
+    /// People.
+    People,
+    /// Own passkeys and browsers.
+    Devices,
+    /// Channels.
+    Channels,
+    /// Sessions in a crisis.
+    Crises,
+    /// Sessions of agents.
+    Sessions,
+    /// Rules, attention and calibration.
+    Settings,
+    /// None of these.
+    Elsewhere,
+}
+
+const MENU: [(MenuItem, &str, &str); 11] = [
+    (MenuItem::Pending, "/", "Inbox"),
+    (MenuItem::History, "/history", "History"),
+    (MenuItem::Sessions, "/sessions", "Sessions"),
+    (MenuItem::Grants, "/grants", "Grants"),
+    (MenuItem::Crises, "/crises", "Crises"),
+    (MenuItem::Agents, "/agents", "Agents"),
+    (MenuItem::People, "/people", "People"),
+    (MenuItem::Devices, "/devices", "Devices"),
+    (MenuItem::Channels, "/channels", "Channels"),
+    (MenuItem::Ledger, "/ledger", "Ledger"),
+    (MenuItem::Settings, "/settings", "Settings"),
+];
+
+/// A whole page.
+pub fn page(title: &str, place: MenuItem, who: Option<&PersonIdentity>, body: &Markup) -> Response {
+    let text = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport"
+                    content="width=device-width, initial-scale=1, viewport-fit=cover";
+                meta name="color-scheme" content="light dark";
+                noscript {
+                    // A form that the browser sends by itself needs a referrer for the Origin
+                    // check.
+                    meta name="referrer" content="same-origin";
+                    link rel="stylesheet" href=(assets::address("plain.css"));
+                }
+                title { (title) " · Countersign" }
+                link rel="stylesheet" href=(assets::address("inbox.css"));
+                link rel="stylesheet" href=(assets::address("pages.css"));
+                link rel="icon" href=(assets::address("icon.svg")) type="image/svg+xml";
+                link rel="manifest" href="/manifest.webmanifest";
+                link rel="apple-touch-icon" href="/icon-192.png";
+                meta name="theme-color" content="#101418";
+                script src=(assets::address("inbox.js")) defer {}
+                script src=(assets::address("pending.js")) defer {}
+                script src=(assets::address("answer.js")) defer {}
+                script src=(assets::address("pages.js")) defer {}
+                script src=(assets::address("passkey.js")) defer {}
+                script src=(assets::address("push.js")) defer {}
+            }
+            body {
+                a.skip href="#main" { "Skip to content" }
+                header.top {
+                    a.name href="/" { "Countersign" }
+                    @if let Some(who) = who {
+                        nav aria-label="Pages" {
+                            @for (of, address, name) in MENU {
+                                a href=(address) aria-current=[(of == place).then_some("page")] {
+                                    (name)
+                                }
+                            }
+                        }
+                        span.live #live role="status" { "" }
+                        button.quiet #leave type="button" title={ "Signed in as " (who.person) } {
+                            "Sign out"
+                        }
+                    }
+                }
+                main #main { (body) }
+            }
+        }
+    };
+    with_security_headers(text.into_string())
+}
+
+/// A fragment of a page, for the script.
+pub fn part(body: Markup) -> Response {
+    with_security_headers(body.into_string())
+}
+
+/// An error page.
+pub fn error_page(problem: &ApiProblem, who: Option<&PersonIdentity>) -> PageError {
+    let body = html! {
+        section.narrow {
+            h1 { (problem.title) }
+            p { (problem.detail) }
+            p { a href="/" { "Back to the inbox" } }
+        }
+    };
+    let mut response = page(problem.title, MenuItem::Elsewhere, who, &body);
+    *response.status_mut() =
+        StatusCode::from_u16(problem.status).unwrap_or(StatusCode::BAD_REQUEST);
+    response.into()
+}
+
+fn with_security_headers(text: String) -> Response {
+    let kind = HeaderValue::from_static("text/html; charset=utf-8");
+    let policy = HeaderValue::from_static(POLICY);
+    let opener = HeaderValue::from_static("same-origin");
+    let headers = [
+        (header::CONTENT_TYPE, kind),
+        (header::CONTENT_SECURITY_POLICY, policy),
+        (header::HeaderName::from_static("cross-origin-opener-policy"), opener),
+    ];
+    (StatusCode::OK, headers, text).into_response()
+}

@@ -1,0 +1,194 @@
+//! Pending requests: the list by urgency, and the selected request.
+
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, Uri};
+use countersign_store::{RequestQuery, Store as _, StoreError};
+use countersign_types::id::Id;
+use countersign_types::time::{Clock as _, Timestamp};
+use maud::{Markup, html};
+use serde::Deserialize;
+
+use super::labels::shape;
+use super::page::{ApiState, PageResult, signed_in, signed_in_page};
+use super::view::RequestView;
+use super::{controls, layout};
+use crate::api::{Api, ApiProblem};
+
+/// The most requests in the list; with more, the list says so.
+const MOST: usize = 1000;
+/// How far back similar calls are counted, in milliseconds.
+const MONTH: i64 = 30 * 86_400_000;
+
+#[derive(Deserialize)]
+pub struct InboxQuery {
+    r: Option<String>,
+}
+
+/// The page.
+pub async fn page(
+    State(api): ApiState,
+    headers: HeaderMap,
+    uri: Uri,
+    Query(chosen): Query<InboxQuery>,
+) -> PageResult {
+    let who = signed_in_page(&api, &headers, &uri)?;
+    let failed = |error: StoreError| layout::error_page(&error.into(), Some(&who));
+    let views = pending(&api).await.map_err(failed)?;
+    let named = chosen.r.as_deref().and_then(Id::parse);
+    let looked_at = named.or_else(|| views.first().map(|view| view.stored.request.id));
+    let shown = match looked_at {
+        Some(id) => {
+            one(&api, id).await.map_err(|problem| layout::error_page(&problem, Some(&who)))?
+        }
+        None => None,
+    };
+    let body = html! {
+        @for alarm in api.proofs.alarms() { p.alarm role="alert" { (controls::shown(&alarm)) } }
+        div.desk {
+            aside.rail aria-label="Pending requests" {
+                div.head {
+                    h2 #count { (count(views.len())) }
+                    a.quiet #review-all href="/review" hidden[views.is_empty()] {
+                        "Review together"
+                    }
+                    button.quiet #deny-all type="button" hidden[views.is_empty()] { "Deny all" }
+                }
+                div.rows #rows { @for view in &views { (entry(view, looked_at)) } }
+                p.keys {
+                    kbd { "j" }
+                    kbd { "k" }
+                    " move  "
+                    kbd { "a" }
+                    " approve  "
+                    kbd { "d" }
+                    " deny  "
+                    kbd { "?" }
+                    " keys"
+                }
+            }
+            section.pane #pane {
+                @match &shown { Some(view) => (super::card::card(view)), None => (nothing()) }
+            }
+        }
+    };
+    Ok(layout::page("Inbox", layout::MenuItem::Pending, Some(&who), &body))
+}
+
+/// The list alone.
+pub async fn rail(State(api): ApiState, headers: HeaderMap) -> PageResult {
+    signed_in(&api, &headers)?;
+    let views = pending(&api).await.map_err(ApiProblem::from)?;
+    Ok(layout::part(html! { @for view in &views { (entry(view, None)) } }))
+}
+
+/// The ids of all pending requests, one per line: a page that was disconnected compares its list
+/// with them.
+pub async fn ids(State(api): ApiState, headers: HeaderMap) -> PageResult {
+    signed_in(&api, &headers)?;
+    let due = api.gate.store().deadlines().await.map_err(ApiProblem::from)?;
+    Ok(layout::part(html! { @for (id, _) in due.iter().take(MOST) { (id) "\n" } }))
+}
+
+/// One row of the list.
+pub async fn row(State(api): ApiState, headers: HeaderMap, Path(text): Path<String>) -> PageResult {
+    fragment(&api, &headers, &text, |view| entry(view, None)).await
+}
+
+/// One card.
+pub async fn card(
+    State(api): ApiState,
+    headers: HeaderMap,
+    Path(text): Path<String>,
+) -> PageResult {
+    fragment(&api, &headers, &text, super::card::card).await
+}
+
+async fn fragment(
+    api: &Api,
+    headers: &HeaderMap,
+    text: &str,
+    draw: impl Fn(&RequestView) -> Markup,
+) -> PageResult {
+    signed_in(api, headers)?;
+    let none = || ApiProblem::not_found("request not found");
+    let id = Id::parse(text).ok_or_else(none)?;
+    let view = one(api, id).await?;
+    Ok(layout::part(draw(&view.ok_or_else(none)?)))
+}
+
+/// A request by its id.
+pub async fn one(api: &Api, id: Id) -> Result<Option<RequestView>, ApiProblem> {
+    let Some(stored) = api.gate.store().request(id).await? else { return Ok(None) };
+    let now = api.gate.clock().now().at;
+    let agent = stored.request.requester.shown().to_owned();
+    let tool = (stored.tool.clone(), stored.request.tier);
+    let since = Timestamp(now.0.saturating_sub(MONTH));
+    let similar = api.gate.store().similar_calls(agent, tool, id, since).await?;
+    let stopped_waiting_at = api.gate.stopped_waiting_at(id);
+    Ok(Some(RequestView {
+        similar: Some(similar),
+        stopped_waiting_at,
+        ..RequestView::new(stored, now)
+    }))
+}
+
+/// All pending requests, the most urgent first, without their cards.
+pub async fn pending(api: &Api) -> Result<Vec<RequestView>, StoreError> {
+    let now = api.gate.clock().now().at;
+    let (mut views, mut before) = (Vec::new(), None);
+    while views.len() < MOST {
+        let state = Some(countersign_workflow::request::State::Pending);
+        let query = RequestQuery { state, before, limit: 500, ..RequestQuery::default() };
+        let page = api.gate.store().find(query).await?;
+        views
+            .extend(page.requests.into_iter().map(|stored| RequestView::without_card(stored, now)));
+        before = page.next;
+        if before.is_none() {
+            break;
+        }
+    }
+    views.sort_by_key(|view| (std::cmp::Reverse(view.rank()), view.stored.request.plan.deadline));
+    Ok(views)
+}
+
+fn count(waiting: usize) -> String {
+    match waiting {
+        0 => "Nothing pending".to_owned(),
+        number if number >= MOST => format!("{MOST} or more pending"),
+        number => format!("{number} pending"),
+    }
+}
+
+fn entry(view: &RequestView, looked_at: Option<Id>) -> Markup {
+    let request = &view.stored.request;
+    let current = looked_at == Some(request.id);
+    html! {
+        a.row.(view.color_class()).ended[!view.is_pending()] href={ "/?r=" (request.id) }
+            data-id=(request.id)
+            data-rank=(view.rank())
+            data-deadline=(request.plan.deadline.0) data-digest=(request.digest.canonical)
+            aria-current=[current.then_some("true")] {
+            span.shape aria-hidden="true" { (shape(request.tier)) }
+            span.text {
+                span.what { (view.brief()) }
+                span.by {
+                    span.tiername { (request.tier.label()) }
+                    " · "
+                    (view.word_pair())
+                    " · "
+                    (view.agent())
+                }
+            }
+            span.left data-left=(view.remaining_ms()) data-whole=(view.total_ms()) { span.line {} }
+        }
+    }
+}
+
+fn nothing() -> Markup {
+    html! {
+        div.nothing {
+            h1 { "Nothing is pending." }
+            p { "When an agent wants to do something risky, it appears here at once." }
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! People: who may answer, and a way to add and to revoke them.
+
+use axum::extract::State;
+use axum::http::{HeaderMap, Uri};
+use countersign_store::{Role, Store as _, StoreError, StoredPerson};
+use countersign_types::time::{Clock as _, Timestamp};
+use maud::{Markup, html};
+
+use super::controls::{act, may_change, only_administrators, shown};
+use super::labels::{apart, encoded};
+use super::layout;
+use super::page::{ApiState, PageResult, signed_in_page};
+
+/// The page.
+pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageResult {
+    let who = signed_in_page(&api, &headers, &uri)?;
+    let failed = |error: StoreError| layout::error_page(&error.into(), Some(&who));
+    let all = api.gate.store().people().await.map_err(failed)?;
+    let now = api.gate.clock().now().at;
+    let body = html! {
+        section.wide {
+            h1 { "People" }
+            @if may_change(&who) {
+                ul.list {
+                    @for person in all.iter().filter(|person| person.revoked.is_none()) {
+                        (person_line(person, person.name == who.person, now))
+                    }
+                }
+                details.add {
+                    summary { "Add a person" }
+                    form.api data-method="POST" data-path="/v1/people" data-once="passphrase" {
+                        label { "Name" input name="name" required maxlength="64"; }
+                        label { "May" select name="role" {
+                            option value="approver" { "answer requests" }
+                            option value="administrator" {
+                                "answer, and change people, agents and grants"
+                            }
+                        } }
+                        p.wrong role="alert" {}
+                        button.main type="submit" { "Add person" }
+                    }
+                }
+            } @else { (only_administrators()) }
+        }
+    };
+    Ok(layout::page("People", layout::MenuItem::People, Some(&who), &body))
+}
+
+fn person_line(person: &StoredPerson, own: bool, now: Timestamp) -> Markup {
+    let path = format!("/v1/people/{}", encoded(&person.name));
+    let role = if person.role == Role::Administrator { "administrator" } else { "approver" };
+    html! {
+        li {
+            div {
+                strong { (shown(&person.name)) }
+                p.hint {
+                    (role) ", added " (apart(person.added, now))
+                    @if person.active_from > now {
+                        ", can approve " (apart(person.active_from, now))
+                    }
+                }
+            }
+            div.pair {
+                @if own {
+                    button type="button" data-method="POST" data-path={ (path) "/passphrase" }
+                        data-once="passphrase"
+                        data-question="Your other sessions end at once. Create a new passphrase?" {
+                            "New passphrase"
+                        }
+                }
+                (act("Revoke", "DELETE", &path, "The person can no longer sign in or answer. \
+                                                 Revoke them?"))
+            }
+        }
+    }
+}

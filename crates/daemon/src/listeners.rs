@@ -1,0 +1,188 @@
+//! Listeners: accept connections, pass requests to a handler, and stop in order.
+//!
+//! hyper's plain HTTP/1 builder serves each connection: thousands of callers wait at once, and it
+//! needs half the memory per connection of the builder that detects the protocol.
+
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::response::Response;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpSocket, UnixListener};
+use tokio::sync::{Semaphore, watch};
+use tower_service::Service as _;
+
+use crate::config::SocketConfig;
+
+/// How long a caller may take to send its headers.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+/// The longest headers; also the most that is read ahead for a caller.
+const MAX_HEADER_BYTES: usize = 64 << 10;
+/// The most connections of one listener; further ones wait in the kernel's queue.
+const MAX_CONNECTIONS: usize = 50_000;
+/// The length of the kernel's queue.
+const BACKLOG: u32 = 4096;
+
+/// The other end of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Peer {
+    /// A network address.
+    Network {
+        /// Whether it is on this machine.
+        local: bool,
+    },
+    /// A Unix user on this machine, as the kernel reports it.
+    User(u32),
+}
+
+/// Becomes true when the daemon stops.
+pub type Stop = watch::Receiver<bool>;
+
+/// Handles requests of a listener.
+pub trait RequestHandler: Clone + Send + 'static {
+    /// Handles one request of this peer.
+    fn handle(
+        &self,
+        request: hyper::Request<Incoming>,
+        peer: Peer,
+    ) -> impl Future<Output = Response> + Send + use<Self>;
+}
+
+impl RequestHandler for Router {
+    fn handle(
+        &self,
+        request: hyper::Request<Incoming>,
+        peer: Peer,
+    ) -> impl Future<Output = Response> + Send + use<> {
+        let mut request = request.map(Body::new);
+        request.extensions_mut().insert(peer);
+        let handling = self.clone().call(request);
+        async { handling.await.unwrap_or_else(|never| match never {}) }
+    }
+}
+
+/// Listens on a network address.
+pub fn listen(address: std::net::SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
+
+/// Listens on the agents' Unix socket. A stale socket file is removed; one that another daemon
+/// serves is not.
+pub fn listen_unix(socket: &SocketConfig) -> io::Result<UnixListener> {
+    if let Some(folder) = socket.path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    if socket.path.exists() {
+        if std::os::unix::net::UnixStream::connect(&socket.path).is_ok() {
+            return Err(io::Error::new(
+                io::ErrorKind::AddrInUse,
+                "another daemon serves this \
+                                                                 socket",
+            ));
+        }
+        std::fs::remove_file(&socket.path)?;
+    }
+    let listener = UnixListener::bind(&socket.path)?;
+    std::fs::set_permissions(&socket.path, std::fs::Permissions::from_mode(socket.mode))?;
+    Ok(listener)
+}
+
+/// Serves a network listener until the daemon stops.
+pub async fn serve(listener: TcpListener, handler: impl RequestHandler + Sync, mut stop: Stop) {
+    let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    loop {
+        let Ok(slot) = Arc::clone(&connections).acquire_owned().await else { return };
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = stopped(&mut stop) => return,
+        };
+        match accepted {
+            Ok((stream, from)) => {
+                // Responses are small: waiting to fill a packet only delays them.
+                let _ = stream.set_nodelay(true);
+                let peer = Peer::Network { local: from.ip().to_canonical().is_loopback() };
+                let (handler, stop) = (handler.clone(), stop.clone());
+                tokio::spawn(async move {
+                    connection(stream, handler, peer, stop).await;
+                    drop(slot);
+                });
+            }
+            Err(error) => pause_after(&error).await,
+        }
+    }
+}
+
+/// Serves the agents' Unix socket until the daemon stops.
+pub async fn serve_unix(
+    listener: UnixListener,
+    handler: impl RequestHandler + Sync,
+    mut stop: Stop,
+) {
+    let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    loop {
+        let Ok(slot) = Arc::clone(&connections).acquire_owned().await else { return };
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = stopped(&mut stop) => return,
+        };
+        match accepted {
+            // A caller without credentials from the kernel is not served.
+            Ok((stream, _)) => {
+                let Ok(credentials) = stream.peer_cred() else { continue };
+                let peer = Peer::User(credentials.uid());
+                let (handler, stop) = (handler.clone(), stop.clone());
+                tokio::spawn(async move {
+                    connection(stream, handler, peer, stop).await;
+                    drop(slot);
+                });
+            }
+            Err(error) => pause_after(&error).await,
+        }
+    }
+}
+
+/// Waits until the daemon stops.
+pub async fn stopped(stop: &mut Stop) {
+    // An error means that the sender is gone: the daemon has stopped as well.
+    let _ = stop.wait_for(|stop| *stop).await;
+}
+
+/// Pauses after a failed accept: without file descriptors, trying again at once only burns time.
+async fn pause_after(error: &io::Error) {
+    tracing::warn!(%error, "a connection was not accepted");
+    tokio::time::sleep(Duration::from_millis(20)).await;
+}
+
+async fn connection<S>(stream: S, handler: impl RequestHandler, peer: Peer, mut stop: Stop)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let service = hyper::service::service_fn(move |request: hyper::Request<Incoming>| {
+        let handling = handler.handle(request, peer);
+        async { Ok::<_, std::convert::Infallible>(handling.await) }
+    });
+    let served = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADER_TIMEOUT)
+        .max_buf_size(MAX_HEADER_BYTES)
+        .serve_connection(TokioIo::new(stream), service);
+    tokio::pin!(served);
+    // A caller that disconnects or sends garbage ends its own connection and nothing else.
+    tokio::select! {
+        _ = served.as_mut() => {}
+        () = stopped(&mut stop) => {
+            served.as_mut().graceful_shutdown();
+            let _ = served.await;
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The counters as Prometheus reads them (exposition format 0.0.4).
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use countersign_types::time::Timestamp;
+
+use super::counts::{ANSWERED, Counts, WRITTEN};
+use crate::proof;
+
+/// What is read at the moment of asking.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Gauges {
+    /// Requests that wait for a person.
+    pub open: usize,
+    /// Callers that wait for an end.
+    pub waiting: usize,
+    /// Announcements that are not done.
+    pub outbox: usize,
+    /// Whether the newest commit succeeded.
+    pub healthy: bool,
+    /// How far the machine's clock stands behind, in milliseconds.
+    pub behind: i64,
+    /// Entries of the ledger.
+    pub entries: u64,
+    /// The agents' gates.
+    pub gates: proof::GateCounts,
+}
+
+/// The text that Prometheus reads.
+pub fn text(counts: &Counts, gauges: Gauges) -> String {
+    let mut out = String::with_capacity(4096);
+    let mut family = "";
+    for ((name, labels), count) in counts.all() {
+        if name != family {
+            family = name;
+            let _ = writeln!(out, "# TYPE {name} counter");
+        }
+        let labels = if labels.is_empty() { String::new() } else { format!("{{{labels}}}") };
+        let _ = writeln!(out, "{name}{labels} {count}");
+    }
+    let _ = writeln!(out, "# TYPE countersign_agent_calls_total counter");
+    for (agent, count) in &counts.agents {
+        let agent = plain(agent);
+        let _ = writeln!(out, "countersign_agent_calls_total{{agent=\"{agent}\"}} {count}");
+    }
+    let _ = writeln!(out, "# TYPE countersign_answer_seconds histogram");
+    counts.answered.write("countersign_answer_seconds", &ANSWERED, &mut out);
+    let _ = writeln!(out, "# TYPE countersign_store_write_seconds histogram");
+    counts.written.write("countersign_store_write_seconds", &WRITTEN, &mut out);
+    // Never is long ago.
+    let proved = gauges.gates.last.map_or(0, Timestamp::seconds);
+    let behind = Duration::from_millis(u64::try_from(gauges.behind).unwrap_or(0));
+    for (name, value) in [
+        ("countersign_open_requests", gauges.open.to_string()),
+        ("countersign_waiting_callers", gauges.waiting.to_string()),
+        ("countersign_outbox", gauges.outbox.to_string()),
+        ("countersign_store_healthy", u8::from(gauges.healthy).to_string()),
+        ("countersign_clock_behind_seconds", behind.as_secs_f64().to_string()),
+        ("countersign_ledger_entries", gauges.entries.to_string()),
+        ("countersign_gates_not_protected", gauges.gates.open.to_string()),
+        ("countersign_gates_protected", gauges.gates.shut.to_string()),
+        ("countersign_gates_untested", u8::from(gauges.gates.failed).to_string()),
+        ("countersign_gates_tested_timestamp_seconds", proved.to_string()),
+    ] {
+        let _ = writeln!(out, "# TYPE {name} gauge\n{name} {value}");
+    }
+    out
+}
+
+/// A name that cannot break out of its label.
+pub fn plain(name: &str) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':' | '@');
+    name.chars().take(64).map(|c| if fits(c) { c } else { '_' }).collect()
+}

@@ -1,0 +1,107 @@
+//! What is told about a request through one channel: as much as the channel may show.
+
+use countersign_channels::{
+    Announcement, AnnouncementEvent, ChannelLimits, EditedNotice, ReplyOptions,
+};
+use countersign_json as json;
+use countersign_risk::call_view;
+use countersign_risk::card::Card;
+use countersign_risk::word_pair::phrase;
+use countersign_store::StoredRequest;
+use countersign_types::time::{Clock as _, Timestamp};
+use countersign_workflow::request::{Choice, Rung};
+
+use crate::buttons::{ButtonTarget, Buttons};
+use crate::gate::Gate;
+
+/// So many reasons stand in a message.
+const MAX_REASONS: usize = 3;
+
+/// Something to tell about a request.
+pub struct AnnouncementSource<'a> {
+    /// The request.
+    pub stored: &'a StoredRequest,
+    /// What happened.
+    pub news: AnnouncementEvent,
+    /// When.
+    pub at: Timestamp,
+    /// Its place in the ledger.
+    pub seq: u64,
+    /// Who is asked by now.
+    pub rung: Rung,
+}
+
+/// What is told through this channel.
+pub fn announcement(
+    gate: &Gate,
+    buttons: &Buttons,
+    channel: (&str, ChannelLimits),
+    about: AnnouncementSource<'_>,
+) -> Announcement {
+    let (name, limits) = channel;
+    let (stored, request) = (about.stored, &about.stored.request);
+    let named = ButtonTarget { channel: name, request: request.id, digest: &request.digest };
+    let asks = matches!(about.news, AnnouncementEvent::Asked | AnnouncementEvent::Escalated);
+    // In a crisis nothing that a person wrote leaves this machine.
+    let card = card(stored).filter(|_| asks && limits.details && !request.crisis);
+    let ways = asks.then(|| ReplyOptions {
+        // What is not shown whole is approved where it is.
+        approve: card
+            .as_ref()
+            .filter(|card| card.one_tap() && request.tier <= limits.approves)
+            .map(|_| buttons.write(Choice::Approve, named)),
+        deny: buttons.write(Choice::Deny, named),
+        code: buttons.code(named),
+    });
+    let mut reasons = Vec::new();
+    if let Some(card) = &card {
+        reasons.extend(card.reasons.iter().take(MAX_REASONS).map(|reason| reason.say.to_string()));
+    }
+    Announcement {
+        key: format!("{}-{}", request.id, about.seq),
+        news: about.news,
+        at: about.at,
+        now: gate.clock().now().at,
+        request: request.id,
+        brief: stored.brief.clone(),
+        tool: stored.tool.clone(),
+        tier: request.tier,
+        phrase: phrase(&request.digest.canonical).to_string(),
+        agent: request.requester.shown().to_owned(),
+        session: stored.session.clone(),
+        deadline: request.plan.deadline,
+        rung: about.rung,
+        crisis: request.crisis,
+        inbox: gate.rules().inbox.clone(),
+        folded: card.as_ref().map_or(0, |card| card.folded),
+        call: card.as_ref().map_or_else(String::new, call_view::lines),
+        reasons,
+        ways,
+        works: None,
+    }
+}
+
+/// The edited call that was approved; its text only where this channel may show calls.
+pub fn edited(stored: &StoredRequest, limits: ChannelLimits) -> Option<EditedNotice> {
+    stored.edited.as_ref()?;
+    let card = stored.edited_card.as_deref().and_then(|text| json::parse(text).ok());
+    let card = card.and_then(|card| Card::from_json(&card).ok());
+    Some(match card {
+        Some(card) => EditedNotice {
+            tier: card.tier,
+            call: if limits.details { call_view::lines(&card) } else { String::new() },
+            brief: card.brief,
+        },
+        None => EditedNotice {
+            tier: stored.request.tier,
+            brief: "Its assessment cannot be read; see the inbox.".to_owned(),
+            call: String::new(),
+        },
+    })
+}
+
+/// The card of the call that is decided about; one of another call is none.
+fn card(stored: &StoredRequest) -> Option<Card> {
+    let card = json::parse(&stored.card).ok().and_then(|card| Card::from_json(&card).ok());
+    card.filter(|card| card.digest == stored.request.digest.canonical)
+}

@@ -1,0 +1,259 @@
+//! A gate over a real store, and a receiver of webhooks that can misbehave: for tests only.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use countersign_risk::call::Call;
+use countersign_store::{
+    Backend, SqliteOptions, SqliteStore, Store as _, StoredRequest, WriteContext,
+};
+use countersign_types::time::{Clock as _, Span, Timestamp};
+use countersign_workflow::assurance::{Needs, Standing, Tenure};
+use countersign_workflow::request::{Choice, Event};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use super::NotifierParts;
+use crate::clock::DaemonClock;
+use crate::config::{DaemonConfig, Paths};
+use crate::gate::{Caller, Gate, GateAnswer, JoinOptions, Submission};
+
+/// A gate with whatever runs beside it.
+pub struct TestNotifier {
+    pub gate: Arc<Gate>,
+    pub parts: NotifierParts,
+    _stop: watch::Sender<bool>,
+    stopping: watch::Receiver<bool>,
+    tasks: JoinSet<()>,
+}
+
+/// The rules that a text means.
+pub fn rules(folder: &Path, text: &str) -> crate::config::DaemonRules {
+    let paths = Paths { config: folder.into(), state: folder.into(), runtime: folder.into() };
+    DaemonConfig::read(text, &paths).unwrap().rules
+}
+
+/// Nothing open yet, and nobody there.
+pub fn parts() -> NotifierParts {
+    let buttons = Arc::new(crate::buttons::Buttons::new([1; 32].into()));
+    NotifierParts { channels: Arc::default(), buttons, presence: Arc::default() }
+}
+
+impl TestNotifier {
+    pub async fn open(folder: &Path, text: &str) -> TestNotifier {
+        let clock = Arc::new(DaemonClock::start());
+        let path = folder.join("store");
+        std::fs::create_dir_all(&path).unwrap();
+        let private = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+        std::fs::set_permissions(&path, private).unwrap();
+        let telling = Arc::clone(&clock) as Arc<dyn countersign_types::time::Clock>;
+        let store = SqliteStore::open(&path.join("db"), telling, SqliteOptions::default()).unwrap();
+        if let Some(newest) = store.newest_time() {
+            clock.not_before(newest);
+        }
+        let store = Arc::new(Backend::Sqlite(store));
+        let gate = Gate::open(store, clock, rules(folder, text)).await.unwrap();
+        let (stop, stopping) = watch::channel(false);
+        TestNotifier {
+            gate: Arc::new(gate),
+            parts: parts(),
+            _stop: stop,
+            stopping,
+            tasks: JoinSet::new(),
+        }
+    }
+
+    pub fn start(mut self) -> TestNotifier {
+        let gate = Arc::clone(&self.gate);
+        self.tasks.spawn(super::run(gate, self.parts.clone(), self.stopping.clone()));
+        self
+    }
+
+    pub fn start_deadlines(mut self) -> TestNotifier {
+        self.tasks.spawn(crate::watch::run(Arc::clone(&self.gate), self.stopping.clone()));
+        self
+    }
+
+    /// Ends it as a crash would: nothing is finished, nothing is closed.
+    pub async fn crash(mut self) {
+        self.tasks.shutdown().await;
+        for _ in 0..500 {
+            if Arc::strong_count(&self.gate) == 1 {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("something still holds the gate");
+    }
+
+    pub async fn ask(&self, command: &str) -> StoredRequest {
+        let asks = Submission {
+            call: Call::shell(command),
+            raw: command.as_bytes(),
+            time: None,
+            key: None,
+            group: None,
+            permit: false,
+            join: JoinOptions::default(),
+            detail: &|| "{}".to_owned(),
+        };
+        let caller = Caller { agent: "hermes".to_owned(), own_addresses: [].into() };
+        match self.gate.submit(asks, &caller).await {
+            Ok(GateAnswer::Kept(stored)) => *stored,
+            Ok(GateAnswer::Passed(_)) => panic!("{command} passed"),
+            Err(held) => panic!("{command} was held: {held:?}"),
+        }
+    }
+
+    pub async fn deny(&self, asked: &StoredRequest) {
+        let event = Event::Answer {
+            person: "ana".to_owned(),
+            choice: Choice::Deny,
+            seen: asked.request.digest,
+            edited: None,
+            channel: "web".to_owned(),
+            reason: String::new(),
+            standing: (Standing::login(false, Tenure::from(Timestamp(0))), Needs::default()),
+        };
+        let note = WriteContext { policy: self.gate.rules().hash, facts: None, edited: None };
+        self.gate.decide(asked.request.id, event, note).await.unwrap();
+    }
+
+    /// Lets time go by until so many seconds after a request was made.
+    pub fn advance_to(&self, asked: &StoredRequest, seconds: u32) {
+        let at = asked.request.plan.created.plus(Span::seconds(seconds));
+        self.gate.clock().not_before(at);
+    }
+
+    /// Lets time go by at once.
+    pub fn jump(&self, seconds: u32) {
+        let clock = self.gate.clock();
+        clock.not_before(clock.now().at.plus(Span::seconds(seconds)));
+    }
+
+    pub async fn stored(&self, asked: &StoredRequest) -> StoredRequest {
+        self.gate.store().request(asked.request.id).await.unwrap().unwrap()
+    }
+
+    /// The ledger's lines about a request that are of this kind.
+    pub async fn ledger_lines(&self, asked: &StoredRequest, kind: &str) -> Vec<String> {
+        let wanted = format!("\"kind\":\"{kind}\"");
+        let told = self.gate.store().request_history(asked.request.id).await.unwrap();
+        let lines = told.into_iter().map(|told| String::from_utf8(told.entry).unwrap());
+        lines.filter(|line| line.contains(&wanted)).collect()
+    }
+
+    pub async fn outbox_is_empty(&self) {
+        until("an empty outbox", async || {
+            self.gate.store().outbox(0, 10).await.unwrap().is_empty()
+        })
+        .await;
+    }
+}
+
+/// Waits for something, at most ten seconds.
+pub async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+    for _ in 0..500 {
+        if holds().await {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("waited in vain for {what}");
+}
+
+/// How the receiver behaves.
+#[derive(Debug, Clone, Copy)]
+pub enum ReceiverBehavior {
+    Answers(u16),
+    Hangs,
+    BreaksOff,
+}
+
+/// A receiver of webhooks on this machine.
+pub struct WebhookReceiver {
+    pub url: String,
+    pub behavior: Arc<Mutex<ReceiverBehavior>>,
+    got: Arc<Mutex<Vec<(String, serde_json::Value)>>>,
+    _serving: JoinSet<()>,
+}
+
+impl WebhookReceiver {
+    pub async fn start(behavior: ReceiverBehavior) -> WebhookReceiver {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/hook", listener.local_addr().unwrap());
+        let (behavior, got) = (Arc::new(Mutex::new(behavior)), Arc::new(Mutex::new(Vec::new())));
+        let mut serving = JoinSet::new();
+        let (behaves, keeps) = (Arc::clone(&behavior), Arc::clone(&got));
+        serving.spawn(async move {
+            let mut talks = JoinSet::new();
+            while let Ok((stream, _)) = listener.accept().await {
+                talks.spawn(serve(stream, Arc::clone(&behaves), Arc::clone(&keeps)));
+            }
+        });
+        WebhookReceiver { url, behavior, got, _serving: serving }
+    }
+
+    /// What came: webhook-id and body, in order.
+    pub fn got(&self) -> Vec<(String, serde_json::Value)> {
+        self.got.lock().unwrap().clone()
+    }
+
+    /// What came, in words.
+    pub fn kinds(&self) -> Vec<String> {
+        self.got().iter().map(|(_, body)| body["data"]["kind"].as_str().unwrap().into()).collect()
+    }
+
+    /// Its part of the configuration.
+    pub fn channel(&self, name: &str, folder: &Path) -> String {
+        let path = folder.join("hook.secret");
+        std::fs::write(&path, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap();
+        let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+        std::fs::set_permissions(&path, private).unwrap();
+        format!(
+            "[channels.{name}]\nkind = \"webhook\"\nurl = \"{}\"\nsecret_file = \"{}\"\n\
+             allow_private = true\ntimeout_seconds = 1\n",
+            self.url,
+            path.display()
+        )
+    }
+}
+
+async fn serve(
+    mut stream: tokio::net::TcpStream,
+    behavior: Arc<Mutex<ReceiverBehavior>>,
+    got: Arc<Mutex<Vec<(String, serde_json::Value)>>>,
+) {
+    let mut bytes = Vec::new();
+    let body = loop {
+        let mut part = [0; 4096];
+        let read = stream.read(&mut part).await.unwrap_or(0);
+        if read == 0 {
+            return;
+        }
+        bytes.extend_from_slice(&part[..read]);
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+        let header = |name: &str| {
+            let line = head.lines().find(|line| line.to_lowercase().starts_with(name)).unwrap();
+            line.split_once(": ").unwrap().1.to_owned()
+        };
+        if body.len() >= header("content-length").parse().unwrap() {
+            break (header("webhook-id"), serde_json::from_str(body).unwrap());
+        }
+    };
+    got.lock().unwrap().push(body);
+    let behavior = *behavior.lock().unwrap();
+    match behavior {
+        ReceiverBehavior::Answers(status) => {
+            let answer =
+                format!("HTTP/1.1 {status} X\r\nlocation: /x\r\ncontent-length: 0\r\n\r\n");
+            let _ = stream.write_all(answer.as_bytes()).await;
+        }
+        ReceiverBehavior::Hangs => tokio::time::sleep(Duration::from_mins(1)).await,
+        ReceiverBehavior::BreaksOff => {}
+    }
+}

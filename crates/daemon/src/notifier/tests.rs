@@ -1,0 +1,207 @@
+//! Announcements over a real store and real sockets: told, told again, given up, withdrawn.
+
+mod oncall;
+
+use std::time::Instant;
+
+use countersign_store::{AttemptResult, DeliveryStatus, Store as _, StoredRequest};
+
+use super::test_notifier::{ReceiverBehavior, TestNotifier, WebhookReceiver, rules, until};
+
+const HIGH: &str = "rm -rf /tmp/build";
+
+async fn deliveries(notifier: &TestNotifier, asked: &StoredRequest) -> Vec<DeliveryStatus> {
+    notifier.gate.store().deliveries(asked.request.id).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_question_is_announced_and_withdrawn_at_its_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let hook = WebhookReceiver::start(ReceiverBehavior::Answers(204)).await;
+    let text = format!("[ladder]\nfirst = [\"hook\"]\n{}", hook.channel("hook", folder.path()));
+    let notifier = TestNotifier::open(folder.path(), &text).await.start();
+    let asked = notifier.ask(HIGH).await;
+    until("the question", async || hook.kinds() == ["asked"]).await;
+    notifier.outbox_is_empty().await;
+    notifier.deny(&asked).await;
+    until("the end", async || hook.kinds() == ["asked", "ended"]).await;
+    notifier.outbox_is_empty().await;
+    let got = hook.got();
+    let data = &got[0].1["data"];
+    assert_eq!(data["tier"], "HIGH");
+    assert_eq!(data["agent"], "hermes");
+    assert_eq!(data["request"], asked.request.id.to_string());
+    assert!(data.get("arguments").is_none() && data.get("card").is_none());
+    assert_eq!(got[1].1["data"]["ended"]["state"], "denied");
+    assert_eq!(got[1].1["data"]["ended"]["by"], "ana");
+    assert_ne!(got[0].0, got[1].0, "other news has another name");
+    assert_eq!(notifier.ledger_lines(&asked, "notified").await.len(), 2);
+}
+
+#[tokio::test]
+async fn failures_are_retried_under_the_same_id_and_recorded() {
+    for behavior in
+        [ReceiverBehavior::Answers(500), ReceiverBehavior::BreaksOff, ReceiverBehavior::Hangs]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let hook = WebhookReceiver::start(behavior).await;
+        let text = format!("[ladder]\nfirst = [\"hook\"]\n{}", hook.channel("hook", folder.path()));
+        let notifier = TestNotifier::open(folder.path(), &text).await.start();
+        let asked = notifier.ask(HIGH).await;
+        until("a failure on record", async || {
+            let tried = deliveries(&notifier, &asked).await;
+            matches!(&tried[..], [one] if matches!(one.result, AttemptResult::Retry(..)))
+        })
+        .await;
+        *hook.behavior.lock().unwrap() = ReceiverBehavior::Answers(200);
+        notifier.outbox_is_empty().await;
+        let (tried, got) = (deliveries(&notifier, &asked).await, hook.got());
+        assert!(matches!(tried[0].result, AttemptResult::Delivered(_)), "{behavior:?}: {tried:?}");
+        assert!(tried[0].attempts >= 2 && got.len() >= 2, "{behavior:?}");
+        assert!(got.iter().all(|one| *one == got[0]), "{behavior:?}: same name, same body");
+    }
+}
+
+#[tokio::test]
+async fn if_all_channels_of_a_rung_fail_the_next_is_asked_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let (moved, good) = (
+        WebhookReceiver::start(ReceiverBehavior::Answers(302)).await,
+        WebhookReceiver::start(ReceiverBehavior::Answers(200)).await,
+    );
+    let text = format!(
+        "[ladder]\nfirst = [\"moved\", \"terminal-less\"]\nnext = [\"good\"]\n\
+         [channels.terminal-less]\nkind = \"command\"\nprogram = [\"/nowhere/page\"]\n{}{}",
+        moved.channel("moved", folder.path()),
+        good.channel("good", folder.path())
+    );
+    let notifier = TestNotifier::open(folder.path(), &text).await.start();
+    let since = Instant::now();
+    let asked = notifier.ask(HIGH).await;
+    until("the next rung", async || good.kinds() == ["asked"]).await;
+    assert!(since.elapsed().as_secs() < 5, "long before the climb");
+    notifier.outbox_is_empty().await;
+    assert_eq!(moved.got().len(), 1, "a redirect is neither followed nor tried again");
+    assert_eq!(notifier.ledger_lines(&asked, "notify_failed").await.len(), 2);
+    let told = notifier.ledger_lines(&asked, "notified").await;
+    assert!(told.len() == 1 && told[0].contains("\"early\":true"), "{told:?}");
+    assert_eq!(notifier.stored(&asked).await.request.rung.label(), "first", "it has not climbed");
+    // The end is told only where the question was.
+    notifier.deny(&asked).await;
+    until("the end", async || good.kinds() == ["asked", "ended"]).await;
+    notifier.outbox_is_empty().await;
+    assert_eq!(moved.got().len(), 1);
+}
+
+#[tokio::test]
+async fn an_announcement_is_sent_again_after_a_crash() {
+    let folder = tempfile::tempdir().unwrap();
+    let hook = WebhookReceiver::start(ReceiverBehavior::Hangs).await;
+    let text = format!("[ladder]\nfirst = [\"hook\"]\n{}", hook.channel("hook", folder.path()));
+    let notifier = TestNotifier::open(folder.path(), &text).await.start();
+    let asked = notifier.ask(HIGH).await;
+    until("the question", async || hook.got().len() == 1).await;
+    notifier.crash().await;
+    *hook.behavior.lock().unwrap() = ReceiverBehavior::Answers(200);
+    let notifier = TestNotifier::open(folder.path(), &text).await.start();
+    notifier.outbox_is_empty().await;
+    let got = hook.got();
+    assert!(got.len() == 2 && got[0] == got[1], "the same announcement, twice");
+    assert_eq!(deliveries(&notifier, &asked).await.len(), 1);
+}
+
+#[tokio::test]
+async fn an_end_is_announced_where_a_prompt_may_be_shown_after_a_crash() {
+    let folder = tempfile::tempdir().unwrap();
+    let hook = WebhookReceiver::start(ReceiverBehavior::Hangs).await;
+    let text = format!("[ladder]\nfirst = [\"hook\"]\n{}", hook.channel("hook", folder.path()));
+    let notifier = TestNotifier::open(folder.path(), &text).await.start();
+    let asked = notifier.ask(HIGH).await;
+    until("the question", async || hook.got().len() == 1).await;
+    notifier.crash().await;
+    *hook.behavior.lock().unwrap() = ReceiverBehavior::Answers(200);
+    // Decided before the courier is back: the question is not told again, but its end is.
+    let notifier = TestNotifier::open(folder.path(), &text).await;
+    notifier.deny(&asked).await;
+    let notifier = notifier.start();
+    notifier.outbox_is_empty().await;
+    assert_eq!(hook.kinds(), ["asked", "ended"]);
+}
+
+#[tokio::test]
+async fn an_ended_request_is_not_announced() {
+    let folder = tempfile::tempdir().unwrap();
+    let hook = WebhookReceiver::start(ReceiverBehavior::Answers(200)).await;
+    let text = format!("[ladder]\nfirst = [\"hook\"]\n{}", hook.channel("hook", folder.path()));
+    let notifier = TestNotifier::open(folder.path(), &text).await;
+    tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    let mut dispatcher =
+        super::Dispatcher::new(std::sync::Arc::clone(&notifier.gate), notifier.parts.clone());
+    tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    let asked = notifier.ask(HIGH).await;
+    notifier.deny(&asked).await;
+    until("an empty outbox", async || {
+        dispatcher.take().await;
+        while let Some(ended) = dispatcher.deliveries.join_next_with_id().await {
+            dispatcher.finish_task(ended.unwrap().0, false);
+        }
+        notifier.gate.store().outbox(0, 10).await.unwrap().is_empty()
+    })
+    .await;
+    assert!(hook.got().is_empty());
+    assert!(notifier.ledger_lines(&asked, "notify_failed").await.is_empty());
+}
+
+#[tokio::test]
+async fn a_hanging_channel_delays_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let (slow, quick) = (
+        WebhookReceiver::start(ReceiverBehavior::Hangs).await,
+        WebhookReceiver::start(ReceiverBehavior::Answers(200)).await,
+    );
+    let text = format!(
+        "[ladder]\nfirst = [\"slow\", \"quick\"]\n{}{}",
+        slow.channel("slow", folder.path()),
+        quick.channel("quick", folder.path())
+    );
+    let notifier = TestNotifier::open(folder.path(), &text).await.start();
+    for place in 0..5 {
+        notifier.ask(&format!("{HIGH}{place}")).await;
+    }
+    let since = Instant::now();
+    until("all five", async || quick.got().len() == 5).await;
+    assert!(since.elapsed().as_millis() < 900, "{:?}", since.elapsed());
+}
+
+#[tokio::test]
+async fn channels_follow_configuration_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    let (old, new) = (
+        WebhookReceiver::start(ReceiverBehavior::Answers(500)).await,
+        WebhookReceiver::start(ReceiverBehavior::Answers(200)).await,
+    );
+    let ladder = "[ladder]\nfirst = [\"hook\"]\n";
+    let text = format!("{ladder}{}", old.channel("hook", folder.path()));
+    let notifier = TestNotifier::open(folder.path(), &text).await.start();
+    notifier.ask(HIGH).await;
+    until("the old place", async || !old.got().is_empty()).await;
+    let text = format!("{ladder}{}", new.channel("hook", folder.path()));
+    notifier.gate.change_rules(rules(folder.path(), &text)).await.unwrap();
+    until("the new place", async || new.kinds() == ["asked"]).await;
+    notifier.outbox_is_empty().await;
+}
+
+#[tokio::test]
+async fn a_channel_does_not_announce_above_its_max_tier() {
+    let folder = tempfile::tempdir().unwrap();
+    let hook = WebhookReceiver::start(ReceiverBehavior::Answers(200)).await;
+    let text = format!(
+        "[ladder]\nfirst = [\"hook\"]\n{}max_tier = \"MEDIUM\"\n",
+        hook.channel("hook", folder.path())
+    );
+    let notifier = TestNotifier::open(folder.path(), &text).await.start();
+    let asked = notifier.ask(HIGH).await;
+    notifier.outbox_is_empty().await;
+    assert!(hook.got().is_empty());
+    assert_eq!(notifier.ledger_lines(&asked, "notify_failed").await.len(), 1);
+}

@@ -1,0 +1,37 @@
+//! The alarm on its way to people: at once, at any hour.
+
+use std::sync::Arc;
+
+use countersign_channels::webpush;
+use countersign_types::tier::Tier;
+use countersign_types::time::Clock as _;
+use tokio::task::JoinSet;
+
+use crate::gate::Gate;
+use crate::notifier::{ChannelPool, digest};
+
+/// Tells everybody who would be asked about a CRITICAL call, up to the administrators. Quiet hours
+/// do not hold for what is this grave. Whether anybody was reached.
+pub async fn notify(gate: &Arc<Gate>, channels: &Arc<ChannelPool>, text: &str) -> bool {
+    let (rules, now) = (gate.rules(), gate.clock().now().at);
+    let [first, next, administrators, _] =
+        rules.oncall.ladder(&rules.ladder, Tier::Critical, false, now);
+    let mut names = first;
+    let browsers = channels.browsers().any().then(|| webpush::NAME.to_owned());
+    for name in next.into_iter().chain(administrators).chain(browsers) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    // Side by side: one channel that fails must not keep the others waiting.
+    let mut sending = JoinSet::new();
+    for name in names {
+        let (gate, channels, text) = (Arc::clone(gate), Arc::clone(channels), text.to_owned());
+        sending.spawn(async move { digest::send_notice(&gate, &channels, &name, &text).await });
+    }
+    let mut anybody = false;
+    while let Some(arrived) = sending.join_next().await {
+        anybody |= arrived.unwrap_or(false);
+    }
+    anybody
+}
