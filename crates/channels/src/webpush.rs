@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn only_real_addresses_and_keys_are_browsers() {
-        let good = encryption::tests::browser("https://push.example.org/x");
+        let good = browser::test_browser("https://push.example.org/x");
         assert_eq!(good.problem(), None);
         let bad = |change: fn(&mut Browser)| {
             let mut browser = good.clone();

@@ -10,8 +10,7 @@ use std::time::Duration;
 
 use countersign_ledger::entry::{Entry, Kind};
 use countersign_store::{
-    Backend, OpenError, Role, SqliteOptions, SqliteStore, Store as _, StoreError, StoredPerson,
-    WriteContext,
+    Backend, Role, SqliteOptions, SqliteStore, Store as _, StoreError, StoredPerson, WriteContext,
 };
 use countersign_types::time::{Clock, Timestamp};
 use tokio::net::{TcpListener, UnixListener};
@@ -49,7 +48,7 @@ pub enum StartError {
     Config(#[from] ConfigError),
     /// The store cannot be opened.
     #[error(transparent)]
-    Open(#[from] OpenError),
+    Open(#[from] countersign_store::OpenError),
     /// The store cannot be read or written.
     #[error("{0}: {1}")]
     Store(PathBuf, StoreError),
@@ -213,16 +212,10 @@ impl Daemon {
     pub async fn reload(gate: &Gate, paths: &Paths) {
         match DaemonConfig::load(paths) {
             Ok(config) => match gate.change_rules(config.rules).await {
-                Ok(()) => {
-                    tracing::info!(policy = %gate.rules().hash, "the new configuration is active")
-                }
-                Err(error) => {
-                    tracing::error!(%error, "the new configuration could not be recorded; the old one stays active")
-                }
+                Ok(()) => tracing::info!(policy = %gate.rules().hash, "configuration reloaded"),
+                Err(error) => tracing::error!(%error, "configuration not reloaded: ledger failed"),
             },
-            Err(error) => {
-                tracing::error!(%error, "the new configuration is invalid; the old one stays active")
-            }
+            Err(error) => tracing::error!(%error, "configuration not reloaded: invalid file"),
         }
     }
 

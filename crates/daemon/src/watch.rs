@@ -166,7 +166,7 @@ impl Due {
             }
             Err(StoreError::NotFound(_)) => self.set(id, None),
             Err(error) => {
-                tracing::error!(request = %id, %error, "a due request could not be processed; retrying");
+                tracing::error!(request = %id, %error, "a due request failed; retrying");
                 self.set(id, Some(now.plus(AGAIN)));
             }
         }

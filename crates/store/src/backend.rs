@@ -50,16 +50,36 @@ forward! {
     pending() -> StoreResult<Vec<StoredRequest>>;
     deadlines() -> StoreResult<Vec<(Id, Timestamp)>>;
     find(query: RequestQuery) -> StoreResult<RequestPage>;
-    similar_calls(agent: String, tool: (String, Tier), before: Id, since: Timestamp) -> StoreResult<SimilarCalls>;
-    redeem(id: Id, agent: String, digest: CallDigest, context: WriteContext) -> StoreResult<Redemption>;
-    record_outcome(id: Id, agent: String, outcome: String, context: WriteContext) -> StoreResult<StoredRequest>;
+    similar_calls(
+        agent: String,
+        tool: (String, Tier),
+        before: Id,
+        since: Timestamp
+    ) -> StoreResult<SimilarCalls>;
+    redeem(
+        id: Id,
+        agent: String,
+        digest: CallDigest,
+        context: WriteContext
+    ) -> StoreResult<Redemption>;
+    record_outcome(
+        id: Id,
+        agent: String,
+        outcome: String,
+        context: WriteContext
+    ) -> StoreResult<StoredRequest>;
     record_pass(entry: Entry<'static>) -> StoreResult<()>;
     append(entries: Vec<Entry<'static>>) -> StoreResult<()>;
     create_grant(grant: Grant, context: WriteContext) -> StoreResult<()>;
     revoke_grant(id: Id, person: String, context: WriteContext) -> StoreResult<bool>;
     grants(all: bool) -> StoreResult<Vec<Grant>>;
     begin_crisis(crisis: CrisisSession, context: WriteContext) -> StoreResult<()>;
-    lift_crisis(agent: String, session: String, person: String, context: WriteContext) -> StoreResult<bool>;
+    lift_crisis(
+        agent: String,
+        session: String,
+        person: String,
+        context: WriteContext
+    ) -> StoreResult<bool>;
     crises() -> StoreResult<Vec<CrisisSession>>;
     save_person(person: StoredPerson, context: WriteContext) -> StoreResult<()>;
     people() -> StoreResult<Vec<StoredPerson>>;
@@ -75,7 +95,12 @@ forward! {
     subscriptions() -> StoreResult<Vec<PushSubscription>>;
     outbox(after: u64, limit: u32) -> StoreResult<Vec<OutboxEntry>>;
     record_attempt(attempt: DeliveryAttempt, context: WriteContext) -> StoreResult<()>;
-    mark_undelivered(channel: String, message: String, why: String, context: WriteContext) -> StoreResult<Option<Id>>;
+    mark_undelivered(
+        channel: String,
+        message: String,
+        why: String,
+        context: WriteContext
+    ) -> StoreResult<Option<Id>>;
     deliveries(request: Id) -> StoreResult<Vec<DeliveryStatus>>;
     entries(from: u64, limit: u32) -> StoreResult<LedgerSlice>;
     request_history(request: Id) -> StoreResult<Vec<IndexedEntry>>;

@@ -92,8 +92,8 @@ pub trait Store: Send + Sync + 'static {
         context: WriteContext,
     ) -> impl Future<Output = StoreResult<Redemption>> + Send;
 
-    /// Stores the outcome that the agent reports for an ended request; only the first report counts.
-    /// Durable.
+    /// Stores the outcome that the agent reports for an ended request; only the first report
+    /// counts. Durable.
     fn record_outcome(
         &self,
         id: Id,

@@ -29,7 +29,8 @@ fn a_text_says_who_what_and_how_to_answer() {
         fitted.text,
         "HIGH: hermes asks for approval. Deletes 214 files below ~/code/shop.\nrm -rf ~/code/shop\n\
          olive-tractor. Decide within 40 s, or the request is denied: \
-         http://127.0.0.1:6001/requests/00000000000000000000000001\nReply DENY 482913 or APPROVE 482913"
+         http://127.0.0.1:6001/requests/00000000000000000000000001\n\
+         Reply DENY 482913 or APPROVE 482913"
     );
     assert!(fitted.whole && segments(&fitted.text) == 2);
     let told = phone(false).text(&asked()).text;

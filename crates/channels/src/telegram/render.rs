@@ -14,7 +14,7 @@ const SPARE: usize = 64;
 
 /// A text and its marked parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MarkedText {
+pub struct TelegramText {
     /// The text.
     pub text: String,
     /// Which part is bold, which one is the call.
@@ -27,7 +27,7 @@ pub fn units(text: &str) -> usize {
 }
 
 /// The message about a request.
-pub fn text(news: &Announcement) -> MarkedText {
+pub fn text(news: &Announcement) -> TelegramText {
     let call = Cell::new(0);
     let fitted = fitted(news, LONGEST, &call);
     let (title, sentence) = (units(&news.title()), units(&news.sentence()));
@@ -36,7 +36,7 @@ pub fn text(news: &Announcement) -> MarkedText {
         let offset = title + 1 + sentence + 2;
         entities.push(json!({ "type": "pre", "offset": offset, "length": call.get() }));
     }
-    MarkedText { text: fitted.text, entities }
+    TelegramText { text: fitted.text, entities }
 }
 
 /// Whether every message about this request shows the whole call.
@@ -110,7 +110,7 @@ mod tests {
     use crate::announcement::tests::asked;
     use crate::{Ending, ReplyOptions};
 
-    fn part(text: &MarkedText, kind: &str) -> String {
+    fn part(text: &TelegramText, kind: &str) -> String {
         let entity = text.entities.iter().find(|entity| entity["type"] == kind).unwrap();
         let number = |name: &str| usize::try_from(entity[name].as_u64().unwrap()).unwrap();
         let all: Vec<u16> = text.text.encode_utf16().collect();

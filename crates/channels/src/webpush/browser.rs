@@ -18,3 +18,15 @@ impl fmt::Debug for Browser {
         f.write_str("Browser")
     }
 }
+
+/// The browser of RFC 8291, section 5.
+#[cfg(test)]
+pub fn test_browser(endpoint: &str) -> Browser {
+    let key = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkN\
+               toIAiw4";
+    Browser {
+        endpoint: endpoint.to_owned(),
+        public_key: countersign_json::base64::decode_url(key).unwrap(),
+        secret: countersign_json::base64::decode_url("BTBZMqHH6r4Tts7J_aSIgg").unwrap(),
+    }
+}

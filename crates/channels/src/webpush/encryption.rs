@@ -78,21 +78,11 @@ fn derived(
 }
 
 #[cfg(test)]
-pub mod tests {
+mod tests {
     use countersign_json::base64::decode_url;
 
+    use super::super::browser::test_browser as browser;
     use super::*;
-
-    /// The browser of RFC 8291, section 5.
-    pub fn browser(endpoint: &str) -> Browser {
-        let key = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkN\
-                   toIAiw4";
-        Browser {
-            endpoint: endpoint.to_owned(),
-            public_key: decode_url(key).unwrap(),
-            secret: decode_url("BTBZMqHH6r4Tts7J_aSIgg").unwrap(),
-        }
-    }
 
     /// RFC 8291, section 5 and appendix A.
     #[test]

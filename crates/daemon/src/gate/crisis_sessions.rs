@@ -44,8 +44,8 @@ impl CrisisSessions {
         }
     }
 
-    /// Marks a session as in crisis, or raises its level. Returns the record to store, if it changed:
-    /// repeated signs must not cause a flood of writes.
+    /// Marks a session as in crisis, or raises its level. Returns the record to store, if it
+    /// changed: repeated signs must not cause a flood of writes.
     pub fn begin(&self, mut crisis: CrisisSession) -> Option<CrisisSession> {
         let mut by_agent = self.write();
         let sessions = by_agent.entry(crisis.agent.clone()).or_default();
@@ -65,7 +65,8 @@ impl CrisisSessions {
         (after != before).then(|| known.crisis.clone())
     }
 
-    /// The number of signs in a session that is in crisis: those that a person who lifts it has seen.
+    /// The number of signs in a session that is in crisis: those that a person who lifts it has
+    /// seen.
     pub fn signs(&self, agent: &str, session: &str) -> Option<u64> {
         self.read().get(agent)?.get(session).map(|known| known.signs)
     }

@@ -72,8 +72,8 @@ pub struct Submission<'a> {
     pub permit: bool,
     /// How it may join an existing request for the same call.
     pub join: JoinOptions<'a>,
-    /// Data that the calling API needs to build its response again, as JSON; redacted. Built only for
-    /// stored requests, because most calls pass.
+    /// Data that the calling API needs to build its response again, as JSON; redacted. Built only
+    /// for stored requests, because most calls pass.
     pub detail: &'a (dyn Fn() -> String + Sync),
 }
 
@@ -248,7 +248,7 @@ impl Gate {
                 }
                 Ok(GateAnswer::Kept(stored)) => {
                     let (request, state) = (stored.request.id, stored.request.state.label());
-                    tracing::debug!(agent = caller.agent, %request, state, "a call was stored as a request");
+                    tracing::debug!(agent = caller.agent, %request, state, "a request was stored");
                 }
                 Ok(GateAnswer::Passed(_)) => tracing::trace!(agent = caller.agent, "a call passed"),
             }

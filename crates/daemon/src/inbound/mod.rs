@@ -1,7 +1,7 @@
 //! Inbound replies of people through channels.
 //!
-//! A channel verifies the account; the directory knows its person; the state machine decides whether
-//! the reply counts. A reply that cannot be parsed changes nothing.
+//! A channel verifies the account; the directory knows its person; the state machine decides
+//! whether the reply counts. A reply that cannot be parsed changes nothing.
 
 mod handle;
 mod link_codes;
@@ -144,7 +144,7 @@ async fn record_undelivered(api: Api, channel: String, trouble: DeliveryFailure)
         let (channel, message, why) = (channel.clone(), message.clone(), error.problem.clone());
         match api.gate.store().mark_undelivered(channel, message, why, api.note()).await {
             Ok(Some(request)) => {
-                tracing::warn!(%request, "a message was not delivered: the request is announced again");
+                tracing::warn!(%request, "undelivered: the request is announced again");
                 return;
             }
             Ok(None) => {}
@@ -168,7 +168,7 @@ pub async fn posted(
         Ok(heard) => heard,
         Err(why) => {
             if open_channel.should_log_rejection(Instant::now()) {
-                tracing::warn!(channel, %why, "a post to a hook was rejected; logged once a minute");
+                tracing::warn!(channel, %why, "a hook's post was rejected; logged once a minute");
             }
             return None;
         }

@@ -245,7 +245,8 @@ impl Responder<'_> {
         let say = |word| self.answers.command_text(word);
         format!(
             "Your replies here count as {}.\n{} olive-tractor: approve the request with these two words\n\
-             {} olive-tractor: deny it\n{}: list the pending requests\nA request without an answer is denied.",
+             {} olive-tractor: deny it\n{}: list the pending requests\n\
+             A request without an answer is denied.",
             self.person,
             say("approve"),
             say("deny"),

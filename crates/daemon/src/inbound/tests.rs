@@ -198,7 +198,7 @@ async fn a_call_that_was_not_shown_completely_cannot_be_approved() {
     let id = unsent["id"].as_str().unwrap();
     let heard =
         handle_message(&gate.api, &linked(), &word("77", ReplyContent::Approve(which(id)))).await;
-    assert!(heard.contains("not asked here"), "{heard}");
+    assert!(heard.contains("not sent to you here"), "{heard}");
     assert_eq!(state(&gate, &open).await, State::Pending);
     // Only our message has the button: it counts before it is written down that it arrived.
     let unsent = gate.gate.store().request(Id::parse(id).unwrap()).await.unwrap().unwrap();

@@ -79,7 +79,8 @@ fn due_at(tried: &DeliveryStatus) -> Option<Timestamp> {
     }
 }
 
-/// While a person is active in the inbox, interrupting channels wait a little, except for high tiers.
+/// While a person is active in the inbox, interrupting channels wait a little, except for high
+/// tiers.
 fn keyboard_delay(delivery: &OutboxDelivery, target: &Target) -> Option<Timestamp> {
     let (rules, request) = (delivery.context.gate.rules(), delivery.request());
     let rings = rules

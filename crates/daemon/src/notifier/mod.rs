@@ -159,8 +159,8 @@ impl Dispatcher {
         failed
     }
 
-    /// Reads the outbox in parts, so that other readers get their turn. Returns the announcements that
-    /// are not in progress, and whether a read failed.
+    /// Reads the outbox in parts, so that other readers get their turn. Returns the announcements
+    /// that are not in progress, and whether a read failed.
     async fn list(&mut self) -> (Vec<OutboxEntry>, bool) {
         let mut listed = Vec::new();
         loop {

@@ -1,4 +1,5 @@
-//! The thread that moves the write-ahead log into the database file, so that no commit waits for it.
+//! The thread that moves the write-ahead log into the database file, so that no commit waits for
+//! it.
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -38,7 +39,8 @@ impl Checkpointer {
             .and_then(|mut status| status.query_row([], |row| Ok((row.get(1)?, row.get(2)?))));
         // If the status cannot be read, SQLite's own limit still applies.
         let Ok::<(i64, i64), _>((log, checkpointed)) = status else { return };
-        // From `LOG_PAGES` on SQLite checkpoints within a commit. The thread would block that commit.
+        // From `LOG_PAGES` on SQLite checkpoints within a commit. The thread would block that
+        // commit.
         let due = log < LOG_PAGES && log.saturating_sub(checkpointed) >= CHECKPOINT_PAGES;
         if let Some(wake) = self.wake.as_ref().filter(|_| due) {
             // A full channel means that the thread is already woken.

@@ -1,4 +1,5 @@
-//! Values as columns store them, and back. A value that no version of Countersign writes is an error.
+//! Values as columns store them, and back. A value that no version of Countersign writes is an
+//! error.
 
 use countersign_json::canonical::{CallDigest, Digest};
 use countersign_types::id::Id;

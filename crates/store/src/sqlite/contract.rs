@@ -1,6 +1,5 @@
 //! The contract of a store, implemented by SQLite.
 
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use countersign_json::canonical::CallDigest;
@@ -286,19 +285,7 @@ impl Store for SqliteStore {
     }
 
     async fn is_healthy(&self) -> bool {
-        if self.check_open().is_err() {
-            return false;
-        }
-        if !self.shared.failing.load(Ordering::Acquire) {
-            return true;
-        }
-        let probe = self.write(|batch| {
-            // As much space as a large request needs; the pages are free for the next one then.
-            batch.conn.execute("INSERT INTO probe VALUES (zeroblob(65536))", [])?;
-            batch.conn.execute("DELETE FROM probe", [])?;
-            Ok(())
-        });
-        probe.await.is_ok()
+        self.probe().await
     }
 
     async fn close(&self) -> StoreResult<()> {

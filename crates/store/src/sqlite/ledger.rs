@@ -60,10 +60,20 @@ pub(super) fn write(
     if tree.size() - base != pending.count() {
         return Err(corrupt("pending ledger entries are missing"));
     }
+    write_index(conn, pending, base, &nodes)
+}
+
+/// Writes the new tree nodes, and which entries are about which request.
+fn write_index(
+    conn: &Connection,
+    pending: &PendingEntries,
+    base: u64,
+    nodes: &[(u8, u64, Digest)],
+) -> StoreResult<()> {
     for (level, place, hash) in nodes {
         conn.prepare_cached("INSERT INTO tree VALUES (?1, ?2, ?3)")?.execute(params![
             level,
-            signed(place)?,
+            signed(*place)?,
             hash.as_bytes()
         ])?;
     }

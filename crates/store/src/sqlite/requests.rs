@@ -104,7 +104,8 @@ pub(super) fn by_key(
     Ok(found.flatten().map(|found| found.stored))
 }
 
-/// A new request is pending, or decided by policy or grant. No caller can bring a person's decision.
+/// A new request is pending, or decided by policy or grant. No caller can bring a person's
+/// decision.
 fn validate(new: &NewRequest) -> StoreResult<()> {
     let request = &new.request;
     let invalid = |what: &str| Err(StoreError::Invalid(what.to_owned()));

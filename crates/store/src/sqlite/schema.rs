@@ -53,7 +53,8 @@ fn number(conn: &Connection, pragma: &str) -> Result<i64, OpenError> {
 mod tests {
     use super::*;
 
-    /// SQLite builds a temporary table for `IN` with more than two values, in every CHECK of a write.
+    /// SQLite builds a temporary table for `IN` with more than two values, in every CHECK of a
+    /// write.
     #[test]
     fn frequent_writes_build_no_temporary_table() {
         let mut conn = Connection::open_in_memory().unwrap();

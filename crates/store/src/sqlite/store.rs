@@ -204,6 +204,23 @@ impl SqliteStore {
         !self.shared.options.sync_passes && !self.shared.failing.load(Ordering::Acquire)
     }
 
+    /// Whether the last commit succeeded; tries a new one if it failed.
+    pub(super) async fn probe(&self) -> bool {
+        if self.check_open().is_err() {
+            return false;
+        }
+        if !self.shared.failing.load(Ordering::Acquire) {
+            return true;
+        }
+        let probe = self.write(|batch| {
+            // As much space as a large request needs; the pages are free for the next one then.
+            batch.conn.execute("INSERT INTO probe VALUES (zeroblob(65536))", [])?;
+            batch.conn.execute("DELETE FROM probe", [])?;
+            Ok(())
+        });
+        probe.await.is_ok()
+    }
+
     /// Stops the writer after a last commit.
     pub(super) async fn stop(&self) -> StoreResult<()> {
         if self.shared.closed.swap(true, Ordering::AcqRel) {

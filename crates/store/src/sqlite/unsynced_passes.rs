@@ -38,7 +38,8 @@ impl UnsyncedPasses {
         UnsyncedPasses { state: Mutex::new(state) }
     }
 
-    /// Adds a pass and returns the number of unsynced ones; returns the pass if the mark is reached.
+    /// Adds a pass and returns the number of unsynced ones; returns the pass if the mark is
+    /// reached.
     pub fn try_push(&self, pass: UnsyncedPass) -> Result<usize, Box<UnsyncedPass>> {
         let mut state = self.lock();
         if state.accepted >= state.allowed {
