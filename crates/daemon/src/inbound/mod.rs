@@ -149,7 +149,7 @@ async fn record_undelivered(api: Api, channel: String, trouble: DeliveryFailure)
             }
             Ok(None) => {}
             Err(error) => {
-                tracing::error!(%error, "an undelivered message could not be recorded; retrying")
+                tracing::error!(%error, "an undelivered message could not be recorded; retrying");
             }
         }
         tokio::time::sleep(CHECK_INTERVAL).await;

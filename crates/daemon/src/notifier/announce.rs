@@ -35,10 +35,8 @@ pub async fn announce(
 ) -> DeliveryEnd {
     let has_ended = matches!(outgoing.news, AnnouncementKind::Ended(_));
     // A withdrawal waits until no channel is being asked any more.
-    let alone = match has_ended {
-        true => Some(Arc::clone(&announcements.turn).write_owned().await),
-        false => None,
-    };
+    let alone =
+        if has_ended { Some(Arc::clone(&announcements.turn).write_owned().await) } else { None };
     // With the default ladder the targets are known without the request; often there are none.
     let rules = context.gate.rules();
     let default = || ask_targets(&with_browsers(&context, rules.ladder.clone()), &outgoing);
