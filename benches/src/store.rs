@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use countersign_json::canonical::{CallDigest, Digest};
 use countersign_ledger::entry::{Entry, EntryKind};
-use countersign_store::{NewRequest, Note, Options, SqliteStore, Store};
+use countersign_store::{NewRequest, SqliteOptions, SqliteStore, Store, WriteContext};
 use countersign_types::id::Id;
 use countersign_types::tier::Tier;
 use countersign_types::time::{Clock, Millis, Moment, Timestamp};
@@ -147,7 +147,7 @@ impl Opened {
     async fn new(place: &Path, waiters: u64) -> Result<Opened, String> {
         let clock = Arc::new(Ticks(AtomicI64::new(1_800_000_000_000)));
         let file = place.join("store.db");
-        let store = SqliteStore::open(&file, clock, Options::default()).map_err(text)?;
+        let store = SqliteStore::open(&file, clock, SqliteOptions::default()).map_err(text)?;
         let store = Arc::new(store);
         let mut ids = Vec::new();
         let mut tasks = Vec::new();
@@ -210,7 +210,7 @@ async fn passes(folder: &Path) -> Result<(), String> {
     let many = 200_000_u32;
     let start = Instant::now();
     for _ in 0..many {
-        store.pass(pass_entry()).await.map_err(text)?;
+        store.record_pass(pass_entry()).await.map_err(text)?;
     }
     let took = start.elapsed();
     println!("\n{:.0} passes a second, one after the other", f64::from(many) / took.as_secs_f64());
@@ -235,8 +235,8 @@ fn digest() -> CallDigest {
     CallDigest { canonical: digest, raw: digest, both_bind: false }
 }
 
-fn note() -> Note {
-    Note { policy: Digest::of(b"policy"), facts: None, edited: None }
+fn note() -> WriteContext {
+    WriteContext { policy: Digest::of(b"policy"), facts: None, edited: None }
 }
 
 fn pass_entry() -> Entry<'static> {
@@ -282,6 +282,6 @@ fn asked(number: u64) -> NewRequest {
         idempotency: None,
         group: None,
         permit_for: Millis::from_seconds(60),
-        note: note(),
+        context: note(),
     }
 }

@@ -8,14 +8,14 @@ use countersign_types::time::Timestamp;
 use countersign_workflow::request::{EscalationLevel, State};
 use serde_json::{Value, json};
 
-/// The longest sentence and the longest name in a message, in bytes.
-const SENTENCE: usize = 400;
-const NAME: usize = 80;
-/// The longest words about an edit, and how much of them the edited call takes.
-const EDITED: usize = 600;
-const EDITED_CALL: usize = 240;
-/// The longest notice.
-const NOTICE: usize = 2_000;
+/// The maximum length of a sentence and of a name in a message, in bytes.
+const MAX_SENTENCE: usize = 400;
+const MAX_NAME: usize = 80;
+/// The maximum length of the text about an edit, and of the edited call in it.
+const MAX_EDIT: usize = 600;
+const MAX_EDITED_CALL: usize = 240;
+/// The maximum length of a notice.
+const MAX_NOTICE: usize = 2_000;
 
 /// What a channel announces about a request. It contains no secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,14 +23,14 @@ pub struct Announcement {
     /// The id of this announcement: the same in every attempt, different for each announcement.
     pub key: String,
     /// What happened.
-    pub news: News,
+    pub news: AnnouncementEvent,
     /// When it happened.
     pub at: Timestamp,
     /// Now.
     pub now: Timestamp,
-    /// About which request.
+    /// The request.
     pub request: Id,
-    /// One plain sentence; empty in a crisis.
+    /// A summary in one sentence; empty in a crisis.
     pub brief: String,
     /// The tool.
     pub tool: String,
@@ -57,14 +57,14 @@ pub struct Announcement {
     /// The reasons for the tier, most important first; empty where this channel shows no details.
     pub reasons: Vec<String>,
     /// How a person can answer, where this channel takes answers.
-    pub ways: Option<Ways>,
+    pub ways: Option<ReplyOptions>,
     /// The payload of a test message's button, where a test waits for it.
     pub works: Option<String>,
 }
 
-/// How a person can answer.
+/// How a person can reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ways {
+pub struct ReplyOptions {
     /// The payload of the Approve button; none where this channel cannot approve the request.
     pub approve: Option<String>,
     /// The payload of the Deny button.
@@ -75,11 +75,11 @@ pub struct Ways {
 
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum News {
-    /// A person is asked.
+pub enum AnnouncementEvent {
+    /// A new request.
     Asked,
     /// The request was escalated to more people.
-    Climbed,
+    Escalated,
     /// The request has ended.
     Ended(Ending),
     /// A notice without a request: a test, a digest.
@@ -104,9 +104,9 @@ pub struct Ending {
 /// A call that a person edited and approved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EditedNotice {
-    /// How grave the edited call is.
+    /// The risk tier of the edited call.
     pub tier: Tier,
-    /// What it does, in one plain sentence.
+    /// A summary in one sentence.
     pub brief: String,
     /// The exact call, safe to show; empty where this channel shows no calls.
     pub call: String,
@@ -117,20 +117,20 @@ impl EditedNotice {
     fn sentence(&self, original: &str) -> String {
         let mut text = format!("Edited call ({}): {}", self.tier.label(), self.brief);
         if !self.call.is_empty() {
-            text = format!("{text} {}", sanitize_within(&self.call, EDITED_CALL).text);
+            text = format!("{text} {}", sanitize_within(&self.call, MAX_EDITED_CALL).text);
         }
-        safe(&format!("{text} Original, not approved: {original}"), EDITED)
+        safe(&format!("{text} Original, not approved: {original}"), MAX_EDIT)
     }
 }
 
-impl News {
+impl AnnouncementEvent {
     /// The word in events and JSON.
     pub const fn word(&self) -> &'static str {
         match self {
-            News::Asked => "asked",
-            News::Climbed => "climbed",
-            News::Ended(_) => "ended",
-            News::Notice(_) => "notice",
+            AnnouncementEvent::Asked => "asked",
+            AnnouncementEvent::Escalated => "climbed",
+            AnnouncementEvent::Ended(_) => "ended",
+            AnnouncementEvent::Notice(_) => "notice",
         }
     }
 }
@@ -138,7 +138,7 @@ impl News {
 impl Announcement {
     /// The URL where a person can answer.
     pub fn link(&self) -> String {
-        if matches!(self.news, News::Notice(_)) {
+        if matches!(self.news, AnnouncementEvent::Notice(_)) {
             return self.inbox.clone();
         }
         format!("{}/requests/{}", self.inbox.trim_end_matches('/'), self.request)
@@ -147,39 +147,41 @@ impl Announcement {
     /// The title of a message: which agent asks for what.
     pub fn title(&self) -> String {
         let (emoji, tier) = (self.tier.emoji(), self.tier.label());
-        let agent = safe(&self.agent, NAME);
+        let agent = safe(&self.agent, MAX_NAME);
         match &self.news {
-            News::Asked => format!("{emoji} {tier}: {agent} asks"),
-            News::Climbed => format!("{emoji} {tier}: {agent} still waits for an answer"),
-            News::Ended(ending) => format!("{emoji} {tier}: {}", ending.say()),
-            News::Notice(_) => "Countersign".to_owned(),
+            AnnouncementEvent::Asked => format!("{emoji} {tier}: {agent} asks for approval"),
+            AnnouncementEvent::Escalated => {
+                format!("{emoji} {tier}: escalated, {agent} still waits")
+            }
+            AnnouncementEvent::Ended(ending) => format!("{emoji} {tier}: {}", ending.text()),
+            AnnouncementEvent::Notice(_) => "Countersign".to_owned(),
         }
     }
 
     /// What the call would do.
     pub fn sentence(&self) -> String {
-        if let News::Notice(text) = &self.news {
-            safe(text, NOTICE)
-        } else if let News::Ended(Ending { drill: Some(words), .. }) = &self.news {
-            safe(words, NOTICE)
-        } else if let News::Ended(Ending { edited: Some(edited), .. }) = &self.news {
+        if let AnnouncementEvent::Notice(text) = &self.news {
+            safe(text, MAX_NOTICE)
+        } else if let AnnouncementEvent::Ended(Ending { drill: Some(words), .. }) = &self.news {
+            safe(words, MAX_NOTICE)
+        } else if let AnnouncementEvent::Ended(Ending { edited: Some(edited), .. }) = &self.news {
             edited.sentence(&self.brief)
         } else if self.brief.trim().is_empty() {
-            format!("It wants to use {}.", safe(&self.tool, NAME))
+            format!("The agent wants to use {}.", safe(&self.tool, MAX_NAME))
         } else {
-            safe(&self.brief, SENTENCE)
+            safe(&self.brief, MAX_SENTENCE)
         }
     }
 
     /// What to do next, with the word pair that must be the same on every surface.
     pub fn advice(&self) -> String {
         match self.news {
-            News::Asked | News::Climbed => {
+            AnnouncementEvent::Asked | AnnouncementEvent::Escalated => {
                 let (phrase, left) = (&self.phrase, time_left(self.now, self.deadline));
-                format!("{phrase}. Answer {left}, or it is denied: {}", self.link())
+                format!("{phrase}. Decide {left}, or the request is denied: {}", self.link())
             }
-            News::Ended(_) => self.phrase.clone(),
-            News::Notice(_) => self.link(),
+            AnnouncementEvent::Ended(_) => self.phrase.clone(),
+            AnnouncementEvent::Notice(_) => self.link(),
         }
     }
 
@@ -187,7 +189,7 @@ impl Announcement {
     pub fn notice(text: String, now: Timestamp, inbox: String) -> Announcement {
         Announcement {
             key: format!("notice-{}", now.0),
-            news: News::Notice(text),
+            news: AnnouncementEvent::Notice(text),
             at: now,
             now,
             request: Id::from_bytes([0; 16]),
@@ -217,7 +219,7 @@ impl Announcement {
     /// The announcement as JSON.
     pub fn data(&self) -> Value {
         let ended = match &self.news {
-            News::Ended(ending) => {
+            AnnouncementEvent::Ended(ending) => {
                 json!({
                     "state": ending.state, "by": ending.by, "place": ending.place,
                     "drill": ending.drill,
@@ -226,10 +228,13 @@ impl Announcement {
                     }),
                 })
             }
-            News::Asked | News::Climbed | News::Notice(_) => Value::Null,
+            AnnouncementEvent::Asked
+            | AnnouncementEvent::Escalated
+            | AnnouncementEvent::Notice(_) => Value::Null,
         };
-        // A notice is about no call: what it says is all there is.
-        let brief = if let News::Notice(text) = &self.news { text } else { &self.brief };
+        // A notice has no call, so its text is the summary.
+        let brief =
+            if let AnnouncementEvent::Notice(text) = &self.news { text } else { &self.brief };
         json!({
             "request": self.request, "kind": self.news.word(), "ended": ended,
             "brief": brief, "tool": self.tool, "tier": self.tier,
@@ -241,20 +246,22 @@ impl Announcement {
 }
 
 impl Ending {
-    /// In words.
-    pub fn say(&self) -> String {
-        let mut by = safe(&self.by, NAME);
+    /// The end as text.
+    pub fn text(&self) -> String {
+        let mut by = safe(&self.by, MAX_NAME);
         if !self.place.is_empty() {
-            by = format!("{by} {}", safe(&self.place, NAME));
+            by = format!("{by} {}", safe(&self.place, MAX_NAME));
         }
         match self.state {
-            State::Cancelled if self.drill.is_some() => "a drill, taken back".to_owned(),
+            State::Cancelled if self.drill.is_some() => "a drill, cancelled".to_owned(),
             _ if self.drill.is_some() => format!("a drill, {} by {by}", self.state.label()),
             State::Approved if self.edited.is_some() => format!("approved as edited by {by}"),
             State::Approved => format!("approved by {by}"),
             State::Denied => format!("denied by {by}"),
-            State::Cancelled => "the agent took it back".to_owned(),
-            State::Expired | State::Pending => "denied, because nobody answered".to_owned(),
+            State::Cancelled => "cancelled by the agent".to_owned(),
+            State::Expired | State::Pending => {
+                "expired without an answer, so it was denied".to_owned()
+            }
         }
     }
 }
@@ -280,7 +287,7 @@ pub(crate) mod tests {
     pub(crate) fn asked() -> Announcement {
         Announcement {
             key: "00000000000000000000000001-7".to_owned(),
-            news: News::Asked,
+            news: AnnouncementEvent::Asked,
             at: Timestamp(1_794_700_000_000),
             now: Timestamp(1_794_700_001_000),
             request: Id::parse("00000000000000000000000001").unwrap(),
@@ -297,7 +304,7 @@ pub(crate) mod tests {
             call: "rm -rf ~/code/shop".to_owned(),
             folded: 0,
             reasons: vec!["Deletes a folder and everything in it.".to_owned()],
-            ways: Some(Ways {
+            ways: Some(ReplyOptions {
                 approve: Some("a:00000000000000000000000001:AAAAAAAAAAAA".to_owned()),
                 deny: "d:00000000000000000000000001:BBBBBBBBBBBB".to_owned(),
                 code: "482913".to_owned(),
@@ -310,19 +317,24 @@ pub(crate) mod tests {
     fn a_line_says_who_what_and_until_when() {
         assert_eq!(
             asked().line(),
-            "\u{1f534} HIGH: hermes asks. Deletes 214 files below ~/code/shop. olive-tractor. \
-             Answer within 40 s, or it is denied: \
+            "\u{1f534} HIGH: hermes asks for approval. Deletes 214 files below ~/code/shop. olive-tractor. \
+             Decide within 40 s, or the request is denied: \
              http://127.0.0.1:6001/requests/00000000000000000000000001"
         );
         let by = "ana".to_owned();
         let place = "in the web inbox".to_owned();
-        let news =
-            News::Ended(Ending { state: State::Denied, by, place, drill: None, edited: None });
+        let news = AnnouncementEvent::Ended(Ending {
+            state: State::Denied,
+            by,
+            place,
+            drill: None,
+            edited: None,
+        });
         let ended = Announcement { news, ..asked() };
         assert_eq!(ended.title(), "\u{1f534} HIGH: denied by ana in the web inbox");
         let (by, drill) = ("ana".to_owned(), Some("This was a drill.".to_owned()));
         let over = Ending { state: State::Approved, by, place: String::new(), drill, edited: None };
-        let drill = Announcement { news: News::Ended(over), ..asked() };
+        let drill = Announcement { news: AnnouncementEvent::Ended(over), ..asked() };
         assert_eq!(drill.title(), "\u{1f534} HIGH: a drill, approved by ana");
         assert_eq!(drill.sentence(), "This was a drill.");
     }
@@ -337,7 +349,7 @@ pub(crate) mod tests {
         let (by, place) = ("ana".to_owned(), "in the web inbox".to_owned());
         let ending =
             Ending { state: State::Approved, by, place, drill: None, edited: Some(edited) };
-        let told = Announcement { news: News::Ended(ending), ..asked() };
+        let told = Announcement { news: AnnouncementEvent::Ended(ending), ..asked() };
         assert_eq!(told.title(), "\u{1f534} HIGH: approved as edited by ana in the web inbox");
         assert_eq!(
             told.sentence(),
@@ -351,7 +363,13 @@ pub(crate) mod tests {
     fn nobody_draws_on_the_terminal_of_who_decides() {
         let evil = "\x1b[2J\x07safe\u{202e}\r\n".to_owned();
         let (by, place, drill) = (evil.clone(), evil.clone(), Some(evil.clone()));
-        let news = News::Ended(Ending { state: State::Approved, by, place, drill, edited: None });
+        let news = AnnouncementEvent::Ended(Ending {
+            state: State::Approved,
+            by,
+            place,
+            drill,
+            edited: None,
+        });
         for told in [
             Announcement { agent: evil.clone(), brief: evil.clone(), ..asked() },
             Announcement { tool: evil.clone(), brief: String::new(), ..asked() },

@@ -8,7 +8,8 @@ use serde_json::json;
 
 use crate::secret::Secrets;
 use crate::{
-    Announcement, Answers, ChannelError, Heard, NotHeard, Posted, Posting, Said, Sending, Word,
+    Announcement, ChannelError, ChannelFuture, HookError, HookRequest, HookResponse, PersonReply,
+    ReceivedReplies, ReplyContent, ReplyReceiver,
 };
 
 /// The largest difference between the receiver's clock and ours, in seconds.
@@ -36,7 +37,7 @@ impl Callback {
     }
 
     /// The id of a message that the receiver signed within the time window.
-    fn proven<'a>(&self, posted: &Posted<'a>) -> Option<&'a str> {
+    fn proven<'a>(&self, posted: &HookRequest<'a>) -> Option<&'a str> {
         let id = (posted.header)("webhook-id")?;
         let time = (posted.header)("webhook-timestamp")?;
         let signature = (posted.header)("webhook-signature")?;
@@ -52,36 +53,36 @@ impl Callback {
     }
 }
 
-impl Answers for Callback {
+impl ReplyReceiver for Callback {
     fn assurance(&self) -> Assurance {
         Assurance::Linked
     }
 
-    fn shows_whole(&self, news: &Announcement) -> bool {
+    fn shows_whole_call(&self, news: &Announcement) -> bool {
         is_whole(news)
     }
 
-    fn hear(&self, posted: &Posted<'_>) -> Result<Heard, NotHeard> {
-        let id = self.proven(posted).ok_or(NotHeard::Forged)?;
-        let body = json::parse_bytes(posted.body).map_err(|_| NotHeard::Unreadable)?;
-        let (account, said) = read(&body).ok_or(NotHeard::Unreadable)?;
-        let word = Word {
-            called: account.clone(),
+    fn receive(&self, posted: &HookRequest<'_>) -> Result<ReceivedReplies, HookError> {
+        let id = self.proven(posted).ok_or(HookError::Forged)?;
+        let body = json::parse_bytes(posted.body).map_err(|_| HookError::Unreadable)?;
+        let (account, content) = read(&body).ok_or(HookError::Unreadable)?;
+        let received = PersonReply {
+            display_name: account.clone(),
             account,
-            said,
+            content,
             key: id.to_owned(),
             reply_to: String::new(),
         };
         // The response to a reply that was received before.
-        let again = json!({ "heard": false, "reply": "This was said before." });
-        Ok(Heard { words: vec![word], answer: Posting::json(&again) })
+        let again = json!({ "heard": false, "reply": "This reply was already received." });
+        Ok(ReceivedReplies { replies: vec![received], response: HookResponse::json(&again) })
     }
 
-    fn answer(&self, _word: &Word, reply: &str) -> Option<Posting> {
-        Some(Posting::json(&json!({ "heard": true, "reply": reply })))
+    fn hook_response(&self, _received: &PersonReply, reply: &str) -> Option<HookResponse> {
+        Some(HookResponse::json(&json!({ "heard": true, "reply": reply })))
     }
 
-    fn reply<'a>(&'a self, _word: &'a Word, _reply: &'a str) -> Sending<'a, ()> {
+    fn reply<'a>(&'a self, _received: &'a PersonReply, _reply: &'a str) -> ChannelFuture<'a, ()> {
         // The HTTP response has the whole answer.
         Box::pin(async {
             Err(ChannelError::permanent(
@@ -90,13 +91,13 @@ impl Answers for Callback {
         })
     }
 
-    fn command(&self, word: &str) -> String {
-        word.to_owned()
+    fn command_text(&self, name: &str) -> String {
+        name.to_owned()
     }
 }
 
 /// The account and its reply; nothing unless every member is known and consistent.
-fn read(body: &Value<'_>) -> Option<(String, Said)> {
+fn read(body: &Value<'_>) -> Option<(String, ReplyContent)> {
     let members = body.as_object()?;
     let known = ["account", "decision", "button", "reason", "link"];
     if !members
@@ -111,8 +112,8 @@ fn read(body: &Value<'_>) -> Option<(String, Said)> {
     if !fits || account.chars().any(char::is_control) {
         return None;
     }
-    let said = match (text("link"), text("decision"), text("button"), text("reason")) {
-        (Some(code), None, None, None) => Said::Link(code.to_owned()),
+    let content = match (text("link"), text("decision"), text("button"), text("reason")) {
+        (Some(code), None, None, None) => ReplyContent::Link(code.to_owned()),
         (None, Some(decision), Some(button), reason) => {
             let begins = match decision {
                 "approve" => "a:",
@@ -124,11 +125,11 @@ fn read(body: &Value<'_>) -> Option<(String, Said)> {
             if !button.starts_with(begins) || reason.len() > REASON {
                 return None;
             }
-            Said::Reasoned { button: button.to_owned(), reason: reason.to_owned() }
+            ReplyContent::Reasoned { button: button.to_owned(), reason: reason.to_owned() }
         }
         _ => return None,
     };
-    Some((account.to_owned(), said))
+    Some((account.to_owned(), content))
 }
 
 #[cfg(test)]
@@ -143,7 +144,7 @@ mod tests {
         Secrets::from_text("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
     }
 
-    fn heard(body: &str, at: i64) -> Result<Heard, NotHeard> {
+    fn heard(body: &str, at: i64) -> Result<ReceivedReplies, HookError> {
         let signature = secrets().sign("m1", at, body);
         let at = at.to_string();
         let header = |name: &str| match name {
@@ -153,26 +154,26 @@ mod tests {
             _ => None,
         };
         let now = Timestamp(NOW * 1000);
-        let posted = Posted { url: "", header: &header, body: body.as_bytes(), now };
-        Callback::new(secrets()).hear(&posted)
+        let posted = HookRequest { url: "", header: &header, body: body.as_bytes(), now };
+        Callback::new(secrets()).receive(&posted)
     }
 
     #[test]
-    fn what_is_signed_and_makes_sense_is_heard() {
+    fn signed_and_valid_replies_are_received() {
         let body = r#"{"account":"ana@corp","decision":"deny","button":"d:1:x","reason":"no"}"#;
-        let word = heard(body, NOW).unwrap().words.remove(0);
+        let received = heard(body, NOW).unwrap().replies.remove(0);
         let (button, reason) = ("d:1:x".to_owned(), "no".to_owned());
-        assert_eq!(word.said, Said::Reasoned { button, reason });
-        assert_eq!((word.account.as_str(), word.key.as_str()), ("ana@corp", "m1"));
-        let link = heard(r#"{"account":"ana@corp","link":"AB12"}"#, NOW).unwrap().words.remove(0);
-        assert_eq!(link.said, Said::Link("AB12".to_owned()));
+        assert_eq!(received.content, ReplyContent::Reasoned { button, reason });
+        assert_eq!((received.account.as_str(), received.key.as_str()), ("ana@corp", "m1"));
+        let link = heard(r#"{"account":"ana@corp","link":"AB12"}"#, NOW).unwrap().replies.remove(0);
+        assert_eq!(link.content, ReplyContent::Link("AB12".to_owned()));
     }
 
     #[test]
-    fn what_is_old_early_or_makes_no_sense_is_not() {
+    fn outdated_or_invalid_replies_are_rejected() {
         let body = r#"{"account":"ana","decision":"deny","button":"d:1:x"}"#;
         for away in [-301, 301, 86_400, i64::MAX - NOW, i64::MIN + NOW] {
-            assert_eq!(heard(body, NOW + away), Err(NotHeard::Forged), "{away}");
+            assert_eq!(heard(body, NOW + away), Err(HookError::Forged), "{away}");
         }
         assert!(heard(body, NOW - 300).is_ok() && heard(body, NOW + 300).is_ok());
         for body in [
@@ -192,7 +193,7 @@ mod tests {
             r#"{"account":"ana","decision":"deny","button":"d:1:x","link":"AB12"}"#,
             r#"{"account":"ana","decision":"deny","button":"d:1:x","admin":"yes"}"#,
         ] {
-            assert_eq!(heard(body, NOW), Err(NotHeard::Unreadable), "{body}");
+            assert_eq!(heard(body, NOW), Err(HookError::Unreadable), "{body}");
         }
     }
 }

@@ -9,7 +9,7 @@ use countersign_net::HttpUrl;
 use countersign_types::id::Id;
 use countersign_types::time::Timestamp;
 
-use crate::{Announcement, ChannelError, Receipt, Sending};
+use crate::{Announcement, ChannelError, ChannelFuture, Receipt};
 
 /// The largest difference between a platform's clock and ours, in either direction.
 const WINDOW_MS: u64 = 300_000;
@@ -97,10 +97,10 @@ pub trait Posts: Sync {
     fn prompts(&self) -> &Prompts;
 
     /// Posts a message.
-    fn post<'a>(&'a self, news: &'a Announcement) -> Sending<'a, Receipt>;
+    fn post<'a>(&'a self, news: &'a Announcement) -> ChannelFuture<'a, Receipt>;
 
     /// Edits a message to say how the request ended, and removes its buttons.
-    fn end<'a>(&'a self, receipt: &'a Receipt, end: &'a Announcement) -> Sending<'a, ()>;
+    fn end<'a>(&'a self, receipt: &'a Receipt, end: &'a Announcement) -> ChannelFuture<'a, ()>;
 }
 
 /// Posts a message and remembers its id.

@@ -6,14 +6,14 @@ use countersign_types::tier::Tier;
 
 use crate::announcement::safe;
 use crate::program::run;
-use crate::{Announcement, Channel, ChannelError, Receipt, Sending};
+use crate::{Announcement, Channel, ChannelError, ChannelFuture, Receipt};
 
 /// The longest message id that a program may print.
 const NAME: usize = 200;
 
 /// What an operator configures.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
+pub struct CommandSettings {
     /// The program, by its absolute path.
     pub program: String,
     /// Its arguments. No text of an announcement is ever among them.
@@ -24,16 +24,16 @@ pub struct Settings {
 
 /// A program of the operator.
 #[derive(Debug)]
-pub struct Command {
+pub struct CommandChannel {
     name: String,
-    most: Tier,
-    settings: Settings,
+    max_tier: Tier,
+    settings: CommandSettings,
 }
 
-impl Command {
+impl CommandChannel {
     /// The channel.
-    pub const fn new(name: String, most: Tier, settings: Settings) -> Command {
-        Command { name, most, settings }
+    pub const fn new(name: String, max_tier: Tier, settings: CommandSettings) -> CommandChannel {
+        CommandChannel { name, max_tier, settings }
     }
 
     async fn tell(
@@ -53,16 +53,16 @@ impl Command {
     }
 }
 
-impl Channel for Command {
+impl Channel for CommandChannel {
     fn name(&self) -> &str {
         &self.name
     }
 
-    fn most(&self) -> Tier {
-        self.most
+    fn max_tier(&self) -> Tier {
+        self.max_tier
     }
 
-    fn announce<'a>(&'a self, news: &'a Announcement) -> Sending<'a, Receipt> {
+    fn announce<'a>(&'a self, news: &'a Announcement) -> ChannelFuture<'a, Receipt> {
         Box::pin(self.tell(news, None))
     }
 
@@ -70,7 +70,7 @@ impl Channel for Command {
         &'a self,
         prompt: Option<&'a Receipt>,
         end: &'a Announcement,
-    ) -> Sending<'a, ()> {
+    ) -> ChannelFuture<'a, ()> {
         Box::pin(async move { self.tell(end, prompt).await.map(|_| ()) })
     }
 }
@@ -82,10 +82,10 @@ mod tests {
     use super::*;
     use crate::announcement::tests::asked;
 
-    fn shell(script: &str, timeout: Duration) -> Command {
+    fn shell(script: &str, timeout: Duration) -> CommandChannel {
         let arguments = vec!["-c".to_owned(), script.to_owned()];
-        let settings = Settings { program: "/bin/sh".to_owned(), arguments, timeout };
-        Command::new("test".to_owned(), Tier::Critical, settings)
+        let settings = CommandSettings { program: "/bin/sh".to_owned(), arguments, timeout };
+        CommandChannel::new("test".to_owned(), Tier::Critical, settings)
     }
 
     #[tokio::test]
@@ -135,8 +135,8 @@ mod tests {
         assert!(!shell("exit 3", wait).announce(&asked()).await.unwrap_err().permanent);
         assert!(!shell("kill -9 $$", wait).announce(&asked()).await.unwrap_err().permanent);
         let (program, arguments) = ("/nowhere/at/all".to_owned(), Vec::new());
-        let settings = Settings { program, arguments, timeout: wait };
-        let gone = Command::new("test".to_owned(), Tier::Critical, settings);
+        let settings = CommandSettings { program, arguments, timeout: wait };
+        let gone = CommandChannel::new("test".to_owned(), Tier::Critical, settings);
         assert!(gone.announce(&asked()).await.unwrap_err().permanent);
         // More output than anybody reads does not hang it.
         assert!(shell("yes | head -c 1000000; exit 0", wait).announce(&asked()).await.is_ok());

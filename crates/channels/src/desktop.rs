@@ -5,20 +5,20 @@ use std::time::Duration;
 use countersign_types::tier::Tier;
 
 use crate::program::run;
-use crate::{Announcement, Channel, ChannelError, News, Receipt, Sending};
+use crate::{Announcement, AnnouncementEvent, Channel, ChannelError, ChannelFuture, Receipt};
 
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What an operator configures.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
+pub struct DesktopSettings {
     /// The program.
     pub program: String,
 }
 
-impl Default for Settings {
+impl Default for DesktopSettings {
     fn default() -> Self {
-        Settings { program: "notify-send".to_owned() }
+        DesktopSettings { program: "notify-send".to_owned() }
     }
 }
 
@@ -26,14 +26,14 @@ impl Default for Settings {
 #[derive(Debug)]
 pub struct Desktop {
     name: String,
-    most: Tier,
-    settings: Settings,
+    max_tier: Tier,
+    settings: DesktopSettings,
 }
 
 impl Desktop {
     /// The channel.
-    pub const fn new(name: String, most: Tier, settings: Settings) -> Desktop {
-        Desktop { name, most, settings }
+    pub const fn new(name: String, max_tier: Tier, settings: DesktopSettings) -> Desktop {
+        Desktop { name, max_tier, settings }
     }
 
     async fn show(
@@ -50,7 +50,7 @@ impl Desktop {
 }
 
 fn arguments(news: &Announcement, prompt: Option<&Receipt>) -> Vec<String> {
-    let over = matches!(news.news, News::Ended(_));
+    let over = matches!(news.news, AnnouncementEvent::Ended(_));
     let urgency = if over {
         "low"
     } else if news.tier >= Tier::High {
@@ -83,11 +83,11 @@ impl Channel for Desktop {
         &self.name
     }
 
-    fn most(&self) -> Tier {
-        self.most
+    fn max_tier(&self) -> Tier {
+        self.max_tier
     }
 
-    fn announce<'a>(&'a self, news: &'a Announcement) -> Sending<'a, Receipt> {
+    fn announce<'a>(&'a self, news: &'a Announcement) -> ChannelFuture<'a, Receipt> {
         Box::pin(self.show(news, None))
     }
 
@@ -95,7 +95,7 @@ impl Channel for Desktop {
         &'a self,
         prompt: Option<&'a Receipt>,
         end: &'a Announcement,
-    ) -> Sending<'a, ()> {
+    ) -> ChannelFuture<'a, ()> {
         Box::pin(async move {
             match prompt {
                 Some(_) => self.show(end, prompt).await.map(|_| ()),
@@ -125,7 +125,7 @@ mod tests {
 
     #[tokio::test]
     async fn without_the_program_it_fails_for_good() {
-        let settings = Settings { program: "notify-send-that-is-not-there".to_owned() };
+        let settings = DesktopSettings { program: "notify-send-that-is-not-there".to_owned() };
         let desktop = Desktop::new("desktop".to_owned(), Tier::Critical, settings);
         assert!(desktop.announce(&asked()).await.unwrap_err().permanent);
     }

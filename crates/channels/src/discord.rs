@@ -1,10 +1,11 @@
 //! Discord: messages with buttons in one channel. Replies come through the interactions endpoint,
 //! signed by Discord; without an endpoint the channel is polled.
 
+mod api;
 mod interactions;
-mod platform;
 mod poll;
-mod write;
+mod poll_state;
+mod render;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -18,18 +19,18 @@ use tokio::sync::Mutex;
 
 use crate::chat::{self, Posts, Prompts, from_hex};
 use crate::secret::Token;
-use crate::{Announcement, Channel, ChannelError, Receipt, Sending};
-use crate::{Answers, Heard, NotHeard, Posted, Posting, Word};
+use crate::{Announcement, Channel, ChannelError, ChannelFuture, Receipt};
+use crate::{HookError, HookRequest, HookResponse, PersonReply, ReceivedReplies, ReplyReceiver};
 
-use platform::Platform;
-use poll::Place;
+use api::DiscordApi;
+use poll_state::PollState;
 
 /// The base URL of Discord's API.
 pub const BASE_URL: &str = "https://discord.com/api/v10";
 
 /// What an operator configures.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
+pub struct DiscordSettings {
     /// The file of the bot's token, readable only by its owner.
     pub token_file: PathBuf,
     /// The channel's id.
@@ -50,26 +51,30 @@ pub struct Settings {
 #[derive(Debug)]
 pub struct Discord {
     name: String,
-    most: Tier,
-    platform: Platform,
+    max_tier: Tier,
+    api: DiscordApi,
     /// Present where Discord calls our hook.
     key: Option<VerifyingKey>,
     polls: bool,
     opened: Instant,
-    place: Mutex<Option<Place>>,
+    poll_state: Mutex<Option<PollState>>,
     prompts: Prompts,
 }
 
 impl Discord {
     /// Reads the token and the key.
-    pub fn open(name: String, most: Tier, settings: &Settings) -> Result<Discord, ChannelError> {
-        if !platform::is_id(&settings.channel) {
+    pub fn open(
+        name: String,
+        max_tier: Tier,
+        settings: &DiscordSettings,
+    ) -> Result<Discord, ChannelError> {
+        if !api::is_id(&settings.channel) {
             return Err(ChannelError::permanent(
                 "channel must be the id of a Discord channel (digits only)",
             ));
         }
         let key = settings.public_key.as_deref().map(public_key).transpose()?;
-        let platform = Platform {
+        let api = DiscordApi {
             base: chat::base(&settings.base_url, settings.allow_private)?,
             token: Token::read(&settings.token_file)
                 .map_err(|error| ChannelError::permanent(error.to_string()))?,
@@ -78,41 +83,41 @@ impl Discord {
             timeout: settings.timeout,
         };
         let polls = settings.poll || key.is_none();
-        let (place, prompts) = (Mutex::default(), Prompts::default());
+        let (poll_state, prompts) = (Mutex::default(), Prompts::default());
         let opened = Instant::now();
-        Ok(Discord { name, most, platform, key, polls, opened, place, prompts })
+        Ok(Discord { name, max_tier, api, key, polls, opened, poll_state, prompts })
     }
 
     async fn posted(&self, news: &Announcement) -> Result<Receipt, ChannelError> {
-        let how = write::How { buttons: self.key.is_some(), words: self.polls };
-        let message = write::message(news, &self.platform.channel, how);
-        let created = self.platform.call("POST", &self.platform.messages(), Some(&message)).await?;
-        let id = created.get("id").and_then(|id| id.as_str()).filter(|id| platform::is_id(id));
+        let methods = render::ReplyMethods { buttons: self.key.is_some(), text: self.polls };
+        let message = render::message(news, &self.api.channel, methods);
+        let created = self.api.call("POST", &self.api.messages(), Some(&message)).await?;
+        let id = created.get("id").and_then(|id| id.as_str()).filter(|id| api::is_id(id));
         let id = id.ok_or_else(|| ChannelError::again("Discord's response could not be parsed"))?;
-        Ok(Receipt(format!("{}/{id}", self.platform.channel)))
+        Ok(Receipt(format!("{}/{id}", self.api.channel)))
     }
 
     /// Edits a message to say how the request ended, and removes its buttons.
     async fn ended(&self, receipt: &Receipt, end: &Announcement) -> Result<(), ChannelError> {
         let Some((channel, message)) = receipt.0.split_once('/') else { return Ok(()) };
-        if !platform::is_id(channel) || !platform::is_id(message) {
+        if !api::is_id(channel) || !api::is_id(message) {
             return Ok(());
         }
         let path = format!("/channels/{channel}/messages/{message}");
-        match self.platform.call("PATCH", &path, Some(&write::ended(end))).await {
+        match self.api.call("PATCH", &path, Some(&render::ended(end))).await {
             // The message was deleted, so there is nothing to edit.
-            Err(failed) if failed.code == platform::UNKNOWN_MESSAGE => Ok(()),
+            Err(failed) if failed.code == api::UNKNOWN_MESSAGE => Ok(()),
             other => other.map(|_| ()).map_err(ChannelError::from),
         }
     }
 
     /// Registers our slash command, with which people answer without posting in the channel.
     async fn register(&self) -> Result<(), ChannelError> {
-        let own = self.platform.call("GET", "/applications/@me", None).await?;
-        let id = own.get("id").and_then(|id| id.as_str()).filter(|id| platform::is_id(id));
+        let own = self.api.call("GET", "/applications/@me", None).await?;
+        let id = own.get("id").and_then(|id| id.as_str()).filter(|id| api::is_id(id));
         let id = id.ok_or_else(|| ChannelError::again("Discord's response could not be parsed"))?;
         let path = format!("/applications/{id}/commands");
-        self.platform.call("POST", &path, Some(&interactions::command())).await?;
+        self.api.call("POST", &path, Some(&interactions::command())).await?;
         Ok(())
     }
 }
@@ -134,11 +139,11 @@ impl Posts for Discord {
         &self.prompts
     }
 
-    fn post<'a>(&'a self, news: &'a Announcement) -> Sending<'a, Receipt> {
+    fn post<'a>(&'a self, news: &'a Announcement) -> ChannelFuture<'a, Receipt> {
         Box::pin(self.posted(news))
     }
 
-    fn end<'a>(&'a self, receipt: &'a Receipt, end: &'a Announcement) -> Sending<'a, ()> {
+    fn end<'a>(&'a self, receipt: &'a Receipt, end: &'a Announcement) -> ChannelFuture<'a, ()> {
         Box::pin(self.ended(receipt, end))
     }
 }
@@ -148,11 +153,11 @@ impl Channel for Discord {
         &self.name
     }
 
-    fn most(&self) -> Tier {
-        self.most
+    fn max_tier(&self) -> Tier {
+        self.max_tier
     }
 
-    fn announce<'a>(&'a self, news: &'a Announcement) -> Sending<'a, Receipt> {
+    fn announce<'a>(&'a self, news: &'a Announcement) -> ChannelFuture<'a, Receipt> {
         Box::pin(chat::announce(self, news))
     }
 
@@ -160,59 +165,59 @@ impl Channel for Discord {
         &'a self,
         prompt: Option<&'a Receipt>,
         end: &'a Announcement,
-    ) -> Sending<'a, ()> {
+    ) -> ChannelFuture<'a, ()> {
         Box::pin(chat::withdraw(self, prompt, end))
     }
 
-    fn answers(&self) -> Option<&dyn Answers> {
+    fn reply_receiver(&self) -> Option<&dyn ReplyReceiver> {
         Some(self)
     }
 }
 
-impl Answers for Discord {
+impl ReplyReceiver for Discord {
     fn assurance(&self) -> Assurance {
         Assurance::Linked
     }
 
-    fn shows_whole(&self, news: &Announcement) -> bool {
-        write::is_whole(news)
+    fn shows_whole_call(&self, news: &Announcement) -> bool {
+        render::is_whole(news)
     }
 
-    fn listen(&self) -> Sending<'_, Vec<Word>> {
+    fn listen(&self) -> ChannelFuture<'_, Vec<PersonReply>> {
         Box::pin(async {
             if self.polls {
-                return self.heard_in_channel().await;
+                return self.poll().await;
             }
             self.register().await?;
             std::future::pending().await
         })
     }
 
-    fn hear(&self, posted: &Posted<'_>) -> Result<Heard, NotHeard> {
-        let key = self.key.as_ref().ok_or(NotHeard::NoHook)?;
-        interactions::hear(key, posted, self.opened.elapsed())
+    fn receive(&self, posted: &HookRequest<'_>) -> Result<ReceivedReplies, HookError> {
+        let key = self.key.as_ref().ok_or(HookError::NoHook)?;
+        interactions::receive(key, posted, self.opened.elapsed())
     }
 
-    fn answer(&self, word: &Word, reply: &str) -> Option<Posting> {
-        (word.reply_to == interactions::HERE).then(|| interactions::answer(reply))
+    fn hook_response(&self, received: &PersonReply, reply: &str) -> Option<HookResponse> {
+        (received.reply_to == interactions::HERE).then(|| interactions::response(reply))
     }
 
-    fn reply<'a>(&'a self, word: &'a Word, reply: &'a str) -> Sending<'a, ()> {
+    fn reply<'a>(&'a self, received: &'a PersonReply, reply: &'a str) -> ChannelFuture<'a, ()> {
         Box::pin(async {
-            let mut message = write::reply(reply);
-            if platform::is_id(&word.reply_to)
+            let mut message = render::reply(reply);
+            if api::is_id(&received.reply_to)
                 && let Some(fields) = message.as_object_mut()
             {
-                let to = json!({ "message_id": word.reply_to, "fail_if_not_exists": false });
+                let to = json!({ "message_id": received.reply_to, "fail_if_not_exists": false });
                 fields.insert("message_reference".to_owned(), to);
             }
-            self.platform.call("POST", &self.platform.messages(), Some(&message)).await?;
+            self.api.call("POST", &self.api.messages(), Some(&message)).await?;
             Ok(())
         })
     }
 
-    fn command(&self, word: &str) -> String {
-        if self.polls { format!("!{word}") } else { format!("/{} {word}", interactions::COMMAND) }
+    fn command_text(&self, name: &str) -> String {
+        if self.polls { format!("!{name}") } else { format!("/{} {name}", interactions::COMMAND) }
     }
 }
 

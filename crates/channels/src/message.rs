@@ -3,7 +3,7 @@
 
 use countersign_text::humanize::thousands;
 
-use crate::announcement::{Announcement, News};
+use crate::announcement::{Announcement, AnnouncementEvent};
 
 /// The parts of a message, in order. All of them are safe to show; none is escaped for a platform.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct Message {
 
 /// A message as a platform gets it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fitted {
+pub struct FittedText {
     /// The text, escaped.
     pub text: String,
     /// Whether all of the call is in it: only then may a button approve it.
@@ -34,7 +34,7 @@ pub struct Fitted {
 impl Announcement {
     /// The message with at most `room` bytes of the call.
     pub fn message(&self, most: usize) -> Message {
-        let over = matches!(self.news, News::Ended(_));
+        let over = matches!(self.news, AnnouncementEvent::Ended(_));
         let call = if over { "" } else { self.call.as_str() };
         let end = call.floor_char_boundary(most.min(call.len()));
         let shown = call.get(..end).unwrap_or_default();
@@ -61,14 +61,14 @@ impl Announcement {
         limit: usize,
         measure: impl Fn(&str) -> usize,
         render: impl Fn(&Message) -> String,
-    ) -> Fitted {
+    ) -> FittedText {
         let mut most = self.call.len();
         loop {
             let message = self.message(most);
             let text = render(&message);
             if measure(&text) <= limit || most == 0 {
                 let whole = !self.call.is_empty() && message.missing.is_empty();
-                return Fitted { text, whole };
+                return FittedText { text, whole };
             }
             most = most * 3 / 4;
         }

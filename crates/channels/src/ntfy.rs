@@ -11,11 +11,11 @@ use countersign_workflow::assurance::Assurance;
 use serde_json::{Value, json};
 
 use crate::http::check_status;
-use crate::message::{Fitted, Message};
+use crate::message::{FittedText, Message};
 use crate::secret::{SecretError, Secrets, Token};
 use crate::{
-    Announcement, Answers, Channel, ChannelError, Heard, News, NotHeard, Posted, Posting, Receipt,
-    Said, Sending, Word,
+    Announcement, AnnouncementEvent, Channel, ChannelError, ChannelFuture, HookError, HookRequest,
+    HookResponse, PersonReply, Receipt, ReceivedReplies, ReplyContent, ReplyReceiver,
 };
 
 /// The longest text of a message, in bytes; ntfy turns a longer one into an attachment.
@@ -31,7 +31,7 @@ const PROOF: &str = "x-countersign-proof";
 
 /// What an operator configures.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
+pub struct NtfySettings {
     /// The server.
     pub url: String,
     /// The topic: everyone who knows it can read and write there.
@@ -39,7 +39,7 @@ pub struct Settings {
     /// The file of the token, where the server wants one.
     pub token_file: Option<PathBuf>,
     /// How buttons in the message answer, if there are any.
-    pub hook: Option<Hook>,
+    pub hook: Option<NtfyHook>,
     /// Whether this machine and private networks may be reached.
     pub allow_private: bool,
     /// How long one attempt may take.
@@ -48,7 +48,7 @@ pub struct Settings {
 
 /// How buttons answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hook {
+pub struct NtfyHook {
     /// Our hook, as a phone reaches it.
     pub url: String,
     /// The file of the secret that signs the payloads of buttons: `whsec_` and base64.
@@ -57,7 +57,7 @@ pub struct Hook {
     pub person: String,
 }
 
-impl Settings {
+impl NtfySettings {
     /// What is wrong with the URLs or the topic, if anything.
     pub fn problem(&self) -> Option<String> {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
@@ -77,7 +77,7 @@ impl Settings {
 #[derive(Debug)]
 pub struct Ntfy {
     name: String,
-    most: Tier,
+    max_tier: Tier,
     server: HttpUrl,
     topic: String,
     token: Option<Token>,
@@ -95,7 +95,11 @@ struct Buttons {
 
 impl Ntfy {
     /// Reads the secrets.
-    pub fn open(name: String, most: Tier, settings: &Settings) -> Result<Ntfy, ChannelError> {
+    pub fn open(
+        name: String,
+        max_tier: Tier,
+        settings: &NtfySettings,
+    ) -> Result<Ntfy, ChannelError> {
         let unread = |error: SecretError| ChannelError::permanent(error.to_string());
         let token = settings.token_file.as_ref().map(|file| Token::read(file)).transpose();
         let hook = settings.hook.as_ref().map(|hook| {
@@ -104,7 +108,7 @@ impl Ntfy {
         });
         Ok(Ntfy {
             name,
-            most,
+            max_tier,
             server: HttpUrl::parse(&settings.url).map_err(ChannelError::permanent)?,
             topic: settings.topic.clone(),
             token: token.map_err(unread)?,
@@ -129,7 +133,7 @@ impl Ntfy {
 
     /// The message as the server takes it.
     fn message(&self, news: &Announcement) -> Value {
-        let Fitted { text, whole } = fitted(news);
+        let FittedText { text, whole } = fitted(news);
         let mut message = json!({
             "topic": self.topic,
             "title": news.title(),
@@ -138,12 +142,12 @@ impl Ntfy {
             "click": news.link(),
         });
         if let Some(message) = message.as_object_mut() {
-            if !matches!(news.news, News::Notice(_)) {
+            if !matches!(news.news, AnnouncementEvent::Notice(_)) {
                 // A later message about a request replaces the earlier one on the phone. A server
                 // that does not support this shows a second message.
                 message.insert("sequence_id".to_owned(), json!(news.request));
             }
-            if matches!(news.news, News::Asked | News::Climbed) {
+            if matches!(news.news, AnnouncementEvent::Asked | AnnouncementEvent::Escalated) {
                 message.insert("actions".to_owned(), self.actions(news, whole));
             }
         }
@@ -175,7 +179,7 @@ impl Buttons {
     }
 
     /// The payload of the pressed button, if its proof is valid and not expired.
-    fn pressed<'a>(&self, posted: &Posted<'a>, topic: &str) -> Option<&'a str> {
+    fn pressed<'a>(&self, posted: &HookRequest<'a>, topic: &str) -> Option<&'a str> {
         let body = posted.body.get(..posted.body.len().min(BUTTON + 1))?;
         let button = std::str::from_utf8(body).ok().filter(|text| text.len() <= BUTTON)?;
         let (until, signature) = (posted.header)(PROOF)?.split_once(' ')?;
@@ -190,8 +194,8 @@ impl Buttons {
 /// The ntfy priority.
 fn priority(news: &Announcement) -> u8 {
     match (&news.news, news.tier) {
-        (News::Ended(_), _) => 2,
-        (News::Notice(_), _) => 3,
+        (AnnouncementEvent::Ended(_), _) => 2,
+        (AnnouncementEvent::Notice(_), _) => 3,
         (_, Tier::Critical) => 5,
         _ if news.crisis => 5,
         (_, Tier::High) => 4,
@@ -199,7 +203,7 @@ fn priority(news: &Announcement) -> u8 {
     }
 }
 
-fn fitted(news: &Announcement) -> Fitted {
+fn fitted(news: &Announcement) -> FittedText {
     news.fitted(LONGEST, str::len, |message: &Message| {
         let parts = [&message.sentence, &message.call, &message.missing];
         let reasons = message.reasons.join("\n");
@@ -214,11 +218,11 @@ impl Channel for Ntfy {
         &self.name
     }
 
-    fn most(&self) -> Tier {
-        self.most
+    fn max_tier(&self) -> Tier {
+        self.max_tier
     }
 
-    fn announce<'a>(&'a self, news: &'a Announcement) -> Sending<'a, Receipt> {
+    fn announce<'a>(&'a self, news: &'a Announcement) -> ChannelFuture<'a, Receipt> {
         Box::pin(async { self.publish(&self.message(news)).await })
     }
 
@@ -226,21 +230,21 @@ impl Channel for Ntfy {
         &'a self,
         _prompt: Option<&'a Receipt>,
         end: &'a Announcement,
-    ) -> Sending<'a, ()> {
+    ) -> ChannelFuture<'a, ()> {
         Box::pin(async { self.publish(&self.message(end)).await.map(|_| ()) })
     }
 
-    fn answers(&self) -> Option<&dyn Answers> {
-        self.hook.is_some().then_some(self as &dyn Answers)
+    fn reply_receiver(&self) -> Option<&dyn ReplyReceiver> {
+        self.hook.is_some().then_some(self as &dyn ReplyReceiver)
     }
 }
 
-impl Answers for Ntfy {
+impl ReplyReceiver for Ntfy {
     fn assurance(&self) -> Assurance {
         Assurance::Reached
     }
 
-    fn shows_whole(&self, news: &Announcement) -> bool {
+    fn shows_whole_call(&self, news: &Announcement) -> bool {
         fitted(news).whole
     }
 
@@ -248,25 +252,25 @@ impl Answers for Ntfy {
         self.hook.as_ref().map(|hook| hook.person.as_str())
     }
 
-    fn hear(&self, posted: &Posted<'_>) -> Result<Heard, NotHeard> {
-        let hook = self.hook.as_ref().ok_or(NotHeard::NoHook)?;
-        let button = hook.pressed(posted, &self.topic).ok_or(NotHeard::Forged)?;
-        let word = Word {
+    fn receive(&self, posted: &HookRequest<'_>) -> Result<ReceivedReplies, HookError> {
+        let hook = self.hook.as_ref().ok_or(HookError::NoHook)?;
+        let button = hook.pressed(posted, &self.topic).ok_or(HookError::Forged)?;
+        let received = PersonReply {
             // The topic itself stays a secret.
-            account: "whoever reads the topic".to_owned(),
-            called: String::new(),
-            said: Said::Button(button.to_owned()),
+            account: "a subscriber of the topic".to_owned(),
+            display_name: String::new(),
+            content: ReplyContent::Button(button.to_owned()),
             // A duplicate delivery has the same key; a later press has another.
             key: format!("{button} {}", posted.now.seconds() / AGAIN),
             reply_to: String::new(),
         };
-        let body = "Heard.".to_owned();
-        let answer = Posting { content_type: "text/plain; charset=utf-8", body };
-        Ok(Heard { words: vec![word], answer })
+        let body = "Received.".to_owned();
+        let response = HookResponse { content_type: "text/plain; charset=utf-8", body };
+        Ok(ReceivedReplies { replies: vec![received], response })
     }
 
     /// The app does not show a hook's response, so the reply is published to the topic.
-    fn reply<'a>(&'a self, _word: &'a Word, reply: &'a str) -> Sending<'a, ()> {
+    fn reply<'a>(&'a self, _received: &'a PersonReply, reply: &'a str) -> ChannelFuture<'a, ()> {
         let message = json!({ "topic": self.topic, "message": reply, "priority": 2 });
         Box::pin(async move { self.publish(&message).await.map(|_| ()) })
     }
@@ -284,7 +288,7 @@ mod tests {
         let url = "https://approve.example.org/hooks/phone".to_owned();
         Ntfy {
             name: "phone".to_owned(),
-            most: Tier::Critical,
+            max_tier: Tier::Critical,
             server: HttpUrl::parse("https://ntfy.example.org").unwrap(),
             topic: "k3TqfX9".to_owned(),
             token: None,
@@ -305,7 +309,7 @@ mod tests {
         assert_eq!(kinds(&message), [("view", "Open")]);
         assert_eq!(message["click"], asked().link());
         assert_eq!(message["priority"], 4);
-        assert!(topic(false).answers().is_none());
+        assert!(topic(false).reply_receiver().is_none());
     }
 
     #[test]
@@ -322,15 +326,20 @@ mod tests {
             let message = topic(true).message(&news);
             assert_eq!(kinds(&message), [deny, open]);
             assert!(message["message"].as_str().unwrap().len() <= LONGEST);
-            assert!(!topic(true).shows_whole(&news));
+            assert!(!topic(true).shows_whole_call(&news));
         }
     }
 
     #[test]
     fn the_end_takes_the_place_of_the_question_and_is_quiet() {
         let (by, place) = ("ana".to_owned(), String::new());
-        let news =
-            News::Ended(Ending { state: State::Denied, by, place, drill: None, edited: None });
+        let news = AnnouncementEvent::Ended(Ending {
+            state: State::Denied,
+            by,
+            place,
+            drill: None,
+            edited: None,
+        });
         let end = topic(true).message(&Announcement { news, ..asked() });
         assert_eq!(end["sequence_id"], topic(true).message(&asked())["sequence_id"]);
         assert!(end.get("actions").is_none() && end["priority"] == 2);
@@ -343,17 +352,17 @@ mod tests {
         let action = &message["actions"][0];
         let (proof, body) =
             (action["headers"][PROOF].as_str().unwrap(), action["body"].as_str().unwrap());
-        let hear = |phone: &Ntfy, proof: Option<&str>, body: &str, now: Timestamp| {
+        let receive = |phone: &Ntfy, proof: Option<&str>, body: &str, now: Timestamp| {
             let header = |name: &str| if name == PROOF { proof } else { None };
             let body = body.as_bytes();
-            phone.hear(&Posted { url: "", header: &header, body, now })
+            phone.receive(&HookRequest { url: "", header: &header, body, now })
         };
-        let heard = hear(&phone, Some(proof), body, news.now).unwrap();
-        assert_eq!(heard.words[0].said, Said::Button(body.to_owned()));
+        let heard = receive(&phone, Some(proof), body, news.now).unwrap();
+        assert_eq!(heard.replies[0].content, ReplyContent::Button(body.to_owned()));
         let late = Timestamp(news.deadline.0 + 1000);
-        assert_eq!(hear(&phone, Some(proof), body, late), Err(NotHeard::Forged));
+        assert_eq!(receive(&phone, Some(proof), body, late), Err(HookError::Forged));
         let other = Ntfy { topic: "other".to_owned(), ..topic(true) };
-        assert_eq!(hear(&other, Some(proof), body, news.now), Err(NotHeard::Forged));
+        assert_eq!(receive(&other, Some(proof), body, news.now), Err(HookError::Forged));
         let later = proof.replacen("1794700041", "1894700041", 1);
         let yes = body.replacen('d', "a", 1);
         let long = format!("{body}{}", "x".repeat(100));
@@ -365,14 +374,14 @@ mod tests {
             (Some(proof), long.as_str()),
             (Some(proof), ""),
         ] {
-            assert_eq!(hear(&phone, proof, body, news.now), Err(NotHeard::Forged), "{proof:?}");
+            assert_eq!(receive(&phone, proof, body, news.now), Err(HookError::Forged), "{proof:?}");
         }
-        assert_eq!(hear(&topic(false), Some(proof), body, news.now), Err(NotHeard::NoHook));
+        assert_eq!(receive(&topic(false), Some(proof), body, news.now), Err(HookError::NoHook));
     }
 
     #[test]
     fn a_topic_and_addresses_are_checked() {
-        let good = Settings {
+        let good = NtfySettings {
             url: "https://ntfy.sh".to_owned(),
             topic: "k3TqfX9".to_owned(),
             token_file: None,
@@ -382,10 +391,10 @@ mod tests {
         };
         assert_eq!(good.problem(), None);
         for topic in ["", "a/b", "a b", "\u{e9}", &"x".repeat(65)] {
-            let bad = Settings { topic: topic.to_owned(), ..good.clone() };
+            let bad = NtfySettings { topic: topic.to_owned(), ..good.clone() };
             assert!(bad.problem().unwrap().starts_with("topic"), "{topic}");
         }
-        let bad = Settings { url: "ntfy.sh".to_owned(), ..good };
+        let bad = NtfySettings { url: "ntfy.sh".to_owned(), ..good };
         assert!(bad.problem().unwrap().starts_with("url"));
     }
 }

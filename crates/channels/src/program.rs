@@ -3,17 +3,18 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::process::Command;
+use tokio::process::{Child, Command};
+use tokio::time::error::Elapsed;
 
 use crate::ChannelError;
 
 /// The environment variables that a program gets: enough to find a desktop, no secret.
-const KEPT: [&str; 9] = [
+const ENVIRONMENT: [&str; 9] = [
     "PATH",
     "HOME",
     "USER",
@@ -25,9 +26,9 @@ const KEPT: [&str; 9] = [
     "DBUS_SESSION_BUS_ADDRESS",
 ];
 /// The most output that is read, in bytes.
-const MOST_OUTPUT: u64 = 1024;
+const MAX_OUTPUT: u64 = 1024;
 /// How long output is read after the program has ended.
-const LAST_WORDS: Duration = Duration::from_millis(100);
+const OUTPUT_DELAY: Duration = Duration::from_millis(100);
 
 /// The process group of the program and its children; killed when this is dropped.
 struct Group(Option<Pid>);
@@ -48,12 +49,12 @@ pub async fn run(
     input: &str,
     time: Duration,
 ) -> Result<String, ChannelError> {
-    let kept: Vec<(&str, OsString)> =
-        KEPT.iter().filter_map(|name| Some((*name, std::env::var_os(name)?))).collect();
+    let environment: Vec<(&str, OsString)> =
+        ENVIRONMENT.iter().filter_map(|name| Some((*name, std::env::var_os(name)?))).collect();
     let spawned = Command::new(program)
         .args(arguments)
         .env_clear()
-        .envs(kept)
+        .envs(environment)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -63,38 +64,7 @@ pub async fn run(
     let mut child = spawned.map_err(|error| not_started(&error))?;
     let id = child.id().and_then(|id| i32::try_from(id).ok());
     let mut group = Group(id.and_then(Pid::from_raw));
-    let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
-    let mut said = Vec::new();
-    let status = {
-        let ending = async {
-            if let Some(mut stdin) = stdin {
-                // A program that does not read its input may still do its work.
-                let _ = stdin.write_all(input.as_bytes()).await;
-            }
-            child.wait().await
-        };
-        let listening = async {
-            if let Some(stdout) = stdout {
-                let _ = stdout.take(MOST_OUTPUT).read_to_end(&mut said).await;
-            }
-        };
-        let both = async {
-            tokio::pin!(ending, listening);
-            let mut heard = false;
-            let status = loop {
-                tokio::select! {
-                    status = &mut ending => break status,
-                    () = &mut listening, if !heard => heard = true,
-                }
-            };
-            if !heard {
-                // A child of the program may keep the output open for ever.
-                let _ = tokio::time::timeout(LAST_WORDS, listening).await;
-            }
-            status
-        };
-        tokio::time::timeout(time, both).await
-    };
+    let (status, output) = communicate(&mut child, input, time).await;
     let status = status
         .map_err(|_| {
             ChannelError::again("the program did not finish within timeout_seconds and was killed")
@@ -102,12 +72,51 @@ pub async fn run(
         .map_err(|_| ChannelError::again("the exit status of the program could not be read"))?;
     group.0 = None;
     match status.code() {
-        Some(0) => Ok(String::from_utf8_lossy(&said).into_owned()),
+        Some(0) => Ok(String::from_utf8_lossy(&output).into_owned()),
         Some(code) => {
             Err(ChannelError::again(format!("the program failed with exit status {code}")))
         }
         None => Err(ChannelError::again("the program was killed by a signal")),
     }
+}
+
+/// Writes the input, reads the output and waits for the end, at most this long.
+async fn communicate(
+    child: &mut Child,
+    input: &str,
+    time: Duration,
+) -> (Result<io::Result<ExitStatus>, Elapsed>, Vec<u8>) {
+    let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+    let mut output = Vec::new();
+    let ending = async {
+        if let Some(mut stdin) = stdin {
+            // A program that does not read its input may still do its work.
+            let _ = stdin.write_all(input.as_bytes()).await;
+        }
+        child.wait().await
+    };
+    let reading = async {
+        if let Some(stdout) = stdout {
+            let _ = stdout.take(MAX_OUTPUT).read_to_end(&mut output).await;
+        }
+    };
+    let both = async {
+        tokio::pin!(ending, reading);
+        let mut is_read = false;
+        let status = loop {
+            tokio::select! {
+                status = &mut ending => break status,
+                () = &mut reading, if !is_read => is_read = true,
+            }
+        };
+        if !is_read {
+            // A child of the program may keep the output open for ever.
+            let _ = tokio::time::timeout(OUTPUT_DELAY, reading).await;
+        }
+        status
+    };
+    let status = tokio::time::timeout(time, both).await;
+    (status, output)
 }
 
 fn not_started(error: &io::Error) -> ChannelError {

@@ -2,9 +2,9 @@
 //! the command `/countersign`, and messages that mention us. The response URLs that Slack sends
 //! along are never used: a reply goes where our own settings say.
 
+mod api;
 mod hook;
-mod platform;
-mod write;
+mod render;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -15,17 +15,17 @@ use countersign_workflow::assurance::Assurance;
 
 use crate::chat::{self, Posts, Prompts};
 use crate::secret::Token;
-use crate::{Announcement, Channel, ChannelError, Receipt, Sending};
-use crate::{Answers, Heard, NotHeard, Posted, Posting, Word};
+use crate::{Announcement, Channel, ChannelError, ChannelFuture, Receipt};
+use crate::{HookError, HookRequest, HookResponse, PersonReply, ReceivedReplies, ReplyReceiver};
 
-use platform::{Failed, Platform};
+use api::{SlackApi, SlackError};
 
 /// The base URL of Slack's API.
 pub const BASE_URL: &str = "https://slack.com/api";
 
 /// What an operator configures.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
+pub struct SlackSettings {
     /// The file of the bot's token, readable only by its owner.
     pub token_file: PathBuf,
     /// The channel's id.
@@ -44,8 +44,8 @@ pub struct Settings {
 #[derive(Debug)]
 pub struct Slack {
     name: String,
-    most: Tier,
-    platform: Platform,
+    max_tier: Tier,
+    api: SlackApi,
     channel: String,
     secret: Token,
     opened: Instant,
@@ -54,7 +54,11 @@ pub struct Slack {
 
 impl Slack {
     /// Reads the token and the secret.
-    pub fn open(name: String, most: Tier, settings: &Settings) -> Result<Slack, ChannelError> {
+    pub fn open(
+        name: String,
+        max_tier: Tier,
+        settings: &SlackSettings,
+    ) -> Result<Slack, ChannelError> {
         if !hook::is_id(&settings.channel) {
             return Err(ChannelError::permanent(
                 "channel must be the id of a Slack channel, such as C0123",
@@ -62,7 +66,7 @@ impl Slack {
         }
         let read =
             |path| Token::read(path).map_err(|error| ChannelError::permanent(error.to_string()));
-        let platform = Platform {
+        let api = SlackApi {
             base: chat::base(&settings.base_url, settings.allow_private)?,
             token: read(&settings.token_file)?,
             client: Client::new(settings.allow_private),
@@ -71,12 +75,12 @@ impl Slack {
         let (channel, prompts) = (settings.channel.clone(), Prompts::default());
         let secret = read(&settings.signing_secret_file)?;
         let opened = Instant::now();
-        Ok(Slack { name, most, platform, channel, secret, opened, prompts })
+        Ok(Slack { name, max_tier, api, channel, secret, opened, prompts })
     }
 
     async fn posted(&self, news: &Announcement) -> Result<Receipt, ChannelError> {
-        let message = write::message(news, &self.channel);
-        let posted = self.platform.call("chat.postMessage", &message).await?;
+        let message = render::message(news, &self.channel);
+        let posted = self.api.call("chat.postMessage", &message).await?;
         let text = |name: &str| posted.get(name).and_then(|value| value.as_str());
         // Slack identifies a message by its channel and its timestamp.
         match (text("channel"), text("ts")) {
@@ -88,9 +92,9 @@ impl Slack {
     /// Edits a message to say how the request ended, and removes its buttons.
     async fn ended(&self, receipt: &Receipt, end: &Announcement) -> Result<(), ChannelError> {
         let Some((channel, at)) = receipt.0.split_once('/') else { return Ok(()) };
-        match self.platform.call("chat.update", &write::ended(end, channel, at)).await {
+        match self.api.call("chat.update", &render::ended(end, channel, at)).await {
             // The message was deleted, so there is nothing to edit.
-            Err(Failed { word, .. }) if word == "message_not_found" => Ok(()),
+            Err(SlackError { word, .. }) if word == "message_not_found" => Ok(()),
             other => other.map(|_| ()).map_err(ChannelError::from),
         }
     }
@@ -101,11 +105,11 @@ impl Posts for Slack {
         &self.prompts
     }
 
-    fn post<'a>(&'a self, news: &'a Announcement) -> Sending<'a, Receipt> {
+    fn post<'a>(&'a self, news: &'a Announcement) -> ChannelFuture<'a, Receipt> {
         Box::pin(self.posted(news))
     }
 
-    fn end<'a>(&'a self, receipt: &'a Receipt, end: &'a Announcement) -> Sending<'a, ()> {
+    fn end<'a>(&'a self, receipt: &'a Receipt, end: &'a Announcement) -> ChannelFuture<'a, ()> {
         Box::pin(self.ended(receipt, end))
     }
 }
@@ -115,11 +119,11 @@ impl Channel for Slack {
         &self.name
     }
 
-    fn most(&self) -> Tier {
-        self.most
+    fn max_tier(&self) -> Tier {
+        self.max_tier
     }
 
-    fn announce<'a>(&'a self, news: &'a Announcement) -> Sending<'a, Receipt> {
+    fn announce<'a>(&'a self, news: &'a Announcement) -> ChannelFuture<'a, Receipt> {
         Box::pin(chat::announce(self, news))
     }
 
@@ -127,42 +131,42 @@ impl Channel for Slack {
         &'a self,
         prompt: Option<&'a Receipt>,
         end: &'a Announcement,
-    ) -> Sending<'a, ()> {
+    ) -> ChannelFuture<'a, ()> {
         Box::pin(chat::withdraw(self, prompt, end))
     }
 
-    fn answers(&self) -> Option<&dyn Answers> {
+    fn reply_receiver(&self) -> Option<&dyn ReplyReceiver> {
         Some(self)
     }
 }
 
-impl Answers for Slack {
+impl ReplyReceiver for Slack {
     fn assurance(&self) -> Assurance {
         Assurance::Linked
     }
 
-    fn shows_whole(&self, news: &Announcement) -> bool {
-        write::is_whole(news)
+    fn shows_whole_call(&self, news: &Announcement) -> bool {
+        render::is_whole(news)
     }
 
-    fn hear(&self, posted: &Posted<'_>) -> Result<Heard, NotHeard> {
-        hook::hear(&self.secret, posted, self.opened.elapsed())
+    fn receive(&self, posted: &HookRequest<'_>) -> Result<ReceivedReplies, HookError> {
+        hook::receive(&self.secret, posted, self.opened.elapsed())
     }
 
-    fn answer(&self, word: &Word, reply: &str) -> Option<Posting> {
-        (word.reply_to == hook::HERE).then(|| hook::answer(reply))
+    fn hook_response(&self, received: &PersonReply, reply: &str) -> Option<HookResponse> {
+        (received.reply_to == hook::HERE).then(|| hook::response(reply))
     }
 
-    fn reply<'a>(&'a self, word: &'a Word, reply: &'a str) -> Sending<'a, ()> {
+    fn reply<'a>(&'a self, received: &'a PersonReply, reply: &'a str) -> ChannelFuture<'a, ()> {
         Box::pin(async {
-            let user = hook::user(&word.account);
-            let message = write::reply(reply, &word.reply_to, user);
-            self.platform.call("chat.postEphemeral", &message).await?;
+            let user = hook::user(&received.account);
+            let message = render::reply(reply, &received.reply_to, user);
+            self.api.call("chat.postEphemeral", &message).await?;
             Ok(())
         })
     }
 
-    fn command(&self, word: &str) -> String {
-        format!("/countersign {word}")
+    fn command_text(&self, name: &str) -> String {
+        format!("/countersign {name}")
     }
 }

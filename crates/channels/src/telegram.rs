@@ -1,8 +1,8 @@
 //! Telegram: a bot posts requests with buttons in a chat; linked people tap them or type a command.
 
 pub mod bot;
-mod said;
-mod text;
+mod render;
+mod updates;
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -18,36 +18,39 @@ use tokio::sync::OnceCell;
 use tokio::time::Instant;
 
 use crate::secret::Token;
-use crate::{Announcement, Answers, Channel, ChannelError, Heard, NotHeard, Posted, Posting};
-use crate::{Receipt, Said, Sending, Word};
-use bot::{Bot, Me, Refusal};
+use crate::{
+    Announcement, Channel, ChannelError, HookError, HookRequest, HookResponse, ReceivedReplies,
+    ReplyReceiver,
+};
+use crate::{ChannelFuture, PersonReply, Receipt, ReplyContent};
+use bot::{Bot, BotError, BotIdentity};
 
 /// The header with which Telegram authenticates to our hook.
 const SECRET_HEADER: &str = "x-telegram-bot-api-secret-token";
-/// The longest toast, and from where on it waits for a tap.
-const TOAST: usize = 200;
-const GLANCE: usize = 60;
-/// The longest text.
+/// The maximum length of a toast, and the length from which on it needs a tap to close.
+const MAX_TOAST: usize = 200;
+const ALERT_LENGTH: usize = 60;
+/// The maximum length of a text.
 const LONGEST: usize = 4096;
 /// Requests whose messages are remembered, and messages of one request.
 const REMEMBERED: usize = 512;
 const MESSAGES: usize = 8;
 /// After this time without updates Telegram may restart its numbering.
-const COUNTS_ANEW: Duration = Duration::from_hours(72);
-/// Between two questions for news, where the other side does not let us wait.
-const BREATH: Duration = Duration::from_millis(200);
-/// Replies in a minute outside our own chat, in all and to one chat: strangers must not use up
-/// what Telegram lets a bot say.
-const REPLIES: usize = 30;
-const REPLIES_EACH: usize = 10;
+const NUMBERING_LIFETIME: Duration = Duration::from_hours(72);
+/// The minimum pause between polls, where the server does not keep them open.
+const MIN_POLL_PAUSE: Duration = Duration::from_millis(200);
+/// The rate limit of replies outside our own chat per minute, in total and per chat: strangers must
+/// not use up the bot's own rate limit.
+const MAX_REPLIES: usize = 30;
+const MAX_REPLIES_PER_CHAT: usize = 10;
 const MINUTE: Duration = Duration::from_mins(1);
 
 /// What an operator configures.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
+pub struct TelegramSettings {
     /// The file of the bot's token, readable only by its owner.
     pub token_file: PathBuf,
-    /// The chat in which it asks: a person's number, or a group's, which is negative.
+    /// The id of the chat that gets the requests: a person's, or a group's, which is negative.
     pub chat: i64,
     /// The base URL of the Bot API.
     pub base_url: String,
@@ -55,20 +58,20 @@ pub struct Settings {
     pub allow_private: bool,
     /// How long one attempt may take.
     pub timeout: Duration,
-    /// How answers come.
-    pub mode: Mode,
+    /// How replies are received.
+    pub mode: UpdateMode,
 }
 
-/// How answers come.
+/// How replies are received.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Mode {
-    /// We ask for them.
+pub enum UpdateMode {
+    /// By polling.
     Poll,
-    /// Telegram brings them.
+    /// Telegram calls our hook.
     Webhook {
-        /// The address of our hook, as Telegram reaches it.
+        /// The public URL of our hook.
         hook: String,
-        /// The file of the secret by which we know that it is Telegram.
+        /// The file of the secret with which Telegram authenticates.
         secret_file: PathBuf,
     },
 }
@@ -77,35 +80,39 @@ pub enum Mode {
 #[derive(Debug)]
 pub struct Telegram {
     name: String,
-    most: Tier,
+    max_tier: Tier,
     bot: Bot,
     chat: i64,
     hook: Option<(String, Token)>,
-    me: OnceCell<Me>,
-    place: Mutex<Place>,
+    me: OnceCell<BotIdentity>,
+    position: Mutex<PollPosition>,
     asked: Mutex<VecDeque<(Id, Vec<i64>)>>,
     replied: Mutex<VecDeque<(Instant, i64)>>,
 }
 
-/// Where we are in what people say.
+/// The position in the sequence of updates.
 #[derive(Debug, Clone, Copy)]
-struct Place {
-    /// The first update that was not handed over yet. Telegram forgets those before it as soon as
-    /// it hears this, so it is said only after somebody else has them.
+struct PollPosition {
+    /// The next update. Telegram deletes the updates before it, so it is requested only after they
+    /// were handed over.
     next: Option<i64>,
     heard: Instant,
 }
 
 impl Telegram {
     /// Reads the token and the secret.
-    pub fn open(name: String, most: Tier, settings: &Settings) -> Result<Telegram, ChannelError> {
+    pub fn open(
+        name: String,
+        max_tier: Tier,
+        settings: &TelegramSettings,
+    ) -> Result<Telegram, ChannelError> {
         let read =
             |path| Token::read(path).map_err(|error| ChannelError::permanent(error.to_string()));
         let token = read(&settings.token_file)?;
         let bot = Bot::new(&settings.base_url, token, settings.allow_private, settings.timeout)?;
         let hook = match &settings.mode {
-            Mode::Poll => None,
-            Mode::Webhook { hook, secret_file } => {
+            UpdateMode::Poll => None,
+            UpdateMode::Webhook { hook, secret_file } => {
                 let secret = read(secret_file)?;
                 let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
                 if !(16..=256).contains(&secret.expose().len())
@@ -120,29 +127,29 @@ impl Telegram {
         };
         Ok(Telegram {
             name,
-            most,
+            max_tier,
             bot,
             chat: settings.chat,
             hook,
             me: OnceCell::new(),
-            place: Mutex::new(Place { next: None, heard: Instant::now() }),
+            position: Mutex::new(PollPosition { next: None, heard: Instant::now() }),
             asked: Mutex::default(),
             replied: Mutex::default(),
         })
     }
 
-    async fn me(&self) -> Result<&Me, ChannelError> {
+    async fn me(&self) -> Result<&BotIdentity, ChannelError> {
         self.me.get_or_try_init(|| self.bot.me()).await
     }
 
     async fn send(&self, news: &Announcement) -> Result<Receipt, ChannelError> {
-        let text = text::text(news);
+        let text = render::text(news);
         let mut body = json!({
             "chat_id": self.chat, "text": text.text, "entities": text.entities,
             // No link previews: nothing may fetch a URL that an agent wrote.
             "link_preview_options": { "is_disabled": true },
         });
-        let buttons = text::buttons(news);
+        let buttons = render::buttons(news);
         if let Some(members) = body.as_object_mut().filter(|_| !buttons.is_empty()) {
             members.insert("reply_markup".to_owned(), json!({ "inline_keyboard": buttons }));
         }
@@ -171,11 +178,13 @@ impl Telegram {
         Receipt(format!("{}:{}", self.chat, written.join(",")))
     }
 
-    /// Says in every message how it ended, and takes the buttons away.
+    /// Edits every message to say how the request ended, and removes the buttons.
     async fn end(&self, prompt: &Receipt, end: &Announcement) -> Result<(), ChannelError> {
-        let text = text::text(end);
+        let text = render::text(end);
         let Some((chat, numbers)) = read_receipt(prompt) else {
-            return Err(ChannelError::permanent("the stored message id is not one of Telegram"));
+            return Err(ChannelError::permanent(
+                "the stored message id is not a Telegram message id",
+            ));
         };
         let mut result = Ok(());
         for number in numbers {
@@ -186,7 +195,7 @@ impl Telegram {
             });
             match self.bot.call("editMessageText", &body).await {
                 Ok(_) => {}
-                // It says so already, or somebody took it away.
+                // The message says so already, or was deleted.
                 Err(refusal)
                     if refusal.says("message is not modified")
                         || refusal.says("message to edit not found") => {}
@@ -196,25 +205,25 @@ impl Telegram {
         result
     }
 
-    async fn poll(&self) -> Result<Vec<Word>, ChannelError> {
+    async fn poll(&self) -> Result<Vec<PersonReply>, ChannelError> {
         let us = self.me().await?;
         let began = Instant::now();
-        let offset = self.place.lock().unwrap_or_else(PoisonError::into_inner).offset(began);
+        let offset = self.position.lock().unwrap_or_else(PoisonError::into_inner).offset(began);
         let updates = self.bot.updates(offset).await?;
-        if updates.is_empty() && began.elapsed() < BREATH {
-            tokio::time::sleep(BREATH).await;
+        if updates.is_empty() && began.elapsed() < MIN_POLL_PAUSE {
+            tokio::time::sleep(MIN_POLL_PAUSE).await;
         }
-        if let Some(newest) = updates.iter().filter_map(said::number).max() {
+        if let Some(newest) = updates.iter().filter_map(updates::number).max() {
             let next = Some(newest.saturating_add(1));
-            let mut place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
-            *place = Place { next, heard: Instant::now() };
+            let mut place = self.position.lock().unwrap_or_else(PoisonError::into_inner);
+            *place = PollPosition { next, heard: Instant::now() };
         }
-        let word = |update| said::word(update, self.chat, Some(&us.username));
+        let word = |update| updates::parse(update, self.chat, Some(&us.username));
         Ok(updates.iter().filter_map(word).collect())
     }
 
-    /// Tells Telegram where our hook is.
-    async fn hang_up_hook(&self, hook: &str, secret: &Token) -> Result<(), ChannelError> {
+    /// Registers our hook with Telegram.
+    async fn register_hook(&self, hook: &str, secret: &Token) -> Result<(), ChannelError> {
         self.me().await?;
         let body = json!({
             "url": hook, "secret_token": secret.expose(), "max_connections": 4,
@@ -224,7 +233,7 @@ impl Telegram {
         Ok(())
     }
 
-    /// Whether there is room for a reply in this chat.
+    /// Whether the rate limit allows a reply in this chat.
     fn may_reply(&self, chat: i64, now: Instant) -> bool {
         if chat == self.chat {
             return true;
@@ -232,20 +241,20 @@ impl Telegram {
         let mut replied = self.replied.lock().unwrap_or_else(PoisonError::into_inner);
         replied.retain(|(at, _)| now.duration_since(*at) < MINUTE);
         let here = replied.iter().filter(|(_, known)| *known == chat).count();
-        let room = here < REPLIES_EACH && replied.len() < REPLIES;
+        let room = here < MAX_REPLIES_PER_CHAT && replied.len() < MAX_REPLIES;
         if room {
             replied.push_back((now, chat));
         }
         room
     }
 
-    async fn say(&self, word: &Word, reply: &str) -> Result<(), ChannelError> {
+    async fn send_reply(&self, received: &PersonReply, reply: &str) -> Result<(), ChannelError> {
         let bad = || ChannelError::permanent("the reply has no chat to answer in");
-        let (kind, rest) = word.reply_to.split_once(':').ok_or_else(bad)?;
+        let (kind, rest) = received.reply_to.split_once(':').ok_or_else(bad)?;
         if kind == "q" {
             let body = json!({
-                "callback_query_id": rest, "text": text::cut(reply, TOAST),
-                "show_alert": text::units(reply) > GLANCE,
+                "callback_query_id": rest, "text": render::cut(reply, MAX_TOAST),
+                "show_alert": render::units(reply) > ALERT_LENGTH,
             });
             return match self.bot.call("answerCallbackQuery", &body).await {
                 Err(refusal) if !too_late(&refusal) => Err(refusal.error),
@@ -260,7 +269,7 @@ impl Telegram {
             return Ok(());
         }
         let body = json!({
-            "chat_id": chat, "text": text::cut(reply, LONGEST),
+            "chat_id": chat, "text": render::cut(reply, LONGEST),
             "link_preview_options": { "is_disabled": true },
             "reply_parameters": { "message_id": number, "allow_sending_without_reply": true },
         });
@@ -269,27 +278,27 @@ impl Telegram {
     }
 }
 
-/// Who pressed Start with a code of ours, read from an update.
+/// A person who pressed Start with a linking code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Started {
-    /// Their own chat with the bot, and what they call themselves.
+    /// Their private chat with the bot, and their display name.
     pub chat: Option<(i64, String)>,
     /// The number of the next update.
     pub next: Option<i64>,
 }
 
-/// Whether an update says that somebody pressed Start with this code, in a chat of their own.
+/// Whether an update is a Start with this code in a private chat.
 pub fn started(update: &Value, code: &str, bot: &str) -> Started {
-    let next = said::number(update).map(|number| number.saturating_add(1));
-    // No group has the number 0: only private chats are heard.
-    let word = said::word(update, 0, Some(bot));
-    let word = word.filter(|word| word.said == Said::Link(code.to_owned()));
-    let chat = word.and_then(|word| Some((word.account.parse().ok()?, word.called)));
+    let next = updates::number(update).map(|number| number.saturating_add(1));
+    // No group has the id 0, so only private chats count.
+    let reply = updates::parse(update, 0, Some(bot));
+    let reply = reply.filter(|reply| reply.content == ReplyContent::Link(code.to_owned()));
+    let chat = reply.and_then(|reply| Some((reply.account.parse().ok()?, reply.display_name)));
     Started { chat, next }
 }
 
-/// A tap that Telegram no longer waits for.
-fn too_late(refusal: &Refusal) -> bool {
+/// Whether Telegram no longer accepts an answer to a button.
+fn too_late(refusal: &BotError) -> bool {
     refusal.says("query is too old") || refusal.says("query ID is invalid")
 }
 
@@ -299,10 +308,10 @@ fn read_receipt(receipt: &Receipt) -> Option<(i64, Vec<i64>)> {
     Some((chat.parse().ok()?, numbers.ok()?))
 }
 
-impl Place {
-    /// From where on to ask.
+impl PollPosition {
+    /// The offset of the next poll.
     fn offset(&self, now: Instant) -> Option<i64> {
-        self.next.filter(|_| now.duration_since(self.heard) < COUNTS_ANEW)
+        self.next.filter(|_| now.duration_since(self.heard) < NUMBERING_LIFETIME)
     }
 }
 
@@ -311,11 +320,11 @@ impl Channel for Telegram {
         &self.name
     }
 
-    fn most(&self) -> Tier {
-        self.most
+    fn max_tier(&self) -> Tier {
+        self.max_tier
     }
 
-    fn announce<'a>(&'a self, news: &'a Announcement) -> Sending<'a, Receipt> {
+    fn announce<'a>(&'a self, news: &'a Announcement) -> ChannelFuture<'a, Receipt> {
         Box::pin(self.send(news))
     }
 
@@ -323,64 +332,64 @@ impl Channel for Telegram {
         &'a self,
         prompt: Option<&'a Receipt>,
         end: &'a Announcement,
-    ) -> Sending<'a, ()> {
+    ) -> ChannelFuture<'a, ()> {
         Box::pin(async move {
             match prompt {
                 Some(prompt) => self.end(prompt, end).await,
-                // Somebody may have been asked: they are told, though the question stays.
+                // A message may exist whose id is unknown, so a new one says how it ended.
                 None => self.send(end).await.map(|_| ()),
             }
         })
     }
 
-    fn answers(&self) -> Option<&dyn Answers> {
+    fn reply_receiver(&self) -> Option<&dyn ReplyReceiver> {
         Some(self)
     }
 }
 
-impl Answers for Telegram {
+impl ReplyReceiver for Telegram {
     fn assurance(&self) -> Assurance {
         Assurance::Linked
     }
 
-    fn shows_whole(&self, news: &Announcement) -> bool {
-        text::shows_whole(news)
+    fn shows_whole_call(&self, news: &Announcement) -> bool {
+        render::shows_whole(news)
     }
 
-    fn listen(&self) -> Sending<'_, Vec<Word>> {
+    fn listen(&self) -> ChannelFuture<'_, Vec<PersonReply>> {
         Box::pin(async {
             match &self.hook {
                 None => self.poll().await,
                 Some((hook, secret)) => {
-                    self.hang_up_hook(hook, secret).await?;
+                    self.register_hook(hook, secret).await?;
                     std::future::pending().await
                 }
             }
         })
     }
 
-    fn hear(&self, posted: &Posted<'_>) -> Result<Heard, NotHeard> {
-        let (_, secret) = self.hook.as_ref().ok_or(NotHeard::NoHook)?;
-        let given = (posted.header)(SECRET_HEADER).ok_or(NotHeard::Forged)?;
+    fn receive(&self, posted: &HookRequest<'_>) -> Result<ReceivedReplies, HookError> {
+        let (_, secret) = self.hook.as_ref().ok_or(HookError::NoHook)?;
+        let given = (posted.header)(SECRET_HEADER).ok_or(HookError::Forged)?;
         if !bool::from(given.as_bytes().ct_eq(secret.expose().as_bytes())) {
-            return Err(NotHeard::Forged);
+            return Err(HookError::Forged);
         }
         let update: Value =
-            serde_json::from_slice(posted.body).map_err(|_| NotHeard::Unreadable)?;
+            serde_json::from_slice(posted.body).map_err(|_| HookError::Unreadable)?;
         let us = self.me.get().map(|me| me.username.as_str());
-        let words = said::word(&update, self.chat, us).into_iter().collect();
-        Ok(Heard { words, answer: Posting::default() })
+        let replies = updates::parse(&update, self.chat, us).into_iter().collect();
+        Ok(ReceivedReplies { replies, response: HookResponse::default() })
     }
 
-    fn reply<'a>(&'a self, word: &'a Word, reply: &'a str) -> Sending<'a, ()> {
-        Box::pin(self.say(word, reply))
+    fn reply<'a>(&'a self, received: &'a PersonReply, reply: &'a str) -> ChannelFuture<'a, ()> {
+        Box::pin(self.send_reply(received, reply))
     }
 
-    fn tries(&self) -> bool {
+    fn supports_test_button(&self) -> bool {
         true
     }
 
-    fn opens(&self, code: &str) -> Option<String> {
+    fn link_url(&self, code: &str) -> Option<String> {
         let me = self.me.get()?;
         Some(format!("https://t.me/{}?start={code}", me.username))
     }

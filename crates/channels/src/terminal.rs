@@ -6,24 +6,24 @@ use std::time::Duration;
 
 use countersign_types::tier::Tier;
 
-use crate::{Announcement, Channel, ChannelError, Receipt, Sending};
+use crate::{Announcement, Channel, ChannelError, ChannelFuture, Receipt};
 
 /// How long a write may take: a terminal that was stopped with Ctrl-S accepts nothing.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The terminal.
 #[derive(Debug)]
-pub struct Terminal {
+pub struct TerminalChannel {
     name: String,
-    most: Tier,
+    max_tier: Tier,
     /// Held while a line is written, so that a stopped terminal does not accumulate threads.
     writing: Arc<Mutex<()>>,
 }
 
-impl Terminal {
+impl TerminalChannel {
     /// The channel.
-    pub fn new(name: String, most: Tier) -> Terminal {
-        Terminal { name, most, writing: Arc::default() }
+    pub fn new(name: String, max_tier: Tier) -> TerminalChannel {
+        TerminalChannel { name, max_tier, writing: Arc::default() }
     }
 
     async fn write(&self, text: String) -> Result<(), ChannelError> {
@@ -45,16 +45,16 @@ impl Terminal {
     }
 }
 
-impl Channel for Terminal {
+impl Channel for TerminalChannel {
     fn name(&self) -> &str {
         &self.name
     }
 
-    fn most(&self) -> Tier {
-        self.most
+    fn max_tier(&self) -> Tier {
+        self.max_tier
     }
 
-    fn announce<'a>(&'a self, news: &'a Announcement) -> Sending<'a, Receipt> {
+    fn announce<'a>(&'a self, news: &'a Announcement) -> ChannelFuture<'a, Receipt> {
         Box::pin(async {
             self.write(format!("\x07{}\n", news.line())).await.map(|()| Receipt::default())
         })
@@ -64,7 +64,7 @@ impl Channel for Terminal {
         &'a self,
         prompt: Option<&'a Receipt>,
         end: &'a Announcement,
-    ) -> Sending<'a, ()> {
+    ) -> ChannelFuture<'a, ()> {
         Box::pin(async move {
             match prompt {
                 Some(_) => self.write(format!("{}\n", end.line())).await,

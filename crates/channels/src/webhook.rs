@@ -10,11 +10,11 @@ use serde_json::json;
 use crate::callback::{self, Callback};
 use crate::http::{USER_AGENT, check_status, post};
 use crate::secret::Secrets;
-use crate::{Announcement, Answers, Channel, ChannelError, Receipt, Sending};
+use crate::{Announcement, Channel, ChannelError, ChannelFuture, Receipt, ReplyReceiver};
 
 /// What an operator configures.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
+pub struct WebhookSettings {
     /// The receiver's URL.
     pub url: String,
     /// The file of the secret: `whsec_` and base64, readable only by its owner.
@@ -29,7 +29,7 @@ pub struct Settings {
     pub timeout: Duration,
 }
 
-impl Settings {
+impl WebhookSettings {
     /// What is wrong with the URL, if anything.
     pub fn url_problem(&self) -> Option<&'static str> {
         HttpUrl::parse(&self.url).err()
@@ -40,7 +40,7 @@ impl Settings {
 #[derive(Debug)]
 pub struct Webhook {
     name: String,
-    most: Tier,
+    max_tier: Tier,
     url: HttpUrl,
     secrets: Secrets,
     callback: Option<Callback>,
@@ -50,7 +50,11 @@ pub struct Webhook {
 
 impl Webhook {
     /// Reads the secret.
-    pub fn open(name: String, most: Tier, settings: &Settings) -> Result<Webhook, ChannelError> {
+    pub fn open(
+        name: String,
+        max_tier: Tier,
+        settings: &WebhookSettings,
+    ) -> Result<Webhook, ChannelError> {
         let read = |file: &Path| {
             Secrets::read(file).map_err(|error| ChannelError::permanent(error.to_string()))
         };
@@ -62,7 +66,7 @@ impl Webhook {
         };
         Ok(Webhook {
             name,
-            most,
+            max_tier,
             url: HttpUrl::parse(&settings.url).map_err(ChannelError::permanent)?,
             secrets: read(&settings.secret_file)?,
             callback,
@@ -123,11 +127,11 @@ impl Channel for Webhook {
         &self.name
     }
 
-    fn most(&self) -> Tier {
-        self.most
+    fn max_tier(&self) -> Tier {
+        self.max_tier
     }
 
-    fn announce<'a>(&'a self, news: &'a Announcement) -> Sending<'a, Receipt> {
+    fn announce<'a>(&'a self, news: &'a Announcement) -> ChannelFuture<'a, Receipt> {
         Box::pin(async { self.send(news).await.map(|()| Receipt(news.key.clone())) })
     }
 
@@ -135,12 +139,12 @@ impl Channel for Webhook {
         &'a self,
         _prompt: Option<&'a Receipt>,
         end: &'a Announcement,
-    ) -> Sending<'a, ()> {
+    ) -> ChannelFuture<'a, ()> {
         Box::pin(self.send(end))
     }
 
-    fn answers(&self) -> Option<&dyn Answers> {
-        self.callback.as_ref().map(|callback| callback as &dyn Answers)
+    fn reply_receiver(&self) -> Option<&dyn ReplyReceiver> {
+        self.callback.as_ref().map(|callback| callback as &dyn ReplyReceiver)
     }
 }
 

@@ -11,7 +11,9 @@ mod webhooks {
     use std::thread;
     use std::time::{Duration, Instant};
 
-    use countersign_channels::{Announcement, Channel, Ending, Limits, News, Settings, webhook};
+    use countersign_channels::{
+        Announcement, AnnouncementEvent, Channel, ChannelLimits, ChannelSettings, Ending, webhook,
+    };
     use countersign_json::base64;
     use countersign_types::id::Id;
     use countersign_types::tier::Tier;
@@ -24,7 +26,7 @@ mod webhooks {
     fn news() -> Announcement {
         Announcement {
             key: "00000000000000000000000001-7".to_owned(),
-            news: News::Asked,
+            news: AnnouncementEvent::Asked,
             at: Timestamp(1_794_700_000_000),
             now: Timestamp(1_794_700_001_000),
             request: Id::parse("00000000000000000000000001").unwrap(),
@@ -99,7 +101,7 @@ mod webhooks {
         fs::set_permissions(&secret_file, Permissions::from_mode(0o600)).unwrap();
         let timeout = Duration::from_secs(1);
         let (callback, callback_secret_file) = (false, None);
-        let settings = webhook::Settings {
+        let settings = webhook::WebhookSettings {
             url,
             secret_file,
             callback,
@@ -107,8 +109,8 @@ mod webhooks {
             allow_private,
             timeout,
         };
-        let limits = Limits { per_minute: 60, ..Settings::usual("webhook") };
-        Settings::Webhook(settings).open("hook", limits).unwrap()
+        let limits = ChannelLimits { per_minute: 60, ..ChannelSettings::usual("webhook") };
+        ChannelSettings::Webhook(settings).open("hook", limits).unwrap()
     }
 
     #[expect(clippy::unnecessary_wraps, reason = "a receiver may also give no answer")]
@@ -146,7 +148,7 @@ mod webhooks {
         ] {
             assert_eq!(event[member], value);
         }
-        let news = News::Ended(Ending {
+        let news = AnnouncementEvent::Ended(Ending {
             state: State::Approved,
             by: "ana".to_owned(),
             place: String::new(),

@@ -10,7 +10,7 @@ mod pushes {
     use std::time::Duration;
 
     use countersign_channels::webpush::{self, Browser, Browsers, VapidKey, WebPush};
-    use countersign_channels::{Announcement, Channel as _, Settings};
+    use countersign_channels::{Announcement, Channel as _, ChannelSettings};
     use countersign_json::base64::decode_url;
     use countersign_types::tier::Tier;
     use countersign_types::time::Timestamp;
@@ -64,8 +64,8 @@ mod pushes {
         let shared = Arc::new(Browsers::default());
         shared.set_key(VapidKey::read(&VapidKey::generate().unwrap()).unwrap());
         shared.set(browsers.to_vec());
-        let settings = webpush::Settings { contact: None, allow_private };
-        let limits = Settings::usual("webpush");
+        let settings = webpush::WebPushSettings { contact: None, allow_private };
+        let limits = ChannelSettings::usual("webpush");
         let push = WebPush::new("webpush", limits, &settings, Arc::clone(&shared));
         (shared, push)
     }
@@ -73,7 +73,7 @@ mod pushes {
     fn news() -> Announcement {
         let now = Timestamp(1_794_700_000_000);
         let mut news = Announcement::notice(String::new(), now, "http://x".to_owned());
-        news.news = countersign_channels::News::Asked;
+        news.news = countersign_channels::AnnouncementEvent::Asked;
         news.tier = Tier::Critical;
         news.deadline = Timestamp(now.0 + 40_500);
         news

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use countersign_risk::context::Platform;
 use countersign_risk::verdict::Policy;
-use countersign_store::Stored;
+use countersign_store::StoredRequest;
 use countersign_text::humanize::thousands;
 use countersign_types::tier::{Points, Tier};
 use countersign_workflow::request::{Decider, State};
@@ -121,7 +121,7 @@ impl ThresholdSetting {
 }
 
 /// Answered and expired calls, grouped by score.
-pub fn buckets(requests: &[Stored]) -> Vec<ScoreBucket> {
+pub fn buckets(requests: &[StoredRequest]) -> Vec<ScoreBucket> {
     let mut found = BTreeMap::<(Points, Tier, u8, bool), ScoreBucket>::new();
     for stored in requests {
         let request = &stored.request;

@@ -141,7 +141,7 @@ impl Checkpoints {
             return Ok(false);
         }
         let note = self.keys.checkpoint(head.size, head.root)?;
-        self.gate.store().keep_checkpoint(head.size, note.clone()).await?;
+        self.gate.store().save_checkpoint(head.size, note.clone()).await?;
         signing.newest = Some(checkpoint::parse(&note)?.checkpoint);
         signing.about_it = 0;
         replace(&self.file, &note).map_err(|error| SignError::File(self.file.clone(), error))?;
@@ -164,7 +164,7 @@ impl Checkpoints {
     async fn continues(&self, signing: &mut Signing, head: TreeHead) -> Result<(), SignError> {
         let Some(newest) = &signing.newest else { return Ok(()) };
         let proof = if newest.size <= head.size {
-            self.gate.store().consistency(newest.size, head.size).await?
+            self.gate.store().consistency_proof(newest.size, head.size).await?
         } else {
             None
         };

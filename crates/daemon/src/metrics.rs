@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use countersign_risk::route::Route;
-use countersign_store::Stored;
+use countersign_store::StoredRequest;
 use countersign_types::tier::Tier;
 use countersign_types::time::Timestamp;
 use countersign_workflow::request::State;
@@ -36,7 +36,7 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// A call was judged.
+    /// Counts an assessed call.
     pub fn call(&self, route: &Route, tier: Tier, agent: &str, now: Timestamp) {
         let mut counts = self.lock();
         let word = match route {
@@ -60,7 +60,7 @@ impl Metrics {
         });
     }
 
-    /// A call was held for another reason than a person's word.
+    /// Counts a call that was rejected without a person.
     pub fn held(&self, held: &Rejection) {
         let why = match held {
             Rejection::Refused => "refused",
@@ -74,8 +74,8 @@ impl Metrics {
         self.lock().add("countersign_held_total", format!("why=\"{why}\""));
     }
 
-    /// A request has ended.
-    pub fn ended(&self, stored: &Stored) {
+    /// Counts an ended request.
+    pub fn ended(&self, stored: &StoredRequest) {
         let request = &stored.request;
         let mut counts = self.lock();
         let labels = format!("end=\"{}\",tier=\"{}\"", request.state.label(), request.tier.label());
@@ -98,7 +98,7 @@ impl Metrics {
         });
     }
 
-    /// A call passed.
+    /// Counts a pass.
     pub fn passed(
         &self,
         tool: &str,
@@ -118,12 +118,12 @@ impl Metrics {
         });
     }
 
-    /// The store kept a request, and took so long.
+    /// Records how long the store took for a request.
     pub fn wrote(&self, took: Duration) {
         self.lock().written.add(&WRITTEN, took.as_secs_f64());
     }
 
-    /// An announcement went through a channel, or did not.
+    /// Counts a delivery attempt.
     pub fn announced(&self, channel: &str, result: &'static str) {
         let mut counts = self.lock();
         let family = "countersign_announcements_total";
@@ -132,23 +132,23 @@ impl Metrics {
         counts.add(family, format!("channel=\"{channel}\",result=\"{result}\""));
     }
 
-    /// A checkpoint went to a witness, or did not.
+    /// Counts a checkpoint sent to a witness.
     pub fn witnessed(&self, witness: &'static str, arrived: bool) {
         let labels = format!("witness=\"{witness}\",arrived=\"{arrived}\"");
         self.lock().add("countersign_checkpoints_total", labels);
     }
 
-    /// A door answered.
+    /// Counts an HTTP response.
     pub fn answered(&self, door: &'static str, status: u16) {
         self.lock().add_per_call(PerCallCount::Answer(status, door));
     }
 
-    /// Somebody was not let in.
+    /// Counts a failed authentication.
     pub fn login_failed(&self) {
         self.lock().add("countersign_login_failures_total", String::new());
     }
 
-    /// Spans go there from now on.
+    /// Sets the exporter of spans.
     pub fn export(&self, spans: SpanQueue) {
         // Set once, at the start.
         let _ = self.spans.set(spans);
@@ -165,7 +165,7 @@ impl Metrics {
         self.lock().agents.clone()
     }
 
-    /// The last so many hours together, in which this one is the last.
+    /// The totals of the last hours, including the current one.
     pub fn last(&self, hours: usize, now: Timestamp) -> HourCounts {
         let newest = now.0.div_euclid(HOUR);
         let oldest = newest.saturating_sub(i64::try_from(hours).unwrap_or(i64::MAX));
@@ -181,7 +181,7 @@ impl Metrics {
         )
     }
 
-    /// Everything since the start by labels, for one family.
+    /// The counts of one family since the start, by labels.
     pub fn totals(&self, family: &str) -> BTreeMap<String, u64> {
         let all = self.lock().all();
         all.into_iter()

@@ -1,13 +1,13 @@
-//! Whether somebody sits at the inbox: told by the page and the terminal when a person moves there.
+//! Whether a person is active in the inbox; the page and the terminal report activity.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use countersign_types::time::Timestamp;
 
-/// How long after the last movement somebody still counts as there, in milliseconds.
+/// How long after the last activity a person counts as present, in milliseconds.
 const STILL_THERE: i64 = 60_000;
 
-/// When somebody was last seen at the inbox.
+/// The last activity in the inbox.
 #[derive(Debug)]
 pub struct Presence {
     seen: AtomicI64,
@@ -20,12 +20,12 @@ impl Default for Presence {
 }
 
 impl Presence {
-    /// Somebody moves.
+    /// Records activity.
     pub fn saw(&self, now: Timestamp) {
         self.seen.fetch_max(now.0, Ordering::Relaxed);
     }
 
-    /// Whether somebody is there.
+    /// Whether a person is present.
     pub fn is_there(&self, now: Timestamp) -> bool {
         now.0.saturating_sub(self.seen.load(Ordering::Relaxed)) < STILL_THERE
     }

@@ -1,10 +1,9 @@
-//! Browsers that asked to be called: the channel's list kept as the store has it, and what push
-//! services say is gone written down.
+//! Push subscriptions: keeps the channel's list equal to the store, and removes expired ones.
 
 use std::sync::Arc;
 
 use countersign_channels::webpush::{Browser, Browsers};
-use countersign_store::{Happening, Note, Store as _, StoreError, Subscription};
+use countersign_store::{PushSubscription, Store as _, StoreError, StoreEvent, WriteContext};
 use countersign_types::time::Clock as _;
 use tokio::sync::broadcast::error::RecvError;
 
@@ -14,9 +13,9 @@ use crate::listeners::{self, Stop};
 /// Between two attempts to read or write, while the store fails.
 const PAUSE: std::time::Duration = std::time::Duration::from_secs(1);
 
-/// Keeps the list until the daemon stops.
+/// Keeps the list current until the daemon stops.
 pub async fn follow(gate: Arc<Gate>, browsers: Arc<Browsers>, mut stop: Stop) {
-    let mut happenings = gate.store().watch();
+    let mut happenings = gate.store().subscribe();
     let (mut stale, mut gone) = (true, Vec::new());
     loop {
         if !gone.is_empty() && end(&gate, &gone).await.is_ok() {
@@ -25,7 +24,7 @@ pub async fn follow(gate: Arc<Gate>, browsers: Arc<Browsers>, mut stop: Stop) {
         stale = stale && read(&gate, &browsers).await.is_err();
         tokio::select! {
             heard = happenings.recv() => match heard {
-                Ok(Happening::Settings) | Err(RecvError::Lagged(_)) => stale = true,
+                Ok(StoreEvent::Settings) | Err(RecvError::Lagged(_)) => stale = true,
                 Ok(_) => {}
                 Err(RecvError::Closed) => return,
             },
@@ -36,10 +35,10 @@ pub async fn follow(gate: Arc<Gate>, browsers: Arc<Browsers>, mut stop: Stop) {
     }
 }
 
-/// Reads the list again. Whoever was taken out is not called any more.
+/// Reads the list again. Removed browsers are not notified any more.
 pub async fn read(gate: &Gate, browsers: &Browsers) -> Result<(), StoreError> {
     let people = gate.store().people().await?;
-    let known = |subscription: &Subscription| {
+    let known = |subscription: &PushSubscription| {
         people.iter().any(|person| person.name == subscription.person && person.revoked.is_none())
     };
     let list = gate.store().subscriptions().await?;
@@ -48,9 +47,9 @@ pub async fn read(gate: &Gate, browsers: &Browsers) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// A browser as its channel wants it.
-pub fn browser(subscription: Subscription) -> Browser {
-    let Subscription { endpoint, public_key, secret, .. } = subscription;
+/// A subscription as the channel expects it.
+pub fn browser(subscription: PushSubscription) -> Browser {
+    let PushSubscription { endpoint, public_key, secret, .. } = subscription;
     Browser { endpoint, public_key, secret }
 }
 
@@ -60,8 +59,8 @@ async fn end(gate: &Gate, gone: &[String]) -> Result<(), StoreError> {
         if gone.contains(&subscription.endpoint) {
             subscription.ended = Some(now);
             let facts = serde_json::json!({ "by": "the push service" }).to_string();
-            let note = Note { policy: gate.rules().hash, facts: Some(facts), edited: None };
-            gate.store().keep_subscription(subscription, note).await?;
+            let note = WriteContext { policy: gate.rules().hash, facts: Some(facts), edited: None };
+            gate.store().save_subscription(subscription, note).await?;
         }
     }
     Ok(())

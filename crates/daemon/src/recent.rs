@@ -1,28 +1,29 @@
-//! The newest requests, read page by page and never without end: what pages look back on.
+//! The newest requests, read page by page up to a limit.
 
-use countersign_store::{Backend, Query, Store as _, StoreError, Stored};
+use countersign_store::{Backend, RequestQuery, Store as _, StoreError, StoredRequest};
 use countersign_types::time::Timestamp;
 
 const PAGE: u32 = 500;
 
-/// Requests since some time, newest first.
+/// Requests since a time, newest first.
 #[derive(Debug)]
 pub struct Recent {
-    /// What agents asked.
-    pub requests: Vec<Stored>,
-    /// Drills, which say nothing about agents and their calls.
-    pub drills: Vec<Stored>,
-    /// Whether there were more than were read.
+    /// Requests of agents.
+    pub requests: Vec<StoredRequest>,
+    /// Drills.
+    pub drills: Vec<StoredRequest>,
+    /// Whether more requests exist than were read.
     pub partial: bool,
 }
 
-/// Requests that were asked since then; about so many at most.
+/// Requests since a time, at most about this many.
 pub async fn recent(store: &Backend, since: Timestamp, most: usize) -> Result<Recent, StoreError> {
     let mut found = Recent { requests: Vec::new(), drills: Vec::new(), partial: false };
     let mut before = None;
     while found.requests.len() < most {
-        let page = store.find(Query { before, limit: PAGE, ..Query::default() }).await?;
-        let is_recent = |stored: &Stored| stored.request.schedule.created >= since;
+        let page =
+            store.find(RequestQuery { before, limit: PAGE, ..RequestQuery::default() }).await?;
+        let is_recent = |stored: &StoredRequest| stored.request.schedule.created >= since;
         let older = page.requests.iter().any(|stored| !is_recent(stored));
         let (drills, requests): (Vec<_>, Vec<_>) = page
             .requests

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_store::{
-    Backend, Note, OpenError, Options, Person, Role, SqliteStore, Store as _, StoreError,
+    Backend, Role, SqliteOptions, SqliteStore, Store as _, StoreError, StoredPerson, WriteContext,
 };
 use countersign_types::time::{Clock, Timestamp};
 use tokio::net::{TcpListener, UnixListener};
@@ -34,7 +34,7 @@ use crate::listeners::{self, Stop};
 use crate::notifier::{self, ChannelPool};
 use crate::proof::{Alarm, Proofs};
 
-/// The person who is made at the first start.
+/// The person who is created at the first start.
 pub const OWNER: &str = "owner";
 
 /// How long tasks get to finish when the daemon stops.
@@ -48,14 +48,14 @@ pub enum StartError {
     Config(#[from] ConfigError),
     /// The store cannot be opened.
     #[error(transparent)]
-    Open(#[from] OpenError),
+    Open(#[from] countersign_store::OpenError),
     /// The store cannot be read or written.
     #[error("{0}: {1}")]
     Store(PathBuf, StoreError),
     /// The key.
     #[error(transparent)]
     Key(#[from] KeyError),
-    /// The signed heads of the ledger.
+    /// The signed checkpoints of the ledger.
     #[error(transparent)]
     Signed(#[from] SignError),
     /// A folder.
@@ -65,23 +65,23 @@ pub enum StartError {
     #[error("{0}: {1} (is another daemon running?)")]
     Listen(String, io::Error),
     /// No randomness or no memory for a passphrase.
-    #[error("no passphrase could be made")]
+    #[error("could not create a passphrase: no random numbers or no memory")]
     Passphrase,
 }
 
-/// What whoever starts the daemon should be told, once.
+/// What the daemon prints at its start.
 pub struct Notice {
-    /// Where people answer.
+    /// The address of the people API.
     pub people: SocketAddr,
-    /// Where agents ask.
+    /// The address of the agent API.
     pub agents: SocketAddr,
-    /// The agents' socket.
+    /// The Unix socket of the agent API.
     pub socket: Option<PathBuf>,
-    /// The owner's passphrase, at the first start only. It is kept nowhere.
+    /// The owner's passphrase, at the first start only. It is not stored.
     pub passphrase: Option<Zeroizing<String>>,
 }
 
-/// A daemon whose doors are open, but not served yet.
+/// A daemon that listens, but does not serve yet.
 pub struct Daemon {
     config: DaemonConfig,
     paths: Paths,
@@ -161,7 +161,7 @@ impl Daemon {
         Ok(Daemon { config, paths, gate, api, listeners, passphrase, checkpoints })
     }
 
-    /// What to tell whoever started it.
+    /// What to print at the start.
     pub fn notice(&mut self) -> Notice {
         let address = |listener: &TcpListener, asked| listener.local_addr().unwrap_or(asked);
         Notice {
@@ -172,7 +172,7 @@ impl Daemon {
         }
     }
 
-    /// Serves until `until` is over, then stops in order: no new calls, answers out, store closed.
+    /// Serves until `until` ends, then stops in order: no new calls, pending responses, the store.
     pub async fn serve(self, until: impl Future<Output = ()>) -> Result<(), StoreError> {
         let Daemon { config, gate, api, listeners, checkpoints, .. } = self;
         let (stop, stopping) = watch::channel(false);
@@ -201,7 +201,7 @@ impl Daemon {
         }
         let last = Entry::new(0, EntryKind::Stop, gate.rules().hash);
         gate.store().append(vec![last]).await?;
-        // The last entry is signed as well, so that entries cut off afterwards are missed.
+        // The last entry is signed as well, so that a later truncation is detected.
         if let Err(error) = checkpoints.sign(false).await {
             tracing::error!(%error, "the last checkpoint was not signed");
         }
@@ -212,10 +212,10 @@ impl Daemon {
     pub async fn reload(gate: &Gate, paths: &Paths) {
         match DaemonConfig::load(paths) {
             Ok(config) => match gate.change_rules(config.rules).await {
-                Ok(()) => tracing::info!(policy = %gate.rules().hash, "the configuration is new"),
-                Err(error) => tracing::error!(%error, "the new configuration was not kept"),
+                Ok(()) => tracing::info!(policy = %gate.rules().hash, "configuration reloaded"),
+                Err(error) => tracing::error!(%error, "configuration not reloaded: ledger failed"),
             },
-            Err(error) => tracing::error!(%error, "the new configuration is refused"),
+            Err(error) => tracing::error!(%error, "configuration not reloaded: invalid file"),
         }
     }
 
@@ -224,19 +224,19 @@ impl Daemon {
         Arc::clone(&self.gate)
     }
 
-    /// Whom to tell what was found at the agents' gates.
+    /// The receiver of the results of gate tests.
     pub fn alarm(&self) -> Alarm {
         let (gate, channels) = (Arc::clone(&self.gate), Arc::clone(&self.api.channels));
         Alarm::new(gate, channels, Arc::clone(&self.api.proofs))
     }
 
-    /// What is behind the doors.
+    /// The state shared by the APIs.
     #[cfg(test)]
     pub(crate) fn api(&self) -> Api {
         self.api.clone()
     }
 
-    /// Where things lie.
+    /// The paths.
     pub fn paths(&self) -> &Paths {
         &self.paths
     }
@@ -244,7 +244,7 @@ impl Daemon {
 
 /// Opens the store and sets the clock to at least its newest time.
 fn open_store(config: &DaemonConfig, clock: &Arc<DaemonClock>) -> Result<Arc<Backend>, StartError> {
-    let options = Options { strict: config.strict, ..Options::default() };
+    let options = SqliteOptions { sync_passes: config.strict, ..SqliteOptions::default() };
     let store_clock = Arc::clone(clock) as Arc<dyn Clock>;
     let store = SqliteStore::open(&config.store, store_clock, options)?;
     if let Some(newest) = store.newest_time() {
@@ -277,14 +277,14 @@ fn spawn_background(tasks: &mut JoinSet<()>, api: &Api, gate: &Arc<Gate>, stop: 
     tasks.spawn(crate::inbound::run(api.clone(), stop.clone()));
 }
 
-/// A folder that nobody else can look into.
+/// Creates a private folder.
 fn private_folder(folder: &Path) -> Result<(), StartError> {
     let failed = |error| StartError::Folder(folder.to_owned(), error);
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
     fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).map_err(failed)
 }
 
-/// At the first start there is nobody: the owner is made, and the passphrase told once.
+/// Creates the owner at the first start; the passphrase is shown once.
 async fn first_person(
     store: &Backend,
     config: &DaemonConfig,
@@ -295,7 +295,7 @@ async fn first_person(
         return Ok(None);
     }
     let passphrase = generate_passphrase().map_err(|_| StartError::Passphrase)?;
-    let owner = Person {
+    let owner = StoredPerson {
         name: OWNER.to_owned(),
         role: Role::Administrator,
         passphrase: hash_passphrase(&passphrase).ok_or(StartError::Passphrase)?,
@@ -304,7 +304,7 @@ async fn first_person(
         active_from: now,
         revoked: None,
     };
-    let note = Note { policy: config.rules.hash, facts: None, edited: None };
-    store.keep_person(owner, note).await.map_err(failed)?;
+    let note = WriteContext { policy: config.rules.hash, facts: None, edited: None };
+    store.save_person(owner, note).await.map_err(failed)?;
     Ok(Some(passphrase))
 }

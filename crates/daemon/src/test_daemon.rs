@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode};
 use countersign_json::canonical::Digest;
-use countersign_store::{Agent, Login, Note, Person, Role, Store as _};
+use countersign_store::{Role, Store as _, StoredAgent, StoredLogin, StoredPerson, WriteContext};
 use countersign_types::time::{Clock as _, Timestamp};
 use serde_json::Value;
 use tower_service::Service as _;
@@ -157,7 +157,7 @@ impl TestDaemon {
         self.gate.clock().now().at
     }
 
-    pub fn note(&self) -> Note {
+    pub fn note(&self) -> WriteContext {
         self.api.note()
     }
 
@@ -166,7 +166,7 @@ impl TestDaemon {
         let passphrase = self.api.directory.record("owner").unwrap().passphrase;
         let name = name.to_owned();
         let added = self.now();
-        let person = Person {
+        let person = StoredPerson {
             name,
             role,
             passphrase,
@@ -175,7 +175,7 @@ impl TestDaemon {
             active_from: added,
             revoked: None,
         };
-        self.gate.store().keep_person(person, self.note()).await.unwrap();
+        self.gate.store().save_person(person, self.note()).await.unwrap();
         self.api.directory.reload(self.gate.store()).await.unwrap();
     }
 
@@ -196,7 +196,7 @@ impl TestDaemon {
 
     async fn keep_login(&self, token: &str, person: &str, channel: &str, good_for: i64) {
         let now = self.now();
-        let login = Login {
+        let login = StoredLogin {
             secret: Digest::of(token.as_bytes()),
             person: person.to_owned(),
             channel: channel.to_owned(),
@@ -204,7 +204,7 @@ impl TestDaemon {
             expires: Timestamp(now.0 + good_for),
             ended: None,
         };
-        self.gate.store().keep_login(login, self.note()).await.unwrap();
+        self.gate.store().save_login(login, self.note()).await.unwrap();
         self.api.directory.reload(self.gate.store()).await.unwrap();
     }
 
@@ -217,7 +217,7 @@ impl TestDaemon {
     pub async fn agent(&self, name: &str, good_for: i64) -> String {
         let token = crate::random::secret("csa_").unwrap();
         let now = self.now();
-        let agent = Agent {
+        let agent = StoredAgent {
             name: name.to_owned(),
             token: Some(Digest::of(token.as_bytes())),
             uid: None,
@@ -226,7 +226,7 @@ impl TestDaemon {
             expires: Some(Timestamp(now.0 + good_for)),
             revoked: None,
         };
-        self.gate.store().keep_agent(agent, self.note()).await.unwrap();
+        self.gate.store().save_agent(agent, self.note()).await.unwrap();
         self.api.directory.reload(self.gate.store()).await.unwrap();
         token
     }

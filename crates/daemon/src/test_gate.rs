@@ -6,7 +6,8 @@ use axum::body::Body;
 use axum::extract::Request;
 use countersign_json::canonical::Digest;
 use countersign_store::{
-    Agent, Backend, Login, Note, Options, Person, Role, SqliteStore, Store as _,
+    Backend, Role, SqliteOptions, SqliteStore, Store as _, StoredAgent, StoredLogin, StoredPerson,
+    WriteContext,
 };
 use countersign_types::time::{Clock, Timestamp};
 use tower_service::Service as _;
@@ -58,10 +59,10 @@ impl TestResponse {
 }
 
 pub(crate) async fn test_gate() -> TestGate {
-    test_gate_with(FLOOD, Options::default()).await
+    test_gate_with(FLOOD, SqliteOptions::default()).await
 }
 
-pub(crate) async fn test_gate_with(text: &str, options: Options) -> TestGate {
+pub(crate) async fn test_gate_with(text: &str, options: SqliteOptions) -> TestGate {
     let folder = tempfile::tempdir().unwrap();
     let private = std::os::unix::fs::PermissionsExt::from_mode(0o700);
     std::fs::set_permissions(folder.path(), private).unwrap();
@@ -98,12 +99,12 @@ pub(crate) async fn test_gate_with(text: &str, options: Options) -> TestGate {
 
 /// Two agents, one administrator, and her terminal session.
 async fn add_people_and_agents(store: &Backend, config: &DaemonConfig, clock: &DaemonClock) {
-    let note = || Note { policy: config.rules.hash, facts: None, edited: None };
+    let note = || WriteContext { policy: config.rules.hash, facts: None, edited: None };
     let now = clock.now().at;
     for (name, token) in [("coder", AGENT), ("other", OTHER)] {
         let token = Some(Digest::of(token.as_bytes()));
         let (name, added) = (name.to_owned(), now);
-        let agent = Agent {
+        let agent = StoredAgent {
             name,
             token,
             uid: None,
@@ -112,10 +113,10 @@ async fn add_people_and_agents(store: &Backend, config: &DaemonConfig, clock: &D
             expires: None,
             revoked: None,
         };
-        store.keep_agent(agent, note()).await.unwrap();
+        store.save_agent(agent, note()).await.unwrap();
     }
     let (name, role, passphrase) = ("ana".to_owned(), Role::Administrator, hashed().to_owned());
-    let person = Person {
+    let person = StoredPerson {
         name,
         role,
         passphrase,
@@ -124,8 +125,8 @@ async fn add_people_and_agents(store: &Backend, config: &DaemonConfig, clock: &D
         active_from: now,
         revoked: None,
     };
-    store.keep_person(person, note()).await.unwrap();
-    let login = Login {
+    store.save_person(person, note()).await.unwrap();
+    let login = StoredLogin {
         secret: Digest::of(PERSON.as_bytes()),
         person: "ana".to_owned(),
         channel: "terminal".to_owned(),
@@ -133,7 +134,7 @@ async fn add_people_and_agents(store: &Backend, config: &DaemonConfig, clock: &D
         expires: Timestamp(now.0 + 86_400_000),
         ended: None,
     };
-    store.keep_login(login, note()).await.unwrap();
+    store.save_login(login, note()).await.unwrap();
 }
 
 impl TestGate {

@@ -1,11 +1,11 @@
-//! The deadline watch: lets time pass for every open request, so that every wait ends.
+//! Escalates and expires pending requests when they are due, so that every wait ends.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use countersign_store::{Applied, Happening, Store as _, StoreError};
+use countersign_store::{Applied, Store as _, StoreError, StoreEvent};
 use countersign_types::id::Id;
 use countersign_types::time::{Clock as _, Millis, Timestamp};
 use countersign_workflow::request::Transition;
@@ -15,19 +15,20 @@ use tokio::task::JoinSet;
 use crate::gate::Gate;
 use crate::listeners::{self, Stop};
 
-/// The longest sleep: the machine may have slept as well, and its clock gone on.
+/// The longest sleep: the machine may have been suspended while its clock went on.
 const LONGEST_SLEEP: Duration = Duration::from_millis(500);
-/// So many requests climb or end at once: they share commits, and leave room for those who ask.
+/// The maximum number of requests processed at once: they share commits, and leave capacity for
+/// new requests.
 const AT_ONCE: usize = 128;
-/// When a request whose time could not pass is tried again.
+/// The delay before a failed request is retried.
 const AGAIN: Millis = Millis(500);
-/// So much of what happened is heard before time passes again.
+/// The maximum number of events handled between two rounds.
 const HEARD_AT_ONCE: u32 = 200;
 
 /// Watches until the daemon stops.
 pub async fn run(gate: Arc<Gate>, mut stop: Stop) {
-    // Listens before it reads: what is asked in between is heard.
-    let mut happenings = gate.store().watch();
+    // Subscribes before it reads, so that no request in between is missed.
+    let mut happenings = gate.store().subscribe();
     let mut due = Due { stale: true, ..Due::default() };
     loop {
         due.let_time_pass(&gate).await;
@@ -46,7 +47,7 @@ pub async fn run(gate: Arc<Gate>, mut stop: Stop) {
             },
             () = listeners::stopped(&mut stop) => return,
         }
-        // What else was said meanwhile; a bounded part, so that time passes in between.
+        // Further events, bounded so that due requests are processed in between.
         for _ in 0..HEARD_AT_ONCE {
             match happenings.try_recv() {
                 Ok(happening) => due.hear(&gate, happening).await,
@@ -57,16 +58,16 @@ pub async fn run(gate: Arc<Gate>, mut stop: Stop) {
     }
 }
 
-/// What became of a request when time passed.
+/// The result of processing a due request.
 type Passed = (Id, Result<Applied, StoreError>);
 
-/// What is due when.
+/// The pending requests by due time.
 #[derive(Default)]
 struct Due {
     heap: BinaryHeap<Reverse<(Timestamp, Id)>>,
-    /// What is open, and when it is due; whatever else is in the heap is over.
+    /// The due time of each pending request; other entries of the heap are outdated.
     open: HashMap<Id, Timestamp>,
-    /// Something was missed: the rows must be read before the heap is believed again.
+    /// Events were missed: the store must be read before the heap is used again.
     stale: bool,
 }
 
@@ -87,35 +88,35 @@ impl Due {
         }
     }
 
-    async fn hear(&mut self, gate: &Gate, happening: Happening) {
+    async fn hear(&mut self, gate: &Gate, happening: StoreEvent) {
         match happening {
-            Happening::Asked(id) => match gate.store().request(id).await {
+            StoreEvent::Asked(id) => match gate.store().request(id).await {
                 Ok(stored) => self.set(id, stored.and_then(|stored| stored.request.next_due())),
                 Err(_) => self.stale = true,
             },
-            Happening::Ended(id, _) => self.set(id, None),
-            Happening::Climbed(..)
-            | Happening::Voted(_)
-            | Happening::Undelivered(_)
-            | Happening::Settings => {}
+            StoreEvent::Ended(id, _) => self.set(id, None),
+            StoreEvent::Escalated(..)
+            | StoreEvent::Voted(_)
+            | StoreEvent::Undelivered(_)
+            | StoreEvent::Settings => {}
         }
     }
 
-    /// Reads all open requests. If that fails, what was known before stays.
+    /// Reads all pending requests. If that fails, the known ones stay.
     async fn read_again(&mut self, gate: &Gate) -> Result<(), StoreError> {
-        let open: HashMap<Id, Timestamp> = gate.store().due().await?.into_iter().collect();
+        let open: HashMap<Id, Timestamp> = gate.store().deadlines().await?.into_iter().collect();
         self.heap = open.iter().map(|(id, at)| Reverse((*at, *id))).collect();
         self.open = open;
         self.stale = false;
         Ok(())
     }
 
-    /// Lets time pass for whatever is due by now.
+    /// Starts processing the requests that are due.
     async fn let_time_pass(&mut self, gate: &Arc<Gate>) {
         if self.stale
             && let Err(error) = self.read_again(gate).await
         {
-            tracing::error!(%error, "open requests cannot be read; nothing is approved");
+            tracing::error!(%error, "pending requests could not be read; nothing is approved");
         }
         let now = gate.clock().now().at;
         let mut passing = JoinSet::new();
@@ -129,18 +130,18 @@ impl Due {
         while self.one_passed(&mut passing, now).await {}
     }
 
-    /// Waits for one of those whose time passes. `false` when there is none.
+    /// Waits for one request in progress. `false` if there is none.
     async fn one_passed(&mut self, passing: &mut JoinSet<Passed>, now: Timestamp) -> bool {
         match passing.join_next().await {
             Some(Ok((id, passed))) => self.passed(id, passed, now),
-            // Nobody knows which one broke.
+            // It is unknown which task panicked.
             Some(Err(_)) => self.stale = true,
             None => return false,
         }
         true
     }
 
-    /// The next one that is due by now.
+    /// The next request that is due.
     fn take(&mut self, now: Timestamp) -> Option<Id> {
         while let Some(Reverse((at, id))) = self.heap.peek().copied() {
             if at > now {
@@ -154,18 +155,18 @@ impl Due {
         None
     }
 
-    /// What came of it. One that fails is tried again later and keeps no other waiting.
+    /// Handles a result. A failed request is retried later without delaying others.
     fn passed(&mut self, id: Id, passed: Result<Applied, StoreError>, now: Timestamp) {
         match passed {
             Ok(applied) => {
                 if let Transition::Escalated(rung) = applied.change {
-                    tracing::info!(request = %id, rung = rung.label(), "nobody answered: climbs");
+                    tracing::info!(request = %id, rung = rung.label(), "a request was escalated");
                 }
                 self.set(id, applied.stored.request.next_due());
             }
             Err(StoreError::NotFound(_)) => self.set(id, None),
             Err(error) => {
-                tracing::error!(request = %id, %error, "time could not pass; it is tried again");
+                tracing::error!(request = %id, %error, "a due request failed; retrying");
                 self.set(id, Some(now.plus(AGAIN)));
             }
         }

@@ -1,4 +1,4 @@
-//! The store that the daemon holds: one of the backends, without generics.
+//! All backends behind one type, so that the daemon needs no generics.
 
 use countersign_json::canonical::CallDigest;
 use countersign_ledger::entry::Entry;
@@ -10,15 +10,16 @@ use countersign_workflow::request::{Event, Requester};
 
 use crate::sqlite::SqliteStore;
 use crate::{
-    Account, Agent, Applied, Attempt, Crisis, Delivery, Found, Happening, Kept, Login, NewRequest,
-    Note, Outgoing, Page, Passkey, Person, Query, Redeemed, Similar, Slice, Store, Stored,
-    Submitted, Subscription, Told, TreeHead,
+    Applied, CrisisSession, DeliveryAttempt, DeliveryStatus, IndexedEntry, LedgerSlice,
+    LinkedAccount, MerkleProof, NewRequest, OutboxEntry, Passkey, PushSubscription, Redemption,
+    RequestPage, RequestQuery, SimilarCalls, Store, StoreEvent, StoreResult, StoredAgent,
+    StoredLogin, StoredPerson, StoredRequest, SubmitResult, TreeHead, WriteContext,
 };
 
-/// One of the backends. A new one is a new variant, and the compiler lists what it owes.
+/// One of the backends. A new backend is a new variant.
 #[derive(Debug)]
 pub enum Backend {
-    /// A file of this machine.
+    /// A file on this machine.
     Sqlite(SqliteStore),
 }
 
@@ -31,9 +32,9 @@ macro_rules! forward {
                 }
             })*
 
-            fn watch(&self) -> tokio::sync::broadcast::Receiver<Happening> {
+            fn subscribe(&self) -> tokio::sync::broadcast::Receiver<StoreEvent> {
                 match self {
-                    Backend::Sqlite(store) => store.watch(),
+                    Backend::Sqlite(store) => store.subscribe(),
                 }
             }
         }
@@ -41,48 +42,73 @@ macro_rules! forward {
 }
 
 forward! {
-    submit(new: NewRequest) -> Kept<Submitted>;
-    apply(id: Id, event: Event, note: Note) -> Kept<Applied>;
-    ended(id: Id) -> Kept<Stored>;
-    request(id: Id) -> Kept<Option<Stored>>;
-    known(requester: Requester, key: String) -> Kept<Option<Stored>>;
-    pending() -> Kept<Vec<Stored>>;
-    due() -> Kept<Vec<(Id, Timestamp)>>;
-    find(query: Query) -> Kept<Page>;
-    similar(agent: String, tool: (String, Tier), before: Id, since: Timestamp) -> Kept<Similar>;
-    redeem(id: Id, agent: String, digest: CallDigest, note: Note) -> Kept<Redeemed>;
-    outcome(id: Id, agent: String, outcome: String, note: Note) -> Kept<Stored>;
-    pass(entry: Entry<'static>) -> Kept<()>;
-    append(entries: Vec<Entry<'static>>) -> Kept<()>;
-    give(grant: Grant, note: Note) -> Kept<()>;
-    revoke_grant(id: Id, person: String, note: Note) -> Kept<bool>;
-    grants(all: bool) -> Kept<Vec<Grant>>;
-    begin_crisis(crisis: Crisis, note: Note) -> Kept<()>;
-    lift_crisis(agent: String, session: String, person: String, note: Note) -> Kept<bool>;
-    crises() -> Kept<Vec<Crisis>>;
-    keep_person(person: Person, note: Note) -> Kept<()>;
-    people() -> Kept<Vec<Person>>;
-    keep_agent(agent: Agent, note: Note) -> Kept<()>;
-    agents() -> Kept<Vec<Agent>>;
-    keep_login(login: Login, note: Note) -> Kept<()>;
-    logins() -> Kept<Vec<Login>>;
-    keep_account(account: Account, note: Note) -> Kept<()>;
-    accounts() -> Kept<Vec<Account>>;
-    keep_passkey(passkey: Passkey, note: Note) -> Kept<()>;
-    passkeys() -> Kept<Vec<Passkey>>;
-    keep_subscription(subscription: Subscription, note: Note) -> Kept<()>;
-    subscriptions() -> Kept<Vec<Subscription>>;
-    outbox(after: u64, limit: u32) -> Kept<Vec<Outgoing>>;
-    attempted(attempt: Attempt, note: Note) -> Kept<()>;
-    undelivered(channel: String, message: String, why: String, note: Note) -> Kept<Option<Id>>;
-    deliveries(request: Id) -> Kept<Vec<Delivery>>;
-    entries(from: u64, limit: u32) -> Kept<Slice>;
-    story(request: Id) -> Kept<Vec<Told>>;
-    tree_head() -> Kept<TreeHead>;
-    inclusion(index: u64, size: u64) -> Kept<Found>;
-    consistency(old: u64, new: u64) -> Kept<Found>;
-    keep_checkpoint(size: u64, note: String) -> Kept<()>;
-    checkpoint() -> Kept<Option<String>>;
-    healthy() -> bool;
-    close() -> Kept<()>;
+    submit(new: NewRequest) -> StoreResult<SubmitResult>;
+    apply(id: Id, event: Event, context: WriteContext) -> StoreResult<Applied>;
+    wait_for_end(id: Id) -> StoreResult<StoredRequest>;
+    request(id: Id) -> StoreResult<Option<StoredRequest>>;
+    request_by_key(requester: Requester, key: String) -> StoreResult<Option<StoredRequest>>;
+    pending() -> StoreResult<Vec<StoredRequest>>;
+    deadlines() -> StoreResult<Vec<(Id, Timestamp)>>;
+    find(query: RequestQuery) -> StoreResult<RequestPage>;
+    similar_calls(
+        agent: String,
+        tool: (String, Tier),
+        before: Id,
+        since: Timestamp
+    ) -> StoreResult<SimilarCalls>;
+    redeem(
+        id: Id,
+        agent: String,
+        digest: CallDigest,
+        context: WriteContext
+    ) -> StoreResult<Redemption>;
+    record_outcome(
+        id: Id,
+        agent: String,
+        outcome: String,
+        context: WriteContext
+    ) -> StoreResult<StoredRequest>;
+    record_pass(entry: Entry<'static>) -> StoreResult<()>;
+    append(entries: Vec<Entry<'static>>) -> StoreResult<()>;
+    create_grant(grant: Grant, context: WriteContext) -> StoreResult<()>;
+    revoke_grant(id: Id, person: String, context: WriteContext) -> StoreResult<bool>;
+    grants(all: bool) -> StoreResult<Vec<Grant>>;
+    begin_crisis(crisis: CrisisSession, context: WriteContext) -> StoreResult<()>;
+    lift_crisis(
+        agent: String,
+        session: String,
+        person: String,
+        context: WriteContext
+    ) -> StoreResult<bool>;
+    crises() -> StoreResult<Vec<CrisisSession>>;
+    save_person(person: StoredPerson, context: WriteContext) -> StoreResult<()>;
+    people() -> StoreResult<Vec<StoredPerson>>;
+    save_agent(agent: StoredAgent, context: WriteContext) -> StoreResult<()>;
+    agents() -> StoreResult<Vec<StoredAgent>>;
+    save_login(login: StoredLogin, context: WriteContext) -> StoreResult<()>;
+    logins() -> StoreResult<Vec<StoredLogin>>;
+    save_account(account: LinkedAccount, context: WriteContext) -> StoreResult<()>;
+    accounts() -> StoreResult<Vec<LinkedAccount>>;
+    save_passkey(passkey: Passkey, context: WriteContext) -> StoreResult<()>;
+    passkeys() -> StoreResult<Vec<Passkey>>;
+    save_subscription(subscription: PushSubscription, context: WriteContext) -> StoreResult<()>;
+    subscriptions() -> StoreResult<Vec<PushSubscription>>;
+    outbox(after: u64, limit: u32) -> StoreResult<Vec<OutboxEntry>>;
+    record_attempt(attempt: DeliveryAttempt, context: WriteContext) -> StoreResult<()>;
+    mark_undelivered(
+        channel: String,
+        message: String,
+        why: String,
+        context: WriteContext
+    ) -> StoreResult<Option<Id>>;
+    deliveries(request: Id) -> StoreResult<Vec<DeliveryStatus>>;
+    entries(from: u64, limit: u32) -> StoreResult<LedgerSlice>;
+    request_history(request: Id) -> StoreResult<Vec<IndexedEntry>>;
+    tree_head() -> StoreResult<TreeHead>;
+    inclusion_proof(index: u64, size: u64) -> StoreResult<MerkleProof>;
+    consistency_proof(old: u64, new: u64) -> StoreResult<MerkleProof>;
+    save_checkpoint(size: u64, note: String) -> StoreResult<()>;
+    checkpoint() -> StoreResult<Option<String>>;
+    is_healthy() -> bool;
+    close() -> StoreResult<()>;
 }

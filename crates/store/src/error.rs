@@ -1,38 +1,41 @@
-//! Why nothing was kept, or a store cannot be opened. Each of these ends in a denial.
+//! Errors of the store. Each of them ends in a denial.
 
 use countersign_workflow::request::TransitionError;
 
-/// Why nothing was kept.
+/// The result of every store operation.
+pub type StoreResult<T> = Result<T, StoreError>;
+
+/// Why an operation failed. Nothing of a failed operation is stored.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
-    /// The disk is full, a file is gone, the database does not answer.
+    /// The disk is full, a file is gone, or the database does not respond.
     #[error("the store cannot write: {0}")]
     Unavailable(String),
-    /// More is waiting to be written than may wait.
-    #[error("the store is overloaded: too much is waiting to be written")]
+    /// The write queue is full.
+    #[error("the store is overloaded: too many writes are pending; retry in a moment")]
     Overloaded,
     /// No such request, person, agent or grant.
-    #[error("there is no such {0}")]
+    #[error("{0} not found")]
     NotFound(&'static str),
-    /// A request or grant of this id is there already.
-    #[error("there is such a {0} already")]
+    /// An object with this id or key already exists.
+    #[error("this {0} already exists")]
     Exists(&'static str),
     /// The state machine refused the event.
     #[error("{0}")]
     Refused(#[from] TransitionError),
     /// The same idempotency key came with another call.
-    #[error("this idempotency key was used for another call")]
+    #[error("this idempotency key was already used for another call; use a new key")]
     KeyReused,
-    /// The grant that should cover the call is over.
-    #[error("the grant is over")]
-    GrantOver,
-    /// What was to be kept contradicts itself or cannot stand in the ledger.
-    #[error("this cannot be kept: {0}")]
-    Unfit(String),
-    /// A row says something that no version of us wrote.
-    #[error("the store holds something unreadable: {0}")]
+    /// The grant that should cover the call has expired, was revoked or has no uses left.
+    #[error("the grant has expired, was revoked or has no uses left")]
+    GrantInactive,
+    /// The data contradicts itself or does not fit into a ledger entry.
+    #[error("this cannot be stored: {0}")]
+    Invalid(String),
+    /// A row holds a value that no version of Countersign writes.
+    #[error("the store contains invalid data: {0}")]
     Corrupt(String),
-    /// It was closed.
+    /// The store was closed.
     #[error("the store is closed")]
     Closed,
 }
@@ -40,33 +43,33 @@ pub enum StoreError {
 /// Why a store cannot be opened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OpenError {
-    /// Somebody has it open.
+    /// Another process holds the lock file.
     #[error("another daemon has this store open: {0}")]
     InUse(String),
     /// A later version wrote it.
     #[error(
-        "this store was written by a newer Countersign (form {found}; this one knows {known}): \
-         install that version, or restore a copy made before it ran"
+        "this store was written by a newer Countersign (schema {found}; this version knows \
+         {known}): install that version, or restore a copy made before it ran"
     )]
     Newer {
-        /// The form it has.
+        /// The schema version of the file.
         found: i64,
-        /// The newest form known here.
+        /// The newest schema version that this build knows.
         known: i64,
     },
-    /// The file is something else.
+    /// The file has another format or belongs to another program.
     #[error("this file is not a Countersign store: {0}")]
     NotOurs(String),
-    /// Others could read or change it.
-    #[error("other users can reach {0}: run `chmod 700 {0}`, or choose a folder of its own")]
+    /// Other users could read or change it.
+    #[error("other users can access {0}: run `chmod 700 {0}`, or choose another folder")]
     Exposed(String),
-    /// It would not keep what it answers.
-    #[error("this disk or database cannot promise to keep what is written: {0}")]
+    /// SQLite does not accept a setting that makes commits durable.
+    #[error("this disk or database cannot guarantee durable writes: {0}")]
     NotDurable(String),
-    /// Its contents contradict themselves.
+    /// The contents are inconsistent.
     #[error("the store is damaged: {0}")]
     Damaged(String),
-    /// Anything else, as the system says it.
+    /// Any other error of the operating system or of SQLite.
     #[error("the store cannot be opened: {0}")]
     Failed(String),
 }

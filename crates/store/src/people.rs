@@ -1,132 +1,132 @@
-//! Who is who: people who answer, agents that ask, and the proofs of either.
+//! People, agents, and the credentials of both.
 
 use countersign_json::canonical::Digest;
 use countersign_types::time::Timestamp;
 
-/// What a person may do.
+/// A person's role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// Answers requests.
+    /// Decides requests.
     Approver,
-    /// Answers, and changes people, agents, grants.
+    /// Decides requests and manages people, agents and grants.
     Administrator,
 }
 
-/// A person who answers.
+/// A person who decides requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Person {
+pub struct StoredPerson {
     /// Unique name.
     pub name: String,
-    /// What they may do.
+    /// Their role.
     pub role: Role,
-    /// argon2id, as a PHC string. The passphrase itself is nowhere.
+    /// The argon2id hash of the passphrase, as a PHC string.
     pub passphrase: String,
-    /// Since when.
+    /// When they were added.
     pub added: Timestamp,
-    /// Since when they have had this role. The store sets it when the role changes.
+    /// When they got this role. The store sets it when the role changes.
     pub role_since: Timestamp,
-    /// From when they may approve: the end of their waiting period.
+    /// The end of their waiting period; they may approve from then on.
     pub active_from: Timestamp,
-    /// Until when; everything they hold ends with it.
+    /// When they were revoked; all their credentials end at the same time.
     pub revoked: Option<Timestamp>,
 }
 
-/// An agent that asks.
+/// An agent that makes requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Agent {
+pub struct StoredAgent {
     /// Unique name.
     pub name: String,
     /// SHA-256 of its token, if it has one.
     pub token: Option<Digest>,
-    /// The Unix user behind the socket, if it comes that way.
+    /// Its Unix user id, if it connects through the Unix socket.
     pub uid: Option<u32>,
-    /// Addresses that a person confirmed to be its own user's.
+    /// Addresses that a person confirmed to be those of the agent's own user.
     pub own_addresses: Vec<String>,
-    /// Since when.
+    /// When it was added.
     pub added: Timestamp,
-    /// Until when its token is good.
+    /// When its token expires.
     pub expires: Option<Timestamp>,
-    /// Until when it was known at all.
+    /// When it was revoked.
     pub revoked: Option<Timestamp>,
 }
 
 /// A person's browser session or token.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Login {
-    /// SHA-256 of the secret that is presented.
+pub struct StoredLogin {
+    /// SHA-256 of the cookie or token.
     pub secret: Digest,
-    /// Whose.
+    /// The person.
     pub person: String,
-    /// Through which channel it was made (`web`, `terminal`).
+    /// The channel that created it (`web`, `terminal`).
     pub channel: String,
-    /// Since when.
+    /// When it was created.
     pub made: Timestamp,
-    /// Until when.
+    /// When it expires.
     pub expires: Timestamp,
-    /// Ended early.
+    /// When it was ended before it expired.
     pub ended: Option<Timestamp>,
 }
 
-/// An account elsewhere that a person linked to their name.
+/// An account of a chat platform that a person linked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Account {
-    /// The channel, by its name in the settings.
+pub struct LinkedAccount {
+    /// The channel's name in the configuration.
     pub channel: String,
-    /// What the platform calls the account: a number or a name that does not change.
+    /// The platform's permanent id of the account.
     pub account: String,
-    /// Whose.
+    /// The person.
     pub person: String,
-    /// What it is called there, for people to recognise.
+    /// The display name on the platform.
     pub called: String,
-    /// Since when.
+    /// When it was linked.
     pub linked: Timestamp,
-    /// From when it may approve: the end of its waiting period.
+    /// The end of its waiting period; it may approve from then on.
     pub active_from: Timestamp,
-    /// Until when.
+    /// When it was unlinked.
     pub ended: Option<Timestamp>,
 }
 
-/// A passkey: what signatures of a person's device are checked with.
+/// A passkey, with which signatures of a person's device are verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Passkey {
-    /// What the device calls it.
+    /// The credential id.
     pub credential: Vec<u8>,
-    /// Whose.
+    /// The person.
     pub person: String,
-    /// What the person calls it.
+    /// The name that the person gave it.
     pub name: String,
     /// The public key.
     pub public_key: Vec<u8>,
-    /// COSE's number of the algorithm.
+    /// The COSE algorithm identifier.
     pub algorithm: i64,
-    /// How many signatures the device has counted.
+    /// The device's signature counter.
     pub uses: u32,
-    /// Since when.
+    /// When it was added.
     pub added: Timestamp,
-    /// From when it may sign: the end of its waiting period.
+    /// The end of its waiting period; it may sign from then on.
     pub active_from: Timestamp,
-    /// When it signed last.
+    /// When it last signed.
     pub used: Option<Timestamp>,
-    /// Until when.
+    /// When it was removed.
     pub ended: Option<Timestamp>,
 }
 
-/// A browser that asked to be called.
+/// A browser's Web Push subscription.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Subscription {
-    /// Where to: whoever knows it can call.
+pub struct PushSubscription {
+    /// The push service's URL. It is a secret: anyone who knows it can send to it.
     pub endpoint: String,
-    /// Whose browser.
+    /// The person.
     pub person: String,
-    /// The browser's P-256 key, uncompressed.
+    /// The browser's P-256 public key, uncompressed.
     pub public_key: Vec<u8>,
-    /// The secret that it shares with us.
+    /// The authentication secret shared with the browser.
     pub secret: Vec<u8>,
-    /// What the person would call this browser.
+    /// The display name of the browser.
     pub called: String,
-    /// Since when.
+    /// When it was added.
     pub added: Timestamp,
-    /// Until when.
+    /// When it was removed.
     pub ended: Option<Timestamp>,
 }

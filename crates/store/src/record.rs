@@ -1,127 +1,127 @@
-//! What goes into the store and what comes out of it.
+//! The records that callers write to the store and read from it.
 
 use countersign_json::canonical::Digest;
 use countersign_types::id::Id;
 use countersign_types::time::{Millis, Timestamp};
 use countersign_workflow::request::{EscalationLevel, Request, State, Transition};
 
-/// Under which circumstances something is written; part of every ledger entry.
+/// The context of a write, which becomes part of its ledger entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Note {
-    /// The hash of the policy in force.
+pub struct WriteContext {
+    /// The digest of the policy in force.
     pub policy: Digest,
-    /// Further facts for the entry, as a JSON object; already free of secrets.
+    /// Further facts for the entry, as a JSON object; already redacted.
     pub facts: Option<String>,
-    /// The call to run instead, with an edited approval.
+    /// The edited call, for an approval with edits.
     pub edited: Option<EditRecord>,
 }
 
-/// A call as a person changed it.
+/// A call as a person edited it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EditRecord {
     /// The arguments to run, as JSON.
     pub arguments: String,
-    /// Its card, as JSON: how it was judged when it was approved; free of secrets.
+    /// Its card, as JSON: its assessment when it was approved; redacted.
     pub card: String,
 }
 
-/// A request to be kept.
+/// A request to be stored.
 #[derive(Debug, Clone)]
 pub struct NewRequest {
-    /// The state machine's part: pending, or settled by policy or grant.
+    /// The state machine's part: pending, or decided by policy or grant.
     pub request: Request,
     /// The tool.
     pub tool: String,
     /// The session, as the agent named it.
     pub session: String,
-    /// One plain sentence.
+    /// A summary in one sentence.
     pub brief: String,
-    /// The card people see, as JSON; free of secrets.
+    /// The card that people see, as JSON; redacted.
     pub card: String,
-    /// The card that replaces it when the request ends, with its own brief, where less may be kept
-    /// than a person must see to answer.
+    /// The card that replaces it when the request ends, with its own summary, if the first one
+    /// shows more than may be kept.
     pub card_after: Option<String>,
-    /// What the surface that asked needs again, as JSON; free of secrets.
+    /// Data that the calling API needs to build its response again, as JSON; redacted.
     pub detail: String,
     /// The agent's idempotency key.
     pub idempotency: Option<String>,
     /// The batch it belongs to.
     pub group: Option<Id>,
-    /// How long after its approval a permit can be used.
+    /// How long after the approval its permit is valid.
     pub permit_for: Millis,
     /// Policy and facts.
-    pub note: Note,
+    pub context: WriteContext,
 }
 
-/// A request as kept.
+/// A request as stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stored {
+pub struct StoredRequest {
     /// The state machine's part.
     pub request: Request,
     /// The tool.
     pub tool: String,
     /// The session.
     pub session: String,
-    /// One plain sentence.
+    /// A summary in one sentence.
     pub brief: String,
     /// The card, as JSON.
     pub card: String,
-    /// What the surface that asked needs again, as JSON.
+    /// Data that the calling API needs to build its response again, as JSON.
     pub detail: String,
     /// The batch it belongs to.
     pub group: Option<Id>,
-    /// The policy in force when it was asked.
+    /// The digest of the policy in force when it was made.
     pub policy: Digest,
-    /// Until when its permit can be used; none unless approved.
+    /// When its permit expires; `None` unless approved.
     pub permit_until: Option<Timestamp>,
-    /// When its permit was used.
+    /// When its permit was redeemed.
     pub redeemed: Option<Timestamp>,
-    /// The arguments to run instead, as JSON, if a person changed them.
+    /// The edited arguments, as JSON, if a person edited the call.
     pub edited: Option<String>,
-    /// The card of the edited call, as JSON; none of edits from before it was recorded.
+    /// The card of the edited call, as JSON; `None` for edits made before cards were recorded.
     pub edited_card: Option<String>,
-    /// What the agent says came of it, as JSON.
+    /// The outcome that the agent reported, as JSON.
     pub outcome: Option<String>,
 }
 
-/// What became of a submission.
+/// The result of a submission.
 #[derive(Debug, Clone)]
-pub enum Submitted {
-    /// It is new.
-    New(Stored),
-    /// The same key was there already; this is that request as it stands now.
-    Known(Stored),
+pub enum SubmitResult {
+    /// The request is new.
+    New(StoredRequest),
+    /// The idempotency key exists; this is its request in its current state.
+    Existing(StoredRequest),
 }
 
-/// What became of an event.
+/// The result of an event.
 #[derive(Debug, Clone)]
 pub struct Applied {
     /// The request afterwards.
-    pub stored: Stored,
-    /// What followed.
+    pub stored: StoredRequest,
+    /// The state change.
     pub change: Transition,
 }
 
-/// What became of a permit.
+/// The result of redeeming a permit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Redeemed {
-    /// It is used now, and never again.
-    Now,
-    /// It was used before, then.
-    Before(Timestamp),
-    /// It came too late.
-    Late,
-    /// The request was never approved; it stands so.
+pub enum Redemption {
+    /// Accepted. It cannot be used again.
+    Accepted,
+    /// It was already redeemed, at this time.
+    AlreadyUsed(Timestamp),
+    /// It has expired.
+    Expired,
+    /// The request is not approved; this is its state.
     NotApproved(State),
-    /// It was for another call.
+    /// It is for another call.
     AnotherCall,
-    /// It was for another agent.
+    /// It is for another agent.
     AnotherAgent,
 }
 
-/// What a person looks for. All parts must fit.
+/// A search for requests. All given parts must match.
 #[derive(Debug, Clone, Default)]
-pub struct Query {
+pub struct RequestQuery {
     /// In this state.
     pub state: Option<State>,
     /// By this agent.
@@ -130,120 +130,120 @@ pub struct Query {
     pub session: Option<String>,
     /// In this batch.
     pub group: Option<Id>,
-    /// With this text in tool, sentence, command, arguments, two words, agent, session or id.
+    /// With this text in tool, summary, command, arguments, two words, agent, session or id.
     pub text: Option<String>,
-    /// Older than this one.
+    /// Older than this request.
     pub before: Option<Id>,
-    /// At most so many; nought counts as 50, and more than 500 as 500.
+    /// The maximum number of results; 0 means 50, and the limit is 500.
     pub limit: u32,
 }
 
 /// A page of requests, newest first.
 #[derive(Debug, Clone, Default)]
-pub struct Page {
+pub struct RequestPage {
     /// The requests.
-    pub requests: Vec<Stored>,
-    /// Where the next page begins, if there is one.
+    pub requests: Vec<StoredRequest>,
+    /// The `before` of the next page, if there is one.
     pub next: Option<Id>,
-    /// The search stopped at its limit before the page was full; `next` continues it.
+    /// The search reached its limit before the page was full; `next` continues it.
     pub truncated: bool,
 }
 
-/// What became of earlier calls of the same agent with the same tool.
+/// Earlier calls of the same tool by the same agent, with their decisions.
 #[derive(Debug, Clone, Default)]
-pub struct Similar {
-    /// The newest that have ended, newest first.
-    pub newest: Vec<Stored>,
-    /// How many of the counted ones people approved.
+pub struct SimilarCalls {
+    /// The newest ended requests, newest first.
+    pub newest: Vec<StoredRequest>,
+    /// How many people approved.
     pub approved: u32,
     /// How many people denied.
     pub denied: u32,
-    /// How many nobody answered in time.
+    /// How many expired without a decision.
     pub expired: u32,
 }
 
-/// A session in crisis context.
+/// A session in crisis.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Crisis {
-    /// The agent whose session it is.
+pub struct CrisisSession {
+    /// The agent of the session.
     pub agent: String,
     /// The session.
     pub session: String,
-    /// Level 1 to 6; the highest seen.
+    /// The highest level detected, 1 to 6.
     pub level: u8,
-    /// Whether danger was near.
+    /// Whether the danger was imminent.
     pub imminent: bool,
-    /// Since when.
+    /// When it began.
     pub since: Timestamp,
 }
 
-/// What has to be announced.
+/// An announcement in the outbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outgoing {
-    /// Its place in the outbox: the number of the ledger's entry that it speaks of.
+pub struct OutboxEntry {
+    /// Its sequence number: the number of the ledger entry that it announces.
     pub seq: u64,
-    /// About which request.
+    /// The request.
     pub request: Id,
-    /// What happened.
-    pub news: News,
-    /// Since when.
+    /// What is announced.
+    pub news: AnnouncementKind,
+    /// When it happened.
     pub at: Timestamp,
-    /// What was tried so far.
-    pub tried: Vec<Delivery>,
+    /// The deliveries so far.
+    pub tried: Vec<DeliveryStatus>,
 }
 
 /// What is announced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum News {
-    /// A person is asked.
+pub enum AnnouncementKind {
+    /// A new request.
     Asked,
-    /// More people are asked.
-    Climbed(EscalationLevel),
-    /// It is over; prompts are withdrawn.
+    /// The request was escalated.
+    Escalated(EscalationLevel),
+    /// The request ended; messages that ask for a decision are withdrawn.
     Ended(State),
 }
 
-/// One attempt to announce.
+/// One attempt to deliver an announcement.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Attempt {
-    /// Which announcement.
+pub struct DeliveryAttempt {
+    /// The sequence number of the announcement.
     pub seq: u64,
-    /// Through which channel.
+    /// The channel.
     pub channel: String,
-    /// How it went.
+    /// The result.
     pub result: AttemptResult,
-    /// Whether the announcement is done with, for all channels.
+    /// Whether the announcement is done on all channels.
     pub done: bool,
 }
 
-/// How an attempt went.
+/// The result of a delivery attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AttemptResult {
-    /// It arrived; what the channel calls the message.
-    Arrived(String),
-    /// Not yet; tried again at this time.
-    Again(String, Timestamp),
-    /// Given up.
+    /// Delivered, with the channel's id of the message.
+    Delivered(String),
+    /// Failed for this reason; retried at this time.
+    Retry(String, Timestamp),
+    /// Failed for good, for this reason.
     Failed(String),
 }
 
-/// How an announcement went through one channel.
+/// The state of an announcement's delivery through one channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Delivery {
+pub struct DeliveryStatus {
     /// The channel.
     pub channel: String,
-    /// How often it was tried.
+    /// The number of attempts.
     pub attempts: u32,
-    /// How it went last.
+    /// The last result.
     pub result: AttemptResult,
-    /// When.
+    /// The time of the last attempt.
     pub at: Timestamp,
 }
 
-/// Some entries of the ledger, in order.
+/// Consecutive entries of the ledger.
 #[derive(Debug, Clone, Default)]
-pub struct Slice {
-    /// The place of the first.
+pub struct LedgerSlice {
+    /// The index of the first entry.
     pub from: u64,
     /// Their canonical bytes.
     pub entries: Vec<Vec<u8>>,
@@ -251,23 +251,23 @@ pub struct Slice {
     pub leaves: Vec<Digest>,
 }
 
-/// One entry of the ledger and its place.
+/// One ledger entry with its index.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
-    /// Its place.
+pub struct IndexedEntry {
+    /// Its index.
     pub seq: u64,
     /// Its canonical bytes.
     pub entry: Vec<u8>,
 }
 
-/// The tree as committed.
+/// The head of the committed tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TreeHead {
-    /// How many entries.
+    /// The number of entries.
     pub size: u64,
-    /// RFC 6962 root.
+    /// The RFC 6962 root hash.
     pub root: Digest,
 }
 
-/// A proof; none if the tree has no such place.
-pub type Found = Option<Vec<Digest>>;
+/// An RFC 6962 proof; `None` if the tree has no such entry or size.
+pub type MerkleProof = Option<Vec<Digest>>;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use countersign_ledger::entry::Entry;
 use countersign_ledger::verify::Verifier;
-use countersign_store::{Options, SqliteStore, Store as _};
+use countersign_store::{SqliteOptions, SqliteStore, Store as _};
 use countersign_types::id::Id;
 use countersign_types::time::{Clock, Moment, Timestamp};
 
@@ -33,7 +33,7 @@ pub struct Records {
 pub fn read<'a>(store: &Path, ids: impl Iterator<Item = &'a str>) -> Records {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let store = SqliteStore::open(store, Arc::new(Stopped), Options::default()).unwrap();
+        let store = SqliteStore::open(store, Arc::new(Stopped), SqliteOptions::default()).unwrap();
         let mut verifier = Verifier::new();
         let mut ends: HashMap<String, Vec<String>> = HashMap::new();
         loop {

@@ -67,7 +67,7 @@ fn a_receiver_brings_the_answers_of_linked_people() {
     let asked = setting.ask(HIGH);
     let offered = buttons(&setting, &receiver, &asked);
     let (status, answer) = send(&setting, "m1", &say_yes("ana@corp", &offered["approve"]));
-    assert!(status == 200 && answer["reply"].as_str().unwrap().contains("linked to nobody"));
+    assert!(status == 200 && answer["reply"].as_str().unwrap().contains("not linked to a person"));
     assert_eq!(setting.state(&asked), "pending", "a stranger");
     let code = setting.code("ops");
     let (_, answer) = send(&setting, "m2", &json!({ "account": "ana@corp", "link": code }));

@@ -257,7 +257,7 @@ fn a_tap_decides_once_and_the_message_says_so() {
     assert!(message["content"].as_str().unwrap().contains("The report number 1."), "{message}");
     let yes = button(&message, "Approve once");
     let stranger = post(&mut caller, &tap(10, STRANGER, &yes));
-    assert!(told(&stranger).contains("linked to nobody"), "{stranger:?}");
+    assert!(told(&stranger).contains("not linked to a person"), "{stranger:?}");
     assert_eq!(state(&setting, &id), "pending");
     assert!(told(&post(&mut caller, &tap(11, ANA, &yes))).starts_with("Approved"));
     assert_eq!(state(&setting, &id), "approved");
@@ -306,7 +306,7 @@ fn every_message_about_a_request_says_how_it_ended_and_late_taps_change_nothing(
     stand_in.until("an end in both", |discord| {
         let over = |message: &Value| {
             let text = message["content"].as_str().unwrap();
-            text.contains("the agent took it back") && message["components"] == json!([])
+            text.contains("cancelled by the agent") && message["components"] == json!([])
         };
         about(discord).iter().all(over).then_some(())
     });
@@ -499,7 +499,7 @@ fn words_and_reactions_in_the_channel_are_heard_where_there_is_no_hook() {
     };
     reacts(&message, "\u{2705}", json!({ "id": STRANGER, "username": "x" }));
     reacts(&message, "\u{2705}", json!({ "id": ANA, "username": "ana", "bot": true }));
-    replied("linked to nobody");
+    replied("not linked to a person");
     assert_eq!(state(&setting, &first), "pending");
     reacts(&message, "\u{2705}", json!({ "id": ANA, "username": "ana" }));
     until("a yes", || (state(&setting, &first) == "approved").then_some(()));
@@ -507,7 +507,7 @@ fn words_and_reactions_in_the_channel_are_heard_where_there_is_no_hook() {
     let message = discord.until("a message", |discord| discord.about(&second));
     says(STRANGER, &format!("!deny {second}"));
     says(ANA, "!pending");
-    replied("1 is waiting");
+    replied("1 pending request");
     assert_eq!(state(&setting, &second), "pending");
     reacts(&message, "\u{274c}", json!({ "id": ANA, "username": "ana" }));
     until("a no", || (state(&setting, &second) == "denied").then_some(()));

@@ -228,7 +228,7 @@ fn a_tap_decides_once_and_the_message_says_so() {
     assert!(message.to_string().contains("The report number 1."), "{message}");
     let yes = button(&message, "approve");
     assert_eq!(tap(&mut caller, 10, STRANGER, &yes).0, 200);
-    assert!(whispered(&slack, STRANGER, 0).contains("linked to nobody"));
+    assert!(whispered(&slack, STRANGER, 0).contains("not linked to a person"));
     assert_eq!(state(&setting, &id), "pending");
     assert_eq!(tap(&mut caller, 11, ANA, &yes).0, 200);
     assert!(whispered(&slack, ANA, 0).starts_with("Approved"));

@@ -104,7 +104,7 @@ fn told(twilio: &Postbox, phrase: &str) -> String {
 }
 
 fn digits(text: &str) -> &str {
-    let (_, after) = text.split_once("Reply NO ").unwrap();
+    let (_, after) = text.split_once("Reply DENY ").unwrap();
     after.get(..6).unwrap()
 }
 
@@ -127,14 +127,14 @@ fn a_phone_is_linked_told_and_answers() {
     let code = digits(&message);
 
     // A stranger, even one with the digits.
-    let reply = text(&setting, "+15559999999", "SM10", &format!("YES {code}"));
-    assert!(reply.contains("linked to nobody") && reply.contains("LINK"), "{reply}");
+    let reply = text(&setting, "+15559999999", "SM10", &format!("APPROVE {code}"));
+    assert!(reply.contains("not linked to a person") && reply.contains("LINK"), "{reply}");
     assert_eq!(setting.state(&asked), "pending");
     let link = setting.code("sms");
     assert!(text(&setting, PHONE, "SM11", &format!("link {link}")).starts_with("Linked."));
     assert!(text(&setting, PHONE, "SM12", "Pending").contains(phrase));
     // The agent knows the two words as well, and a sender's number can be forged.
-    let reply = text(&setting, PHONE, "SM13", &format!("YES {phrase}"));
+    let reply = text(&setting, PHONE, "SM13", &format!("APPROVE {phrase}"));
     assert!(reply.contains("six digits"), "{reply}");
     assert_eq!(setting.state(&asked), "pending");
     // A new link approves nothing that was asked before it.
@@ -159,8 +159,8 @@ fn a_phone_is_linked_told_and_answers() {
     let grave = setting.ask(HIGH);
     let message = told(&twilio, grave["phrase"].as_str().unwrap());
     setting.is_on_record(&grave);
-    assert!(!message.contains("YES"), "HIGH needs more than being reached: {message}");
-    let reply = text(&setting, PHONE, "SM16", &format!("YES {}", digits(&message)));
+    assert!(!message.contains("APPROVE"), "HIGH needs more than being reached: {message}");
+    let reply = text(&setting, PHONE, "SM16", &format!("APPROVE {}", digits(&message)));
     assert!(!reply.starts_with("Approved."), "{reply}");
     assert_eq!(setting.state(&grave), "pending");
     assert!(text(&setting, PHONE, "SM17", "no").starts_with("Denied."));
@@ -178,7 +178,7 @@ fn no_forged_or_replayed_text_counts() {
     let asked = setting.ask(MEDIUM);
     let message = told(&twilio, asked["phrase"].as_str().unwrap());
     setting.is_on_record(&asked);
-    let yes = format!("YES {}", digits(&message));
+    let yes = format!("APPROVE {}", digits(&message));
     let (count, mut accepted) = (size(1_000, 10_000), 0);
     let replay =
         [("MessageSid", "SM1"), ("AccountSid", ACCOUNT), ("From", PHONE), ("Body", yes.as_str())];

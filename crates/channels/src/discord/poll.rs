@@ -7,8 +7,9 @@ use countersign_types::id::Id;
 use serde_json::Value;
 
 use super::Discord;
-use super::platform::is_id;
-use crate::{ChannelError, Said, Which, Word};
+use super::api::is_id;
+use super::poll_state::PollState;
+use crate::{ChannelError, PersonReply, ReplyContent, RequestRef};
 
 /// The pause between two polls.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -17,51 +18,43 @@ const PAGE: &str = "?limit=100";
 /// Denials come before approvals of the same poll. Each with its form in a URL.
 const REACTIONS: [(&str, &str); 2] = [("\u{274c}", "%E2%9D%8C"), ("\u{2705}", "%E2%9C%85")];
 
-/// What was seen so far.
-#[derive(Debug)]
-pub struct Place {
-    me: String,
-    newest: u64,
-    /// How many reacted to a message; who they are is asked when that changes.
-    reacted: HashMap<(String, &'static str), u64>,
-}
-
 impl Discord {
     /// Waits for a reply.
-    pub(super) async fn heard_in_channel(&self) -> Result<Vec<Word>, ChannelError> {
+    pub(super) async fn poll(&self) -> Result<Vec<PersonReply>, ChannelError> {
         loop {
-            let words = self.look().await?;
-            if !words.is_empty() {
-                return Ok(words);
+            let replies = self.poll_once().await?;
+            if !replies.is_empty() {
+                return Ok(replies);
             }
             tokio::time::sleep(PAUSE).await;
         }
     }
 
-    async fn look(&self) -> Result<Vec<Word>, ChannelError> {
-        let mut place = self.place.lock().await;
+    async fn poll_once(&self) -> Result<Vec<PersonReply>, ChannelError> {
+        let mut poll_state = self.poll_state.lock().await;
         let page = self.page().await?;
-        let Some(seen) = place.as_mut() else {
+        let Some(seen) = poll_state.as_mut() else {
             // A reply from before the first poll may be about an earlier request with the same
             // words, so it is ignored.
-            let me = self.platform.call("GET", "/users/@me", None).await?;
+            let me = self.api.call("GET", "/users/@me", None).await?;
             let me = text(&me, "id").filter(|id| is_id(id));
             let me =
                 me.ok_or_else(|| ChannelError::again("Discord's response could not be parsed"))?;
             let newest = page.iter().filter_map(number).max().unwrap_or_default();
-            *place = Some(Place { me: me.to_owned(), newest, reacted: HashMap::new() });
+            *poll_state = Some(PollState { me: me.to_owned(), newest, reacted: HashMap::new() });
             return Ok(Vec::new());
         };
-        let mut words: Vec<Word> = page.iter().filter_map(|message| word(seen, message)).collect();
-        words.extend(self.reactions(seen, &page).await?);
+        let mut replies: Vec<PersonReply> =
+            page.iter().filter_map(|message| reply_in(seen, message)).collect();
+        replies.extend(self.reactions(seen, &page).await?);
         seen.newest = page.iter().filter_map(number).fold(seen.newest, u64::max);
-        Ok(words)
+        Ok(replies)
     }
 
     /// The newest messages, oldest first.
     async fn page(&self) -> Result<Vec<Value>, ChannelError> {
-        let path = format!("{}{PAGE}", self.platform.messages());
-        match self.platform.call("GET", &path, None).await? {
+        let path = format!("{}{PAGE}", self.api.messages());
+        match self.api.call("GET", &path, None).await? {
             Value::Array(mut page) => {
                 page.sort_by_key(number);
                 Ok(page)
@@ -70,9 +63,13 @@ impl Discord {
         }
     }
 
-    /// Who reacted to our own prompts since the last look.
-    async fn reactions(&self, seen: &mut Place, page: &[Value]) -> Result<Vec<Word>, ChannelError> {
-        let mut words = Vec::new();
+    /// New reactions to our own messages.
+    async fn reactions(
+        &self,
+        seen: &mut PollState,
+        page: &[Value],
+    ) -> Result<Vec<PersonReply>, ChannelError> {
+        let mut replies = Vec::new();
         let mut counted = HashMap::new();
         for message in page {
             let ours = author(message) == Some(seen.me.as_str());
@@ -82,22 +79,22 @@ impl Discord {
                 let count = count(message, emoji);
                 let before = seen.reacted.get(&(id.to_owned(), emoji)).copied();
                 if count > 0 && before != Some(count) {
-                    let path = format!("{}/{id}/reactions/{address}", self.platform.messages());
-                    let who = self.platform.call("GET", &format!("{path}{PAGE}"), None).await?;
+                    let path = format!("{}/{id}/reactions/{address}", self.api.messages());
+                    let who = self.api.call("GET", &format!("{path}{PAGE}"), None).await?;
                     let who = who.as_array().map(Vec::as_slice).unwrap_or_default();
                     let people = who.iter().filter(|user| is_person(user));
-                    words.extend(people.filter_map(|user| reaction(user, id, request, emoji)));
+                    replies.extend(people.filter_map(|user| reaction(user, id, request, emoji)));
                 }
                 counted.insert((id.to_owned(), emoji), count);
             }
         }
         seen.reacted = counted;
-        Ok(words)
+        Ok(replies)
     }
 }
 
-/// The request that one of our own prompts is about: it stands at the end of the last line, where
-/// nothing is an agent's. A message that is over names none.
+/// The request of one of our own messages, from the end of the last line, which contains no text of
+/// an agent. The message of an ended request has none.
 fn request(content: &str) -> Option<Id> {
     let (_, id) = content.lines().next_back()?.rsplit_once("/requests/")?;
     Id::parse(id)
@@ -110,34 +107,40 @@ fn count(message: &Value, emoji: &str) -> u64 {
     own.next().and_then(|reaction| reaction.get("count")?.as_u64()).unwrap_or_default()
 }
 
-fn reaction(user: &Value, message: &str, request: Id, emoji: &str) -> Option<Word> {
+fn reaction(user: &Value, message: &str, request: Id, emoji: &str) -> Option<PersonReply> {
     let account = text(user, "id").filter(|id| is_id(id))?.to_owned();
-    let which = Which { name: request.to_string(), reason: String::new() };
+    let which = RequestRef { name: request.to_string(), reason: String::new() };
     let is_yes = REACTIONS.last().is_some_and(|(yes, _)| *yes == emoji);
-    let said = if is_yes { Said::Approve(which) } else { Said::Deny(which) };
+    let content = if is_yes { ReplyContent::Approve(which) } else { ReplyContent::Deny(which) };
     let key = format!("reaction {message} {emoji} {account}");
-    Some(Word { account, called: called(user), said, key, reply_to: message.to_owned() })
+    Some(PersonReply {
+        account,
+        display_name: display_name(user),
+        content,
+        key,
+        reply_to: message.to_owned(),
+    })
 }
 
-/// What a person wrote since the last look, if it was for us.
-fn word(seen: &Place, message: &Value) -> Option<Word> {
+/// A new message of a person, if it is addressed to us.
+fn reply_in(seen: &PollState, message: &Value) -> Option<PersonReply> {
     let user = message.get("author")?;
     let new = number(message)? > seen.newest;
-    // Programs post through webhooks under any name they like.
+    // A webhook can post under any name.
     if !new || !is_person(user) || message.get("webhook_id").is_some_and(|id| !id.is_null()) {
         return None;
     }
     let (account, id) = (text(user, "id").filter(|id| is_id(id))?, text(message, "id")?);
     let content = text(message, "content")?.trim_start();
-    // Without leave to read everything, a bot reads what names it.
+    // Without the permission to read all messages, a bot gets only those that mention it.
     let named = ["<@", "<@!"].iter().find_map(|open| {
         content.strip_prefix(open)?.strip_prefix(seen.me.as_str())?.strip_prefix('>')
     });
-    let said = Said::parse('!', named.unwrap_or(content))?;
-    Some(Word {
+    let content = ReplyContent::parse('!', named.unwrap_or(content))?;
+    Some(PersonReply {
         account: account.to_owned(),
-        called: called(user),
-        said,
+        display_name: display_name(user),
+        content,
         key: format!("message {id}"),
         reply_to: id.to_owned(),
     })
@@ -147,7 +150,7 @@ fn is_person(user: &Value) -> bool {
     !user.get("bot").and_then(Value::as_bool).unwrap_or_default()
 }
 
-fn called(user: &Value) -> String {
+fn display_name(user: &Value) -> String {
     text(user, "global_name").or_else(|| text(user, "username")).unwrap_or_default().to_owned()
 }
 
@@ -169,8 +172,8 @@ mod tests {
 
     use super::*;
 
-    fn place() -> Place {
-        Place { me: "9".to_owned(), newest: 100, reacted: HashMap::new() }
+    fn poll_state() -> PollState {
+        PollState { me: "9".to_owned(), newest: 100, reacted: HashMap::new() }
     }
 
     #[test]
@@ -179,9 +182,9 @@ mod tests {
             let author = json!({ "id": "77", "username": "ana" });
             json!({ "id": id, "content": content, "author": author })
         };
-        let heard = |message: &Value| word(&place(), message).map(|word| word.said);
-        let which = Which { name: "olive-tractor".to_owned(), reason: String::new() };
-        let yes = Some(Said::Approve(which));
+        let heard = |message: &Value| reply_in(&poll_state(), message).map(|word| word.content);
+        let which = RequestRef { name: "olive-tractor".to_owned(), reason: String::new() };
+        let yes = Some(ReplyContent::Approve(which));
         assert_eq!(heard(&message("101", "!approve olive-tractor")), yes);
         assert_eq!(heard(&message("101", "<@9> !approve olive-tractor")), yes);
         assert_eq!(heard(&message("101", "<@!9> !approve olive-tractor")), yes);

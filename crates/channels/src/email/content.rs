@@ -11,7 +11,7 @@ use lettre::message::header::{
 use lettre::message::{Body, Mailbox, Message as MailMessage};
 
 use crate::message::Message;
-use crate::{Announcement, ChannelError, News};
+use crate::{Announcement, AnnouncementEvent, ChannelError};
 
 /// The longest text, in bytes.
 const MAX_TEXT: usize = 16 * 1024;
@@ -69,7 +69,7 @@ impl Content<'_> {
             .subject(subject(news))
             .date(system_time(news.at))
             .message_id(Some(self.message_id()));
-        if !matches!(news.news, News::Notice(_)) {
+        if !matches!(news.news, AnnouncementEvent::Notice(_)) {
             // All messages about a request refer to one id, even if the first never arrived.
             let thread = self.id_of(&news.request.to_string());
             let replied = self.in_reply_to.filter(|id| is_message_id(id));
@@ -108,7 +108,7 @@ fn system_time(at: Timestamp) -> SystemTime {
 
 fn subject(news: &Announcement) -> String {
     match news.news {
-        News::Notice(_) => news.title(),
+        AnnouncementEvent::Notice(_) => news.title(),
         _ => format!("{} ({})", news.title(), news.phrase),
     }
 }

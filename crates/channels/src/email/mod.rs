@@ -19,7 +19,7 @@ use tokio::sync::OnceCell;
 use tokio::task::JoinSet;
 
 use crate::secret::{SecretError, Token};
-use crate::{Announcement, Channel, ChannelError, Receipt, Sending};
+use crate::{Announcement, Channel, ChannelError, ChannelFuture, Receipt};
 use content::Content;
 use session::Session;
 
@@ -28,7 +28,7 @@ const MAX_RECIPIENTS: usize = 20;
 
 /// What an operator configures.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
+pub struct EmailSettings {
     /// The mail server.
     pub server: String,
     /// Its port.
@@ -36,7 +36,7 @@ pub struct Settings {
     /// How the connection is encrypted.
     pub tls: Tls,
     /// How we log in, where the server wants that.
-    pub login: Option<Login>,
+    pub login: Option<SmtpLogin>,
     /// The sender's address.
     pub from: String,
     /// The recipients' addresses.
@@ -49,7 +49,7 @@ pub struct Settings {
 
 /// How we log in to the mail server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Login {
+pub struct SmtpLogin {
     /// The user name.
     pub user: String,
     /// What proves it.
@@ -98,7 +98,7 @@ impl Tls {
     }
 }
 
-impl Settings {
+impl EmailSettings {
     /// What is wrong with the settings, if anything.
     pub fn problem(&self) -> Option<String> {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-:".contains(&byte);
@@ -118,7 +118,7 @@ impl Settings {
         if let Some(bad) = self.to.iter().chain([&self.from]).find(|text| parse(text).is_err()) {
             return Some(format!("{bad:?} is not a plain address such as ana@example.org"));
         }
-        let plain = |login: &Login| login.user.bytes().all(|byte| byte.is_ascii_graphic());
+        let plain = |login: &SmtpLogin| login.user.bytes().all(|byte| byte.is_ascii_graphic());
         let good = self.login.as_ref().is_none_or(plain);
         (!good).then(|| "user: must have only ASCII letters, digits and punctuation".to_owned())
     }
@@ -149,19 +149,19 @@ enum OpenLogin {
 }
 
 impl OpenLogin {
-    fn read(&self) -> Result<session::Login, ChannelError> {
+    fn read(&self) -> Result<session::SmtpCredentials, ChannelError> {
         let with = |user: &str, token: &Token| {
             Credentials::new(user.to_owned(), token.expose().to_owned())
         };
         match self {
             OpenLogin::Password(user, password) => {
-                Ok(session::Login::Password(with(user, password)))
+                Ok(session::SmtpCredentials::Password(with(user, password)))
             }
             OpenLogin::OAuth2(user, file) => {
                 // Another program may be replacing the file at this moment.
                 let token = Token::read(file);
                 let token = token.map_err(|error| ChannelError::again(error.to_string()))?;
-                Ok(session::Login::OAuth2(with(user, &token)))
+                Ok(session::SmtpCredentials::OAuth2(with(user, &token)))
             }
         }
     }
@@ -170,8 +170,8 @@ impl OpenLogin {
 /// A mail server and the recipients.
 pub struct Email {
     name: String,
-    most: Tier,
-    settings: Settings,
+    max_tier: Tier,
+    settings: EmailSettings,
     login: Option<OpenLogin>,
     from: Address,
     to: Vec<Address>,
@@ -187,8 +187,12 @@ impl fmt::Debug for Email {
 
 impl Email {
     /// Reads the password.
-    pub fn open(name: String, most: Tier, settings: &Settings) -> Result<Email, ChannelError> {
-        let login = settings.login.as_ref().map(|Login { user, secret }| match secret {
+    pub fn open(
+        name: String,
+        max_tier: Tier,
+        settings: &EmailSettings,
+    ) -> Result<Email, ChannelError> {
+        let login = settings.login.as_ref().map(|SmtpLogin { user, secret }| match secret {
             LoginSecret::Password(file) => {
                 let password = Token::read(file).map_err(unreadable)?;
                 Ok::<_, ChannelError>(OpenLogin::Password(user.clone(), password))
@@ -201,7 +205,7 @@ impl Email {
         });
         Ok(Email {
             name,
-            most,
+            max_tier,
             login: login.transpose()?,
             from: parse(&settings.from)?,
             to: settings.to.iter().map(|address| parse(address)).collect::<Result<_, _>>()?,
@@ -289,11 +293,11 @@ impl Channel for Email {
         &self.name
     }
 
-    fn most(&self) -> Tier {
-        self.most
+    fn max_tier(&self) -> Tier {
+        self.max_tier
     }
 
-    fn announce<'a>(&'a self, news: &'a Announcement) -> Sending<'a, Receipt> {
+    fn announce<'a>(&'a self, news: &'a Announcement) -> ChannelFuture<'a, Receipt> {
         Box::pin(async { self.send(news, None).await.map(Receipt) })
     }
 
@@ -301,7 +305,7 @@ impl Channel for Email {
         &'a self,
         prompt: Option<&'a Receipt>,
         end: &'a Announcement,
-    ) -> Sending<'a, ()> {
+    ) -> ChannelFuture<'a, ()> {
         let prompt = prompt.map(|receipt| receipt.0.as_str()).filter(|name| !name.is_empty());
         Box::pin(async move { self.send(end, prompt).await.map(|_| ()) })
     }

@@ -19,7 +19,7 @@ use crate::ChannelError;
 const QUIT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How a session proves who sends.
-pub enum Login {
+pub enum SmtpCredentials {
     /// With a password (PLAIN, or LOGIN where the server offers nothing else).
     Password(Credentials),
     /// With an OAuth 2.0 access token (XOAUTH2).
@@ -30,7 +30,7 @@ pub enum Login {
 pub struct Session {
     /// The TLS parameters, where the session begins without TLS and must change to it.
     pub starttls: Option<TlsParameters>,
-    pub login: Option<Login>,
+    pub login: Option<SmtpCredentials>,
     pub from: Address,
     pub to: Vec<Address>,
     pub message: Vec<u8>,
@@ -90,14 +90,17 @@ impl Session {
     }
 }
 
-async fn log_in(smtp: &mut AsyncSmtpConnection, login: &Login) -> Result<(), ChannelError> {
+async fn log_in(
+    smtp: &mut AsyncSmtpConnection,
+    login: &SmtpCredentials,
+) -> Result<(), ChannelError> {
     match login {
-        Login::Password(credentials) => {
+        SmtpCredentials::Password(credentials) => {
             let mechanisms = [Mechanism::Plain, Mechanism::Login];
             let accepted = smtp.auth(&mechanisms, credentials).await;
             accepted.map_err(|error| smtp_error(&error, "the login"))?;
         }
-        Login::OAuth2(credentials) => {
+        SmtpCredentials::OAuth2(credentials) => {
             let accepted = smtp.auth(&[Mechanism::Xoauth2], credentials).await;
             accepted.map_err(|error| {
                 let error = smtp_error(&error, "the OAuth 2.0 login");

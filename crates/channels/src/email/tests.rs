@@ -4,8 +4,8 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStrea
 
 use super::*;
 
-fn settings() -> Settings {
-    Settings {
+fn settings() -> EmailSettings {
+    EmailSettings {
         server: "mail.example.org".to_owned(),
         port: 465,
         tls: Tls::Implicit,
@@ -34,20 +34,20 @@ fn what_could_inject_a_command_is_refused() {
         "ana@exa mple.org",
     ] {
         assert!(
-            Settings { from: address.to_owned(), ..settings() }.problem().is_some()
-                && Settings { to: vec![address.to_owned()], ..settings() }.problem().is_some(),
+            EmailSettings { from: address.to_owned(), ..settings() }.problem().is_some()
+                && EmailSettings { to: vec![address.to_owned()], ..settings() }.problem().is_some(),
             "{address:?}"
         );
     }
     for server in ["", "a b", "a/b", "a@b", "a\r\nb", "a?b", "a#b"] {
-        let bad = Settings { server: server.to_owned(), ..settings() };
+        let bad = EmailSettings { server: server.to_owned(), ..settings() };
         assert!(bad.problem().is_some(), "{server:?}");
     }
     for secret in [LoginSecret::Password(PathBuf::new()), LoginSecret::OAuth2(PathBuf::new())] {
-        let login = Some(Login { user: "a\r\nb".to_owned(), secret });
-        assert!(Settings { login, ..settings() }.problem().is_some());
+        let login = Some(SmtpLogin { user: "a\r\nb".to_owned(), secret });
+        assert!(EmailSettings { login, ..settings() }.problem().is_some());
     }
-    assert!(Settings { to: Vec::new(), ..settings() }.problem().is_some());
+    assert!(EmailSettings { to: Vec::new(), ..settings() }.problem().is_some());
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn without_tls_only_this_machine() {
         ("10.0.0.1", false),
         ("localhost.example.org", false),
     ] {
-        let open = Settings { tls: Tls::None, server: server.to_owned(), ..settings() };
+        let open = EmailSettings { tls: Tls::None, server: server.to_owned(), ..settings() };
         assert_eq!(open.problem().is_none(), good, "{server}");
     }
 }
@@ -89,7 +89,7 @@ fn server(replies: &'static [&'static str]) -> (DuplexStream, tokio::task::JoinH
     (ours, task)
 }
 
-fn session(login: session::Login) -> Session {
+fn session(login: session::SmtpCredentials) -> Session {
     Session {
         starttls: None,
         login: Some(login),
@@ -99,8 +99,8 @@ fn session(login: session::Login) -> Session {
     }
 }
 
-fn password() -> session::Login {
-    session::Login::Password(Credentials::new("u".to_owned(), "p".to_owned()))
+fn password() -> session::SmtpCredentials {
+    session::SmtpCredentials::Password(Credentials::new("u".to_owned(), "p".to_owned()))
 }
 
 fn peer() -> std::net::SocketAddr {
@@ -157,7 +157,7 @@ async fn login_and_oauth2_are_spoken_as_specified() {
     let begin = ["220 x", "250-x\r\n250 AUTH PLAIN XOAUTH2", "235 x"];
     let (stream, task) = server(Vec::leak([begin.as_slice(), &end].concat()));
     let token = Credentials::new("u@example.org".to_owned(), "ya29.token".to_owned());
-    assert_eq!(run(session(session::Login::OAuth2(token.clone())), stream).await, Ok(()));
+    assert_eq!(run(session(session::SmtpCredentials::OAuth2(token.clone())), stream).await, Ok(()));
     let wanted = base64("user=u@example.org\u{1}auth=Bearer ya29.token\u{1}\u{1}");
     let got = task.await.unwrap();
     assert!(got.contains(&format!("AUTH XOAUTH2 {wanted}\r\n")), "{got}");
@@ -165,7 +165,7 @@ async fn login_and_oauth2_are_spoken_as_specified() {
     for refusal in ["535 5.7.8 expired", "334 eyJzdGF0dXMiOiI0MDEifQ=="] {
         let replies = ["220 x", "250-x\r\n250 AUTH XOAUTH2", refusal];
         let (stream, _task) = server(Vec::leak(replies.to_vec()));
-        let refused = run(session(session::Login::OAuth2(token.clone())), stream).await;
+        let refused = run(session(session::SmtpCredentials::OAuth2(token.clone())), stream).await;
         let refused = refused.unwrap_err();
         assert!(!refused.permanent && refused.problem.contains("expired"), "{refused}");
         assert!(!refused.problem.contains("ya29"), "{refused}");

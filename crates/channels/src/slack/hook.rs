@@ -1,4 +1,4 @@
-//! What Slack posts to our hook: buttons, our command, and messages that name us.
+//! Slack's posts to our hook: buttons, our slash command, and messages that mention us.
 
 use std::time::Duration;
 
@@ -6,40 +6,44 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde_json::{Value, json};
 use sha2::Sha256;
 
-use super::write;
+use super::render;
 use crate::chat::{from_hex, is_fresh};
 use crate::form::Form;
 use crate::secret::Token;
-use crate::{Heard, NotHeard, Posted, Posting, Said, Word};
+use crate::{HookError, HookRequest, HookResponse, PersonReply, ReceivedReplies, ReplyContent};
 
-/// Where the reply goes: back with the same exchange.
+/// The reply is sent in the HTTP response.
 pub const HERE: &str = "here";
 
-/// Reads what was posted, if Slack signed it about now.
-pub fn hear(secret: &Token, posted: &Posted<'_>, open_for: Duration) -> Result<Heard, NotHeard> {
-    verify(secret, posted, open_for).ok_or(NotHeard::Forged)?;
+/// Parses a post that Slack signed recently.
+pub fn receive(
+    secret: &Token,
+    posted: &HookRequest<'_>,
+    open_for: Duration,
+) -> Result<ReceivedReplies, HookError> {
+    verify(secret, posted, open_for).ok_or(HookError::Forged)?;
     let json = (posted.header)("content-type")
         .is_some_and(|kind| kind.trim_start().to_ascii_lowercase().starts_with("application/json"));
     let heard = if json {
-        let body: Value = serde_json::from_slice(posted.body).map_err(|_| NotHeard::Unreadable)?;
+        let body: Value = serde_json::from_slice(posted.body).map_err(|_| HookError::Unreadable)?;
         event(&body)
     } else {
-        let form = Form::read(posted.body).ok_or(NotHeard::Unreadable)?;
+        let form = Form::read(posted.body).ok_or(HookError::Unreadable)?;
         match form.get("payload") {
             Some(payload) => {
-                let body = serde_json::from_str(payload).map_err(|_| NotHeard::Unreadable)?;
+                let body = serde_json::from_str(payload).map_err(|_| HookError::Unreadable)?;
                 pressed(&body)
             }
             None => typed(&form),
         }
     };
-    heard.ok_or(NotHeard::Unreadable)
+    heard.ok_or(HookError::Unreadable)
 }
 
-fn verify(secret: &Token, posted: &Posted<'_>, open_for: Duration) -> Option<()> {
+fn verify(secret: &Token, posted: &HookRequest<'_>, open_for: Duration) -> Option<()> {
     let seconds = (posted.header)("x-slack-request-timestamp")?;
     let signature = (posted.header)("x-slack-signature")?.strip_prefix("v0=")?;
-    // Slack writes small letters; one signature has one form.
+    // Slack writes lower case; a signature has only one valid form.
     let upper = signature.bytes().any(|byte| byte.is_ascii_uppercase());
     if upper || !is_fresh(posted.now, seconds, open_for) {
         return None;
@@ -50,100 +54,101 @@ fn verify(secret: &Token, posted: &Posted<'_>, open_for: Duration) -> Option<()>
     mac.verify_slice(&from_hex::<32>(signature)?).ok()
 }
 
-fn words(words: Vec<Word>) -> Heard {
-    Heard { words, answer: Posting::default() }
+fn without_response(replies: Vec<PersonReply>) -> ReceivedReplies {
+    ReceivedReplies { replies, response: HookResponse::default() }
 }
 
 /// One of our buttons.
-fn pressed(body: &Value) -> Option<Heard> {
+fn pressed(body: &Value) -> Option<ReceivedReplies> {
     if text(body, "/type")? != "block_actions" {
-        return Some(words(Vec::new()));
+        return Some(without_response(Vec::new()));
     }
     let action = body.get("actions")?.as_array()?.iter().find(|action| {
         matches!(action.get("action_id").and_then(Value::as_str), Some("approve" | "deny"))
     });
-    let Some(action) = action else { return Some(words(Vec::new())) };
+    let Some(action) = action else { return Some(without_response(Vec::new())) };
     let (value, at) = (text(action, "/value")?, text(action, "/action_ts")?);
     let team = text(body, "/user/team_id").or_else(|| text(body, "/team/id"))?;
     let account = account(team, text(body, "/user/id")?)?;
-    let called = text(body, "/user/name").or_else(|| text(body, "/user/username"));
+    let display_name = text(body, "/user/name").or_else(|| text(body, "/user/username"));
     let channel = text(body, "/container/channel_id").or_else(|| text(body, "/channel/id"))?;
-    Some(words(vec![Word {
+    Some(without_response(vec![PersonReply {
         key: format!("action {account} {at} {value}"),
         account,
-        called: called.unwrap_or_default().to_owned(),
-        said: Said::Button(value.to_owned()),
+        display_name: display_name.unwrap_or_default().to_owned(),
+        content: ReplyContent::Button(value.to_owned()),
         reply_to: channel.to_owned(),
     }]))
 }
 
 /// `/countersign approve olive-tractor`.
-fn typed(form: &Form) -> Option<Heard> {
-    // Slack asks now and then whether we have a certificate.
+fn typed(form: &Form) -> Option<ReceivedReplies> {
+    // Slack sometimes checks our TLS certificate.
     if form.get("ssl_check") == Some("1") {
-        return Some(words(Vec::new()));
+        return Some(without_response(Vec::new()));
     }
     form.get("command")?;
     let account = account(form.get("team_id")?, form.get("user_id")?)?;
     let line = form.get("text").unwrap_or_default().trim();
-    Some(Heard {
-        words: vec![Word {
+    Some(ReceivedReplies {
+        replies: vec![PersonReply {
             key: format!("command {account} {}", form.get("trigger_id")?),
             account,
-            called: form.get("user_name").unwrap_or_default().to_owned(),
-            said: Said::parse('/', &format!("/{}", unescaped(line))).unwrap_or(Said::Help),
+            display_name: form.get("user_name").unwrap_or_default().to_owned(),
+            content: ReplyContent::parse('/', &format!("/{}", unescaped(line)))
+                .unwrap_or(ReplyContent::Help),
             reply_to: HERE.to_owned(),
         }],
-        answer: answer("This was heard already."),
+        response: response("This reply was already received."),
     })
 }
 
-/// Something happened in a channel where we are.
-fn event(body: &Value) -> Option<Heard> {
+/// An event in a channel that the bot is in.
+fn event(body: &Value) -> Option<ReceivedReplies> {
     match text(body, "/type")? {
         "url_verification" => {
             let challenge = text(body, "/challenge")?;
-            let answer = Posting::json(&json!({ "challenge": challenge }));
-            Some(Heard { words: Vec::new(), answer })
+            let response = HookResponse::json(&json!({ "challenge": challenge }));
+            Some(ReceivedReplies { replies: Vec::new(), response })
         }
-        "event_callback" => Some(words(message(body).into_iter().collect())),
-        _ => Some(words(Vec::new())),
+        "event_callback" => Some(without_response(message(body).into_iter().collect())),
+        _ => Some(without_response(Vec::new())),
     }
 }
 
-/// A message by a person that is meant for us.
-fn message(body: &Value) -> Option<Word> {
+/// A person's message that is addressed to us.
+fn message(body: &Value) -> Option<PersonReply> {
     let event = body.get("event")?;
     let kind = text(event, "/type")?;
     let by_program = event.get("bot_id").is_some_and(|id| !id.is_null());
-    // Edits, joins and the like carry a subtype; so do words of other programs.
+    // Edits, joins and messages of other programs have a subtype.
     if by_program || event.get("subtype").is_some_and(|kind| !kind.is_null()) {
         return None;
     }
     let line = text(event, "/text")?.trim_start();
-    let said = match kind {
+    let content = match kind {
         "app_mention" => {
             let line = line.strip_prefix("<@")?.split_once('>')?.1.trim();
             let line = unescaped(line.strip_prefix('!').unwrap_or(line));
-            Said::parse('!', &format!("!{line}"))?
+            ReplyContent::parse('!', &format!("!{line}"))?
         }
-        "message" => Said::parse('!', &unescaped(line))?,
+        "message" => ReplyContent::parse('!', &unescaped(line))?,
         _ => return None,
     };
     let team = text(event, "/user_team").or_else(|| text(body, "/team_id"))?;
     let account = account(team, text(event, "/user")?)?;
     let (channel, at) = (text(event, "/channel")?, text(event, "/ts")?);
-    Some(Word {
+    Some(PersonReply {
         // The same message may come as a message and as a mention.
         key: format!("message {channel} {at}"),
         account,
-        called: String::new(),
-        said,
+        display_name: String::new(),
+        content,
         reply_to: channel.to_owned(),
     })
 }
 
-/// A person in a workspace: their id alone may be somebody else's in another one.
+/// A person in a workspace: a user id alone is not unique across workspaces.
 fn account(team: &str, user: &str) -> Option<String> {
     (is_id(team) && is_id(user)).then(|| format!("{team}.{user}"))
 }
@@ -159,10 +164,10 @@ pub fn is_id(text: &str) -> bool {
     (2..=32).contains(&text.len()) && text.bytes().all(plain)
 }
 
-/// What goes back to who said something, for nobody else to see.
-pub fn answer(reply: &str) -> Posting {
-    let text = write::escaped(reply);
-    Posting::json(&json!({ "response_type": "ephemeral", "text": text, "mrkdwn": false }))
+/// A response that only the sender sees.
+pub fn response(reply: &str) -> HookResponse {
+    let text = render::escaped(reply);
+    HookResponse::json(&json!({ "response_type": "ephemeral", "text": text, "mrkdwn": false }))
 }
 
 fn text<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {
@@ -180,7 +185,7 @@ mod tests {
     use countersign_types::time::Timestamp;
 
     use super::*;
-    use crate::Which;
+    use crate::RequestRef;
 
     const NOW: Timestamp = Timestamp(1_531_420_618_000);
     const SECRET: &str = "8f742231b10e8888abcd99yyyzzz85a5";
@@ -195,15 +200,20 @@ mod tests {
         Token::read(&path).unwrap()
     }
 
-    fn heard(kind: &str, seconds: &str, sign: &str, body: &str) -> Result<Heard, NotHeard> {
+    fn heard(
+        kind: &str,
+        seconds: &str,
+        sign: &str,
+        body: &str,
+    ) -> Result<ReceivedReplies, HookError> {
         let header = |name: &str| match name {
             "content-type" => Some(kind),
             "x-slack-request-timestamp" => Some(seconds),
             "x-slack-signature" => Some(sign),
             _ => None,
         };
-        let posted = Posted { url: "", header: &header, body: body.as_bytes(), now: NOW };
-        hear(&token(), &posted, Duration::from_hours(1))
+        let posted = HookRequest { url: "", header: &header, body: body.as_bytes(), now: NOW };
+        receive(&token(), &posted, Duration::from_hours(1))
     }
 
     fn sign(seconds: &str, body: &str) -> String {
@@ -214,7 +224,7 @@ mod tests {
         format!("v0={}", digits.concat())
     }
 
-    fn signed(kind: &str, body: &str) -> Result<Heard, NotHeard> {
+    fn signed(kind: &str, body: &str) -> Result<ReceivedReplies, HookError> {
         heard(kind, "1531420618", &sign("1531420618", body), body)
     }
 
@@ -228,8 +238,11 @@ mod tests {
 
     #[test]
     fn slacks_own_example_is_heard() {
-        let word = heard(FORM, "1531420618", SIGNED, EXAMPLE).unwrap().words.remove(0);
-        assert_eq!((word.account.as_str(), word.said), ("T1DC2JH3J.U2CERLKJA", Said::Help));
+        let received = heard(FORM, "1531420618", SIGNED, EXAMPLE).unwrap().replies.remove(0);
+        assert_eq!(
+            (received.account.as_str(), received.content),
+            ("T1DC2JH3J.U2CERLKJA", ReplyContent::Help)
+        );
     }
 
     #[test]
@@ -249,17 +262,17 @@ mod tests {
             ("1531420000", late.as_str(), EXAMPLE),
             ("1531421000", early.as_str(), EXAMPLE),
         ] {
-            assert_eq!(heard(FORM, seconds, sign, body), Err(NotHeard::Forged), "{sign}");
+            assert_eq!(heard(FORM, seconds, sign, body), Err(HookError::Forged), "{sign}");
         }
         for (kind, odd) in
             [(FORM, "payload=x"), (FORM, "a=%"), (FORM, ""), (JSON, "{"), (JSON, "{}")]
         {
-            assert_eq!(signed(kind, odd), Err(NotHeard::Unreadable), "{odd}");
+            assert_eq!(signed(kind, odd), Err(HookError::Unreadable), "{odd}");
         }
     }
 
-    fn which() -> Which {
-        Which { name: "olive-tractor".to_owned(), reason: "a < b".to_owned() }
+    fn which() -> RequestRef {
+        RequestRef { name: "olive-tractor".to_owned(), reason: "a < b".to_owned() }
     }
 
     #[test]
@@ -272,21 +285,25 @@ mod tests {
         });
         let encoded: Vec<String> =
             body.to_string().bytes().map(|byte| format!("%{byte:02X}")).collect();
-        let word = signed(FORM, &format!("payload={}", encoded.concat())).unwrap().words.remove(0);
-        assert_eq!((word.account.as_str(), word.reply_to.as_str()), ("T1.U1", "C1"));
-        assert_eq!(word.said, Said::Button("a:b:c".to_owned()));
+        let received =
+            signed(FORM, &format!("payload={}", encoded.concat())).unwrap().replies.remove(0);
+        assert_eq!((received.account.as_str(), received.reply_to.as_str()), ("T1.U1", "C1"));
+        assert_eq!(received.content, ReplyContent::Button("a:b:c".to_owned()));
         let command = "command=%2Fcountersign&team_id=T1&user_id=U1&trigger_id=9\
                        &text=approve+olive-tractor+a+%26lt%3B+b";
-        let word = signed(FORM, command).unwrap().words.remove(0);
-        assert_eq!((word.said, word.reply_to.as_str()), (Said::Approve(which()), HERE));
+        let received = signed(FORM, command).unwrap().replies.remove(0);
+        assert_eq!(
+            (received.content, received.reply_to.as_str()),
+            (ReplyContent::Approve(which()), HERE)
+        );
         let say = |kind: &str, text: &str, more: Value| {
             let mut event = json!({ "type": kind, "user": "U1", "text": text, "ts": "1.2",
                                     "channel": "C1" });
             event.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
             let body = json!({ "type": "event_callback", "team_id": "T1", "event": event });
-            signed(JSON, &body.to_string()).unwrap().words.pop().map(|word| word.said)
+            signed(JSON, &body.to_string()).unwrap().replies.pop().map(|word| word.content)
         };
-        let yes = Some(Said::Approve(which()));
+        let yes = Some(ReplyContent::Approve(which()));
         let none = || json!({});
         assert_eq!(say("app_mention", "<@U9> approve olive-tractor a &lt; b", none()), yes);
         assert_eq!(say("message", "!approve olive-tractor a &lt; b", none()), yes);
@@ -298,8 +315,8 @@ mod tests {
     }
 
     #[test]
-    fn slacks_question_whether_we_are_there_is_answered() {
+    fn slacks_url_verification_is_answered() {
         let heard = signed(JSON, r#"{"type":"url_verification","challenge":"3eZ"}"#).unwrap();
-        assert_eq!(heard.answer.body, r#"{"challenge":"3eZ"}"#);
+        assert_eq!(heard.response.body, r#"{"challenge":"3eZ"}"#);
     }
 }

@@ -16,18 +16,19 @@ use zeroize::Zeroizing;
 
 use crate::form::{self, Form};
 use crate::http::check_status;
-use crate::message::{Fitted, Message};
+use crate::message::{FittedText, Message};
 use crate::secret::Token;
 use crate::{
-    Announcement, Answers, Channel, ChannelError, Heard, News, NotHeard, Posted, Posting, Receipt,
-    Said, Sending, Trouble, Which, Word,
+    Announcement, AnnouncementEvent, Channel, ChannelError, ChannelFuture, DeliveryFailure,
+    HookError, HookRequest, HookResponse, PersonReply, Receipt, ReceivedReplies, ReplyContent,
+    ReplyReceiver, RequestRef,
 };
 use segments::{cut, segments};
 
-/// The most SMS segments of one text.
-const MOST: usize = 3;
+/// The maximum number of SMS segments of one text.
+const MAX_SEGMENTS: usize = 3;
 /// A longer text never fits, in bytes: 153 characters per segment, each of at most four bytes.
-const LONGEST: usize = MOST * 153 * 4;
+const MAX_BYTES: usize = MAX_SEGMENTS * 153 * 4;
 /// The longest sentence that is tried first, in bytes.
 const SENTENCE: usize = 400;
 /// The longest form that Twilio sends, in bytes.
@@ -35,14 +36,14 @@ const MAX_FORM: usize = 64 * 1024;
 /// The number of digits of a code.
 const DIGITS: usize = 6;
 /// The reply to an approval without digits.
-const NEEDS_DIGITS: &str = "Not approved. A yes by text needs the six digits of the message, such \
-                            as: YES 482913";
+const NEEDS_DIGITS: &str = "Not approved. An approval by SMS needs the six digits of the message, \
+                            such as: APPROVE 482913";
 /// Marks such an approval.
 const NO_DIGITS: &str = "no digits";
 
 /// What an operator configures.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
+pub struct SmsSettings {
     /// The account's id (`AC…`).
     pub account: String,
     /// The file of its token, which also signs what Twilio sends us.
@@ -61,7 +62,7 @@ pub struct Settings {
     pub timeout: Duration,
 }
 
-impl Settings {
+impl SmsSettings {
     /// What is wrong with the settings, if anything.
     pub fn problem(&self) -> Option<String> {
         let name = |text: &str, begin: &str| {
@@ -98,7 +99,7 @@ fn is_number(text: &str) -> bool {
 #[derive(Debug)]
 pub struct Sms {
     name: String,
-    most: Tier,
+    max_tier: Tier,
     api: HttpUrl,
     account: String,
     token: Token,
@@ -111,12 +112,12 @@ pub struct Sms {
 
 impl Sms {
     /// Reads the token.
-    pub fn open(name: String, most: Tier, settings: &Settings) -> Result<Sms, ChannelError> {
+    pub fn open(name: String, max_tier: Tier, settings: &SmsSettings) -> Result<Sms, ChannelError> {
         let base = HttpUrl::parse(&settings.base_url).map_err(ChannelError::permanent)?;
         let path = format!("/2010-04-01/Accounts/{}/Messages.json", settings.account);
         Ok(Sms {
             name,
-            most,
+            max_tier,
             api: base.join(&path).map_err(ChannelError::permanent)?,
             account: settings.account.clone(),
             token: Token::read(&settings.token_file)
@@ -154,46 +155,48 @@ impl Sms {
     }
 
     /// The text about a request, within the limit of segments.
-    fn text(&self, news: &Announcement) -> Fitted {
+    fn text(&self, news: &Announcement) -> FittedText {
         let answers = self.hook_url.is_some();
         let fit = |room: usize| {
-            news.fitted(MOST, measure, |message: &Message| render(news, message, room, answers))
+            news.fitted(MAX_SEGMENTS, measure, |message: &Message| {
+                render(news, message, room, answers)
+            })
         };
         let fitted = fit(SENTENCE);
-        if measure(&fitted.text) <= MOST {
+        if measure(&fitted.text) <= MAX_SEGMENTS {
             return fitted;
         }
         // Too long even without the call, so the sentence is shortened too.
         let mut room = SENTENCE;
-        while room > 0 && measure(&render(news, &news.message(0), room, answers)) > MOST {
+        while room > 0 && measure(&render(news, &news.message(0), room, answers)) > MAX_SEGMENTS {
             room = room * 3 / 4;
         }
         let fitted = fit(room);
-        if measure(&fitted.text) <= MOST {
+        if measure(&fitted.text) <= MAX_SEGMENTS {
             return fitted;
         }
-        let text = format!("{}: answer in the inbox: {}", news.tier.label(), news.link());
-        Fitted { text: cut(&text, MOST), whole: false }
+        let text = format!("{}: decide in the inbox: {}", news.tier.label(), news.link());
+        FittedText { text: cut(&text, MAX_SEGMENTS), whole: false }
     }
 
     /// The form, if Twilio sent it to us.
-    fn proven(&self, posted: &Posted<'_>) -> Result<Form, NotHeard> {
-        let url = self.hook_url.as_deref().ok_or(NotHeard::NoHook)?;
-        let signature = (posted.header)("x-twilio-signature").ok_or(NotHeard::Forged)?;
+    fn proven(&self, posted: &HookRequest<'_>) -> Result<Form, HookError> {
+        let url = self.hook_url.as_deref().ok_or(HookError::NoHook)?;
+        let signature = (posted.header)("x-twilio-signature").ok_or(HookError::Forged)?;
         let body = Some(posted.body).filter(|body| body.len() <= MAX_FORM);
-        let fields = body.and_then(Form::read).ok_or(NotHeard::Forged)?;
+        let fields = body.and_then(Form::read).ok_or(HookError::Forged)?;
         let ours = fields.get("AccountSid") == Some(self.account.as_str());
         if ours && signature::is_signed(&self.token, url, &fields, signature) {
             Ok(fields)
         } else {
-            Err(NotHeard::Forged)
+            Err(HookError::Forged)
         }
     }
 }
 
 /// Counts segments; a text that is far too long is not read for that.
 fn measure(text: &str) -> usize {
-    if text.len() > LONGEST { MOST + 1 } else { segments(text) }
+    if text.len() > MAX_BYTES { MAX_SEGMENTS + 1 } else { segments(text) }
 }
 
 /// Without emoji and ellipses: one character outside the GSM alphabet makes every character larger.
@@ -204,7 +207,7 @@ fn render(news: &Announcement, message: &Message, room: usize, answers: bool) ->
         let end = sentence.floor_char_boundary(room);
         sentence = format!("{}...", sentence.get(..end).unwrap_or_default());
     }
-    let over = matches!(news.news, News::Ended(_));
+    let over = matches!(news.news, AnnouncementEvent::Ended(_));
     let mut lines = vec![if over { format!("{title}.") } else { format!("{title}. {sentence}") }];
     if !message.call.is_empty() {
         lines.push(message.call.clone());
@@ -216,9 +219,9 @@ fn render(news: &Announcement, message: &Message, room: usize, answers: bool) ->
     if let Some(ways) = news.ways.as_ref().filter(|_| answers) {
         let whole = !message.call.is_empty() && message.missing.is_empty();
         lines.push(if ways.approve.is_some() && whole {
-            format!("Reply NO {0} or YES {0}", ways.code)
+            format!("Reply DENY {0} or APPROVE {0}", ways.code)
         } else {
-            format!("Reply NO {}", ways.code)
+            format!("Reply DENY {}", ways.code)
         });
     }
     lines.join("\n")
@@ -229,11 +232,11 @@ impl Channel for Sms {
         &self.name
     }
 
-    fn most(&self) -> Tier {
-        self.most
+    fn max_tier(&self) -> Tier {
+        self.max_tier
     }
 
-    fn announce<'a>(&'a self, news: &'a Announcement) -> Sending<'a, Receipt> {
+    fn announce<'a>(&'a self, news: &'a Announcement) -> ChannelFuture<'a, Receipt> {
         Box::pin(async { self.send(&self.to, &self.text(news).text).await })
     }
 
@@ -241,52 +244,52 @@ impl Channel for Sms {
         &'a self,
         _prompt: Option<&'a Receipt>,
         end: &'a Announcement,
-    ) -> Sending<'a, ()> {
+    ) -> ChannelFuture<'a, ()> {
         Box::pin(async {
             // The person who answered here was told in the reply.
             let here = format!("through {}", self.name);
-            if matches!(&end.news, News::Ended(ending) if ending.place == here) {
+            if matches!(&end.news, AnnouncementEvent::Ended(ending) if ending.place == here) {
                 return Ok(());
             }
             self.send(&self.to, &self.text(end).text).await.map(|_| ())
         })
     }
 
-    fn answers(&self) -> Option<&dyn Answers> {
-        self.hook_url.is_some().then_some(self as &dyn Answers)
+    fn reply_receiver(&self) -> Option<&dyn ReplyReceiver> {
+        self.hook_url.is_some().then_some(self as &dyn ReplyReceiver)
     }
 }
 
-impl Answers for Sms {
+impl ReplyReceiver for Sms {
     fn assurance(&self) -> Assurance {
         Assurance::Reached
     }
 
-    fn shows_whole(&self, news: &Announcement) -> bool {
+    fn shows_whole_call(&self, news: &Announcement) -> bool {
         self.text(news).whole
     }
 
-    fn hear(&self, posted: &Posted<'_>) -> Result<Heard, NotHeard> {
+    fn receive(&self, posted: &HookRequest<'_>) -> Result<ReceivedReplies, HookError> {
         let fields = self.proven(posted)?;
-        let answer = twiml("");
+        let response = twiml("");
         // A delivery report about one of our messages.
         if fields.get("MessageStatus").is_some() {
-            return Ok(Heard { words: Vec::new(), answer });
+            return Ok(ReceivedReplies { replies: Vec::new(), response });
         }
-        let field = |name| fields.get(name).ok_or(NotHeard::Unreadable);
+        let field = |name| fields.get(name).ok_or(HookError::Unreadable);
         let (number, text, key) = (field("From")?, field("Body")?, field("MessageSid")?);
-        let (said, mark) = read(text);
-        let word = Word {
+        let (content, mark) = read(text);
+        let received = PersonReply {
             account: number.to_owned(),
-            called: number.to_owned(),
-            said,
+            display_name: number.to_owned(),
+            content,
             key: key.to_owned(),
             reply_to: mark.to_owned(),
         };
-        Ok(Heard { words: vec![word], answer })
+        Ok(ReceivedReplies { replies: vec![received], response })
     }
 
-    fn trouble(&self, posted: &Posted<'_>) -> Option<Trouble> {
+    fn delivery_failure(&self, posted: &HookRequest<'_>) -> Option<DeliveryFailure> {
         let fields = self.proven(posted).ok()?;
         let status = fields.get("MessageStatus")?;
         let message = fields.get("MessageSid").unwrap_or_default().to_owned();
@@ -296,48 +299,47 @@ impl Answers for Sms {
                 .filter(|code| code.len() <= 10 && code.bytes().all(|byte| byte.is_ascii_digit()));
             let code = code.map_or_else(String::new, |code| format!(" (error {code})"));
             let problem = format!("Twilio could not deliver a message{code}");
-            Trouble { message, error: ChannelError::again(problem) }
+            DeliveryFailure { message, error: ChannelError::again(problem) }
         })
     }
 
-    fn answer(&self, word: &Word, reply: &str) -> Option<Posting> {
-        Some(twiml(if word.reply_to == NO_DIGITS { NEEDS_DIGITS } else { reply }))
+    fn hook_response(&self, received: &PersonReply, reply: &str) -> Option<HookResponse> {
+        Some(twiml(if received.reply_to == NO_DIGITS { NEEDS_DIGITS } else { reply }))
     }
 
-    fn reply<'a>(&'a self, word: &'a Word, reply: &'a str) -> Sending<'a, ()> {
-        Box::pin(async { self.send(&word.account, &cut(reply, MOST)).await.map(|_| ()) })
+    fn reply<'a>(&'a self, received: &'a PersonReply, reply: &'a str) -> ChannelFuture<'a, ()> {
+        Box::pin(async {
+            self.send(&received.account, &cut(reply, MAX_SEGMENTS)).await.map(|_| ())
+        })
     }
 
-    fn command(&self, word: &str) -> String {
-        match word {
-            "approve" => "YES".to_owned(),
-            "deny" => "NO".to_owned(),
-            other => other.to_uppercase(),
-        }
+    fn command_text(&self, name: &str) -> String {
+        name.to_uppercase()
     }
 }
 
 /// Parses a text; the second value marks an approval without digits.
-fn read(text: &str) -> (Said, &'static str) {
-    let said = Said::parse('/', &format!("/{}", text.trim())).unwrap_or(Said::Help);
-    let Said::Approve(which) = said else { return (said, "") };
+fn read(text: &str) -> (ReplyContent, &'static str) {
+    let content =
+        ReplyContent::parse('/', &format!("/{}", text.trim())).unwrap_or(ReplyContent::Help);
+    let ReplyContent::Approve(which) = content else { return (content, "") };
     let words: Vec<&str> =
         [which.name.as_str()].into_iter().chain(which.reason.split_whitespace()).collect();
     let is_code =
         |word: &&&str| word.len() == DIGITS && word.bytes().all(|byte| byte.is_ascii_digit());
     // The agent may know the word pair; it does not know the digits.
-    let Some(code) = words.iter().find(is_code) else { return (Said::Help, NO_DIGITS) };
+    let Some(code) = words.iter().find(is_code) else { return (ReplyContent::Help, NO_DIGITS) };
     let reason = words.iter().filter(|word| !is_code(word)).copied().collect::<Vec<_>>().join(" ");
-    (Said::Approve(Which { name: (*code).to_owned(), reason }), "")
+    (ReplyContent::Approve(RequestRef { name: (*code).to_owned(), reason }), "")
 }
 
 /// A response in `TwiML`; an empty text sends no message.
-fn twiml(reply: &str) -> Posting {
-    let reply = cut(reply, MOST);
+fn twiml(reply: &str) -> HookResponse {
+    let reply = cut(reply, MAX_SEGMENTS);
     let reply = reply.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let inside = if reply.is_empty() { reply } else { format!("<Message>{reply}</Message>") };
     let body = format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?><Response>{inside}</Response>");
-    Posting { content_type: "text/xml; charset=utf-8", body }
+    HookResponse { content_type: "text/xml; charset=utf-8", body }
 }
 
 #[cfg(test)]

@@ -1,17 +1,17 @@
-//! How many short messages a text is. Letters of the GSM alphabet are small; one letter outside it
-//! makes all of them large (3GPP TS 23.038).
+//! The number of SMS segments of a text. One character outside the GSM alphabet makes all
+//! characters take 16 bits instead of 7 (3GPP TS 23.038).
 
-/// The basic alphabet. One unit each.
+/// The basic alphabet; one unit each.
 const BASIC: &str = "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?\
                      ¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà";
-/// The extension. Two units each: an escape and a letter.
+/// The extension table; two units each: an escape and a character.
 const EXTENDED: &str = "\u{c}^{}\\[~]|€";
 
-/// Units in a message of its own, and in each of several that belong together.
+/// Units in a single segment, and in each segment of a longer text.
 const GSM: (usize, usize) = (160, 153);
 const UCS_2: (usize, usize) = (70, 67);
 
-/// So many messages carry this text.
+/// The number of segments of this text.
 pub fn segments(text: &str) -> usize {
     let sizes: Option<Vec<usize>> = text.chars().map(gsm_units).collect();
     match sizes {
@@ -34,7 +34,7 @@ fn count(sizes: &[usize], (alone, together): (usize, usize)) -> usize {
     }
     let (mut messages, mut filled) = (1, 0);
     for size in sizes {
-        // What takes two units is not torn apart.
+        // A character of two units is not split.
         if filled + size > together {
             messages += 1;
             filled = 0;
@@ -44,14 +44,14 @@ fn count(sizes: &[usize], (alone, together): (usize, usize)) -> usize {
     messages
 }
 
-/// The beginning of a text that fits into so many messages; what is cut is marked.
+/// The beginning of a text that fits into this many segments, with a mark if it was cut.
 pub fn cut(text: &str, most: usize) -> String {
     if segments(text) <= most {
         return text.to_owned();
     }
     let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
     let shortened = |end: usize| format!("{}...", text.get(..end).unwrap_or_default());
-    // Longer beginnings never need fewer messages.
+    // A longer beginning never needs fewer segments.
     let fitting = ends.partition_point(|end| segments(&shortened(*end)) <= most);
     shortened(fitting.checked_sub(1).and_then(|last| ends.get(last)).copied().unwrap_or(0))
 }

@@ -1,4 +1,4 @@
-//! What stands in a text, what is heard in one.
+//! The texts of SMS messages, and how replies are parsed.
 
 use countersign_types::time::Timestamp;
 use countersign_workflow::request::State;
@@ -10,7 +10,7 @@ use crate::announcement::tests::asked;
 fn phone(hook: bool) -> Sms {
     Sms {
         name: "sms".to_owned(),
-        most: Tier::Critical,
+        max_tier: Tier::Critical,
         api: HttpUrl::parse("https://api.example.org").unwrap(),
         account: format!("AC{}", "0".repeat(32)),
         token: Token::from_text("12345"),
@@ -27,13 +27,14 @@ fn a_text_says_who_what_and_how_to_answer() {
     let fitted = phone(true).text(&asked());
     assert_eq!(
         fitted.text,
-        "HIGH: hermes asks. Deletes 214 files below ~/code/shop.\nrm -rf ~/code/shop\n\
-         olive-tractor. Answer within 40 s, or it is denied: \
-         http://127.0.0.1:6001/requests/00000000000000000000000001\nReply NO 482913 or YES 482913"
+        "HIGH: hermes asks for approval. Deletes 214 files below ~/code/shop.\nrm -rf ~/code/shop\n\
+         olive-tractor. Decide within 40 s, or the request is denied: \
+         http://127.0.0.1:6001/requests/00000000000000000000000001\n\
+         Reply DENY 482913 or APPROVE 482913"
     );
     assert!(fitted.whole && segments(&fitted.text) == 2);
     let told = phone(false).text(&asked()).text;
-    assert!(!told.contains("Reply"), "nobody hears: {told}");
+    assert!(!told.contains("Reply"), "there is no hook: {told}");
 }
 
 #[test]
@@ -55,9 +56,9 @@ fn three_messages_are_enough_whatever_an_agent_does() {
                 ..asked()
             };
             let fitted = phone(hook).text(&news);
-            assert!(segments(&fitted.text) <= MOST && !fitted.whole, "{}", fitted.text);
+            assert!(segments(&fitted.text) <= MAX_SEGMENTS && !fitted.whole, "{}", fitted.text);
             assert!(fitted.text.contains(&news.link()), "{}", fitted.text);
-            assert!(!fitted.text.contains("YES"), "{}", fitted.text);
+            assert!(!fitted.text.contains("APPROVE"), "{}", fitted.text);
         }
     }
 }
@@ -70,14 +71,20 @@ fn without_the_call_nothing_says_yes() {
         Announcement { call: "x".repeat(400), ..asked() },
     ] {
         let fitted = phone(true).text(&news);
-        assert!(!fitted.whole && fitted.text.ends_with("Reply NO 482913"), "{}", fitted.text);
+        assert!(!fitted.whole && fitted.text.ends_with("Reply DENY 482913"), "{}", fitted.text);
     }
 }
 
 #[test]
 fn the_end_is_one_short_message() {
     let (by, place) = ("ana".to_owned(), "in the web inbox".to_owned());
-    let news = News::Ended(Ending { state: State::Denied, by, place, drill: None, edited: None });
+    let news = AnnouncementEvent::Ended(Ending {
+        state: State::Denied,
+        by,
+        place,
+        drill: None,
+        edited: None,
+    });
     let end = Announcement { news, ways: None, ..asked() };
     let text = phone(true).text(&end).text;
     assert_eq!(text, "HIGH: denied by ana in the web inbox.\nolive-tractor");
@@ -85,40 +92,40 @@ fn the_end_is_one_short_message() {
 
 #[test]
 fn a_yes_needs_the_digits_and_a_no_does_not() {
-    let which = |name: &str, reason: &str| Which { name: name.into(), reason: reason.into() };
-    for (text, said) in [
-        ("YES 482913", Said::Approve(which("482913", ""))),
-        (" yes  482913 it is fine ", Said::Approve(which("482913", "it is fine"))),
-        ("Yes olive-tractor 482913", Said::Approve(which("482913", "olive-tractor"))),
-        ("YES olive-tractor", Said::Help),
-        ("YES", Said::Help),
-        ("YES 48291", Said::Help),
-        ("YES 4829133", Said::Help),
-        ("NO olive-tractor", Said::Deny(which("olive-tractor", ""))),
-        ("no", Said::Deny(which("", ""))),
-        ("No 482913 not today", Said::Deny(which("482913", "not today"))),
-        ("PENDING", Said::Pending),
-        ("LINK AB12-CD34", Said::Link("AB12-CD34".to_owned())),
-        ("yesterday", Said::Help),
-        ("", Said::Help),
+    let which = |name: &str, reason: &str| RequestRef { name: name.into(), reason: reason.into() };
+    for (text, content) in [
+        ("YES 482913", ReplyContent::Approve(which("482913", ""))),
+        (" yes  482913 it is fine ", ReplyContent::Approve(which("482913", "it is fine"))),
+        ("Yes olive-tractor 482913", ReplyContent::Approve(which("482913", "olive-tractor"))),
+        ("YES olive-tractor", ReplyContent::Help),
+        ("YES", ReplyContent::Help),
+        ("YES 48291", ReplyContent::Help),
+        ("YES 4829133", ReplyContent::Help),
+        ("NO olive-tractor", ReplyContent::Deny(which("olive-tractor", ""))),
+        ("no", ReplyContent::Deny(which("", ""))),
+        ("No 482913 not today", ReplyContent::Deny(which("482913", "not today"))),
+        ("PENDING", ReplyContent::Pending),
+        ("LINK AB12-CD34", ReplyContent::Link("AB12-CD34".to_owned())),
+        ("yesterday", ReplyContent::Help),
+        ("", ReplyContent::Help),
     ] {
-        assert_eq!(read(text).0, said, "{text}");
+        assert_eq!(read(text).0, content, "{text}");
     }
-    let word = Word {
+    let received = PersonReply {
         account: "+1".to_owned(),
-        called: String::new(),
-        said: Said::Help,
+        display_name: String::new(),
+        content: ReplyContent::Help,
         key: String::new(),
         reply_to: read("YES olive-tractor").1.to_owned(),
     };
-    let answer = phone(true).answer(&word, "help").unwrap();
-    assert!(answer.body.contains("six digits"), "{}", answer.body);
+    let response = phone(true).hook_response(&received, "help").unwrap();
+    assert!(response.body.contains("six digits"), "{}", response.body);
 }
 
-fn hear(phone: &Sms, form: &str, signature: Option<&str>) -> Result<Heard, NotHeard> {
+fn receive(phone: &Sms, form: &str, signature: Option<&str>) -> Result<ReceivedReplies, HookError> {
     let header = |name: &str| if name == "x-twilio-signature" { signature } else { None };
     let now = Timestamp(0);
-    phone.hear(&Posted { url: "", header: &header, body: form.as_bytes(), now })
+    phone.receive(&HookRequest { url: "", header: &header, body: form.as_bytes(), now })
 }
 
 /// As Twilio would sign it.
@@ -138,17 +145,17 @@ fn only_what_twilio_signed_for_our_account_is_heard() {
     let phone = phone(true);
     let good = format!("AccountSid={}&From=%2B1555&Body=NO&MessageSid=SM1", phone.account);
     let signature = signed(&phone, &good);
-    let heard = hear(&phone, &good, Some(&signature)).unwrap();
-    let word = &heard.words[0];
-    assert_eq!((word.account.as_str(), word.key.as_str()), ("+1555", "SM1"));
-    assert_eq!(heard.answer.body.matches("<Message>").count(), 0, "nothing to say twice");
-    assert_eq!(hear(&phone, &good, None), Err(NotHeard::Forged));
+    let heard = receive(&phone, &good, Some(&signature)).unwrap();
+    let received = &heard.replies[0];
+    assert_eq!((received.account.as_str(), received.key.as_str()), ("+1555", "SM1"));
+    assert_eq!(heard.response.body.matches("<Message>").count(), 0, "no reply");
+    assert_eq!(receive(&phone, &good, None), Err(HookError::Forged));
     let changed = good.replace("Body=NO", "Body=YES");
-    assert_eq!(hear(&phone, &changed, Some(&signature)), Err(NotHeard::Forged));
+    assert_eq!(receive(&phone, &changed, Some(&signature)), Err(HookError::Forged));
     let other = good.replace("AC0", "AC1");
-    assert_eq!(hear(&phone, &other, Some(&signed(&phone, &other))), Err(NotHeard::Forged));
+    assert_eq!(receive(&phone, &other, Some(&signed(&phone, &other))), Err(HookError::Forged));
     let closed = self::phone(false);
-    assert_eq!(hear(&closed, &good, Some(&signature)), Err(NotHeard::NoHook));
+    assert_eq!(receive(&closed, &good, Some(&signature)), Err(HookError::NoHook));
 }
 
 #[test]
@@ -164,21 +171,21 @@ fn a_message_that_was_not_delivered_is_trouble() {
         let signature = signed(&phone, &form);
         let header = |name: &str| (name == "x-twilio-signature").then_some(signature.as_str());
         let now = Timestamp(0);
-        let posted = Posted { url: "", header: &header, body: form.as_bytes(), now };
-        let trouble = phone.trouble(&posted);
+        let posted = HookRequest { url: "", header: &header, body: form.as_bytes(), now };
+        let trouble = phone.delivery_failure(&posted);
         assert!(trouble.iter().all(|trouble| trouble.message == "SM1"));
         let trouble = trouble.map(|trouble| trouble.error.problem);
         assert_eq!(trouble.is_some(), problem.is_some(), "{status}");
         assert!(trouble.unwrap_or_default().ends_with(problem.unwrap_or_default()), "{status}");
         if status.starts_with("MessageStatus") {
-            assert!(phone.hear(&posted).unwrap().words.is_empty());
+            assert!(phone.receive(&posted).unwrap().replies.is_empty());
         }
     }
 }
 
 #[test]
 fn what_is_replied_cannot_become_markup() {
-    let answer = twiml("<Redirect>http://x/</Redirect> & more");
-    assert!(answer.body.contains("&lt;Redirect&gt;http://x/&lt;/Redirect&gt; &amp; more"));
+    let response = twiml("<Redirect>http://x/</Redirect> & more");
+    assert!(response.body.contains("&lt;Redirect&gt;http://x/&lt;/Redirect&gt; &amp; more"));
     assert!(twiml(&"x".repeat(5_000)).body.len() < 600);
 }

@@ -31,39 +31,39 @@ pub struct Bot {
     timeout: Duration,
 }
 
-/// What a bot is called.
+/// The names of a bot.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Me {
-    /// Its name in addresses, without the `@`.
+pub struct BotIdentity {
+    /// Its user name, without the `@`.
     pub username: String,
-    /// Its name for people, as its owner wrote it.
+    /// Its display name.
     pub name: String,
 }
 
 /// Why a call failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
+pub struct BotError {
     /// What the channel reports.
     pub error: ChannelError,
     /// Telegram's description, to tell errors apart.
     description: String,
 }
 
-impl Refusal {
-    /// Whether Telegram said this.
+impl BotError {
+    /// Whether Telegram's description contains this text.
     pub fn says(&self, words: &str) -> bool {
         self.description.contains(words)
     }
 }
 
-impl From<ChannelError> for Refusal {
-    fn from(error: ChannelError) -> Refusal {
-        Refusal { error, description: String::new() }
+impl From<ChannelError> for BotError {
+    fn from(error: ChannelError) -> BotError {
+        BotError { error, description: String::new() }
     }
 }
 
-impl From<Refusal> for ChannelError {
-    fn from(refusal: Refusal) -> ChannelError {
+impl From<BotError> for ChannelError {
+    fn from(refusal: BotError) -> ChannelError {
         refusal.error
     }
 }
@@ -106,12 +106,12 @@ impl Bot {
     }
 
     /// One call.
-    pub async fn call(&self, method: &str, body: &Value) -> Result<Value, Refusal> {
+    pub async fn call(&self, method: &str, body: &Value) -> Result<Value, BotError> {
         self.within(method, body, self.timeout).await
     }
 
-    /// What the bot is called; Telegram takes the token if this works.
-    pub async fn me(&self) -> Result<Me, ChannelError> {
+    /// The names of the bot. Success means that Telegram accepts the token.
+    pub async fn me(&self) -> Result<BotIdentity, ChannelError> {
         let me = self.call("getMe", &json!({})).await?;
         let text = |name| me.get(name).and_then(Value::as_str).unwrap_or_default();
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -119,10 +119,10 @@ impl Bot {
         if username.is_empty() {
             return Err(ChannelError::again("Telegram's response has no name for the bot"));
         }
-        Ok(Me { username, name: safe(text("first_name"), WORDS) })
+        Ok(BotIdentity { username, name: safe(text("first_name"), WORDS) })
     }
 
-    /// What people said since the update before `offset`; that one and all before are forgotten.
+    /// The updates from `offset` on; Telegram deletes those before it.
     pub async fn updates(&self, offset: Option<i64>) -> Result<Vec<Value>, ChannelError> {
         let mut body = json!({
             "timeout": HOLD.as_secs(), "limit": UPDATES,
@@ -137,14 +137,14 @@ impl Bot {
         }
     }
 
-    /// Has Telegram forget all updates before this one.
+    /// Makes Telegram delete all updates before this one.
     pub async fn forget(&self, next: Option<i64>) -> Result<(), ChannelError> {
         let body = json!({ "offset": next, "timeout": 0, "limit": 1 });
         self.call("getUpdates", &body).await?;
         Ok(())
     }
 
-    async fn within(&self, method: &str, body: &Value, time: Duration) -> Result<Value, Refusal> {
+    async fn within(&self, method: &str, body: &Value, time: Duration) -> Result<Value, BotError> {
         let url = self.base.join(&format!("/bot{}/{method}", self.token.expose()));
         let url = url.map_err(ChannelError::permanent)?;
         let headers = [("content-type", "application/json"), ("user-agent", USER_AGENT)];
@@ -161,7 +161,7 @@ impl Bot {
         Err(refusal)
     }
 
-    fn refusal(&self, status: u16, answer: &Value) -> Refusal {
+    fn refusal(&self, status: u16, answer: &Value) -> BotError {
         let code = answer.get("error_code").and_then(Value::as_u64);
         let code = code.and_then(|code| u16::try_from(code).ok()).unwrap_or(status);
         let description = answer.get("description").and_then(Value::as_str).unwrap_or_default();
@@ -196,7 +196,7 @@ impl Bot {
                 None => ChannelError::permanent(format!("Telegram answered {code}: {words}")),
             },
         };
-        Refusal { error, description: description.to_owned() }
+        BotError { error, description: description.to_owned() }
     }
 }
 
@@ -253,7 +253,7 @@ mod tests {
         assert_eq!(endless.retry_after, Some(Duration::from_hours(1)));
         let moved = refused(400, json!({ "migrate_to_chat_id": -100_123 }));
         assert!(moved.problem.contains("chat = -100123"), "{moved}");
-        // A yes that is none.
+        // `ok` is not `true`.
         assert!(!bot.refusal(200, &json!({ "ok": 1 })).error.permanent);
     }
 

@@ -1,4 +1,4 @@
-//! Who we are to push services: an ES256 signature over where we send and until when (RFC 8292).
+//! Identification to push services: an ES256 signature over audience and expiry (RFC 8292).
 
 use std::fmt;
 
@@ -12,10 +12,10 @@ use zeroize::Zeroizing;
 /// How long a signature is valid, in seconds; a day is the maximum.
 const GOOD_FOR: i64 = 12 * 3_600;
 
-/// Our key for push services. Browsers take messages of no other.
+/// Our key for push services. Browsers accept no messages signed with another key.
 pub struct VapidKey {
     pair: EcdsaKeyPair,
-    chance: SystemRandom,
+    random: SystemRandom,
 }
 
 impl fmt::Debug for VapidKey {
@@ -25,19 +25,19 @@ impl fmt::Debug for VapidKey {
 }
 
 impl VapidKey {
-    /// A new key, as it is kept (PKCS #8).
+    /// A new key in PKCS #8.
     pub fn generate() -> Option<Zeroizing<Vec<u8>>> {
         let kind = &ECDSA_P256_SHA256_FIXED_SIGNING;
         let made = EcdsaKeyPair::generate_pkcs8(kind, &SystemRandom::new()).ok()?;
         Some(Zeroizing::new(made.as_ref().to_vec()))
     }
 
-    /// Reads a kept key.
+    /// Reads a key in PKCS #8.
     pub fn read(pkcs8: &[u8]) -> Option<VapidKey> {
-        let chance = SystemRandom::new();
+        let random = SystemRandom::new();
         let kind = &ECDSA_P256_SHA256_FIXED_SIGNING;
-        let pair = EcdsaKeyPair::from_pkcs8(kind, pkcs8, &chance).ok()?;
-        Some(VapidKey { pair, chance })
+        let pair = EcdsaKeyPair::from_pkcs8(kind, pkcs8, &random).ok()?;
+        Some(VapidKey { pair, random })
     }
 
     /// The public key, uncompressed.
@@ -58,7 +58,7 @@ impl VapidKey {
         }
         let head = encode_url(br#"{"typ":"JWT","alg":"ES256"}"#);
         let said = format!("{head}.{}", encode_url(claims.to_string().as_bytes()));
-        let signature = self.pair.sign(&self.chance, said.as_bytes()).ok()?;
+        let signature = self.pair.sign(&self.random, said.as_bytes()).ok()?;
         let (signature, key) = (encode_url(signature.as_ref()), encode_url(self.public()));
         Some(format!("vapid t={said}.{signature}, k={key}"))
     }

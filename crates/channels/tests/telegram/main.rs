@@ -12,9 +12,13 @@ mod telegram {
     use std::sync::Arc;
     use std::time::{Duration, Instant};
 
-    use countersign_channels::telegram::{self, Mode};
-    use countersign_channels::{Announcement, Channel, ChannelError, Ending, News, NotHeard};
-    use countersign_channels::{Posted, Said, Settings, Ways, Word};
+    use countersign_channels::telegram::{self, UpdateMode};
+    use countersign_channels::{
+        Announcement, AnnouncementEvent, Channel, ChannelError, Ending, HookError,
+    };
+    use countersign_channels::{
+        ChannelSettings, HookRequest, PersonReply, ReplyContent, ReplyOptions,
+    };
     use countersign_types::id::Id;
     use countersign_types::tier::Tier;
     use countersign_types::time::Timestamp;
@@ -38,15 +42,15 @@ mod telegram {
         write(&token_file, TOKEN);
         write(&secret_file, SECRET);
         let hook = hook.then(|| "https://approve.example.org/hooks/tg".to_owned());
-        let settings = telegram::Settings {
+        let settings = telegram::TelegramSettings {
             token_file,
             chat: CHAT,
             base_url: url.to_owned(),
             allow_private,
             timeout: Duration::from_secs(1),
-            mode: hook.map_or(Mode::Poll, |hook| Mode::Webhook { hook, secret_file }),
+            mode: hook.map_or(UpdateMode::Poll, |hook| UpdateMode::Webhook { hook, secret_file }),
         };
-        Settings::Telegram(settings).open("tg", Settings::usual("telegram")).unwrap()
+        ChannelSettings::Telegram(settings).open("tg", ChannelSettings::usual("telegram")).unwrap()
     }
 
     fn poller(server: &StandIn) -> Arc<dyn Channel> {
@@ -56,7 +60,7 @@ mod telegram {
     fn asked() -> Announcement {
         let now = Timestamp(1_794_700_000_000);
         Announcement {
-            news: News::Asked,
+            news: AnnouncementEvent::Asked,
             request: Id::parse("00000000000000000000000001").unwrap(),
             brief: "Deletes 214 files.".to_owned(),
             tool: "shell".to_owned(),
@@ -64,7 +68,7 @@ mod telegram {
             phrase: "olive-tractor".to_owned(),
             agent: "hermes".to_owned(),
             call: "$ rm -rf <b>*_[x](y)~/code/shop".to_owned(),
-            ways: Some(Ways {
+            ways: Some(ReplyOptions {
                 approve: Some("a:00000000000000000000000001:AAAAAAAAAAAA".to_owned()),
                 deny: "d:00000000000000000000000001:BBBBBBBBBBBB".to_owned(),
                 code: "482913".to_owned(),
@@ -76,13 +80,18 @@ mod telegram {
 
     fn ended() -> Announcement {
         let (by, place) = ("ana".to_owned(), "in the web inbox".to_owned());
-        let news =
-            News::Ended(Ending { state: State::Denied, by, place, drill: None, edited: None });
+        let news = AnnouncementEvent::Ended(Ending {
+            state: State::Denied,
+            by,
+            place,
+            drill: None,
+            edited: None,
+        });
         Announcement { news, ways: None, ..asked() }
     }
 
-    async fn words(channel: &Arc<dyn Channel>) -> Result<Vec<Word>, ChannelError> {
-        channel.answers().unwrap().listen().await
+    async fn words(channel: &Arc<dyn Channel>) -> Result<Vec<PersonReply>, ChannelError> {
+        channel.reply_receiver().unwrap().listen().await
     }
 
     #[tokio::test]
@@ -109,7 +118,7 @@ mod telegram {
         channel.announce(&asked()).await.unwrap();
         let other = Announcement { request: Id::from_bytes([9; 16]), ..asked() };
         channel.announce(&other).await.unwrap();
-        let climbed = Announcement { news: News::Climbed, ..asked() };
+        let climbed = Announcement { news: AnnouncementEvent::Escalated, ..asked() };
         let receipt = channel.announce(&climbed).await.unwrap();
         channel.withdraw(Some(&receipt), &ended()).await.unwrap();
         let edits = server.calls("editMessageText");
@@ -176,8 +185,11 @@ mod telegram {
         server.says(json!({ "message": "this cannot be read" }));
         server.says(tap(77, 77, "a:2"));
         let heard = words(&first).await.unwrap();
-        let said: Vec<&Said> = heard.iter().map(|word| &word.said).collect();
-        assert_eq!(said, [&Said::Button("a:1".to_owned()), &Said::Button("a:2".to_owned())]);
+        let content: Vec<&ReplyContent> = heard.iter().map(|word| &word.content).collect();
+        assert_eq!(
+            content,
+            [&ReplyContent::Button("a:1".to_owned()), &ReplyContent::Button("a:2".to_owned())]
+        );
         assert!(server.calls("getUpdates")[0].body.get("offset").is_none());
         // Whoever heard them is gone before anything was done about them: they come again, and by
         // their keys they are the same.
@@ -185,7 +197,7 @@ mod telegram {
         assert_eq!(words(&second).await.unwrap(), heard);
         server.says(text(77, "/pending"));
         let next = words(&second).await.unwrap();
-        assert_eq!(next[0].said, Said::Pending);
+        assert_eq!(next[0].content, ReplyContent::Pending);
         assert_eq!(server.calls("getUpdates")[2].body["offset"], 4);
     }
 
@@ -219,16 +231,19 @@ mod telegram {
         server.fails("getUpdates", conflict);
         assert!(words(&channel).await.unwrap_err().problem.contains("another program"));
         server.says(text(77, "/start AB12CD34"));
-        assert_eq!(words(&channel).await.unwrap()[0].said, Said::Link("AB12CD34".to_owned()));
-        let answers = channel.answers().unwrap();
-        assert_eq!(answers.opens("X1").unwrap(), "https://t.me/our_bot?start=X1");
+        assert_eq!(
+            words(&channel).await.unwrap()[0].content,
+            ReplyContent::Link("AB12CD34".to_owned())
+        );
+        let answers = channel.reply_receiver().unwrap();
+        assert_eq!(answers.link_url("X1").unwrap(), "https://t.me/our_bot?start=X1");
     }
 
     #[tokio::test]
     async fn replies_go_to_who_spoke_and_strangers_cannot_use_the_bot_up() {
         let server = StandIn::start();
         let channel = poller(&server);
-        let answers = channel.answers().unwrap();
+        let answers = channel.reply_receiver().unwrap();
         server.says(tap(77, 77, "a:1"));
         server.says(text(77, "/pending"));
         let heard = words(&channel).await.unwrap();
@@ -243,7 +258,7 @@ mod telegram {
         server.fails("answerCallbackQuery", Fault::refuses(400, late, &Value::Null));
         answers.reply(&heard[0], "Denied.").await.unwrap();
         for account in 100..150 {
-            let stranger = Word { reply_to: format!("m:{account}:1"), ..heard[1].clone() };
+            let stranger = PersonReply { reply_to: format!("m:{account}:1"), ..heard[1].clone() };
             answers.reply(&stranger, "Who are you?").await.unwrap();
         }
         assert_eq!(server.calls("sendMessage").len(), 1 + 30);
@@ -255,11 +270,11 @@ mod telegram {
         channel: &Arc<dyn Channel>,
         secret: Option<&str>,
         body: &[u8],
-    ) -> Result<usize, NotHeard> {
+    ) -> Result<usize, HookError> {
         let header = |name: &str| secret.filter(|_| name == "x-telegram-bot-api-secret-token");
         let now = Timestamp(1_794_700_000_000);
-        let posted = Posted { url: "https://x/", header: &header, body, now };
-        channel.answers().unwrap().hear(&posted).map(|heard| heard.words.len())
+        let posted = HookRequest { url: "https://x/", header: &header, body, now };
+        channel.reply_receiver().unwrap().receive(&posted).map(|heard| heard.replies.len())
     }
 
     #[tokio::test]
@@ -270,7 +285,7 @@ mod telegram {
         update["update_id"] = json!(1);
         let body = update.to_string();
         assert_eq!(posted(&channel, Some(SECRET), body.as_bytes()), Ok(1));
-        assert_eq!(posted(&channel, None, body.as_bytes()), Err(NotHeard::Forged));
+        assert_eq!(posted(&channel, None, body.as_bytes()), Err(HookError::Forged));
         let mut accepted = 0;
         for number in 0..10_000_usize {
             let mut forged = SECRET.as_bytes().to_vec();
@@ -287,10 +302,10 @@ mod telegram {
             }
         }
         assert_eq!(accepted, 0);
-        assert_eq!(posted(&channel, Some(SECRET), b"{"), Err(NotHeard::Unreadable));
+        assert_eq!(posted(&channel, Some(SECRET), b"{"), Err(HookError::Unreadable));
         assert_eq!(posted(&channel, Some(SECRET), b"[[[]]]"), Ok(0));
         let polling = poller(&server);
-        assert_eq!(posted(&polling, Some(SECRET), body.as_bytes()), Err(NotHeard::NoHook));
+        assert_eq!(posted(&polling, Some(SECRET), body.as_bytes()), Err(HookError::NoHook));
         // It tells Telegram where the hook is, and then has nothing to ask for.
         let began = Instant::now();
         let waits = tokio::time::timeout(Duration::from_millis(500), words(&channel)).await;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
-use countersign_store::Offline;
+use countersign_store::OfflineLedger;
 
 use super::args::PersonArgs;
 use super::credential::PersonSession;
@@ -23,7 +23,7 @@ pub enum EntrySource {
     /// JSON Lines.
     Lines(Box<dyn BufRead>, String),
     /// The file of a store.
-    Store(Offline, String),
+    Store(OfflineLedger, String),
 }
 
 impl EntrySource {
@@ -34,7 +34,8 @@ impl EntrySource {
         person: &PersonArgs,
     ) -> Result<EntrySource, Failure> {
         if let Some(name) = store {
-            let store = Offline::open(Path::new(name)).map_err(|error| Failure::at(name, error))?;
+            let store =
+                OfflineLedger::open(Path::new(name)).map_err(|error| Failure::at(name, error))?;
             return Ok(EntrySource::Store(store, name.to_owned()));
         }
         Ok(match file {

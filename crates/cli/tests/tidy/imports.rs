@@ -145,6 +145,10 @@ fn uses(code: &str) -> Vec<Used> {
 /// A tree such as `a::{b, c::d as e}`, path by path.
 fn flatten(tree: &str, prefix: &[String], public: bool, found: &mut Vec<Used>) {
     let tree = tree.trim();
+    // Behind a trailing comma.
+    if tree.is_empty() {
+        return;
+    }
     if let Some((head, inside)) = tree.split_once('{') {
         let mut prefix = prefix.to_vec();
         prefix.extend(head.split("::").map(|p| p.trim().to_owned()).filter(|p| !p.is_empty()));

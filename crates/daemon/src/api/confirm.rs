@@ -12,7 +12,7 @@ use axum::response::{IntoResponse as _, Response};
 use countersign_json::Value;
 use countersign_risk::call::{Annotations, Call};
 use countersign_risk::context::{Context, Environment, Platform};
-use countersign_store::{Note, Query, Store as _, Stored};
+use countersign_store::{RequestQuery, Store as _, StoredRequest, WriteContext};
 use countersign_types::id::Id;
 use countersign_types::tier::Tier;
 use countersign_types::time::{Clock as _, Timestamp};
@@ -64,7 +64,7 @@ where
 }
 
 /// Waits for the end of a request.
-async fn wait_for_end(api: &Api, stored: Box<Stored>) -> Result<Box<Stored>, ApiProblem> {
+async fn wait_for_end(api: &Api, stored: Box<StoredRequest>) -> Result<Box<StoredRequest>, ApiProblem> {
     let (id, deadline) = (stored.request.id, stored.request.schedule.deadline);
     drop(stored);
     let left = api.gate.clock().now().at.until(deadline);
@@ -139,7 +139,7 @@ async fn submit(api: &Api, caller: &Caller, bytes: Bytes) -> Result<GateAnswer, 
 }
 
 /// The four fields of the original API. A pending request is not approved.
-fn outcome(stored: &Stored) -> serde_json::Value {
+fn outcome(stored: &StoredRequest) -> serde_json::Value {
     let decision = stored.request.decision.as_ref();
     let by = decision.map(|decision| &decision.by);
     let status = match (stored.request.state, by) {
@@ -207,7 +207,7 @@ pub async fn respond(State(api): State<Api>, request: Request) -> ApiResult {
         reason: fields.text("reason")?.unwrap_or_default().to_owned(),
         standing,
     };
-    let note = Note { policy: api.gate.rules().hash, facts: None, edited: None };
+    let note = WriteContext { policy: api.gate.rules().hash, facts: None, edited: None };
     let applied = api.gate.decide(id, event, note).await?;
     let status = applied.stored.request.state.label();
     Ok((StatusCode::OK, axum::Json(json!({ "request_id": id, "status": status }))).into_response())
@@ -221,14 +221,15 @@ pub async fn pending(State(api): State<Api>, request: Request) -> ApiResult {
         let peer = request.extensions().get().copied();
         Some(authenticate::confirm_agent(&api, request.headers(), peer)?.agent.clone())
     };
-    let query = Query { state: Some(RequestState::Pending), agent, limit: 500, ..Query::default() };
+    let query =
+        RequestQuery { state: Some(RequestState::Pending), agent, limit: 500, ..RequestQuery::default() };
     let page = api.gate.store().find(query).await?;
     let now = api.gate.clock().now().at;
     let list: Vec<_> = page.requests.iter().map(|stored| pending_entry(stored, now)).collect();
     Ok(axum::Json(json!({ "pending": list })).into_response())
 }
 
-fn pending_entry(stored: &Stored, now: Timestamp) -> serde_json::Value {
+fn pending_entry(stored: &StoredRequest, now: Timestamp) -> serde_json::Value {
     let request = &stored.request;
     let detail: serde_json::Value = serde_json::from_str(&stored.detail).unwrap_or_default();
     let card: serde_json::Value = serde_json::from_str(&stored.card).unwrap_or_default();

@@ -22,7 +22,7 @@ pub async fn ready(State(api): State<Api>) -> ApiResult {
         ApiProblem::new(StatusCode::SERVICE_UNAVAILABLE, "unready", "Not ready", detail)
             .with_outcome("unavailable")
     };
-    if !api.gate.store().healthy().await {
+    if !api.gate.store().is_healthy().await {
         return Err(unready("nothing can be approved: the store cannot write"));
     }
     if api.directory.person_count() == 0 {

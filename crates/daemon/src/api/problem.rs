@@ -175,10 +175,10 @@ impl From<StoreError> for ApiProblem {
             StoreError::NotFound(what) => ApiProblem::not_found(format!("{what} not found")),
             StoreError::Refused(refusal) => ApiProblem::from(refusal),
             StoreError::KeyReused => ApiProblem::conflict(error.to_string()).with_outcome("denied"),
-            StoreError::GrantOver | StoreError::Exists(_) => {
+            StoreError::GrantInactive | StoreError::Exists(_) => {
                 ApiProblem::conflict(error.to_string())
             }
-            StoreError::Unfit(_) => {
+            StoreError::Invalid(_) => {
                 ApiProblem::bad_request(error.to_string()).with_outcome("denied")
             }
             StoreError::Unavailable(_) | StoreError::Overloaded | StoreError::Closed => {

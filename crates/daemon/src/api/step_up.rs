@@ -14,7 +14,7 @@ use axum::response::IntoResponse as _;
 use axum::routing::post;
 use countersign_json::base64;
 use countersign_json::canonical::{Digest, canonical};
-use countersign_store::Note;
+use countersign_store::WriteContext;
 use serde_json::json;
 use zeroize::Zeroizing;
 
@@ -104,16 +104,16 @@ pub struct StepUpProof {
 
 impl StepUpProof {
     /// The ledger note: who made the change, and with which proof.
-    pub fn note(&self, api: &Api, person: &str) -> Note {
+    pub fn note(&self, api: &Api, person: &str) -> WriteContext {
         self.note_with(api, json!({ "by": person }))
     }
 
     /// The ledger note with further facts.
-    pub fn note_with(&self, api: &Api, mut facts: serde_json::Value) -> Note {
+    pub fn note_with(&self, api: &Api, mut facts: serde_json::Value) -> WriteContext {
         if let Some(members) = facts.as_object_mut() {
             members.insert("step_up".to_owned(), self.facts.clone());
         }
-        Note { policy: api.gate.rules().hash, facts: Some(facts.to_string()), edited: None }
+        WriteContext { policy: api.gate.rules().hash, facts: Some(facts.to_string()), edited: None }
     }
 }
 

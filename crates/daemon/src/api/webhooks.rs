@@ -5,7 +5,7 @@ use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
-use countersign_channels::Posted;
+use countersign_channels::HookRequest;
 use countersign_types::time::Clock as _;
 
 use super::{Api, ApiProblem, ApiResult, fields};
@@ -33,7 +33,7 @@ pub async fn posted(
         }
     };
     let now = api.gate.clock().now().at;
-    let posted = Posted { url: &url, header: &header, body: &body, now };
+    let posted = HookRequest { url: &url, header: &header, body: &body, now };
     let answer = inbound::posted(&api, &line, &posted).await;
     let Some(answer) = answer else { return Err(refused()) };
     let mut response = Response::new(Body::from(answer.body));

@@ -4,7 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex as StdMutex, PoisonError, RwLock};
 
 use countersign_json::canonical::Digest;
-use countersign_store::{Agent, Backend, Login, Passkey, Person, Role, Store, StoreError};
+use countersign_store::{
+    Backend, Passkey, Role, Store, StoreError, StoredAgent, StoredLogin, StoredPerson,
+};
 use countersign_types::time::{Millis, Timestamp};
 use countersign_workflow::assurance::Tenure;
 use tokio::sync::{Mutex, MutexGuard};
@@ -55,8 +57,8 @@ struct Entries {
     tokens: HashMap<Digest, Arc<KnownAgent>>,
     uids: HashMap<u32, Arc<KnownAgent>>,
     agents: HashSet<String>,
-    people: HashMap<String, Person>,
-    logins: HashMap<Digest, Login>,
+    people: HashMap<String, StoredPerson>,
+    logins: HashMap<Digest, StoredLogin>,
     /// By channel and account.
     accounts: HashMap<(String, String), LinkedAccount>,
     /// By person.
@@ -174,7 +176,7 @@ impl Directory {
     }
 
     /// When a session was last used, as far as this process knows.
-    pub fn last_used(&self, login: &Login, now: Timestamp) -> Timestamp {
+    pub fn last_used(&self, login: &StoredLogin, now: Timestamp) -> Timestamp {
         let used = self.last_used.lock().unwrap_or_else(PoisonError::into_inner);
         used.get(&login.secret).copied().unwrap_or(login.made).min(now)
     }
@@ -252,7 +254,7 @@ impl Directory {
     }
 
     /// The record of a person.
-    pub fn record(&self, name: &str) -> Option<Person> {
+    pub fn record(&self, name: &str) -> Option<StoredPerson> {
         let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
         entries.people.get(name).cloned()
     }
@@ -263,12 +265,12 @@ impl Directory {
     }
 }
 
-fn tenure(person: &Person) -> Tenure {
+fn tenure(person: &StoredPerson) -> Tenure {
     Tenure { since: person.added.max(person.role_since), active_from: person.active_from }
 }
 
 impl Entries {
-    fn add_agent(&mut self, agent: Agent) {
+    fn add_agent(&mut self, agent: StoredAgent) {
         self.agents.insert(agent.name.clone());
         let caller = Caller { agent: agent.name, own_addresses: Arc::from(agent.own_addresses) };
         let known = Arc::new(KnownAgent { caller, expires: agent.expires });

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use countersign_store::{Happening, Store as _};
+use countersign_store::{Store as _, StoreEvent};
 use tokio::sync::broadcast::error::RecvError;
 
 use super::Directory;
@@ -15,7 +15,7 @@ const TICK: Duration = Duration::from_secs(1);
 
 /// Follows the store until the daemon stops: people, agents, sessions and grants.
 pub async fn follow(directory: Arc<Directory>, gate: Arc<Gate>, mut stop: Stop) {
-    let mut happenings = gate.store().watch();
+    let mut happenings = gate.store().subscribe();
     // Events before the subscription may have been missed.
     let (mut stale, mut missed) = (true, true);
     let mut tick = tokio::time::interval(TICK);
@@ -25,7 +25,7 @@ pub async fn follow(directory: Arc<Directory>, gate: Arc<Gate>, mut stop: Stop) 
         tokio::select! {
             _ = tick.tick() => ticked = true,
             heard = happenings.recv() => match heard {
-                Ok(Happening::Settings) => stale = true,
+                Ok(StoreEvent::Settings) => stale = true,
                 Ok(happening) => {
                     missed |= gate.record_event(happening).await.is_err();
                     continue;

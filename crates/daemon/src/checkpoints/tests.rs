@@ -55,7 +55,7 @@ async fn a_checkpoint_is_signed_after_growth_and_sent_to_witnesses() {
     let note = gate.gate.store().checkpoint().await.unwrap().unwrap();
     let last = gate.keys.signed_checkpoint(&note).unwrap();
     assert_eq!((last.size, last.root), (head.size, head.root));
-    let proof = gate.gate.store().consistency(first.size, last.size).await.unwrap().unwrap();
+    let proof = gate.gate.store().consistency_proof(first.size, last.size).await.unwrap().unwrap();
     verify_consistency(first.size, &first.root, last.size, &last.root, &proof).unwrap();
     let slice = gate.gate.store().entries(0, 100).await.unwrap();
     let sent = slice.entries.iter().filter(|entry| {

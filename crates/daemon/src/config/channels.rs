@@ -1,8 +1,8 @@
-//! `[channels.NAME]`: each kind with its own fields, refused with what is wrong.
+//! `[channels.NAME]`: each kind with its own fields; an error names the field.
 
 use std::collections::BTreeMap;
 
-use countersign_channels::{Limits, Settings, webpush};
+use countersign_channels::{ChannelLimits, ChannelSettings, webpush};
 use countersign_types::tier::Tier;
 use toml::{Table, Value};
 
@@ -12,13 +12,13 @@ use super::error::ConfigError;
 use super::kinds::{self, KINDS, KindResult};
 use super::model::ChannelConfig;
 
-/// The channels that need no setting up.
+/// The channels that need no configuration.
 const BUILT_IN: [(&str, &str); 3] =
     [("terminal", "terminal"), ("desktop", "desktop"), (webpush::NAME, "webpush")];
 const LONGEST_NAME: usize = 40;
 const MOST_PER_MINUTE: u32 = 6_000;
 
-/// All channels: those that were section, and those that need no setting up.
+/// All channels: the configured ones, and those that need no configuration.
 pub fn channels(
     section: &BTreeMap<String, Table>,
 ) -> Result<BTreeMap<String, ChannelConfig>, ConfigError> {
@@ -44,7 +44,9 @@ fn wrong(name: &str, problem: String) -> ConfigError {
 fn channel(name: &str, mut table: Table) -> KindResult<ChannelConfig> {
     let plain = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_');
     if name.is_empty() || name.len() > LONGEST_NAME || !name.bytes().all(plain) {
-        return Err(format!("a name has at most {LONGEST_NAME} of a-z, 0-9, - and _"));
+        return Err(format!(
+            "the name must have 1 to {LONGEST_NAME} characters of a-z, 0-9, - and _"
+        ));
     }
     let Some(Value::String(kind)) = table.remove("kind") else {
         return Err(format!("kind must be {KINDS}"));
@@ -53,20 +55,20 @@ fn channel(name: &str, mut table: Table) -> KindResult<ChannelConfig> {
         return Err("this name is the daemon's own; take another one".to_owned());
     }
     if BUILT_IN.iter().any(|(known, own)| *known == name && *own != kind) {
-        return Err(format!("this name is kept for the kind {name}; take another one"));
+        return Err(format!("this name is reserved for the kind {name}; choose another one"));
     }
     let limits = limits(&kind, &mut table)?;
     let settings = kinds::settings(&kind, table)?;
-    // What cannot be opened now would ask nobody later.
+    // A channel that cannot be opened would notify nobody later.
     settings.open(name, limits).map_err(|error| error.problem)?;
     Ok(ChannelConfig { settings, limits })
 }
 
-fn limits(kind: &str, table: &mut Table) -> KindResult<Limits> {
-    let mut limits = Settings::usual(kind);
+fn limits(kind: &str, table: &mut Table) -> KindResult<ChannelLimits> {
+    let mut limits = ChannelSettings::usual(kind);
     if let Some(value) = table.remove("max_tier") {
         let tier = value.as_str().and_then(Tier::parse);
-        limits.most = tier.ok_or("max_tier must be a tier such as HIGH")?;
+        limits.max_tier = tier.ok_or("max_tier must be a tier such as HIGH")?;
     }
     if let Some(value) = table.remove("approves") {
         let tier = value.as_str().and_then(Tier::parse).filter(|tier| *tier < Tier::Critical);
@@ -76,7 +78,7 @@ fn limits(kind: &str, table: &mut Table) -> KindResult<Limits> {
         limits.details = value.as_bool().ok_or("details must be true or false")?;
     }
     if let Some(value) = table.remove("interrupts") {
-        limits.rings = value.as_bool().ok_or("interrupts must be true or false")?;
+        limits.interrupts = value.as_bool().ok_or("interrupts must be true or false")?;
     }
     if let Some(value) = table.remove("per_minute") {
         let number = value.as_integer().and_then(|number| u32::try_from(number).ok());

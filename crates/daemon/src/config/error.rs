@@ -2,29 +2,29 @@
 
 use std::path::PathBuf;
 
-/// Why a configuration is refused.
+/// Why a configuration is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("{0}: {1}")]
     Unreadable(PathBuf, String),
-    /// It is not TOML, or names a field that we do not know.
+    /// The file is not TOML, or has an unknown field.
     #[error("{0}")]
     Syntax(String),
-    /// A field says something it cannot mean.
+    /// A field has an invalid value.
     #[error("{field}: {problem}")]
     Invalid {
-        /// Which field.
+        /// The field.
         field: &'static str,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
-    /// A channel cannot be set up like this.
+    /// A channel is configured incorrectly.
     #[error("channels.{name}: {problem}")]
     Channel {
-        /// Which channel.
+        /// The channel.
         name: String,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
 }

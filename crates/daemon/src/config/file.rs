@@ -1,4 +1,4 @@
-//! `countersign.toml` as it is written: every field optional, unknown ones refused.
+//! `countersign.toml` as written: every field is optional, unknown fields are rejected.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ pub struct ConfigFile {
     pub log: LogSection,
 }
 
-/// Where agents and people come in.
+/// The addresses of the agent API and the people API.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ListenSection {
@@ -44,7 +44,7 @@ pub struct ListenSection {
     pub respond_on_agent_api: Option<bool>,
 }
 
-/// How long things wait.
+/// Deadlines and escalation.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TimesSection {
@@ -56,7 +56,7 @@ pub struct TimesSection {
     pub critical_climb_seconds: Option<u32>,
 }
 
-/// How calls are judged.
+/// How calls are assessed.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct JudgementSection {
@@ -68,7 +68,7 @@ pub struct JudgementSection {
     pub cli_threshold: Option<f64>,
 }
 
-/// How many people it takes.
+/// How many people must approve.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct QuorumSection {
@@ -79,7 +79,7 @@ pub struct QuorumSection {
     pub deny: Option<u8>,
 }
 
-/// How sure we must be who approves.
+/// The assurance that an approval needs.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AssuranceSection {
@@ -88,7 +88,7 @@ pub struct AssuranceSection {
     pub critical: Option<String>,
 }
 
-/// How long new people, passkeys and links wait, and how long a session may be idle.
+/// Waiting periods of new people, passkeys and links, and the idle time of sessions.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PeopleSection {
@@ -96,7 +96,7 @@ pub struct PeopleSection {
     pub idle_seconds: Option<u32>,
 }
 
-/// How people are kept from being flooded.
+/// Limits that protect people from floods.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FloodSection {
@@ -142,14 +142,14 @@ pub struct CrisisSection {
     pub preset: Option<String>,
 }
 
-/// The seed's whitelist file.
+/// The whitelist file.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct WhitelistSection {
     pub file: Option<String>,
 }
 
-/// Which channels stand on which rung.
+/// The channels of each rung.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LadderSection {
@@ -166,7 +166,7 @@ pub struct LadderSection {
     pub hours: Vec<HoursSection>,
 }
 
-/// Rungs that replace the usual ones.
+/// Rungs that replace the default ones.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RungsSection {
@@ -184,7 +184,7 @@ impl RungsSection {
     }
 }
 
-/// The ladder in some hours of the week.
+/// The ladder at certain hours of the week.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct HoursSection {
@@ -198,7 +198,7 @@ pub struct HoursSection {
 }
 
 impl HoursSection {
-    /// The rungs alone.
+    /// Only the rungs.
     pub fn rungs(&self) -> RungsSection {
         RungsSection {
             first: self.first.clone(),
@@ -209,7 +209,7 @@ impl HoursSection {
     }
 }
 
-/// When nobody is disturbed for what can wait.
+/// Quiet hours.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct QuietSection {
@@ -219,7 +219,7 @@ pub struct QuietSection {
     pub digest: Vec<String>,
 }
 
-/// Made-up calls that keep people awake.
+/// Drills: made-up requests that keep people attentive.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DrillsSection {
@@ -229,14 +229,14 @@ pub struct DrillsSection {
     pub to: Option<String>,
 }
 
-/// How often the agents' gates are tried.
+/// How often the gates of the agents are tested.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DoctorSection {
     pub every_hours: Option<u32>,
 }
 
-/// Who takes turns.
+/// An on-call rotation.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RotaSection {
@@ -245,7 +245,7 @@ pub struct RotaSection {
     pub since: Option<String>,
 }
 
-/// What is logged.
+/// Logging.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LogSection {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use countersign_channels::{Limits, Settings};
+use countersign_channels::{ChannelLimits, ChannelSettings};
 use countersign_crisis::Preset;
 use countersign_json::canonical::Digest;
 use countersign_risk::context::Environment;
@@ -17,104 +17,104 @@ use countersign_workflow::request::{EscalationTimes, Quorum};
 
 use super::oncall::{Ladder, OnCall};
 
-/// What the configuration means.
+/// The checked configuration.
 #[derive(Debug, Clone)]
 pub struct DaemonConfig {
-    /// How calls are judged and what the gate does with them: what a reload may change.
+    /// The rules of the gate, which a reload may change.
     pub rules: DaemonRules,
-    /// The agents' door.
+    /// The address of the agent API.
     pub agents: SocketAddr,
-    /// The people's door.
+    /// The address of the people API.
     pub people: SocketAddr,
-    /// The agents' socket, if there is one.
+    /// The Unix socket of the agent API, if there is one.
     pub socket: Option<SocketConfig>,
-    /// Further names under which the people's door is reached.
+    /// Further host names of the people API.
     pub hosts: Vec<String>,
     /// The store's file.
     pub store: PathBuf,
     /// The folder of the keys.
     pub state: PathBuf,
-    /// Whether even harmless calls wait for their commit.
+    /// Whether passes wait for their commit.
     pub strict: bool,
     /// How the ledger is signed and witnessed.
     pub ledger: LedgerConfig,
-    /// Between two proofs that the agents' gates are shut, if there are any.
+    /// The interval between tests of the agents' gates, if they are tested.
     pub test_gates_every: Option<Millis>,
-    /// What is logged.
+    /// Logging.
     pub log: LogConfig,
 }
 
-/// The agents' socket.
+/// The Unix socket of the agent API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SocketConfig {
-    /// Its place.
+    /// Its path.
     pub path: PathBuf,
-    /// Who may open it.
+    /// Its file mode.
     pub mode: u32,
 }
 
-/// What may change while the daemon runs (SIGHUP).
+/// The rules, which may change while the daemon runs (SIGHUP).
 #[derive(Debug, Clone)]
 pub struct DaemonRules {
     /// Rollout mode.
     pub mode: Mode,
-    /// Thresholds of the judgement.
+    /// Thresholds of the assessment.
     pub judgement: Policy,
-    /// Where agents run unless they say worse.
+    /// The environment of agents, unless they claim a riskier one.
     pub environment: Environment,
-    /// Deadlines and climbs.
+    /// Deadlines and escalation.
     pub times: EscalationTimes,
-    /// How many people it takes.
+    /// How many people must approve.
     pub quorum: QuorumByTier,
-    /// How sure we must be who approves.
+    /// The assurance that an approval needs.
     pub needs: RequiredAssurance,
     /// How long a new person, passkey or linked account waits before it may approve.
     pub waiting_period: Millis,
     /// How long a session may be idle before it ends.
     pub idle: Millis,
-    /// How people are kept from being flooded.
+    /// Limits that protect people from floods.
     pub flood: FloodConfig,
-    /// How long a permit is good.
+    /// How long a permit is valid.
     pub permit_for: Millis,
-    /// Who signs permits.
+    /// The issuer of permits.
     pub issuer: String,
-    /// Whether callers of the seed's routes may come without a token.
+    /// Whether the compatibility routes work without a token.
     pub confirm_without_token: bool,
-    /// Whether `/respond` is served at the agents' door too.
+    /// Whether the agent API serves `/respond` too.
     pub respond_on_agent_api: bool,
-    /// Whose helplines the crisis card lists.
+    /// The country of the helplines on the crisis card.
     pub country: Option<String>,
-    /// Which wording the crisis card has.
+    /// The wording of the crisis card.
     pub preset: Preset,
-    /// The seed's whitelist file.
+    /// The whitelist file.
     pub whitelist: Option<PathBuf>,
-    /// Which channels stand on which rung, lowest first.
+    /// The channels of each rung, lowest first.
     pub ladder: Ladder,
-    /// What differs by tier and by time of day.
+    /// Exceptions by tier and time of day.
     pub oncall: OnCall,
-    /// Made-up calls that keep people awake.
+    /// Drills.
     pub drills: DrillsConfig,
-    /// The channels that are set up; `terminal` and `desktop` always are.
+    /// The configured channels; `terminal` and `desktop` always are.
     pub channels: BTreeMap<String, ChannelConfig>,
-    /// How links to the people's door begin.
+    /// The base URL of the inbox.
     pub inbox: String,
-    /// The hash of all of this and of the rules of danger: in every ledger entry.
+    /// The hash of all of this and of the risk rules; it is in every ledger entry.
     pub hash: Digest,
 }
 
-/// A channel as it is set up.
+/// A configured channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChannelConfig {
-    /// What it is.
-    pub settings: Settings,
-    /// What it keeps to.
-    pub limits: Limits,
+    /// Its kind and settings.
+    pub settings: ChannelSettings,
+    /// Its limits.
+    pub limits: ChannelLimits,
 }
 
-/// How many people it takes, by tier.
+/// How many people must approve, by tier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QuorumByTier {
-    /// LOW where it asks, and MEDIUM.
+    /// MEDIUM, and LOW where it needs a decision.
     pub medium: u8,
     /// HIGH.
     pub high: u8,
@@ -122,12 +122,12 @@ pub struct QuorumByTier {
     pub critical: u8,
     /// In a crisis.
     pub crisis: u8,
-    /// So many say no.
+    /// How many denials deny.
     pub deny: u8,
 }
 
 impl QuorumByTier {
-    /// What a call needs.
+    /// The quorum of a call.
     pub fn of(&self, tier: Tier, crisis: bool) -> Quorum {
         let by_tier = match tier {
             Tier::Safe | Tier::Low | Tier::Medium => self.medium,
@@ -139,36 +139,36 @@ impl QuorumByTier {
     }
 }
 
-/// How people are kept from being flooded.
+/// Limits that protect people from floods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FloodConfig {
-    /// Requests of one agent that wait at the same time.
+    /// Pending requests of one agent.
     pub open_per_agent: u32,
-    /// Questions of one agent in a minute.
+    /// Requests of one agent per minute.
     pub asks_per_minute: u32,
-    /// Questions of all agents in an hour.
+    /// Requests of all agents per hour.
     pub asks_per_hour: u32,
-    /// So many denials …
+    /// This many denials …
     pub denials: u32,
     /// … within this time …
     pub within: Millis,
-    /// … and an agent may ask nothing for so long.
+    /// … put an agent in quarantine for this long.
     pub quarantine: Millis,
 }
 
-/// Made-up calls that keep people awake.
+/// Drills: made-up requests that keep people attentive.
 #[derive(Debug, Clone)]
 pub struct DrillsConfig {
-    /// At most so many in seven days; none by default.
+    /// The maximum number in seven days; 0 by default.
     pub per_week: u32,
-    /// When one may come although nobody sits at the inbox.
+    /// The hours in which one may come although nobody is active in the inbox.
     pub hours: Hours,
 }
 
 /// How the ledger is signed and witnessed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LedgerConfig {
-    /// Between two signed checkpoints.
+    /// The interval between signed checkpoints.
     pub every: Millis,
     /// A file to which checkpoints are added.
     pub file: Option<PathBuf>,
@@ -178,7 +178,7 @@ pub struct LedgerConfig {
     pub git: Option<PathBuf>,
 }
 
-/// What is logged.
+/// Logging.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogConfig {
     /// `error`, `warn`, `info`, `debug`, `trace`.
@@ -190,7 +190,7 @@ pub struct LogConfig {
 }
 
 impl LogConfig {
-    /// The same at another level, or why there is no such level.
+    /// The same at another level; fails for an unknown level.
     pub fn at(&self, level: &str) -> Result<LogConfig, String> {
         if ["error", "warn", "info", "debug", "trace"].contains(&level) {
             Ok(LogConfig { level: level.to_owned(), ..self.clone() })

@@ -1,4 +1,4 @@
-//! Who is asked when: the ladder by tier and by time of day, rotas, quiet hours.
+//! On-call: the ladder by tier and time of day, rotations, quiet hours.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,16 +13,16 @@ use super::check;
 use super::error::ConfigError;
 use super::file::{self, RungsSection};
 
-/// Where time zones lie, and which one is this machine's.
+/// The time zone database, and the time zone of this machine.
 const ZONES: &str = "/usr/share/zoneinfo";
 const LOCAL: &str = "/etc/localtime";
-/// What a rota's name begins with on the ladder.
+/// The prefix of a rotation's name on the ladder.
 const ROTA: char = '@';
 
 /// The channels of each rung, lowest first.
 pub type Ladder = [Vec<String>; 4];
 
-/// Who is asked when, beside the usual ladder.
+/// Exceptions from the default ladder.
 #[derive(Debug, Clone)]
 pub struct OnCall {
     zone: Zone,
@@ -30,18 +30,18 @@ pub struct OnCall {
     by_hour: Vec<(Hours, RungsSection)>,
     rotas: BTreeMap<String, Rotation>,
     quiet: Option<Quiet>,
-    /// How long the phone waits while somebody sits at the inbox.
+    /// How long interrupting channels wait while a person is active in the inbox.
     pub at_keyboard: Millis,
 }
 
-/// Hours in which nobody is disturbed for what can wait.
+/// Quiet hours.
 #[derive(Debug, Clone)]
 struct Quiet {
     hours: Hours,
     digest: Vec<String>,
 }
 
-/// Which calls a part of the ladder is for.
+/// The calls that a part of the ladder applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Severity {
     Medium,
@@ -50,7 +50,7 @@ enum Severity {
     Crisis,
 }
 
-/// A place's time. In the rules' hash it is its name.
+/// A time zone. The rules' hash contains its name.
 #[derive(Clone)]
 struct Zone {
     name: String,
@@ -67,7 +67,7 @@ impl Zone {
     fn open(name: Option<&str>) -> Result<Zone, String> {
         let utc = || Zone { name: "UTC".to_owned(), zone: Arc::new(tz::TimeZone::utc()) };
         let Some(name) = name else {
-            // A machine that names no zone lives in UTC.
+            // A machine without a configured zone uses UTC.
             let zone = std::fs::read(LOCAL).ok().and_then(|data| read_zone(&data));
             return Ok(zone.map_or_else(utc, |zone| Zone { name: "local".to_owned(), zone }));
         };
@@ -79,7 +79,8 @@ impl Zone {
         let strange = !name.bytes().all(plain) || name.starts_with('/');
         let data = std::fs::read(Path::new(ZONES).join(name)).ok().filter(|_| !strange);
         let zone = data.and_then(|data| read_zone(&data));
-        let zone = zone.ok_or_else(|| format!("`{name}` is no time zone such as Europe/Berlin"))?;
+        let zone =
+            zone.ok_or_else(|| format!("`{name}` is not a time zone such as Europe/Berlin"))?;
         Ok(Zone { name: name.to_owned(), zone })
     }
 
@@ -156,7 +157,7 @@ impl OnCall {
         ladder.map(|rung| self.resolve_rotas(rung, now))
     }
 
-    /// Names of rotas replaced by who is on duty.
+    /// Replaces rotations by the channel that is on call.
     fn resolve_rotas(&self, rung: Vec<String>, now: Timestamp) -> Vec<String> {
         let on_duty = |name: String| match name.strip_prefix(ROTA) {
             None => Some(name),
@@ -165,12 +166,12 @@ impl OnCall {
         rung.into_iter().filter_map(on_duty).collect()
     }
 
-    /// Whether nobody is disturbed for such a call now. Never for what is grave.
+    /// Whether quiet hours apply to such a call now. They never apply to high tiers.
     pub fn is_quiet(&self, tier: Tier, crisis: bool, now: Timestamp) -> bool {
         !crisis && tier <= Tier::Medium && self.is_quiet_hour(now)
     }
 
-    /// Whether it is one of the quiet hours.
+    /// Whether it is quiet now.
     pub fn is_quiet_hour(&self, now: Timestamp) -> bool {
         let quiet = self.quiet.as_ref();
         quiet.is_some_and(|quiet| quiet.hours.contains(self.zone.wall(now)))
@@ -181,19 +182,19 @@ impl OnCall {
         hours.contains(self.zone.wall(now))
     }
 
-    /// The quiet hours in words, if there are any, and whose clock they are.
+    /// The quiet hours and their time zone as text, if there are any.
     pub fn describe_quiet_hours(&self) -> Option<String> {
         let quiet = self.quiet.as_ref()?;
         Some(format!("{} ({} time)", quiet.hours.describe(), self.zone.name))
     }
 
-    /// Who is told afterwards what the quiet hours kept from them.
+    /// The channels that get the digest after the quiet hours.
     pub fn digest(&self, now: Timestamp) -> Vec<String> {
         let digest = self.quiet.as_ref().map(|quiet| quiet.digest.clone()).unwrap_or_default();
         self.resolve_rotas(digest, now)
     }
 
-    /// Whether the usual ladder is all there is: then nothing depends on the call or the hour.
+    /// Whether there is only the default ladder, independent of call and hour.
     pub fn is_default(&self) -> bool {
         self.by_tier.is_empty()
             && self.by_hour.is_empty()
@@ -210,17 +211,17 @@ impl OnCall {
         rungs.chain(digest).chain(self.rotas.values().flat_map(|rota| &rota.channels))
     }
 
-    /// Whether a name on the ladder is a rota that is set up.
+    /// Whether a name on the ladder is a configured rotation.
     pub fn is_rota(&self, name: &str) -> bool {
         name.strip_prefix(ROTA).is_some_and(|rota| self.rotas.contains_key(rota))
     }
 }
 
-/// Hours of the week as they were section.
+/// Hours of the week from the configuration.
 pub fn hours(days: &[String], from: Option<&str>, to: Option<&str>) -> Result<Hours, String> {
     let minute = |field: &str, text: Option<&str>| {
         let text = text.ok_or_else(|| format!("{field} is missing: a time such as 22:00"))?;
-        Hours::minute(text).ok_or_else(|| format!("{field}: `{text}` is no time such as 22:00"))
+        Hours::minute(text).ok_or_else(|| format!("{field}: `{text}` is not a time such as 22:00"))
     };
     let days = Hours::days(days.iter().map(String::as_str))
         .ok_or("days must be such as \"mon\" or \"mon-fri\"")?;
@@ -235,7 +236,7 @@ fn parse_rota(rota: &file::RotaSection) -> Result<Rotation, String> {
     };
     let since = rota.since.as_deref().ok_or("since is missing: 2026-11-16T09:00:00Z")?;
     let since = Timestamp::parse(since)
-        .ok_or_else(|| format!("since: `{since}` is no time such as 2026-11-16T09:00:00Z"))?;
+        .ok_or_else(|| format!("since: `{since}` is not a time such as 2026-11-16T09:00:00Z"))?;
     if rota.channels.is_empty() {
         return Err("channels is missing: who takes turns".to_owned());
     }

@@ -1,4 +1,4 @@
-//! Where things lie: the XDG folders, or what the operator names.
+//! The folders: by the XDG rules, or as the operator configured.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ pub struct Paths {
     pub runtime: PathBuf,
 }
 
-/// Variables of the environment, read once at the door.
+/// Environment variables.
 pub trait EnvironmentVariables {
     /// One variable, if it is set and not empty.
     fn get(&self, name: &str) -> Option<String>;
@@ -30,8 +30,7 @@ impl EnvironmentVariables for ProcessEnvironment {
 }
 
 impl Paths {
-    /// Where the gateways keep what is theirs: beside the daemon's folder, which may be another
-    /// user's.
+    /// The folder of the gateways: beside the daemon's folder, which may belong to another user.
     pub fn gateways(&self) -> PathBuf {
         self.state.with_file_name("countersign-gateways")
     }
@@ -52,7 +51,7 @@ impl Paths {
         let config = named("COUNTERSIGN_CONFIG").unwrap_or_else(|| {
             folder("XDG_CONFIG_HOME", ".config").join("countersign/countersign.toml")
         });
-        // Without a runtime folder the socket lies with the state, which is ours alone.
+        // Without a runtime folder the socket is in the state folder, which is private.
         let runtime = variables
             .get("XDG_RUNTIME_DIR")
             .map(PathBuf::from)

@@ -91,14 +91,14 @@ fn whitelist(section: &file::WhitelistSection) -> Result<Option<PathBuf>, Config
     section.file.as_deref().map(|path| absolute("whitelist.file", path)).transpose()
 }
 
-/// The hash of what decides: two daemons with the same hash decide alike.
+/// The hash of the policy: two daemons with the same hash decide alike.
 fn hash(rules: &DaemonRules) -> Digest {
     // Debug of plain data is stable within one version, and the version is part of it.
     let text = format!("{}\n{}\n{rules:?}", env!("CARGO_PKG_VERSION"), rules::fingerprint());
     Digest::of(text.as_bytes())
 }
 
-/// How links begin: as the operator says, or the people's door itself.
+/// The base URL of the inbox: as configured, or the address of the people API.
 fn inbox(listen: &file::ListenSection) -> Result<String, ConfigError> {
     let Some(url) = listen.url.as_deref() else {
         let people = listen_address("listen.people", listen.people.as_deref(), "127.0.0.1:6001")?;
@@ -108,15 +108,21 @@ fn inbox(listen: &file::ListenSection) -> Result<String, ConfigError> {
     if good && url.bytes().all(|byte| byte.is_ascii_graphic()) {
         Ok(url.trim_end_matches('/').to_owned())
     } else {
-        Err(invalid("listen.url", format!("`{url}` is no URL such as https://approve.example.org")))
+        Err(invalid(
+            "listen.url",
+            format!("`{url}` is not a URL such as https://approve.example.org"),
+        ))
     }
 }
 
-/// A rung that names a channel nobody set up would ask nobody.
+/// A rung with an unknown channel would notify nobody.
 fn known_channels(rules: &DaemonRules) -> Result<(), ConfigError> {
     for name in rules.ladder.iter().flatten().chain(rules.oncall.channel_names()) {
         if !rules.channels.contains_key(name) && !rules.oncall.is_rota(name) {
-            return Err(invalid("ladder", format!("there is no [channels.{name}]")));
+            return Err(invalid(
+                "ladder",
+                format!("channel `{name}` is not configured: add [channels.{name}]"),
+            ));
         }
     }
     Ok(())

@@ -21,9 +21,9 @@ use super::paths::Paths;
 use super::{file, oncall};
 
 const DAY: u32 = 86_400;
-/// More in a week would be a burden of their own.
+/// The maximum number of drills per week: more would be a burden.
 const MAX_DRILLS: u32 = 20;
-/// A gate that is tried less than once in a week is as good as untried.
+/// The longest interval between tests of the gates: a week.
 const MAX_HOURS: u32 = 7 * 24;
 
 pub fn listen_address(
@@ -32,7 +32,8 @@ pub fn listen_address(
     default: &str,
 ) -> Result<SocketAddr, ConfigError> {
     let text = section.unwrap_or(default);
-    text.parse().map_err(|_| invalid(field, format!("`{text}` is no address such as {default}")))
+    text.parse()
+        .map_err(|_| invalid(field, format!("`{text}` is not an address such as {default}")))
 }
 
 pub fn absolute(field: &'static str, path: &str) -> Result<PathBuf, ConfigError> {
@@ -40,7 +41,7 @@ pub fn absolute(field: &'static str, path: &str) -> Result<PathBuf, ConfigError>
     if path.is_absolute() {
         Ok(path.to_owned())
     } else {
-        Err(invalid(field, format!("`{}` is no absolute path", path.display())))
+        Err(invalid(field, format!("`{}` is not an absolute path", path.display())))
     }
 }
 
@@ -51,7 +52,7 @@ pub fn socket(
     let mode = listen.socket_mode.as_deref().unwrap_or("0600");
     let mode =
         u32::from_str_radix(mode, 8).ok().filter(|mode| mode & !0o777 == 0).ok_or_else(|| {
-            invalid("listen.socket_mode", format!("`{mode}` is no mode such as 0660"))
+            invalid("listen.socket_mode", format!("`{mode}` is not a mode such as 0660"))
         })?;
     let path = match listen.socket.as_deref() {
         Some("") => return Ok(None),
@@ -99,7 +100,7 @@ pub fn judgement(section: &file::JudgementSection) -> Result<Policy, ConfigError
         }
     };
     Ok(Policy {
-        // What a mode lets pass is decided by the route, after the judgement.
+        // The route decides after the assessment what a mode lets pass.
         mode: Mode::Enforce,
         thresholds: Thresholds {
             api: points("judgement.api_threshold", section.api_threshold, default.api)?,
@@ -246,7 +247,10 @@ pub fn crisis(section: &file::CrisisSection) -> Result<(Option<String>, Preset),
     if let Some(code) = &section.country
         && crisis::country(code).is_none()
     {
-        return Err(invalid("crisis.country", format!("`{code}` is no country such as US or DE")));
+        return Err(invalid(
+            "crisis.country",
+            format!("`{code}` is not a country code such as US or DE"),
+        ));
     }
     let preset = match section.preset.as_deref() {
         None | Some("neutral") => Preset::Neutral,

@@ -200,7 +200,7 @@ fn a_configured_channel_can_be_on_the_ladder() {
     let rules = DaemonConfig::read(&text, &paths()).unwrap().rules;
     let ops = rules.channels.get("ops").unwrap();
     assert_eq!((ops.settings.kind(), ops.limits.per_minute), ("webhook", 5));
-    assert_eq!(ops.limits.most, Tier::High);
+    assert_eq!(ops.limits.max_tier, Tier::High);
     assert_eq!(rules.inbox, "http://127.0.0.1:6001");
     assert!(!format!("{rules:?}").contains("MfKQ9r8GKYqr"), "a secret is in the rules");
 }
@@ -222,7 +222,7 @@ fn telegram_settings_are_read_or_rejected() {
     let rules = read("chat = 77").unwrap().rules;
     let tg = rules.channels.get("tg").unwrap();
     assert_eq!((tg.settings.kind(), tg.limits.approves), ("telegram", Tier::High));
-    assert!(tg.limits.details && tg.limits.rings);
+    assert!(tg.limits.details && tg.limits.interrupts);
     assert!(!format!("{rules:?}").contains("AAAAAA"), "a secret is in the rules");
     let token = folder.path().join("telegram.token").display().to_string();
     let hook = "hook = \"https://approve.example.org/hooks/tg\"";

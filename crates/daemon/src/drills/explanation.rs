@@ -1,13 +1,13 @@
 //! What is said of a drill once it is over: at once, kindly, and what to look for.
 
-use countersign_store::Stored;
+use countersign_store::StoredRequest;
 use countersign_workflow::request::{Requester, State};
 use serde_json::{Value, json};
 
 use super::catalog;
 
 /// What is said; nothing of what is no drill, or waits still.
-pub fn explain(stored: &Stored) -> Option<String> {
+pub fn explain(stored: &StoredRequest) -> Option<String> {
     let Requester::Drill { kind, shown } = &stored.request.requester else { return None };
     // An earlier version may have had others.
     let noticed = catalog::find(kind).map(|drill| drill.noticed.as_str());
@@ -28,7 +28,7 @@ pub fn explain(stored: &Stored) -> Option<String> {
 }
 
 /// Whether people caught it; nothing where nobody answered.
-pub fn caught(stored: &Stored) -> Option<bool> {
+pub fn caught(stored: &StoredRequest) -> Option<bool> {
     match stored.request.state {
         State::Denied => Some(true),
         State::Approved => Some(false),
@@ -37,7 +37,7 @@ pub fn caught(stored: &Stored) -> Option<bool> {
 }
 
 /// The same for programs; null of what is no drill, or waits still.
-pub fn document(stored: &Stored) -> Value {
+pub fn document(stored: &StoredRequest) -> Value {
     let Some(words) = explain(stored) else { return Value::Null };
     let Requester::Drill { kind, .. } = &stored.request.requester else { return Value::Null };
     json!({ "name": kind, "caught": caught(stored), "words": words })

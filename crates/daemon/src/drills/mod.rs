@@ -20,7 +20,9 @@ use countersign_risk::call::{Annotations, Call};
 use countersign_risk::call_digest::digest;
 use countersign_risk::context::{Context, Environment, Platform};
 use countersign_risk::route::Route;
-use countersign_store::{Happening, Note, Query, Store as _, StoreError, Stored};
+use countersign_store::{
+    RequestQuery, Store as _, StoreError, StoreEvent, StoredRequest, WriteContext,
+};
 use countersign_types::tier::Tier;
 use countersign_types::time::{Clock as _, Timestamp};
 use countersign_workflow::request::{DRILL, Event, Requester};
@@ -46,14 +48,14 @@ const NEWEST_REQUESTS: u32 = 200;
 
 /// Makes drills while the rules say so, until the daemon stops.
 pub async fn run(gate: Arc<Gate>, presence: Arc<Presence>, mut stop: Stop) {
-    let mut happenings = gate.store().watch();
+    let mut happenings = gate.store().subscribe();
     let mut look = tokio::time::interval(CHECK_INTERVAL);
     look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         let done = tokio::select! {
             _ = look.tick() => run_once(&gate, &presence).await,
             heard = happenings.recv() => match heard {
-                Ok(Happening::Asked(_) | Happening::Settings) | Err(RecvError::Lagged(_)) => {
+                Ok(StoreEvent::Asked(_) | StoreEvent::Settings) | Err(RecvError::Lagged(_)) => {
                     cancel_for_graver(&gate).await
                 }
                 Ok(_) => Ok(()),
@@ -96,12 +98,12 @@ async fn run_once(gate: &Gate, presence: &Presence) -> Result<(), StoreError> {
 }
 
 /// One now, because a person wants to see it.
-pub async fn create_now(gate: &Gate) -> Result<Stored, DrillRefusal> {
+pub async fn create_now(gate: &Gate) -> Result<StoredRequest, DrillRefusal> {
     let earlier = earlier(gate, gate.clock().now().at).await.map_err(Rejection::from)?;
     make(gate, true, &earlier).await
 }
 
-async fn earlier(gate: &Gate, now: Timestamp) -> Result<Vec<Stored>, StoreError> {
+async fn earlier(gate: &Gate, now: Timestamp) -> Result<Vec<StoredRequest>, StoreError> {
     let since = Timestamp(now.0.saturating_sub(LOOKBACK_MS));
     Ok(recent(gate.store(), since, MAX_REQUESTS).await?.drills)
 }
@@ -109,8 +111,8 @@ async fn earlier(gate: &Gate, now: Timestamp) -> Result<Vec<Stored>, StoreError>
 async fn make(
     gate: &Gate,
     someone_is_available: bool,
-    earlier: &[Stored],
-) -> Result<Stored, DrillRefusal> {
+    earlier: &[StoredRequest],
+) -> Result<StoredRequest, DrillRefusal> {
     conditions(gate, someone_is_available).await.map_err(Rejection::from)?.allows()?;
     let typical = typical(gate).await?.ok_or(DrillRefusal::NoAgent)?;
     let caller = Caller { agent: DRILL.to_owned(), own_addresses: Arc::default() };
@@ -151,7 +153,7 @@ async fn make(
 }
 
 /// Which drill it was.
-fn kind(stored: &Stored) -> Option<&str> {
+fn kind(stored: &StoredRequest) -> Option<&str> {
     match &stored.request.requester {
         Requester::Drill { kind, .. } => Some(kind),
         Requester::Agent(_) | Requester::Person(_) => None,
@@ -173,7 +175,7 @@ async fn conditions(
 }
 
 /// What a drill may not keep anybody from.
-fn is_grave(stored: &Stored) -> bool {
+fn is_grave(stored: &StoredRequest) -> bool {
     let request = &stored.request;
     !request.requester.is_drill() && (request.crisis || request.tier >= Tier::High)
 }
@@ -186,7 +188,7 @@ async fn cancel_for_graver(gate: &Gate) -> Result<(), StoreError> {
         return Ok(());
     }
     if let Some(stored) = gate.store().request(open).await? {
-        let note = Note { policy: gate.rules().hash, facts: None, edited: None };
+        let note = WriteContext { policy: gate.rules().hash, facts: None, edited: None };
         let by = stored.request.requester;
         match gate.decide(open, Event::Cancel { by }, note).await {
             // It may have ended by itself in between.
@@ -205,8 +207,11 @@ struct TypicalCall {
 }
 
 async fn typical(gate: &Gate) -> Result<Option<TypicalCall>, Rejection> {
-    let page = gate.store().find(Query { limit: NEWEST_REQUESTS, ..Query::default() }).await?;
-    let mut asked: Vec<Stored> = page.requests;
+    let page = gate
+        .store()
+        .find(RequestQuery { limit: NEWEST_REQUESTS, ..RequestQuery::default() })
+        .await?;
+    let mut asked: Vec<StoredRequest> = page.requests;
     asked.retain(|stored| {
         matches!(stored.request.requester, Requester::Agent(_)) && !stored.request.crisis
     });

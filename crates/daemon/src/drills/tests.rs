@@ -2,7 +2,7 @@
 
 use countersign_json as json;
 use countersign_risk::verdict::Policy;
-use countersign_store::{Query, Store as _, Stored};
+use countersign_store::{RequestQuery, Store as _, StoredRequest};
 use countersign_workflow::request::{DRILL, State};
 use serde_json::{Value, json};
 
@@ -46,7 +46,7 @@ impl Conditions {
     }
 
     /// The drill of this name, whatever chance would have chosen.
-    async fn drill(&self, name: &str) -> Stored {
+    async fn drill(&self, name: &str) -> StoredRequest {
         let others = catalog::all().iter().filter(|drill| drill.name != name);
         let mut seen = Vec::new();
         let template = self.daemon.gate.store().pending().await.unwrap().remove(0);
@@ -59,7 +59,7 @@ impl Conditions {
         make(&self.daemon.gate, true, &seen).await.unwrap()
     }
 
-    async fn decide(&self, stored: &Stored, choice: &str, more: Value) -> Value {
+    async fn decide(&self, stored: &StoredRequest, choice: &str, more: Value) -> Value {
         let mut body = json!({
             "choice": choice, "reason": "looks fine",
             "digest": stored.request.digest.canonical,
@@ -69,7 +69,7 @@ impl Conditions {
         self.person(&line, Some(body)).await
     }
 
-    async fn stands(&self, id: countersign_types::id::Id) -> Stored {
+    async fn stands(&self, id: countersign_types::id::Id) -> StoredRequest {
         self.daemon.gate.store().request(id).await.unwrap().unwrap()
     }
 }
@@ -172,7 +172,7 @@ async fn nothing_is_counted_or_learned_from_a_drill() {
     let gate = &conditions.daemon.gate;
     assert_eq!(gate.open_requests(), 1);
     let drill = conditions.drill("environment-file").await;
-    gate.record_event(Happening::Asked(drill.request.id)).await.unwrap();
+    gate.record_event(StoreEvent::Asked(drill.request.id)).await.unwrap();
     gate.recount_open().await.unwrap();
     assert_eq!(gate.open_requests(), 1, "it takes no place of an agent's");
     let ended = gate.metrics().totals("countersign_requests_ended_total");
@@ -198,10 +198,11 @@ async fn nothing_is_counted_or_learned_from_a_drill() {
     let now = gate.clock().now().at;
     let later = crate::random::id(now).unwrap();
     for agent in ["coder", DRILL] {
-        let similar = gate.store().similar(agent.to_owned(), tool.clone(), later, Timestamp(0));
+        let similar =
+            gate.store().similar_calls(agent.to_owned(), tool.clone(), later, Timestamp(0));
         assert!(similar.await.unwrap().newest.is_empty(), "{agent}");
     }
-    let query = Query { agent: Some("coder".to_owned()), ..Query::default() };
+    let query = RequestQuery { agent: Some("coder".to_owned()), ..RequestQuery::default() };
     assert_eq!(gate.store().find(query).await.unwrap().requests.len(), 2);
 }
 

@@ -1,4 +1,4 @@
-//! What the gate answers, and why a call is held.
+//! The gate's answers and rejections.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -9,70 +9,72 @@ use countersign_json::canonical::CallDigest;
 use countersign_redact::redact_text;
 use countersign_risk::assess::Assessment;
 use countersign_risk::route::Pass;
-use countersign_store::{StoreError, Stored};
+use countersign_store::{StoreError, StoredRequest};
 use countersign_types::time::Timestamp;
 
-/// Names of tools that each thread remembers: so many, so long.
+/// The maximum number and length of the tool names that each thread caches.
 const MOST_REMEMBERED: usize = 64;
 const LONGEST_REMEMBERED: usize = 64;
 
-/// What the gate answers.
+/// The gate's answer to a call.
 #[derive(Debug)]
 pub enum GateAnswer {
-    /// It may run; nobody had to be asked.
+    /// The call may run without a question.
     Passed(Box<Passed>),
-    /// It is kept: pending, or decided already. Only `approved` means that it may run.
-    Kept(Box<Stored>),
+    /// The call is stored as a request, pending or decided. It may run only if `approved`.
+    Kept(Box<StoredRequest>),
 }
 
-/// A call that nobody had to be asked about.
+/// A call that may run without a question.
 #[derive(Debug)]
 pub struct Passed {
-    /// Its judgement.
+    /// Its assessment.
     pub assessment: Assessment,
     /// Its digests.
     pub digest: CallDigest,
-    /// Why.
+    /// Why it may run.
     pub why: Pass,
-    /// When it was judged.
+    /// When it was assessed.
     pub at: Timestamp,
 }
 
-/// What becomes of a call where nobody may be asked yet.
+/// The result of a call as far as it can be decided without a person.
 #[derive(Debug)]
 pub enum Settlement {
-    /// It is answered already: it passes, or a grant covers it.
+    /// It is decided: it passes, or a grant covers it.
     Answered(GateAnswer),
-    /// A person has to be asked about it.
+    /// A person must decide.
     Asks(Box<Assessment>, CallDigest),
 }
 
-/// Why a call is held: it does not run.
+/// Why a call is rejected. It does not run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Rejection {
-    /// The policy refuses it.
-    #[error("denied: the policy refuses this call")]
+    /// The policy denies it.
+    #[error("denied: the policy does not allow this call")]
     Refused,
-    /// This agent has too many questions open, or asks too fast.
-    #[error("denied: too many questions at once; ask again in {0} s")]
+    /// This agent has too many pending requests, or makes them too fast.
+    #[error("denied: too many requests at once; retry in {0} s")]
     TooManyQuestions(u32),
-    /// People said no too often; the agent may ask nothing for a while.
-    #[error("denied: after several denials this agent may not ask until {0}")]
+    /// People denied too many requests; the agent is in quarantine.
+    #[error("denied: after several denials this agent is in quarantine until {0}")]
     Quarantined(Timestamp),
-    /// The store does not keep it.
-    #[error("denied: {0}, so nothing can be recorded")]
+    /// The store failed.
+    #[error("denied: {0}, so the call cannot be recorded")]
     Unavailable(StoreError),
-    /// The machine's clock went back.
-    #[error("denied: this machine's clock went back, so nothing is approved until it catches up")]
+    /// The machine's clock was set back.
+    #[error(
+        "denied: the clock of this machine was set back, so nothing is approved until it catches up"
+    )]
     ClockUnsettled,
-    /// The machine gives no randomness.
-    #[error("denied: this machine gives no randomness")]
+    /// The system's random number generator failed.
+    #[error("denied: the random number generator of this machine failed")]
     EntropyUnavailable,
-    /// The card could not be written.
-    #[error("denied: the call could not be written down")]
+    /// The card could not be encoded.
+    #[error("denied: the call could not be recorded")]
     Unwritable,
-    /// There is no such request.
-    #[error("there is no such request")]
+    /// The request does not exist.
+    #[error("request not found")]
     NoSuchRequest,
 }
 
@@ -83,12 +85,12 @@ impl From<StoreError> for Rejection {
 }
 
 thread_local! {
-    /// Names of tools in which there was nothing to hide.
+    /// Tool names that contain no secret.
     static PLAIN_NAMES: RefCell<HashSet<String>> = RefCell::default();
 }
 
-/// A tool's name without secrets. The same few names come all the time, so that those with
-/// nothing to hide are remembered; the others are looked at each time and not kept.
+/// A tool's name without secrets. Few names are used often, so names without a secret are cached;
+/// names with one are redacted each time and not cached.
 fn redacted_tool_name(tool: &str) -> String {
     if PLAIN_NAMES.with_borrow(|plain| plain.contains(tool)) {
         return tool.to_owned();
@@ -105,7 +107,7 @@ fn redacted_tool_name(tool: &str) -> String {
     shown
 }
 
-/// What the ledger keeps of a pass: no text of the call, only how it was judged.
+/// The ledger entry of a pass: its assessment, without any text of the call.
 pub fn pass_facts(seen: &Assessment, why: Pass) -> Vec<(Cow<'static, str>, Value<'static>)> {
     let mut facts = vec![
         (Cow::Borrowed("tier"), Value::String(seen.tier.label().into())),
@@ -117,7 +119,7 @@ pub fn pass_facts(seen: &Assessment, why: Pass) -> Vec<(Cow<'static, str>, Value
     facts
 }
 
-/// What the ledger keeps of a judgement: tier, points and the codes of the reasons.
+/// The ledger facts of an assessment: tier, points and the codes of the reasons.
 pub fn facts(seen: &Assessment) -> String {
     let codes: Vec<&str> = seen.reasons.iter().take(16).map(|reason| &*reason.code).collect();
     let facts = serde_json::json!({
@@ -130,7 +132,7 @@ pub fn facts(seen: &Assessment) -> String {
     facts.to_string()
 }
 
-/// What a surface needs again, without the agent's own words: in a crisis they could be anybody's.
+/// The data for the calling API without the agent's own words, which in a crisis may be a person's.
 pub fn without_words(detail: &str) -> String {
     let mut detail: serde_json::Value = serde_json::from_str(detail).unwrap_or_default();
     for part in ["", "/seed"] {

@@ -1,16 +1,16 @@
-//! Which sessions are in a crisis. In memory first, so that no call slips past a write.
+//! The sessions in crisis. Memory is updated before the store, so that no call runs in between.
 
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use countersign_store::Crisis;
+use countersign_store::CrisisSession;
 
-/// An agent with more sessions in a crisis than this is in one with all of them.
+/// If an agent has more sessions in crisis than this, all its sessions count as in crisis.
 const MAX_SESSIONS: usize = 256;
 
 type ByAgent = HashMap<String, HashMap<String, CrisisRecord>>;
 
-/// Sessions in crisis context, until a person lifts it.
+/// The sessions in crisis, until a person lifts each one.
 #[derive(Debug, Default)]
 pub struct CrisisSessions {
     by_agent: RwLock<ByAgent>,
@@ -18,14 +18,14 @@ pub struct CrisisSessions {
 
 #[derive(Debug)]
 struct CrisisRecord {
-    crisis: Crisis,
-    /// How many signs were seen.
+    crisis: CrisisSession,
+    /// The number of signs detected.
     signs: u64,
 }
 
 impl CrisisSessions {
-    /// What the store remembers.
-    pub fn new(kept: Vec<Crisis>) -> CrisisSessions {
+    /// Loads the sessions from the store.
+    pub fn new(kept: Vec<CrisisSession>) -> CrisisSessions {
         let crises = CrisisSessions::default();
         for crisis in kept {
             crises.begin(crisis);
@@ -33,8 +33,8 @@ impl CrisisSessions {
         crises
     }
 
-    /// Whether the crisis rules hold for a call. An agent that names no session while one of its
-    /// sessions is in a crisis could be speaking in that one.
+    /// Whether the crisis rules apply to a call. A call without a session may belong to any session
+    /// of its agent that is in crisis.
     pub fn holds(&self, agent: &str, session: Option<&str>) -> bool {
         let by_agent = self.read();
         let Some(sessions) = by_agent.get(agent) else { return false };
@@ -44,9 +44,9 @@ impl CrisisSessions {
         }
     }
 
-    /// A session enters a crisis, or its level rises. What has to be written down, if anything:
-    /// signs that change nothing must not become a flood of writes.
-    pub fn begin(&self, mut crisis: Crisis) -> Option<Crisis> {
+    /// Marks a session as in crisis, or raises its level. Returns the record to store, if it
+    /// changed: repeated signs must not cause a flood of writes.
+    pub fn begin(&self, mut crisis: CrisisSession) -> Option<CrisisSession> {
         let mut by_agent = self.write();
         let sessions = by_agent.entry(crisis.agent.clone()).or_default();
         if sessions.len() >= MAX_SESSIONS && !sessions.contains_key(&crisis.session) {
@@ -65,15 +65,15 @@ impl CrisisSessions {
         (after != before).then(|| known.crisis.clone())
     }
 
-    /// Whether this very session is in a crisis, and how many signs were seen in it: what a person
-    /// who lifts it knows of.
+    /// The number of signs in a session that is in crisis: those that a person who lifts it has
+    /// seen.
     pub fn signs(&self, agent: &str, session: &str) -> Option<u64> {
         self.read().get(agent)?.get(session).map(|known| known.signs)
     }
 
-    /// A person lifted it, having seen so many signs. A sign that came after them keeps it, and is
-    /// given back to be written down again.
-    pub fn lift(&self, agent: &str, session: &str, signs: u64) -> Result<(), Crisis> {
+    /// Lifts the crisis by a person who has seen this many signs. A newer sign keeps it, and is
+    /// returned to be stored again.
+    pub fn lift(&self, agent: &str, session: &str, signs: u64) -> Result<(), CrisisSession> {
         let mut by_agent = self.write();
         let Some(sessions) = by_agent.get_mut(agent) else { return Ok(()) };
         if let Some(known) = sessions.get(session).filter(|known| known.signs > signs) {
@@ -86,11 +86,11 @@ impl CrisisSessions {
         Ok(())
     }
 
-    /// All of them, oldest first.
-    pub fn list(&self) -> Vec<Crisis> {
+    /// All sessions in crisis, oldest first.
+    pub fn list(&self) -> Vec<CrisisSession> {
         let by_agent = self.read();
         let all = by_agent.values().flat_map(HashMap::values);
-        let mut list: Vec<Crisis> = all.map(|known| known.crisis.clone()).collect();
+        let mut list: Vec<CrisisSession> = all.map(|known| known.crisis.clone()).collect();
         list.sort_by(|a, b| (a.since, &a.agent, &a.session).cmp(&(b.since, &b.agent, &b.session)));
         list
     }
@@ -109,8 +109,8 @@ mod tests {
     use super::*;
     use countersign_types::time::Timestamp;
 
-    fn crisis(session: &str, level: u8) -> Crisis {
-        Crisis {
+    fn crisis(session: &str, level: u8) -> CrisisSession {
+        CrisisSession {
             agent: "a".to_owned(),
             session: session.to_owned(),
             level,

@@ -1,26 +1,25 @@
-//! One call, asked about more than once: a retry joins its request, two doors share one.
+//! Deduplication: a retry joins its pending request, and two gateways share one.
 //!
-//! A hook that loses patience comes back with the same call; a hook and a proxy see the same call
-//! one after the other. Neither may bother a person twice. All of this is memory only: what a
-//! restart forgets is asked again.
+//! A hook that timed out retries the same call; a hook and a proxy see the same call one after the
+//! other. People must not be asked twice. This is in memory only: after a restart they are.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use countersign_json::canonical::{CallDigest, Digest};
-use countersign_store::Stored;
+use countersign_store::StoredRequest;
 use countersign_types::id::Id;
 
-/// So many of each kind are remembered.
+/// The maximum number of entries of each kind.
 const MAX_REMEMBERED: usize = 10_000;
 
 /// Agent, session and both digests.
 type CallKey = (String, String, Digest, Digest);
-/// Agent and the host's own name for the call.
+/// The agent and the host's id of the call.
 type CallIdKey = (String, String);
 
-/// What was asked about lately.
+/// Recent requests by call.
 #[derive(Debug, Default)]
 pub struct Deduplication {
     known: Mutex<Remembered>,
@@ -28,42 +27,42 @@ pub struct Deduplication {
 
 #[derive(Debug, Default)]
 struct Remembered {
-    /// By the name that the agent's host gave the call.
+    /// By the host's id of the call.
     named: BoundedMap<CallIdKey>,
-    /// Approved by a person, and perhaps nobody was there any more to hear it.
+    /// Approved requests whose agent may no longer have been waiting.
     approved: BoundedMap<CallKey>,
-    /// Newest request of each call, for what is said of it afterwards.
+    /// The newest request of each call, for reported outcomes.
     newest: BoundedMap<CallKey>,
 }
 
 impl Deduplication {
-    /// The request of the call that the host calls so.
+    /// The request with the host's id of the call.
     pub fn named(&self, agent: &str, call_id: &str) -> Option<Id> {
         self.lock().named.get(&(agent.to_owned(), call_id.to_owned()))
     }
 
-    /// From now on the host's name means this request.
+    /// Records the host's id of the call of this request.
     pub fn name(&self, agent: &str, call_id: &str, id: Id) {
         self.lock().named.keep((agent.to_owned(), call_id.to_owned()), id);
     }
 
-    /// The request for the very same call that a person approved.
+    /// The request for the same call that a person approved.
     pub fn approved(&self, agent: &str, session: &str, digest: &CallDigest) -> Option<Id> {
         self.lock().approved.get(&same(agent, session, digest))
     }
 
-    /// The newest request for the very same call.
+    /// The newest request for the same call.
     pub fn newest(&self, agent: &str, session: &str, digest: &CallDigest) -> Option<Id> {
         self.lock().newest.get(&same(agent, session, digest))
     }
 
-    /// A request is open.
-    pub fn opened(&self, stored: &Stored) {
+    /// Records a pending request.
+    pub fn opened(&self, stored: &StoredRequest) {
         self.lock().newest.keep(key(stored), stored.request.id);
     }
 
-    /// A person approved it.
-    pub fn has_approval(&self, stored: &Stored) {
+    /// Records an approval.
+    pub fn has_approval(&self, stored: &StoredRequest) {
         self.lock().approved.keep(key(stored), stored.request.id);
     }
 
@@ -76,11 +75,11 @@ fn same(agent: &str, session: &str, digest: &CallDigest) -> CallKey {
     (agent.to_owned(), session.to_owned(), digest.canonical, digest.raw)
 }
 
-fn key(stored: &Stored) -> CallKey {
+fn key(stored: &StoredRequest) -> CallKey {
     same(stored.request.requester.name(), &stored.session, &stored.request.digest)
 }
 
-/// A map that forgets its oldest.
+/// A bounded map that drops its oldest entry.
 #[derive(Debug)]
 struct BoundedMap<K> {
     ids: HashMap<K, Id>,

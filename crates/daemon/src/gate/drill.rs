@@ -1,4 +1,4 @@
-//! A drill is kept: like a call that waits for a person, and counted nowhere.
+//! Stores a drill like a pending request, without counting it in any limit.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -6,7 +6,7 @@ use countersign_json::canonical::CallDigest;
 use countersign_risk::assess::Assessment;
 use countersign_risk::call::Call;
 use countersign_risk::card::Card;
-use countersign_store::{NewRequest, Note, Store as _, Stored, Submitted};
+use countersign_store::{NewRequest, Store as _, StoredRequest, SubmitResult, WriteContext};
 use countersign_types::id::Id;
 use countersign_types::time::{Clock as _, Millis};
 use countersign_workflow::request::{Request, Requester, Terms};
@@ -17,21 +17,21 @@ use super::answer::{self, Rejection};
 use crate::drills::DrillTemplate;
 use crate::random;
 
-/// A drill that is to be kept.
+/// A drill to be stored.
 pub struct NewDrill<'a> {
     /// The made-up call.
     pub call: Call<'a>,
-    /// What the rules make of it.
+    /// Its assessment.
     pub seen: Assessment,
     /// Its digest.
     pub digest: CallDigest,
-    /// Which one it is.
+    /// The kind of drill.
     pub drill: &'a DrillTemplate,
-    /// The agent whose name stands on the card.
+    /// The agent named on the card.
     pub shown: &'a str,
 }
 
-/// The drill that waits, if one does.
+/// The pending drill, if there is one.
 #[derive(Debug, Default)]
 pub struct OpenDrill {
     id: Mutex<Option<Id>>,
@@ -39,8 +39,8 @@ pub struct OpenDrill {
 }
 
 impl OpenDrill {
-    /// What waits already.
-    pub fn new(pending: &[Stored]) -> OpenDrill {
+    /// Loads the pending drill.
+    pub fn new(pending: &[StoredRequest]) -> OpenDrill {
         let open = pending.iter().find(|stored| stored.request.requester.is_drill());
         let open = open.map(|stored| stored.request.id);
         OpenDrill { id: Mutex::new(open), making: tokio::sync::Mutex::default() }
@@ -54,7 +54,7 @@ impl OpenDrill {
         *self.id.lock().unwrap_or_else(PoisonError::into_inner) = id;
     }
 
-    /// This one is over.
+    /// Removes an ended drill.
     pub(super) fn ended(&self, id: Id) {
         let mut open = self.id.lock().unwrap_or_else(PoisonError::into_inner);
         open.take_if(|open| *open == id);
@@ -62,13 +62,13 @@ impl OpenDrill {
 }
 
 impl Gate {
-    /// The drill that waits, if one does.
+    /// The pending drill, if there is one.
     pub fn open_drill(&self) -> Option<Id> {
         self.open_drill.get()
     }
 
-    /// Keeps a drill; none while another one waits.
-    pub async fn drill(&self, new: NewDrill<'_>) -> Result<Option<Stored>, Rejection> {
+    /// Stores a drill; `None` while another one is pending.
+    pub async fn drill(&self, new: NewDrill<'_>) -> Result<Option<StoredRequest>, Rejection> {
         let _one_at_a_time = self.open_drill.making.lock().await;
         if self.open_drill.get().is_some() {
             return Ok(None);
@@ -76,7 +76,7 @@ impl Gate {
         let NewDrill { call, seen, digest, drill, shown } = new;
         let (rules, now) = (self.rules(), self.clock.now());
         let mut schedule = rules.times.schedule(now.at, seen.tier, false, None);
-        // Nobody further is called for it.
+        // A drill is not escalated.
         schedule.interval = schedule.created.until(schedule.deadline).max(Millis(1));
         let terms =
             Terms { tier: seen.tier, crisis: false, quorum: rules.quorum.of(seen.tier, false) };
@@ -97,10 +97,14 @@ impl Gate {
                 idempotency: None,
                 group: None,
                 permit_for: Millis(0),
-                note: Note { policy: rules.hash, facts: Some(answer::facts(&seen)), edited: None },
+                context: WriteContext {
+                    policy: rules.hash,
+                    facts: Some(answer::facts(&seen)),
+                    edited: None,
+                },
             })
             .await?;
-        let (Submitted::New(stored) | Submitted::Known(stored)) = submitted;
+        let (SubmitResult::New(stored) | SubmitResult::Existing(stored)) = submitted;
         self.open_drill.set(Some(stored.request.id));
         Ok(Some(stored))
     }

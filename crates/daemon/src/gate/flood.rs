@@ -1,4 +1,4 @@
-//! Keeps people from being flooded: open questions, questions per minute, quarantine.
+//! Limits that protect people from floods: pending requests, requests per minute, quarantine.
 
 mod agent;
 mod pace;
@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use countersign_json::canonical::{CallDigest, Digest};
-use countersign_store::Stored;
+use countersign_store::StoredRequest;
 use countersign_types::id::Id;
 use countersign_types::time::{Millis, Timestamp};
 
@@ -21,16 +21,16 @@ use crate::config::FloodConfig;
 use agent::{Agent, HOUR, MINUTE, forget, remember, take_out};
 use pace::Pace;
 
-/// A crisis is let through, but not without end: so many of all.
+/// The maximum number of pending requests in a crisis, of all agents.
 const MAX_OPEN: usize = 20_000;
-/// Agents remembered. Names are proven, but sockets of many users may come.
+/// The maximum number of tracked agents. Names are authenticated, but many users may have a socket.
 const MAX_AGENTS: usize = 10_000;
-/// Ends that were heard before their beginning.
+/// The maximum number of ends that arrived before their beginning.
 const MAX_EARLY_ENDS: usize = 1_024;
-/// Questions that are asked side by side; the same question always gets the same one.
+/// The number of locks for concurrent submissions; the same call always uses the same one.
 const LOCKS: usize = 64;
 
-/// Counts what is asked and what was denied.
+/// Counts requests and denials.
 #[derive(Debug)]
 pub struct FloodControl {
     counts: Mutex<Counts>,
@@ -45,44 +45,44 @@ struct Counts {
     open: HashMap<Id, Key>,
     same: HashMap<Key, Id>,
     early: VecDeque<(Id, bool)>,
-    /// Of agents for which there is no place any more, all together.
+    /// The total of all agents that are not tracked separately.
     crowd: Pace,
 }
 
-/// Nobody is asked.
+/// A request rejected by a limit.
 #[derive(Debug)]
 pub struct FloodRefusal {
-    /// What the agent is told.
+    /// The rejection for the agent.
     pub rejection: Rejection,
-    /// How long to wait before it is told.
+    /// How long to delay the response.
     pub wait: Duration,
 }
 
-/// What makes two questions the same one: agent, session, both digests.
+/// What identifies the same call: agent, session, both digests.
 type Key = (String, String, Digest, Digest);
 
-/// What an agent was refused since it was last written down.
+/// The rejected requests of an agent since the last ledger entry about them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefusalCount {
-    /// Which agent.
+    /// The agent.
     pub agent: String,
-    /// How many questions.
+    /// The number of requests.
     pub count: u32,
-    /// Why the last one was.
+    /// Why the last one was rejected.
     pub why: &'static str,
 }
 
-/// An agent that people said no to too often.
+/// An agent whose requests were denied too often.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Quarantine {
-    /// Which agent.
+    /// The agent.
     pub agent: String,
-    /// Until when.
+    /// The end of the quarantine.
     pub until: Timestamp,
 }
 
-/// Room for one more question, kept until it is open or came to nothing. Dropping it gives the
-/// room back, but the question counts as asked: who breaks off may have been heard.
+/// A reservation for one more request. Dropping it releases the reservation, but the request still
+/// counts against the rate: people may have been notified.
 #[derive(Debug)]
 pub struct AskSlot<'g> {
     gate: &'g FloodControl,
@@ -91,7 +91,7 @@ pub struct AskSlot<'g> {
 }
 
 impl AskSlot<'_> {
-    /// Nobody was asked: it was known already, or could not be kept.
+    /// Releases it without counting: the request existed already, or could not be stored.
     pub fn unused(self) {
         let mut counts = self.gate.lock();
         take_out(&mut counts.asked, self.at);
@@ -111,8 +111,8 @@ impl Drop for AskSlot<'_> {
 }
 
 impl FloodControl {
-    /// With the requests that are open already.
-    pub fn new(pending: &[Stored]) -> FloodControl {
+    /// Starts with the pending requests.
+    pub fn new(pending: &[StoredRequest]) -> FloodControl {
         let locks = (0..LOCKS).map(|_| tokio::sync::Mutex::default()).collect();
         let gate = FloodControl { counts: Mutex::default(), locks, spread: RandomState::new() };
         for stored in pending {
@@ -121,7 +121,7 @@ impl FloodControl {
         gate
     }
 
-    /// Waits until the same question is not being asked by somebody else at this moment.
+    /// Waits until no other submission of the same call is in progress.
     pub async fn lock_question(
         &self,
         agent: &str,
@@ -133,14 +133,14 @@ impl FloodControl {
         Some(self.locks.get(at)?.lock().await)
     }
 
-    /// The open request that asks the very same thing, if there is one.
+    /// The pending request for the same call, if there is one.
     pub fn same(&self, agent: &str, session: &str, digest: &CallDigest) -> Option<Id> {
         let counts = self.lock();
         let key = (agent.to_owned(), session.to_owned(), digest.canonical, digest.raw);
         counts.same.get(&key).copied()
     }
 
-    /// Whether a person may be asked once more. A crisis is let through as far as memory goes.
+    /// Reserves one more request. In a crisis only the limits of memory apply.
     pub fn reserve(
         &self,
         limits: &FloodConfig,
@@ -172,16 +172,16 @@ impl FloodControl {
         Ok(AskSlot { gate: self, agent: agent.to_owned(), at: now })
     }
 
-    /// A question is open now. Its end may have been heard before.
+    /// Counts a pending request. Its end may have arrived before.
     pub fn record_open(
         &self,
         limits: &FloodConfig,
-        stored: &Stored,
+        stored: &StoredRequest,
         now: Timestamp,
     ) -> Option<Quarantine> {
         let mut counts = self.lock();
         let request = &stored.request;
-        // Nobody asks a drill, so it counts against nobody.
+        // A drill belongs to no agent, so it counts against none.
         if request.requester.is_drill() {
             return None;
         }
@@ -198,12 +198,12 @@ impl FloodControl {
         counts.end(limits, id, denied, now)
     }
 
-    /// Whether this question is counted as open.
+    /// Whether this request is counted as pending.
     pub fn knows(&self, id: Id) -> bool {
         self.lock().open.contains_key(&id)
     }
 
-    /// A question is over. Says so if that puts its agent in quarantine.
+    /// Counts the end of a request. Returns the quarantine that it causes, if any.
     pub fn record_end(
         &self,
         limits: &FloodConfig,
@@ -222,23 +222,23 @@ impl FloodControl {
         counts.end(limits, id, denied, now)
     }
 
-    /// Every question that is counted as open.
+    /// Every request that is counted as pending.
     pub fn all_open(&self) -> HashSet<Id> {
         self.lock().open.keys().copied().collect()
     }
 
-    /// How many questions are open.
+    /// The number of pending requests.
     pub fn open(&self) -> usize {
         self.lock().open.len()
     }
 
-    /// Until when an agent may ask nothing, if so.
+    /// The end of an agent's quarantine, if it is in one.
     pub fn quarantined(&self, agent: &str, now: Timestamp) -> Option<Timestamp> {
         let counts = self.lock();
         counts.agents.get(agent)?.quarantined.filter(|&until| until > now)
     }
 
-    /// What was refused since the last time, each agent once.
+    /// The rejections since the last call, one per agent.
     pub fn take_refusal_counts(&self) -> Vec<RefusalCount> {
         let mut counts = self.lock();
         let refused = counts.agents.iter_mut().filter(|(_, count)| count.refused > 0);
@@ -256,7 +256,7 @@ impl FloodControl {
 }
 
 impl Counts {
-    /// Told once for each end, however many say so.
+    /// Reported once for each end.
     fn end(
         &mut self,
         limits: &FloodConfig,
@@ -286,7 +286,7 @@ impl Counts {
 }
 
 impl FloodConfig {
-    /// No limits: for what was let in before.
+    /// Without limits, for requests that were admitted before.
     const UNLIMITED: FloodConfig = FloodConfig {
         open_per_agent: u32::MAX,
         asks_per_minute: u32::MAX,

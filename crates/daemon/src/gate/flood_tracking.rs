@@ -1,10 +1,10 @@
-//! What the gate counts to keep people from being flooded, and what it writes down of that.
+//! Feeds the flood limits, and records quarantines and rejections in the ledger.
 
 use std::collections::HashSet;
 
 use countersign_json::Value;
 use countersign_ledger::entry::{Entry, EntryKind};
-use countersign_store::{Happening, Store as _, StoreError, Stored};
+use countersign_store::{Store as _, StoreError, StoreEvent, StoredRequest};
 use countersign_types::id::Id;
 use countersign_types::time::Clock as _;
 use countersign_workflow::request::State;
@@ -13,15 +13,15 @@ use super::Gate;
 use super::flood::Quarantine;
 
 impl Gate {
-    /// A question is open.
-    pub(super) async fn opened(&self, stored: &Stored) {
+    /// Counts a pending request.
+    pub(super) async fn opened(&self, stored: &StoredRequest) {
         self.deduplication.opened(stored);
         let now = self.clock.now().at;
         let quarantine = self.flood.record_open(&self.rules().flood, stored, now);
         self.log_quarantine(quarantine).await;
     }
 
-    /// A question is over, however it was heard of.
+    /// Counts the end of a request.
     pub(super) async fn has_ended(&self, id: Id, state: State) {
         self.waiters.ended(id);
         let (denied, now) = (state == State::Denied, self.clock.now().at);
@@ -29,22 +29,22 @@ impl Gate {
         self.log_quarantine(quarantine).await;
     }
 
-    /// Counts what happened while nobody waited for it: who asks and breaks off has asked.
-    pub async fn record_event(&self, happening: Happening) -> Result<(), StoreError> {
+    /// Counts events that no caller waited for: a cancelled submission counts too.
+    pub async fn record_event(&self, happening: StoreEvent) -> Result<(), StoreError> {
         match happening {
-            Happening::Asked(id) if !self.flood.knows(id) => {
+            StoreEvent::Asked(id) if !self.flood.knows(id) => {
                 let stored = self.store.request(id).await?;
                 if let Some(stored) = stored.filter(|stored| !stored.request.state.has_ended()) {
                     self.opened(&stored).await;
                 }
             }
-            Happening::Ended(id, state) if self.flood.knows(id) => self.has_ended(id, state).await,
+            StoreEvent::Ended(id, state) if self.flood.knows(id) => self.has_ended(id, state).await,
             _ => {}
         }
         Ok(())
     }
 
-    /// Counts again from the rows, when something was not heard.
+    /// Counts again from the store, after events were missed.
     pub async fn recount_open(&self) -> Result<(), StoreError> {
         let counted = self.flood.all_open();
         let pending = self.store.pending().await?;
@@ -64,17 +64,16 @@ impl Gate {
 
     async fn log_quarantine(&self, quarantine: Option<Quarantine>) {
         let Some(Quarantine { agent, until }) = quarantine else { return };
-        tracing::warn!(agent, %until, "denied too often: this agent may not ask for a while");
+        tracing::warn!(agent, %until, "an agent is in quarantine after too many denials");
         let mut entry = Entry::new(0, EntryKind::Quarantine, self.rules().hash);
         entry.agent = Some(agent.into());
         entry.facts = vec![("until".into(), Value::String(until.to_string().into()))];
         if let Err(error) = self.store.append(vec![entry]).await {
-            tracing::error!(%error, "a quarantine could not be written down");
+            tracing::error!(%error, "a quarantine could not be recorded in the ledger");
         }
     }
 
-    /// Writes down what was refused since the last time: one entry for each agent, however much
-    /// it asked.
+    /// Records the rejections since the last call: one entry per agent.
     pub async fn log_refusals(&self) {
         let refused = self.flood.take_refusal_counts();
         if refused.is_empty() {
@@ -86,7 +85,7 @@ impl Gate {
                 agent = refused.agent,
                 count = refused.count,
                 why = refused.why,
-                "questions were refused"
+                "requests were rejected by a limit"
             );
             let mut entry = Entry::new(0, EntryKind::Deny, policy);
             entry.agent = Some(refused.agent.into());
@@ -97,7 +96,7 @@ impl Gate {
             entry
         });
         if let Err(error) = self.store.append(entries.collect()).await {
-            tracing::error!(%error, "refused questions could not be written down");
+            tracing::error!(%error, "rejected requests could not be recorded in the ledger");
         }
     }
 }

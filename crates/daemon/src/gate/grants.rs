@@ -1,4 +1,4 @@
-//! Grants at hand: what people gave, and the seed's whitelist file.
+//! The active grants in memory: those that people made, and those of the whitelist file.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::sync::{PoisonError, RwLock};
 use countersign_json::Value;
 use countersign_json::canonical::Digest;
 use countersign_ledger::entry::{Entry, EntryKind};
-use countersign_store::{Backend, Note, Store as _, StoreError};
+use countersign_store::{Backend, Store as _, StoreError, WriteContext};
 use countersign_types::id::Id;
 use countersign_types::time::{Moment, Timestamp};
 use countersign_workflow::grant::{Grant, GrantQuery};
@@ -15,32 +15,32 @@ use tokio::sync::Mutex;
 
 use super::whitelist::{self, WhitelistEntry};
 
-/// Who gave what stands in the whitelist file. No person can have this name.
+/// The author of the grants in the whitelist file. No person can have this name.
 pub const WHITELIST: &str = "whitelist file";
 
-/// The grants that may be used now. The store has the last word when one is used.
+/// The active grants. The store checks again when one is used.
 #[derive(Debug, Default)]
 pub struct GrantCache {
     given: RwLock<Vec<Grant>>,
-    /// What the whitelist file says now, by name. What it does not say any more is still kept in
-    /// the store, and never used.
+    /// The current grants of the whitelist file, by name. Those removed from the file remain in the
+    /// store and are never used.
     listed: RwLock<HashMap<Id, String>>,
     /// Held while the store is read: an older reading never replaces a newer one.
     reading: Mutex<()>,
 }
 
 impl GrantCache {
-    /// Reads the grants that live now.
+    /// Reads the active grants.
     pub async fn read(&self, store: &Backend) -> Result<(), StoreError> {
         let _reading = self.reading.lock().await;
         let mut kept = store.grants(false).await?;
-        // Counted ones last: they are not used up where another would do.
+        // Counted grants last, so that they are not consumed where another covers the call.
         kept.sort_by_key(|grant| (grant.uses_left.is_some(), grant.made_at));
         *self.given.write().unwrap_or_else(PoisonError::into_inner) = kept;
         Ok(())
     }
 
-    /// Which of them cover a call; uncounted ones first, then the oldest.
+    /// The grants that cover a call; uncounted ones first, then the oldest.
     pub fn covering(&self, asked: &GrantQuery<'_>, now: Moment) -> Vec<Id> {
         let given = self.given.read().unwrap_or_else(PoisonError::into_inner);
         let listed = self.listed.read().unwrap_or_else(PoisonError::into_inner);
@@ -49,18 +49,18 @@ impl GrantCache {
         given.iter().filter(said).filter(covers).map(|grant| grant.id).collect()
     }
 
-    /// Whether it could be used now, as far as is known here.
+    /// Whether a grant is active, as far as is known in memory.
     pub fn in_force(&self, grant: &Grant, now: Timestamp) -> bool {
         let listed = self.listed.read().unwrap_or_else(PoisonError::into_inner);
         grant.is_active(now) && (grant.made_by != WHITELIST || listed.contains_key(&grant.id))
     }
 
-    /// What it is called in decisions, if it has a name beside its id.
+    /// The name of a grant in decisions, if it has one besides its id.
     pub fn name(&self, id: Id) -> Option<String> {
         self.listed.read().unwrap_or_else(PoisonError::into_inner).get(&id).cloned()
     }
 
-    /// A person gave one.
+    /// Adds a grant of a person.
     pub fn add(&self, grant: Grant) {
         let mut given = self.given.write().unwrap_or_else(PoisonError::into_inner);
         if given.iter().all(|known| known.id != grant.id) {
@@ -68,13 +68,13 @@ impl GrantCache {
         }
     }
 
-    /// One is over.
+    /// Removes a grant.
     pub fn drop(&self, id: Id) {
         self.given.write().unwrap_or_else(PoisonError::into_inner).retain(|grant| grant.id != id);
     }
 
-    /// Reads the seed's whitelist file again. One that cannot be trusted or understood permits
-    /// nothing, and the log says why.
+    /// Reads the whitelist file again. A file that is not private or not valid permits nothing, and
+    /// the log says why.
     pub async fn read_whitelist(
         &self,
         store: &Backend,
@@ -89,18 +89,18 @@ impl GrantCache {
             (Some(Ok(listed)), _) => listed,
             (Some(Err(error)), file) => {
                 let file = file.map(|file| file.display().to_string()).unwrap_or_default();
-                tracing::error!(file, %error, "the whitelist is refused: nothing in it counts");
+                tracing::error!(file, %error, "the whitelist file was rejected: none of its grants is active");
                 Vec::new()
             }
         };
         let names = listed.iter().map(|item| (item.id(), format!("whitelist:{}", item.action)));
         let names: HashMap<Id, String> = names.collect();
-        // First what counts from now on: if the store fails then, less counts, not more.
+        // Memory first: if the store fails afterwards, fewer grants are active, not more.
         *self.listed.write().unwrap_or_else(PoisonError::into_inner) = names;
         for item in &listed {
-            let note = Note { policy, facts: None, edited: None };
-            match store.give(grant(item, now), note).await {
-                // One that is there may have been taken back by a person: that stays.
+            let note = WriteContext { policy, facts: None, edited: None };
+            match store.create_grant(grant(item, now), note).await {
+                // An existing grant may have been revoked by a person and stays revoked.
                 Ok(()) | Err(StoreError::Exists(_)) => {}
                 Err(error) => return Err(error),
             }
@@ -126,7 +126,7 @@ fn grant(item: &WhitelistEntry, now: Timestamp) -> Grant {
     }
 }
 
-/// What the ledger keeps: which permissions of the file are in force from here on.
+/// The ledger entry: which grants of the file are active from now on.
 fn told(listed: &[WhitelistEntry], refused: bool, policy: Digest) -> Entry<'static> {
     let mut entry = Entry::new(0, EntryKind::Config, policy);
     let ids = listed.iter().take(1_000).map(|item| Value::String(item.id().to_string().into()));

@@ -1,9 +1,9 @@
-//! What becomes of a request that is kept: waited for, decided, taken back, redeemed.
+//! The life of a stored request: waiting, decision, cancellation, redemption.
 
 use std::time::Duration;
 
 use countersign_json::canonical::CallDigest;
-use countersign_store::{Applied, Note, Redeemed, Store as _, StoreError, Stored};
+use countersign_store::{Applied, Redemption, Store as _, StoreError, StoredRequest, WriteContext};
 use countersign_types::id::Id;
 use countersign_types::time::{Clock as _, Timestamp};
 use countersign_workflow::request::{Event, Requester, State, Transition};
@@ -12,36 +12,45 @@ use tracing::Instrument as _;
 use super::{AnswerWaiter, Caller, Gate, Rejection, request_span};
 
 impl Gate {
-    /// Waits for the end of a request, at most so long. The request as it then stands.
-    pub async fn wait(&self, id: Id, at_most: Duration) -> Result<Stored, Rejection> {
-        match tokio::time::timeout(at_most, self.store.ended(id)).await {
+    /// Waits for the end of a request, at most this long. Returns the request in its current state.
+    pub async fn wait(&self, id: Id, at_most: Duration) -> Result<StoredRequest, Rejection> {
+        match tokio::time::timeout(at_most, self.store.wait_for_end(id)).await {
             Ok(ended) => Ok(ended?),
             Err(_) => self.store.request(id).await?.ok_or(Rejection::NoSuchRequest),
         }
     }
 
-    /// The same for the agent that asked: people hear of it when it goes.
-    pub async fn wait_for_agent(&self, id: Id, at_most: Duration) -> Result<Stored, Rejection> {
+    /// Like `wait`, for the agent of the request: people see when it stops waiting.
+    pub async fn wait_for_agent(
+        &self,
+        id: Id,
+        at_most: Duration,
+    ) -> Result<StoredRequest, Rejection> {
         let _listener = self.waiter(id);
         self.wait(id, at_most).await
     }
 
-    /// The agent listens for the answer as long as it keeps this.
+    /// Marks the agent as waiting until this is dropped.
     pub fn waiter(&self, id: Id) -> AnswerWaiter<'_> {
         self.waiters.add(id, &self.clock)
     }
 
-    /// Since when the agent no longer waits for the answer, if it did before.
+    /// When the agent stopped waiting, if it waited before.
     pub fn stopped_waiting_at(&self, id: Id) -> Option<Timestamp> {
         self.waiters.left(id, self.clock.now().at)
     }
 
-    /// A person answers.
-    pub async fn decide(&self, id: Id, event: Event, note: Note) -> Result<Applied, StoreError> {
+    /// Applies a person's decision.
+    pub async fn decide(
+        &self,
+        id: Id,
+        event: Event,
+        note: WriteContext,
+    ) -> Result<Applied, StoreError> {
         self.apply(id, event, note).instrument(request_span(id)).await
     }
 
-    async fn apply(&self, id: Id, event: Event, note: Note) -> Result<Applied, StoreError> {
+    async fn apply(&self, id: Id, event: Event, note: WriteContext) -> Result<Applied, StoreError> {
         let applied = self.store.apply(id, event, note).await?;
         let state = applied.stored.request.state;
         if state.has_ended() && applied.stored.request.requester.is_drill() {
@@ -59,37 +68,37 @@ impl Gate {
         Ok(applied)
     }
 
-    /// Time passes for a request: it may climb or expire.
+    /// Escalates or expires a request if it is due.
     pub async fn pass_time(&self, id: Id) -> Result<Applied, StoreError> {
-        let note = Note { policy: self.rules().hash, facts: None, edited: None };
+        let note = WriteContext { policy: self.rules().hash, facts: None, edited: None };
         self.decide(id, Event::Time, note).await
     }
 
-    /// The agent takes its request back.
+    /// Cancels a request by its agent.
     pub async fn cancel(&self, id: Id, caller: &Caller) -> Result<Applied, StoreError> {
-        let note = Note { policy: self.rules().hash, facts: None, edited: None };
+        let note = WriteContext { policy: self.rules().hash, facts: None, edited: None };
         let by = Requester::Agent(caller.agent.clone());
         self.decide(id, Event::Cancel { by }, note).await
     }
 
-    /// An executor uses a permit.
+    /// Redeems a permit.
     pub async fn redeem(
         &self,
         id: Id,
         agent: String,
         digest: CallDigest,
-    ) -> Result<Redeemed, StoreError> {
-        let note = Note { policy: self.rules().hash, facts: None, edited: None };
-        // A clock that went back could make a late permit look timely.
+    ) -> Result<Redemption, StoreError> {
+        let note = WriteContext { policy: self.rules().hash, facts: None, edited: None };
+        // A clock that was set back could make an expired permit look valid.
         if !self.clock.now().reliable {
-            return Ok(Redeemed::Late);
+            return Ok(Redemption::Expired);
         }
-        // What was approved before a crisis was not approved in it.
+        // An approval from before a crisis does not count in the crisis.
         if let Some(stored) = self.store.request(id).await?
             && !stored.request.crisis
             && self.crises.holds(&agent, Some(&stored.session))
         {
-            return Ok(Redeemed::Late);
+            return Ok(Redemption::Expired);
         }
         self.store.redeem(id, agent, digest, note).await
     }

@@ -1,4 +1,4 @@
-//! The gate: the one path a call takes, from the agent's question to what it may do.
+//! The gate: the one path of a call, from its submission to its permit.
 //!
 //! submit → assess → route → grants → flood → persist → (notifier announces) → wait → decide →
 //! persist → permit → outcome. Every failure on the way is a [`Rejection`]: the call does not run.
@@ -28,7 +28,7 @@ use countersign_risk::call::Call;
 use countersign_risk::call_digest::digest;
 use countersign_risk::context::Environment;
 use countersign_risk::route::{Pass, Route, Standing, route};
-use countersign_store::{Backend, Store, StoreError, Stored};
+use countersign_store::{Backend, Store, StoreError, StoredRequest};
 use countersign_types::id::Id;
 use countersign_types::time::{Clock, Millis, Timestamp};
 use countersign_workflow::grant::GrantQuery;
@@ -47,62 +47,62 @@ pub use grants::{GrantCache, WHITELIST};
 pub use reported_passes::PassReport;
 pub use waiters::{AnswerWaiter, Waiters};
 
-/// An agent, as it proved to be.
+/// An authenticated agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     /// Its name.
     pub agent: String,
-    /// Addresses that people confirmed to be its own user's.
+    /// Addresses that people confirmed to be those of the agent's own user.
     pub own_addresses: Arc<[String]>,
 }
 
-/// A question to the gate.
+/// A call submitted to the gate.
 pub struct Submission<'a> {
     /// The call, as the agent described it.
     pub call: Call<'a>,
-    /// Its arguments as they came.
+    /// Its arguments as received.
     pub raw: &'a [u8],
-    /// How long the agent is ready to wait.
+    /// How long the agent waits.
     pub time: Option<Millis>,
     /// Its idempotency key.
     pub key: Option<String>,
     /// The batch it belongs to.
     pub group: Option<Id>,
-    /// Whether it needs a permit even if nobody has to be asked.
+    /// Whether it needs a permit even without a question.
     pub permit: bool,
-    /// How it may join a request for the same call.
+    /// How it may join an existing request for the same call.
     pub join: JoinOptions<'a>,
-    /// What the surface that asked needs again, as JSON; free of secrets. Made only if it is kept:
-    /// most calls pass, and nothing of them is.
+    /// Data that the calling API needs to build its response again, as JSON; redacted. Built only
+    /// for stored requests, because most calls pass.
     pub detail: &'a (dyn Fn() -> String + Sync),
 }
 
-/// How a question may join one that was asked before.
+/// How a call may join an existing request.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct JoinOptions<'a> {
-    /// Whether it joins even one that a person approved meanwhile; the permit is used only once.
+    /// Whether it joins a request that was approved meanwhile; the permit is used only once.
     pub approved: bool,
-    /// The host's own name for the call: a hook and a proxy that see it share one request.
+    /// The host's id of the call: a hook and a proxy that see the same call share one request.
     pub call_id: Option<&'a str>,
-    /// Whether a person must be asked about it anew: nothing that was allowed before counts.
+    /// Whether a person must decide again: earlier approvals and grants do not count.
     pub ignore_grants: bool,
 }
 
-/// What a question comes to before anything is written.
+/// The result of the assessment, before anything is written.
 enum FirstStep<'c> {
-    /// Nobody has to be asked, and nothing but a line is kept.
+    /// The call passes; only a ledger entry is written.
     Passes(Box<PassingCall>),
     /// Everything else.
     Continues(Box<AssessedCall<'c>>),
 }
 
-/// A call that passes once its line is taken.
+/// A call that passes once its entry is accepted.
 struct PassingCall {
     entry: Entry<'static>,
     passed: Box<Passed>,
 }
 
-/// A call that was judged and needs more.
+/// An assessed call that needs more than an entry.
 struct AssessedCall<'c> {
     rules: Arc<DaemonRules>,
     submission: Submission<'c>,
@@ -139,7 +139,7 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// A gate over an open store, with what the store remembers.
+    /// Opens a gate with the state in the store.
     pub async fn open(
         store: Arc<Backend>,
         clock: Arc<DaemonClock>,
@@ -172,7 +172,7 @@ impl Gate {
         Arc::clone(&self.rules.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Puts other rules in force, once that is written down.
+    /// Replaces the rules, after the change is in the ledger.
     pub async fn change_rules(&self, rules: DaemonRules) -> Result<(), StoreError> {
         let entry = Entry::new(0, EntryKind::Config, rules.hash);
         self.store.append(vec![entry]).await?;
@@ -182,14 +182,14 @@ impl Gate {
         Ok(())
     }
 
-    /// What the rules make of a call, without asking anybody.
+    /// Assesses a call without a question.
     pub fn assess<'c>(&self, call: &mut Call<'c>, caller: &'c Caller) -> (Assessment, Route) {
         let rules = self.rules();
         self.assess_call(&rules, call, caller)
     }
 
-    /// What the rules make of a call that a person wrote in place of an agent's: its judgement, and
-    /// whether the crisis rules hold for it. What the policy refuses cannot be approved by an edit.
+    /// Assesses a call that a person edited: the assessment, and whether the crisis rules apply. An
+    /// edit cannot approve a call that the policy denies.
     pub fn assess_edit(&self, call: &Call<'_>) -> Result<(Assessment, bool), Rejection> {
         let rules = self.rules();
         let mut context = call.context;
@@ -213,7 +213,7 @@ impl Gate {
         call: &mut Call<'c>,
         caller: &'c Caller,
     ) -> (Assessment, Route) {
-        // Who asks is who proved it; where it runs may only be claimed for the worse.
+        // The agent is the authenticated one; claims about the environment can only raise the risk.
         call.agent = Some(caller.agent.as_str().into());
         if call.context.environment != Environment::Production {
             call.context.environment = rules.environment;
@@ -224,10 +224,10 @@ impl Gate {
         (seen, goes)
     }
 
-    /// The one path: from a question to an answer, or to a request that waits for one.
+    /// The path of a call: from its submission to an answer or a pending request.
     ///
-    /// It is judged at once. The future holds only what comes after that: thousands are made in a
-    /// second, and thousands wait.
+    /// The assessment runs at once. The future contains only what follows, to keep it small:
+    /// thousands are created per second, and thousands wait.
     pub fn submit<'c>(
         &'c self,
         submission: Submission<'c>,
@@ -244,11 +244,11 @@ impl Gate {
             match &answer {
                 Err(rejection) => {
                     self.metrics.held(rejection);
-                    tracing::debug!(agent = caller.agent, %rejection, "a call is held");
+                    tracing::debug!(agent = caller.agent, %rejection, "a call was rejected");
                 }
                 Ok(GateAnswer::Kept(stored)) => {
                     let (request, state) = (stored.request.id, stored.request.state.label());
-                    tracing::debug!(agent = caller.agent, %request, state, "a call is kept");
+                    tracing::debug!(agent = caller.agent, %request, state, "a request was stored");
                 }
                 Ok(GateAnswer::Passed(_)) => tracing::trace!(agent = caller.agent, "a call passed"),
             }
@@ -256,7 +256,7 @@ impl Gate {
         }
     }
 
-    /// The judgement, and what it comes to before anything is written.
+    /// The assessment and its result, before anything is written.
     fn assess_submission<'c>(
         &self,
         mut submission: Submission<'c>,
@@ -282,7 +282,7 @@ impl Gate {
         }
     }
 
-    /// Everything but calls that only pass.
+    /// Handles all calls that do not just pass.
     async fn continue_submission(
         &self,
         assessed: Box<AssessedCall<'_>>,
@@ -301,7 +301,7 @@ impl Gate {
         }
     }
 
-    /// The same path as far as it goes without a person: nobody is asked.
+    /// The same path without a person: nobody is asked.
     pub async fn settle<'c>(
         &self,
         mut submission: Submission<'c>,
@@ -328,7 +328,7 @@ impl Gate {
         }
     }
 
-    /// The policy says no: written down before it is said.
+    /// Denies by policy, after the denial is in the ledger.
     async fn refuse(
         &self,
         rules: &DaemonRules,
@@ -341,10 +341,10 @@ impl Gate {
         self.store.append(vec![entry]).await.map_or_else(Rejection::from, |()| Rejection::Refused)
     }
 
-    /// Nobody has to be asked: written down with the next commit.
+    /// Lets a call pass; its entry is in the next commit.
     async fn pass(&self, passing: Box<PassingCall>, agent: &str) -> Result<GateAnswer, Rejection> {
         let PassingCall { entry, passed } = *passing;
-        self.store.pass(entry).await?;
+        self.store.record_pass(entry).await?;
         let seen = &passed.assessment;
         self.metrics.passed(&seen.tool, agent, seen.tier, passed.at, || self.clock.now().at);
         Ok(GateAnswer::Passed(passed))
@@ -368,10 +368,10 @@ impl Gate {
             return Ok(answer);
         }
         let session = submission.call.session.as_deref().unwrap_or_default();
-        // Asked at the same moment, the second waits for the first and joins it.
+        // A concurrent submission of the same call waits for the first and joins it.
         let turn = self.flood.lock_question(&caller.agent, session, &digest).await;
-        // The same question that is open already is joined, not asked twice; but a batch keeps
-        // its own, so that it can be waited for and answered as one.
+        // A pending request for the same call is joined; but a batch has its own requests, so that
+        // it can be decided as one.
         if let Some(open) = self.flood.same(&caller.agent, session, &digest)
             && submission.key.is_none()
             && submission.group.is_none()
@@ -382,7 +382,7 @@ impl Gate {
             self.remember_call_id(submission, caller, &stored);
             return Ok(GateAnswer::Kept(Box::new(stored)));
         }
-        // What was asked already is not asked once more, so no limit holds for it.
+        // An existing request is not announced again, so no limit applies to it.
         if let Some(stored) = self.find_by_key(submission, caller, &digest).await? {
             return Ok(GateAnswer::Kept(Box::new(stored)));
         }
@@ -397,7 +397,7 @@ impl Gate {
                 Ok(kept)
             }
             Err(refused) => {
-                // Told later the more are refused: a flood waits, and nobody waits for it.
+                // Each further rejection is delayed more, which slows a flood down.
                 drop(turn);
                 if !refused.wait.is_zero() {
                     tokio::time::sleep(refused.wait).await;
@@ -407,14 +407,14 @@ impl Gate {
         }
     }
 
-    /// The request that a person was asked about this very call, by the host's name for it or, for
-    /// whoever comes back, because it was approved meanwhile and nobody has used that.
+    /// The existing request for the same call: by the host's id, or, for a retry, because it was
+    /// approved meanwhile and its permit is unused.
     async fn find_same_call(
         &self,
         submission: &Submission<'_>,
         caller: &Caller,
         digest: &CallDigest,
-    ) -> Result<Option<Stored>, Rejection> {
+    ) -> Result<Option<StoredRequest>, Rejection> {
         let JoinOptions { approved, call_id, .. } = submission.join;
         if let Some(call_id) = call_id
             && let Some(id) = self.deduplication.named(&caller.agent, call_id)
@@ -438,27 +438,32 @@ impl Gate {
         Ok(None)
     }
 
-    fn remember_call_id(&self, submission: &Submission<'_>, caller: &Caller, stored: &Stored) {
+    fn remember_call_id(
+        &self,
+        submission: &Submission<'_>,
+        caller: &Caller,
+        stored: &StoredRequest,
+    ) {
         if let Some(call_id) = submission.join.call_id {
             self.deduplication.name(&caller.agent, call_id, stored.request.id);
         }
     }
 
-    /// The request that this agent asked with the same key for the same call.
+    /// The request of this agent with the same idempotency key and call.
     async fn find_by_key(
         &self,
         submission: &Submission<'_>,
         caller: &Caller,
         digest: &CallDigest,
-    ) -> Result<Option<Stored>, Rejection> {
+    ) -> Result<Option<StoredRequest>, Rejection> {
         let Some(key) = submission.key.clone() else { return Ok(None) };
         let requester = Requester::Agent(caller.agent.clone());
-        let found = self.store.known(requester, key).await?;
+        let found = self.store.request_by_key(requester, key).await?;
         Ok(found.filter(|stored| stored.request.digest.binds(digest)))
     }
 
-    /// What a standing permission makes of it, if one covers it. In a crisis none does, nor where
-    /// a person must be asked anew.
+    /// Decides by a grant, if one covers the call. None does in a crisis, or where a person must
+    /// decide again.
     async fn settle_by_grant(
         &self,
         rules: &DaemonRules,
@@ -479,23 +484,23 @@ impl Gate {
             assessment: seen,
             crisis,
         };
-        // A grant may be used up by another call in between: then the next one is tried.
+        // Another call may have consumed the grant meanwhile; then the next one is tried.
         for grant in self.grants.covering(&asked, self.clock.now()) {
             let settled = Some(AutomaticDecision::Grant(grant));
             match self.persist(rules, submission, caller, judged, settled, None).await {
-                Err(Rejection::Unavailable(StoreError::GrantOver)) => self.grants.drop(grant),
+                Err(Rejection::Unavailable(StoreError::GrantInactive)) => self.grants.drop(grant),
                 kept => return kept.map(Some),
             }
         }
         Ok(None)
     }
 
-    /// How many requests wait for a person.
+    /// The number of pending requests.
     pub fn open_requests(&self) -> usize {
         self.flood.open()
     }
 
-    /// What is counted.
+    /// The metrics.
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
     }
@@ -510,7 +515,7 @@ impl Gate {
         &self.clock
     }
 
-    /// What was asked about lately.
+    /// Recent requests.
     pub fn deduplication(&self) -> &Deduplication {
         &self.deduplication
     }
@@ -526,20 +531,20 @@ impl Gate {
     }
 }
 
-/// Whether this is the very call that a person wrote in place of the one that was asked about.
-fn is_edited_call(stored: &Stored, digest: &CallDigest) -> bool {
+/// Whether this is the edited call that a person approved.
+fn is_edited_call(stored: &StoredRequest, digest: &CallDigest) -> bool {
     let decision = stored.request.decision.as_ref();
     stored.edited.is_some()
         && stored.request.state == State::Approved
         && decision.is_some_and(|decision| decision.digest.binds(digest))
 }
 
-/// Whatever is logged about a request says which.
+/// The log span of a request.
 fn request_span(id: Id) -> tracing::Span {
     tracing::info_span!("request", %id)
 }
 
-/// A line about a call that is not kept as a request: who, where and which, no words of it.
+/// A ledger entry about a call that is not stored as a request, without any text of the call.
 fn submission_entry(
     kind: EntryKind,
     rules: &DaemonRules,

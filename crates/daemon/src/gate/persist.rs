@@ -1,9 +1,9 @@
-//! A call that is kept: the request made of it, and its first commit.
+//! Stores a call as a request.
 
 use countersign_json::canonical::CallDigest;
 use countersign_risk::assess::Assessment;
 use countersign_risk::card::Card;
-use countersign_store::{NewRequest, Note, Store as _, Submitted};
+use countersign_store::{NewRequest, Store as _, SubmitResult, WriteContext};
 use countersign_types::time::Clock as _;
 use countersign_workflow::request::{AutomaticDecision, Request, Requester, Terms};
 use tracing::Instrument as _;
@@ -15,7 +15,7 @@ use crate::config::DaemonRules;
 use crate::random;
 
 impl Gate {
-    /// Makes it durable: pending, or settled by the judgement or a grant.
+    /// Stores the request: pending, or decided by the policy or a grant.
     pub(super) async fn persist(
         &self,
         rules: &DaemonRules,
@@ -44,13 +44,13 @@ impl Gate {
         }
         let card = Card::new(&submission.call, seen, &digest);
         let written = |card: &Card| serde_json::to_string(card).map_err(|_| Rejection::Unwritable);
-        // In a crisis a person must see what they approve, but nothing of it stays afterwards.
+        // In a crisis people must see what they approve, but nothing of it is kept afterwards.
         let minimal = crisis.then(|| written(&Card::minimal(&submission.call, seen, &digest)));
         let detail = (submission.detail)();
         let detail = if crisis { answer::without_words(&detail) } else { detail };
         let new = NewRequest {
             request,
-            // As on the card: a tool's name can hold a secret, too.
+            // Redacted as on the card, because a tool's name can contain a secret.
             tool: card.tool.clone(),
             session: submission.call.session.as_deref().unwrap_or_default().to_owned(),
             brief: card.brief.clone(),
@@ -60,7 +60,11 @@ impl Gate {
             idempotency: submission.key.clone(),
             group: submission.group,
             permit_for: rules.permit_for,
-            note: Note { policy: rules.hash, facts: Some(answer::facts(seen)), edited: None },
+            context: WriteContext {
+                policy: rules.hash,
+                facts: Some(answer::facts(seen)),
+                edited: None,
+            },
         };
         self.write_down(new, slot).instrument(request_span(id)).await
     }
@@ -74,7 +78,7 @@ impl Gate {
         let submitted = self.store.submit(new).await;
         self.metrics.wrote(started.elapsed());
         match submitted {
-            Ok(Submitted::New(stored)) => {
+            Ok(SubmitResult::New(stored)) => {
                 if stored.request.state.has_ended() {
                     self.metrics.ended(&stored);
                 } else {
@@ -85,7 +89,7 @@ impl Gate {
             known_or_failed => {
                 slot.into_iter().for_each(AskSlot::unused);
                 match known_or_failed? {
-                    Submitted::New(stored) | Submitted::Known(stored) => {
+                    SubmitResult::New(stored) | SubmitResult::Existing(stored) => {
                         Ok(GateAnswer::Kept(Box::new(stored)))
                     }
                 }

@@ -1,4 +1,4 @@
-//! Calls that passed beside the gate: a gateway let them, by the same judgement.
+//! Passes reported by gateways, which assess calls with the same rules.
 
 use std::borrow::Cow;
 
@@ -12,12 +12,12 @@ use countersign_types::time::Clock as _;
 
 use super::{Caller, Gate, answer, call_entry};
 
-/// Who says that a call passed, and when it did.
+/// The source and time of a reported pass.
 #[derive(Debug, Clone, Copy)]
 pub struct PassReport<'a> {
-    /// The gateway: the agent's hook, or a proxy.
+    /// The gateway: the agent's hook or a proxy.
     pub gateway: &'a str,
-    /// How long ago.
+    /// How long ago the call passed.
     pub seconds_ago: f64,
 }
 
@@ -44,9 +44,12 @@ impl Gate {
         let ago = format!("{:.0}", reported.seconds_ago.clamp(0.0, 1e9));
         entry.facts.push((Cow::Borrowed("seconds_ago"), Value::Number(ago.into())));
         if would_ask {
-            tracing::warn!(agent = caller.agent, "a gateway let a call pass that would be asked");
+            tracing::warn!(
+                agent = caller.agent,
+                "a gateway let a call pass that needs a decision here: it uses other rules"
+            );
         }
-        self.store.pass(entry).await?;
+        self.store.record_pass(entry).await?;
         Ok(would_ask)
     }
 }

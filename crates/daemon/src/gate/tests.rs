@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use countersign_store::{Applied, Crisis, Query, Redeemed};
+use countersign_store::{Applied, CrisisSession, Redemption, RequestQuery};
 use countersign_types::time::Timestamp;
 use countersign_workflow::assurance::{Authority, RequiredAssurance, Tenure};
 use countersign_workflow::request::{Choice, Decider, Event, State, Transition, TransitionError};
@@ -43,14 +43,14 @@ async fn submit(gate: &Gate, text: &'static str) -> Result<GateAnswer, Rejection
 }
 
 /// The request that a question became.
-async fn kept(gate: &Gate, text: &'static str) -> Stored {
+async fn kept(gate: &Gate, text: &'static str) -> StoredRequest {
     match submit(gate, text).await.unwrap() {
         GateAnswer::Kept(stored) => *stored,
         GateAnswer::Passed(passed) => panic!("{text} passed: {:?}", passed.why),
     }
 }
 
-fn answer(stored: &Stored, person: &str, choice: Choice, reason: &str) -> Event {
+fn answer(stored: &StoredRequest, person: &str, choice: Choice, reason: &str) -> Event {
     Event::Answer {
         person: person.to_owned(),
         choice,
@@ -67,7 +67,7 @@ fn answer(stored: &Stored, person: &str, choice: Choice, reason: &str) -> Event 
 
 async fn decide(
     daemon: &TestDaemon,
-    stored: &Stored,
+    stored: &StoredRequest,
     choice: Choice,
 ) -> Result<Applied, StoreError> {
     let event = answer(stored, "owner", choice, "");
@@ -199,7 +199,7 @@ async fn give(daemon: &TestDaemon, uses_left: Option<u32>) -> Id {
         uses_left,
         revoked: None,
     };
-    daemon.gate.store().give(grant.clone(), daemon.note()).await.unwrap();
+    daemon.gate.store().create_grant(grant.clone(), daemon.note()).await.unwrap();
     daemon.gate.grants().add(grant.clone());
     grant.id
 }
@@ -285,7 +285,7 @@ async fn in_a_crisis_neither_grants_nor_modes_pass_outbound_calls() {
     for mode in ["mode = \"enforce\"\n\n", "mode = \"observe\"\n\n"] {
         let daemon = TestDaemon::with("", mode).await;
         give(&daemon, None).await;
-        daemon.gate.crises().begin(Crisis {
+        daemon.gate.crises().begin(CrisisSession {
             agent: "claude".to_owned(),
             session: "s1".to_owned(),
             level: 4,
@@ -328,7 +328,7 @@ async fn a_closed_store_denies_everything() {
     let id = stored.request.id;
     assert!(daemon.gate.wait(id, Duration::from_millis(50)).await.is_err());
     let redeemed = daemon.gate.redeem(id, "claude".to_owned(), stored.request.digest).await;
-    assert!(!matches!(redeemed, Ok(Redeemed::Now)));
+    assert!(!matches!(redeemed, Ok(Redemption::Accepted)));
 }
 
 #[tokio::test]
@@ -360,7 +360,7 @@ async fn log_lines_about_a_request_carry_its_id() {
     tracing::callsite::rebuild_interest_cache();
     decide(&daemon, &stored, Choice::Deny).await.unwrap();
     let text = std::fs::read_to_string(path.path()).unwrap();
-    let line = text.lines().find(|line| line.contains("denied too often")).unwrap();
+    let line = text.lines().find(|line| line.contains("an agent is in quarantine")).unwrap();
     let line: serde_json::Value = serde_json::from_str(line).unwrap();
     assert_eq!(line["span"]["name"], "request");
     assert_eq!(line["span"]["id"], stored.request.id.to_string());
@@ -439,7 +439,7 @@ async fn dropped_submissions_are_still_counted() {
     }
     // The store writes in order: what was on its way is written before this agent is.
     daemon.agent("later", 1_000_000).await;
-    let found = daemon.gate.store().find(Query::default()).await.unwrap().requests.len();
+    let found = daemon.gate.store().find(RequestQuery::default()).await.unwrap().requests.len();
     assert!((1..=5).contains(&found), "{found}");
     until("every request is counted", || daemon.gate.open_requests() == found).await;
     // An end that nobody waited for is counted as well.
@@ -462,19 +462,19 @@ async fn changes_in_the_store_are_followed() {
     assert!(daemon.api.directory.agent(&token, daemon.now()).is_ok());
     let mut agent = daemon.gate.store().agents().await.unwrap().remove(0);
     agent.revoked = Some(daemon.now());
-    daemon.gate.store().keep_agent(agent, daemon.note()).await.unwrap();
+    daemon.gate.store().save_agent(agent, daemon.note()).await.unwrap();
     let mut grant = daemon.gate.store().grants(false).await.unwrap().remove(0);
     grant.id = random::id(daemon.now()).unwrap();
     grant.made_by = "owner".to_owned();
     grant.shape =
         countersign_workflow::grant::GrantShape::Action { tool: "send_message".to_owned() };
-    daemon.gate.store().give(grant, daemon.note()).await.unwrap();
+    daemon.gate.store().create_grant(grant, daemon.note()).await.unwrap();
     // Changes are followed in order: with the last one all of them were.
     let other = daemon.agent("other", 1_000_000).await;
     let agents = daemon.gate.store().agents().await.unwrap();
     let mut last = agents.into_iter().find(|agent| agent.name == "other").unwrap();
     last.revoked = Some(daemon.now());
-    daemon.gate.store().keep_agent(last, daemon.note()).await.unwrap();
+    daemon.gate.store().save_agent(last, daemon.note()).await.unwrap();
     let gone = |token: &str| daemon.api.directory.agent(token, daemon.now()).is_err();
     until("the last change is followed", || gone(&other)).await;
     assert!(gone(&token));

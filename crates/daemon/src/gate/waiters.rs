@@ -1,8 +1,8 @@
-//! Whether the agent that asked still listens for the answer, as far as its connection tells.
+//! Whether the agent of a request still waits for the decision, as far as its connection shows.
 //!
-//! An agent that was stopped leaves its question open, because the same call may come again and
-//! join it. People should know that nobody waits meanwhile. All of this is memory only: of a
-//! request that nobody was seen listening for, nothing is said.
+//! A stopped agent leaves its request pending, because a retry may join it. People should see that
+//! the agent does not wait meanwhile. This is in memory only: nothing is shown about a request for
+//! which no connection was seen.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,12 +12,12 @@ use countersign_types::time::{Clock as _, Timestamp};
 
 use crate::clock::DaemonClock;
 
-/// So many requests are remembered.
+/// The maximum number of tracked requests.
 const MAX_REQUESTS: usize = 10_000;
-/// Who waits by one question after the other is away for a moment in between, in milliseconds.
+/// A polling agent is disconnected between two polls; shorter gaps do not count, in milliseconds.
 const GRACE_MS: i64 = 10_000;
 
-/// Who listens.
+/// The waiting connections by request.
 #[derive(Debug, Default)]
 pub struct Waiters {
     known: Mutex<HashMap<Id, WaiterCount>>,
@@ -26,21 +26,21 @@ pub struct Waiters {
 #[derive(Debug)]
 struct WaiterCount {
     open: usize,
-    /// When the last one left; meaningless while somebody listens.
+    /// When the last connection closed; meaningless while one is open.
     left: Timestamp,
 }
 
-/// One that listens, until it is dropped: its connection went, or it has its answer.
+/// A waiting connection; dropped when it closes or has its answer.
 #[derive(Debug)]
 pub struct AnswerWaiter<'a> {
     waiters: &'a Waiters,
     clock: &'a DaemonClock,
-    /// Nothing where too many listen already.
+    /// `None` if too many requests are tracked.
     id: Option<Id>,
 }
 
 impl Waiters {
-    /// Somebody listens.
+    /// Adds a waiting connection.
     pub fn add<'a>(&'a self, id: Id, clock: &'a DaemonClock) -> AnswerWaiter<'a> {
         let mut known = self.lock();
         let has_room = known.len() < MAX_REQUESTS || known.contains_key(&id);
@@ -50,14 +50,14 @@ impl Waiters {
         AnswerWaiter { waiters: self, clock, id: has_room.then_some(id) }
     }
 
-    /// Since when nobody listens any more, where somebody did.
+    /// When the last connection closed, if there was one and none is open.
     pub fn left(&self, id: Id, now: Timestamp) -> Option<Timestamp> {
         let known = self.lock();
         let count = known.get(&id).filter(|count| count.open == 0)?;
         (now.0.saturating_sub(count.left.0) >= GRACE_MS).then_some(count.left)
     }
 
-    /// A request has ended.
+    /// Removes an ended request.
     pub fn ended(&self, id: Id) {
         self.lock().remove(&id);
     }

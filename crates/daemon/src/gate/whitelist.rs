@@ -1,4 +1,4 @@
-//! The seed's whitelist file: read strictly or not at all.
+//! The whitelist file of the predecessor format. Any error rejects the whole file.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
@@ -12,45 +12,45 @@ use countersign_types::id::Id;
 use countersign_types::time::Timestamp;
 use countersign_workflow::grant::GrantShape;
 
-/// The longest file, and the most that it may say.
+/// The maximum size of the file, and of its content.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 const ENTRIES: usize = 1_000;
 const TARGETS: usize = 1_000;
 const LONGEST_NAME: usize = 200;
 const LONGEST_TARGET: usize = 320;
 
-/// Why nothing in the file counts.
+/// Why the file was rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum WhitelistError {
-    /// It is not there, or cannot be read.
-    #[error("it cannot be read: {0}")]
+    /// The file does not exist or cannot be read.
+    #[error("could not read the file: {0}")]
     Unreadable(#[from] io::Error),
-    /// It is something else.
-    #[error("it is no file")]
+    /// The path is not a regular file.
+    #[error("the path is not a regular file")]
     NoFile,
-    /// Somebody else could have written it.
-    #[error("others can change it (chmod go-w), or it belongs to somebody else (chown)")]
+    /// Another user can change the file.
+    #[error("other users can change the file: run `chmod go-w` and `chown` on it")]
     Exposed,
-    /// It is too long.
-    #[error("it is longer than {MAX_FILE_BYTES} bytes")]
+    /// The file is too large.
+    #[error("the file is larger than {MAX_FILE_BYTES} bytes")]
     TooLong,
-    /// It does not say what a whitelist says.
+    /// The content is not a valid whitelist.
     #[error("{0}")]
     Shape(String),
 }
 
-/// One standing permission of the file.
+/// One grant of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WhitelistEntry {
-    /// The seed's action, which is the tool's name.
+    /// The action, which is the tool's name.
     pub action: String,
-    /// What it permits.
+    /// The calls that it covers.
     pub shape: GrantShape,
 }
 
 impl WhitelistEntry {
-    /// The same words always give the same id, so that a permission which a person took back does
-    /// not return with the next start.
+    /// The same content always gives the same id, so that a revoked grant does not become active
+    /// again at the next start.
     pub fn id(&self) -> Id {
         let digest = Digest::of(format!("whitelist\n{:?}", self.shape).as_bytes());
         let mut bytes = [0; 10];
@@ -61,7 +61,7 @@ impl WhitelistEntry {
     }
 }
 
-/// What holds where no file is named: mail to oneself, by proven addresses.
+/// The default without a file: e-mail to oneself, by confirmed addresses.
 pub fn defaults() -> Vec<WhitelistEntry> {
     let action = "send_email".to_owned();
     vec![WhitelistEntry { shape: GrantShape::ToSelf { tool: action.clone() }, action }]
@@ -69,7 +69,7 @@ pub fn defaults() -> Vec<WhitelistEntry> {
 
 /// Reads the file.
 pub fn read(path: &Path) -> Result<Vec<WhitelistEntry>, WhitelistError> {
-    // Nothing waits for a pipe that somebody put there.
+    // Opening a named pipe must not block.
     let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default();
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
     check_owner(&file)?;
@@ -81,7 +81,7 @@ pub fn read(path: &Path) -> Result<Vec<WhitelistEntry>, WhitelistError> {
     parse(&text).map_err(WhitelistError::Shape)
 }
 
-/// Asked of the open file, not of its name: that may mean another one by now.
+/// Checks the open file, because the path may refer to another file by now.
 fn check_owner(file: &File) -> Result<(), WhitelistError> {
     let facts = file.metadata()?;
     if !facts.is_file() {

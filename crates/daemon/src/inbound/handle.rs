@@ -1,9 +1,10 @@
-//! What a word means: a link, a question, a yes or a no. In doubt it means nothing.
+//! Handles one reply: a linking code, a question, an approval or a denial. Anything unclear changes
+//! nothing.
 
 use std::sync::Arc;
 
-use countersign_channels::{Answers, Said, Word};
-use countersign_store::{Account, Store as _};
+use countersign_channels::{PersonReply, ReplyContent, ReplyReceiver};
+use countersign_store::{LinkedAccount, Store as _};
 use countersign_text::humanize;
 use countersign_text::sanitize::sanitize_within;
 use countersign_types::time::{Clock as _, Millis};
@@ -14,43 +15,47 @@ use super::responder::Responder;
 use crate::api::Api;
 use crate::notifier::OpenChannel;
 
-/// The longest account name that is stored.
+/// The maximum length of a stored display name.
 const MAX_NAME: usize = 60;
 
-/// What becomes of a word, in words for who said it.
-pub async fn handle_message(api: &Api, open_channel: &Arc<OpenChannel>, word: &Word) -> String {
+/// Handles a reply; returns the answer for its sender.
+pub async fn handle_message(
+    api: &Api,
+    open_channel: &Arc<OpenChannel>,
+    word: &PersonReply,
+) -> String {
     let channel = open_channel.channel.name();
-    let Some(answers) = open_channel.channel.answers() else {
-        return "Nobody can answer here.".to_owned();
+    let Some(answers) = open_channel.channel.reply_receiver() else {
+        return "This channel does not accept replies.".to_owned();
     };
-    if let Said::Link(code) = &word.said {
+    if let ReplyContent::Link(code) = &word.content {
         return link(api, channel, word, code).await;
     }
     let Some((person, tenure)) = person(api, answers, channel, word) else {
-        tracing::warn!(channel, "an account that is nobody's said something");
+        tracing::warn!(channel, "a reply came from an account that is not linked");
         return format!(
-            "This account is linked to nobody here, so it cannot answer. In the inbox, under \
+            "This account is not linked to a person, so it cannot reply. In the inbox, under \
              Channels, get a code and send: {} CODE",
-            answers.command("link")
+            answers.command_text("link")
         );
     };
     let responder = Responder { api, open_channel, answers, person, tenure };
-    match &word.said {
-        Said::Button(text) => responder.press_button(text, "").await,
-        Said::Reasoned { button, reason } => responder.press_button(button, reason).await,
-        Said::Approve(which) => responder.answer_by_name(Choice::Approve, which).await,
-        Said::Deny(which) => responder.answer_by_name(Choice::Deny, which).await,
-        Said::Pending => responder.list_pending().await,
-        Said::Link(_) | Said::Help => responder.help(),
+    match &word.content {
+        ReplyContent::Button(text) => responder.press_button(text, "").await,
+        ReplyContent::Reasoned { button, reason } => responder.press_button(button, reason).await,
+        ReplyContent::Approve(which) => responder.answer_by_name(Choice::Approve, which).await,
+        ReplyContent::Deny(which) => responder.answer_by_name(Choice::Deny, which).await,
+        ReplyContent::Pending => responder.list_pending().await,
+        ReplyContent::Link(_) | ReplyContent::Help => responder.help(),
     }
 }
 
-/// Who speaks: whose account it is, or whose the operator says that the channel is.
+/// The person of an account, or the one that the operator configured for the channel.
 fn person(
     api: &Api,
-    answers: &dyn Answers,
+    answers: &dyn ReplyReceiver,
     channel: &str,
-    word: &Word,
+    word: &PersonReply,
 ) -> Option<(String, Tenure)> {
     match answers.person() {
         Some(name) => {
@@ -60,38 +65,38 @@ fn person(
     }
 }
 
-async fn link(api: &Api, channel: &str, word: &Word, code: &str) -> String {
+async fn link(api: &Api, channel: &str, word: &PersonReply, code: &str) -> String {
     let now = api.gate.clock().now().at;
     let Some(person) = api.link_codes.redeem(channel, code, now) else {
         return "This code is wrong or too old. Get a new one in the inbox, under Channels."
             .to_owned();
     };
-    let account = Account {
+    let account = LinkedAccount {
         channel: channel.to_owned(),
         account: word.account.clone(),
         person: person.clone(),
-        called: sanitize_within(&word.called, MAX_NAME).text.into_owned(),
+        called: sanitize_within(&word.display_name, MAX_NAME).text.into_owned(),
         linked: now,
         active_from: now.plus(api.waiting_period(&person)),
         ended: None,
     };
-    match api.gate.store().keep_account(account, api.note_by(&person)).await {
+    match api.gate.store().save_account(account, api.note_by(&person)).await {
         Ok(()) => {}
         Err(countersign_store::StoreError::Exists(_)) => {
-            return "This account is linked to somebody else. They or an administrator can end \
-                    that in the inbox."
+            return "This account is linked to another person. They or an administrator can unlink \
+                    it in the inbox."
                 .to_owned();
         }
         Err(error) => return format!("Not linked: {error}."),
     }
     if let Err(error) = api.directory.reload(api.gate.store()).await {
-        tracing::error!(%error, "a new link is not known yet");
+        tracing::error!(%error, "a linked account could not be loaded; it works after a restart");
     }
     api.announce(format!(
         "{person} linked an account on {channel}: it can approve calls as {person}."
     ));
     match api.waiting_period(&person) {
-        Millis(0) => format!("Linked. You answer here as {person} from now on."),
+        Millis(0) => format!("Linked. Your replies here count as {person} from now on."),
         wait => {
             let wait = humanize::duration(wait.0 / 1000);
             format!("Linked. You can deny here as {person} now, and approve in {wait}.")

@@ -1,4 +1,4 @@
-//! Codes that link an account elsewhere to a person: short-lived, used once, few guesses.
+//! Codes that link a chat account to a person: short-lived, used once, few guesses.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -7,18 +7,18 @@ use subtle::ConstantTimeEq as _;
 
 use crate::random::{self, EntropyUnavailable};
 
-/// How long a code is good.
+/// How long a code is valid.
 const LIFETIME: Millis = Millis::from_seconds(600);
-/// Codes at the same time; the oldest gives way.
+/// The maximum number of codes; the oldest is dropped.
 const MAX_CODES: usize = 64;
-/// Wrong codes before all codes are void: who guesses gains nothing by patience.
+/// The number of wrong codes that invalidates all codes, so that guessing does not pay.
 const MAX_GUESSES: u32 = 20;
-/// Letters that nobody takes for another.
+/// Characters that are not easily confused.
 const ALPHABET: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
-/// Letters of a code: 40 bits.
+/// The length of a code: 40 bits.
 const CODE_LENGTH: usize = 8;
 
-/// The codes that are good.
+/// The valid codes.
 #[derive(Debug, Default)]
 pub struct LinkCodes {
     open: Mutex<OpenCodes>,
@@ -39,7 +39,7 @@ struct LinkCode {
 }
 
 impl LinkCodes {
-    /// A fresh code for a person and a channel; an older one for the same is void.
+    /// A new code for a person and a channel; it replaces an older one.
     pub fn issue(
         &self,
         channel: &str,
@@ -65,7 +65,7 @@ impl LinkCodes {
         Ok((code, until))
     }
 
-    /// The person whose code this is; it is void from now on.
+    /// The person of this code, which is invalid from now on.
     pub fn redeem(&self, channel: &str, code: &str, now: Timestamp) -> Option<String> {
         let code: String =
             code.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_uppercase();

@@ -1,17 +1,17 @@
-//! What was heard already. Platforms deliver twice, and whoever saw a word may send it again.
+//! Replay protection: platforms deliver twice, and anyone who saw a post may send it again.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
 use countersign_types::time::{Millis, Timestamp};
 
-/// Longer than any platform's signature is good for, and than a clock may be off.
+/// Longer than any platform's signature is valid, and than a clock may be wrong.
 const RETENTION: Millis = Millis::from_seconds(3600);
-/// So many words of one channel within that time; then nothing more is heard through it, for who
-/// forgets can be fooled.
+/// The maximum number of replies of one channel within that time. More are rejected, because a
+/// forgotten reply could be replayed.
 const MAX_KEYS: usize = 65_536;
 
-/// Words that were heard already.
+/// The replies that were received already.
 #[derive(Debug, Default)]
 pub struct ReplayGuard {
     channels: Mutex<HashMap<String, Seen>>,
@@ -24,7 +24,7 @@ struct Seen {
 }
 
 impl ReplayGuard {
-    /// Whether this word of a channel is new and may be listened to.
+    /// Whether this reply of a channel is new and may be handled.
     pub fn is_new(&self, channel: &str, key: &str, now: Timestamp) -> bool {
         let mut channels = self.channels.lock().unwrap_or_else(PoisonError::into_inner);
         let seen = channels.entry(channel.to_owned()).or_default();
@@ -39,7 +39,7 @@ impl ReplayGuard {
             return false;
         }
         if seen.in_order.len() >= MAX_KEYS {
-            tracing::error!(channel, "too many words within an hour: this one is not heard");
+            tracing::error!(channel, "too many replies within an hour: this one is rejected");
             return false;
         }
         seen.in_order.push_back((now, key.to_owned()));

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use countersign_channels::{Answers, News, Which};
+use countersign_channels::{AnnouncementEvent, ReplyReceiver, RequestRef};
 use countersign_risk::word_pair::word_pair;
-use countersign_store::{AttemptResult, Note, Query, Store as _, Stored};
+use countersign_store::{AttemptResult, RequestQuery, Store as _, StoredRequest, WriteContext};
 use countersign_text::humanize;
 use countersign_text::sanitize::sanitize_within;
 use countersign_types::time::Clock as _;
@@ -18,30 +18,30 @@ use crate::drills;
 use crate::notifier::announcement::{self, AnnouncementSource};
 use crate::notifier::{OpenChannel, TestButtons};
 
-/// So many pending requests are listed.
+/// The maximum number of pending requests in a list.
 const MAX_LISTED: usize = 5;
-/// So many pending requests are searched for a typed name.
+/// The maximum number of pending requests that are searched for a typed name.
 const MAX_SEARCHED: u32 = 500;
-/// The longest reason, and the longest summary in a reply.
+/// The maximum length of a reason, and of a summary in a reply.
 const MAX_REASON: usize = 500;
 const MAX_SUMMARY: usize = 120;
 
-/// Where somebody was asked, as far as what they said proves it.
+/// Where the person received the request, as far as their reply proves it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ShownWhere {
-    /// Through this channel: they press what only its message carries.
+    /// Through this channel: only its message has this button.
     InThisChannel,
-    /// Somewhere: the two words stand in many places.
+    /// Anywhere: the two words are shown in many places.
     Anywhere,
 }
 
-/// One person heard through one channel.
+/// One person who replies through one channel.
 pub struct Responder<'a> {
     pub api: &'a Api,
     pub open_channel: &'a Arc<OpenChannel>,
-    pub answers: &'a dyn Answers,
+    pub answers: &'a dyn ReplyReceiver,
     pub person: String,
-    /// How long they have been able to answer here.
+    /// How long they have been able to reply here.
     pub tenure: Tenure,
 }
 
@@ -75,19 +75,19 @@ impl Responder<'_> {
     fn test_button(&self, button: &str) -> String {
         let now = self.api.gate.clock().now().at;
         if self.open_channel.test_buttons.tap(button, &self.person, now) {
-            format!("It works. You answer here as {}.", self.person)
+            format!("The test works. Your replies here count as {}.", self.person)
         } else {
-            "This test is over. Send another one in the inbox, under Channels.".to_owned()
+            "This test has expired. Send another one in the inbox, under Channels.".to_owned()
         }
     }
 
     /// A request by what a person typed: its two words, its code, or its id.
-    pub async fn answer_by_name(&self, choice: Choice, which: &Which) -> String {
+    pub async fn answer_by_name(&self, choice: Choice, which: &RequestRef) -> String {
         let waiting = match self.pending_requests().await {
             Ok(waiting) => waiting,
             Err(problem) => return problem,
         };
-        let fits = |stored: &&Stored| {
+        let fits = |stored: &&StoredRequest| {
             let request = &stored.request;
             let named = ButtonTarget {
                 channel: self.channel(),
@@ -106,7 +106,7 @@ impl Responder<'_> {
                 return "Several waiting requests have these two words. Answer in the inbox."
                     .to_owned();
             }
-            // A no without a name is clear where only one waits; a yes always names its call.
+            // A denial needs no name if one request is pending; an approval always needs one.
             (None, _) if which.name.is_empty() && choice == Choice::Deny => match &*waiting {
                 [only] => only,
                 _ => return self.which(choice),
@@ -119,18 +119,22 @@ impl Responder<'_> {
 
     fn which(&self, choice: Choice) -> String {
         let word = if choice == Choice::Approve { "approve" } else { "deny" };
-        format!("Which one? Say {} and its two words.", self.answers.command(word))
+        format!("Which request? Send {} and its two words.", self.answers.command_text(word))
     }
 
-    async fn pending_requests(&self) -> Result<Vec<Stored>, String> {
-        let query = Query { state: Some(State::Pending), limit: MAX_SEARCHED, ..Query::default() };
+    async fn pending_requests(&self) -> Result<Vec<StoredRequest>, String> {
+        let query = RequestQuery {
+            state: Some(State::Pending),
+            limit: MAX_SEARCHED,
+            ..RequestQuery::default()
+        };
         let page = self.api.gate.store().find(query).await;
         page.map(|page| page.requests).map_err(|error| format!("Nothing was decided: {error}."))
     }
 
     async fn decide(
         &self,
-        stored: &Stored,
+        stored: &StoredRequest,
         choice: Choice,
         reason: &str,
         asked: ShownWhere,
@@ -158,7 +162,8 @@ impl Responder<'_> {
             standing: (standing, rules.needs),
         };
         let facts = json!({ "assurance": standing.assurance });
-        let note = Note { policy: rules.hash, facts: Some(facts.to_string()), edited: None };
+        let note =
+            WriteContext { policy: rules.hash, facts: Some(facts.to_string()), edited: None };
         match self.api.gate.decide(stored.request.id, event, note).await {
             Ok(applied) => {
                 drills::explain(&applied.stored).unwrap_or_else(|| describe(&applied.change))
@@ -168,10 +173,14 @@ impl Responder<'_> {
     }
 
     /// Whether this person could read the whole call here, in a message that was really sent.
-    async fn check_was_shown(&self, stored: &Stored, asked: ShownWhere) -> Result<(), String> {
+    async fn check_was_shown(
+        &self,
+        stored: &StoredRequest,
+        asked: ShownWhere,
+    ) -> Result<(), String> {
         let about = AnnouncementSource {
             stored,
-            news: News::Asked,
+            news: AnnouncementEvent::Asked,
             at: stored.request.schedule.created,
             seq: 0,
             rung: EscalationLevel::First,
@@ -179,12 +188,12 @@ impl Responder<'_> {
         let channel = (self.channel(), self.open_channel.limits);
         let told = announcement::announcement(&self.api.gate, &self.api.buttons, channel, about);
         let link = told.link();
-        if !self.answers.shows_whole(&told) {
+        if !self.answers.shows_whole_call(&told) {
             return Err(format!(
-                "Not approved: this call is not shown whole here. Read it first: {link}"
+                "Not approved: this message does not show the whole call. Open it in the inbox: {link}"
             ));
         }
-        // Who presses our button has our message, even before it is written down that it arrived.
+        // A pressed button proves that the message arrived, even before the delivery is recorded.
         if asked == ShownWhere::InThisChannel {
             return Ok(());
         }
@@ -197,7 +206,9 @@ impl Responder<'_> {
         if arrived {
             Ok(())
         } else {
-            Err(format!("Not approved: you were not asked here. Read it first: {link}"))
+            Err(format!(
+                "Not approved: the request was not sent to you here. Open it in the inbox: {link}"
+            ))
         }
     }
 
@@ -207,12 +218,12 @@ impl Responder<'_> {
             Err(problem) => return problem,
         };
         if waiting.is_empty() {
-            return "Nothing is waiting.".to_owned();
+            return "No pending requests.".to_owned();
         }
         let now = self.api.gate.clock().now().at;
         let mut lines = vec![match waiting.len() {
-            1 => "1 is waiting:".to_owned(),
-            many => format!("{many} are waiting:"),
+            1 => "1 pending request:".to_owned(),
+            many => format!("{many} pending requests:"),
         }];
         for stored in waiting.iter().take(MAX_LISTED) {
             let request = &stored.request;
@@ -231,10 +242,11 @@ impl Responder<'_> {
 
     /// The commands that can be sent here.
     pub fn help(&self) -> String {
-        let say = |word| self.answers.command(word);
+        let say = |word| self.answers.command_text(word);
         format!(
-            "You answer here as {}.\n{} olive-tractor: yes to the call with these two words\n\
-             {} olive-tractor: no\n{}: what is waiting\nSilence is a no.",
+            "Your replies here count as {}.\n{} olive-tractor: approve the request with these two words\n\
+             {} olive-tractor: deny it\n{}: list the pending requests\n\
+             A request without an answer is denied.",
             self.person,
             say("approve"),
             say("deny"),
@@ -247,14 +259,16 @@ fn describe(change: &Transition) -> String {
     match change {
         Transition::Ended(decision) => match decision.state {
             State::Approved => "Approved. The agent may do this once.".to_owned(),
-            State::Denied => "Denied. The agent is told.".to_owned(),
-            State::Pending | State::Expired | State::Cancelled => "It is over.".to_owned(),
+            State::Denied => "Denied. The agent gets this decision.".to_owned(),
+            State::Pending | State::Expired | State::Cancelled => {
+                "The request has ended.".to_owned()
+            }
         },
         Transition::ApprovalCounted { approvals, needed } => {
-            format!("Your yes counts: {approvals} of {needed}.")
+            format!("Your approval counts: {approvals} of {needed}.")
         }
         Transition::DenialCounted { objections, needed } => {
-            format!("Your no counts: {objections} of {needed}.")
+            format!("Your denial counts: {objections} of {needed}.")
         }
         Transition::Nothing | Transition::Escalated(_) => "Nothing changed.".to_owned(),
     }

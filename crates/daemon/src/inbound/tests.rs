@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
-use countersign_channels::{Announcement, Answers, Channel, Receipt, Said, Sending, Which, Word};
-use countersign_store::{Attempt, AttemptResult, Options, Store as _, Stored};
+use countersign_channels::{
+    Announcement, Channel, ChannelFuture, PersonReply, Receipt, ReplyContent, ReplyReceiver,
+    RequestRef,
+};
+use countersign_store::{AttemptResult, DeliveryAttempt, SqliteOptions, Store as _, StoredRequest};
 use countersign_types::id::Id;
 use countersign_types::tier::Tier;
 use countersign_workflow::assurance::Assurance;
@@ -25,11 +28,11 @@ impl Channel for Mock {
         "mock"
     }
 
-    fn most(&self) -> Tier {
+    fn max_tier(&self) -> Tier {
         Tier::Critical
     }
 
-    fn announce<'a>(&'a self, _news: &'a Announcement) -> Sending<'a, Receipt> {
+    fn announce<'a>(&'a self, _news: &'a Announcement) -> ChannelFuture<'a, Receipt> {
         Box::pin(async { Ok(Receipt::default()) })
     }
 
@@ -37,31 +40,31 @@ impl Channel for Mock {
         &'a self,
         _prompt: Option<&'a Receipt>,
         _end: &'a Announcement,
-    ) -> Sending<'a, ()> {
+    ) -> ChannelFuture<'a, ()> {
         Box::pin(async { Ok(()) })
     }
 
-    fn answers(&self) -> Option<&dyn Answers> {
+    fn reply_receiver(&self) -> Option<&dyn ReplyReceiver> {
         Some(self)
     }
 }
 
-impl Answers for Mock {
+impl ReplyReceiver for Mock {
     fn assurance(&self) -> Assurance {
         self.assurance
     }
 
-    fn shows_whole(&self, news: &Announcement) -> bool {
+    fn shows_whole_call(&self, news: &Announcement) -> bool {
         self.whole && !news.call.is_empty()
     }
 
-    fn reply<'a>(&'a self, _word: &'a Word, _reply: &'a str) -> Sending<'a, ()> {
+    fn reply<'a>(&'a self, _word: &'a PersonReply, _reply: &'a str) -> ChannelFuture<'a, ()> {
         Box::pin(async { Ok(()) })
     }
 }
 
 fn channel_with(whole: bool, assurance: Assurance, approves: Tier) -> Arc<OpenChannel> {
-    let mut limits = countersign_channels::Settings::usual("telegram");
+    let mut limits = countersign_channels::ChannelSettings::usual("telegram");
     limits.approves = approves;
     Arc::new(OpenChannel::new(Arc::new(Mock { whole, assurance }), limits))
 }
@@ -70,33 +73,34 @@ fn linked() -> Arc<OpenChannel> {
     channel_with(true, Assurance::Linked, Tier::High)
 }
 
-fn word(account: &str, said: Said) -> Word {
-    Word {
+fn word(account: &str, said: ReplyContent) -> PersonReply {
+    PersonReply {
         account: account.to_owned(),
-        called: "Ana \u{202e}nimda".to_owned(),
-        said,
+        display_name: "Ana \u{202e}nimda".to_owned(),
+        content: said,
         key: "1".to_owned(),
         reply_to: String::new(),
     }
 }
 
-fn which(name: &str) -> Which {
-    Which { name: name.to_owned(), reason: String::new() }
+fn which(name: &str) -> RequestRef {
+    RequestRef { name: name.to_owned(), reason: String::new() }
 }
 
 /// A house in which account 77 is ana's.
 async fn linked_gate() -> TestGate {
     // Who is denied often may ask on: this is about who answers.
-    let gate = test_gate_with(&format!("{FLOOD}denials = 100000\n"), Options::default()).await;
+    let gate =
+        test_gate_with(&format!("{FLOOD}denials = 100000\n"), SqliteOptions::default()).await;
     let now = countersign_types::time::Clock::now(gate.gate.clock()).at;
     let (code, _) = gate.api.link_codes.issue("mock", "ana", now).unwrap();
-    let said = handle_message(&gate.api, &linked(), &word("77", Said::Link(code))).await;
+    let said = handle_message(&gate.api, &linked(), &word("77", ReplyContent::Link(code))).await;
     assert!(said.contains("as ana"), "{said}");
     gate
 }
 
 /// A request that was sent through the channel.
-async fn asked(gate: &TestGate, command: &str) -> Stored {
+async fn asked(gate: &TestGate, command: &str) -> StoredRequest {
     let body = serde_json::json!({ "tool": "shell", "arguments": { "command": command } });
     let asked = gate.agent(AGENT, "/v1/requests", &body.to_string()).await;
     assert_eq!(asked.status, 201, "{}", asked.text);
@@ -104,20 +108,20 @@ async fn asked(gate: &TestGate, command: &str) -> Stored {
     let store = gate.gate.store();
     let outbox = store.outbox(0, 500).await.unwrap();
     let seq = outbox.iter().find(|outgoing| outgoing.request == id).unwrap().seq;
-    let result = AttemptResult::Arrived("m1".to_owned());
-    let attempt = Attempt { seq, channel: "mock".to_owned(), result, done: true };
-    store.attempted(attempt, gate.api.note()).await.unwrap();
+    let result = AttemptResult::Delivered("m1".to_owned());
+    let attempt = DeliveryAttempt { seq, channel: "mock".to_owned(), result, done: true };
+    store.record_attempt(attempt, gate.api.note()).await.unwrap();
     store.request(id).await.unwrap().unwrap()
 }
 
-async fn state(gate: &TestGate, asked: &Stored) -> State {
+async fn state(gate: &TestGate, asked: &StoredRequest) -> State {
     gate.gate.store().request(asked.request.id).await.unwrap().unwrap().request.state
 }
 
-fn button(gate: &TestGate, asked: &Stored, choice: Choice) -> Said {
+fn button(gate: &TestGate, asked: &StoredRequest, choice: Choice) -> ReplyContent {
     let request = &asked.request;
     let named = ButtonTarget { channel: "mock", request: request.id, digest: &request.digest };
-    Said::Button(gate.api.buttons.write(choice, named))
+    ReplyContent::Button(gate.api.buttons.write(choice, named))
 }
 
 const HIGH: &str = "git push --force origin main";
@@ -145,12 +149,12 @@ async fn an_unlinked_account_cannot_answer() {
     for said in [
         button(&gate, &open, Choice::Approve),
         button(&gate, &open, Choice::Deny),
-        Said::Approve(which(&open.request.id.to_string())),
-        Said::Pending,
-        Said::Link("WRONGCOD".to_owned()),
+        ReplyContent::Approve(which(&open.request.id.to_string())),
+        ReplyContent::Pending,
+        ReplyContent::Link("WRONGCOD".to_owned()),
     ] {
         let heard = handle_message(&gate.api, &linked(), &word("78", said.clone())).await;
-        let nothing = heard.contains("linked to nobody") || heard.contains("code is wrong");
+        let nothing = heard.contains("not linked to a person") || heard.contains("code is wrong");
         assert!(nothing && !heard.contains("git"), "{said:?}: {heard}");
     }
     assert_eq!(state(&gate, &open).await, State::Pending);
@@ -160,8 +164,8 @@ async fn an_unlinked_account_cannot_answer() {
 async fn a_forged_button_is_rejected() {
     let gate = linked_gate().await;
     let (open, other) = (asked(&gate, HIGH).await, asked(&gate, "git push -f").await);
-    let Said::Button(good) = button(&gate, &open, Choice::Deny) else { panic!() };
-    let Said::Button(others) = button(&gate, &other, Choice::Approve) else { panic!() };
+    let ReplyContent::Button(good) = button(&gate, &open, Choice::Deny) else { panic!() };
+    let ReplyContent::Button(others) = button(&gate, &other, Choice::Approve) else { panic!() };
     let proof = |text: &str| text.rsplit_once(':').unwrap().1.to_owned();
     let request = open.request.id;
     for forged in [
@@ -173,7 +177,7 @@ async fn a_forged_button_is_rejected() {
         "a:00000000000000000000000000:AAAAAAAAAAAA".to_owned(),
         String::new(),
     ] {
-        let said = Said::Button(forged.clone());
+        let said = ReplyContent::Button(forged.clone());
         let heard = handle_message(&gate.api, &linked(), &word("77", said)).await;
         assert!(heard.contains("not one of ours"), "{forged}: {heard}");
     }
@@ -187,13 +191,14 @@ async fn a_call_that_was_not_shown_completely_cannot_be_approved() {
     let cut = channel_with(false, Assurance::Linked, Tier::High);
     let tap = word("77", button(&gate, &open, Choice::Approve));
     let heard = handle_message(&gate.api, &cut, &tap).await;
-    assert!(heard.contains("not shown whole"), "{heard}");
+    assert!(heard.contains("does not show the whole call"), "{heard}");
     // Never sent through this channel: nobody can have read it there.
     let body = serde_json::json!({ "tool": "shell", "arguments": { "command": "git push -f x" } });
     let unsent = gate.agent(AGENT, "/v1/requests", &body.to_string()).await.json();
     let id = unsent["id"].as_str().unwrap();
-    let heard = handle_message(&gate.api, &linked(), &word("77", Said::Approve(which(id)))).await;
-    assert!(heard.contains("not asked here"), "{heard}");
+    let heard =
+        handle_message(&gate.api, &linked(), &word("77", ReplyContent::Approve(which(id)))).await;
+    assert!(heard.contains("not sent to you here"), "{heard}");
     assert_eq!(state(&gate, &open).await, State::Pending);
     // Only our message has the button: it counts before it is written down that it arrived.
     let unsent = gate.gate.store().request(Id::parse(id).unwrap()).await.unwrap().unwrap();
@@ -215,7 +220,7 @@ async fn every_tier_channel_and_assurance_follows_the_table() {
                 let open = asked(&gate, &format!("{command} # {number}")).await;
                 assert_eq!(open.request.tier, tier, "{command}");
                 let way = channel_with(true, assurance, approves);
-                let said = Said::Approve(Which {
+                let said = ReplyContent::Approve(RequestRef {
                     name: open.request.id.to_string(),
                     reason: "it is fine".to_owned(),
                 });
@@ -223,7 +228,7 @@ async fn every_tier_channel_and_assurance_follows_the_table() {
                 let may = assurance == Assurance::Linked && tier <= approves;
                 let wanted = if may { State::Approved } else { State::Pending };
                 assert_eq!(state(&gate, &open).await, wanted, "{tier:?} {heard}");
-                let no = word("77", Said::Deny(which(&open.request.id.to_string())));
+                let no = word("77", ReplyContent::Deny(which(&open.request.id.to_string())));
                 handle_message(&gate.api, &way, &no).await;
                 let wanted = if may { State::Approved } else { State::Denied };
                 assert_eq!(state(&gate, &open).await, wanted);
@@ -237,16 +242,16 @@ async fn typed_names_select_a_request() {
     let gate = linked_gate().await;
     let open = asked(&gate, HIGH).await;
     let say = async |said| handle_message(&gate.api, &linked(), &word("77", said)).await;
-    assert!(say(Said::Pending).await.contains("1 is waiting"));
-    assert!(say(Said::Approve(which(""))).await.contains("Which one?"));
-    assert!(say(Said::Approve(which("no-such"))).await.contains("No waiting request"));
+    assert!(say(ReplyContent::Pending).await.contains("1 pending request"));
+    assert!(say(ReplyContent::Approve(which(""))).await.contains("Which request?"));
+    assert!(say(ReplyContent::Approve(which("no-such"))).await.contains("No waiting request"));
     assert_eq!(state(&gate, &open).await, State::Pending);
     let phrase = countersign_risk::word_pair::word_pair(&open.request.digest.canonical).to_string();
-    assert!(say(Said::Approve(which(&phrase))).await.starts_with("Approved."));
+    assert!(say(ReplyContent::Approve(which(&phrase))).await.starts_with("Approved."));
     let only = asked(&gate, "git push -f y").await;
-    assert!(say(Said::Deny(which(""))).await.starts_with("Denied."));
+    assert!(say(ReplyContent::Deny(which(""))).await.starts_with("Denied."));
     assert_eq!(state(&gate, &only).await, State::Denied);
-    assert!(say(Said::Pending).await.contains("Nothing is waiting"));
+    assert!(say(ReplyContent::Pending).await.contains("No pending requests"));
 }
 
 #[tokio::test]
@@ -263,8 +268,12 @@ async fn a_drill_is_answered_like_any_request_and_then_explained() {
     for choice in [Choice::Deny, Choice::Approve] {
         let drill = crate::drills::create_now(&gate.gate).await.unwrap();
         let critical = drill.request.tier == Tier::Critical;
-        let waiting = handle_message(&gate.api, &linked(), &word("77", Said::Pending)).await;
-        assert!(waiting.starts_with("2 are waiting") && !waiting.contains("drill"), "{waiting}");
+        let waiting =
+            handle_message(&gate.api, &linked(), &word("77", ReplyContent::Pending)).await;
+        assert!(
+            waiting.starts_with("2 pending requests") && !waiting.contains("drill"),
+            "{waiting}"
+        );
         let tap = word("77", button(&gate, &drill, choice));
         let heard = handle_message(&gate.api, &linked(), &tap).await;
         if choice == Choice::Approve && critical {

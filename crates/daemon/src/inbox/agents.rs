@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
-use countersign_store::{Agent, Store as _, StoreError};
+use countersign_store::{Store as _, StoreError, StoredAgent};
 use countersign_types::time::{Clock as _, Timestamp};
 use maud::{Markup, html};
 
@@ -47,7 +47,7 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
     Ok(layout::page("Agents", layout::MenuItem::Agents, Some(&identity), &body))
 }
 
-fn agent_line(agent: &Agent, now: Timestamp) -> Markup {
+fn agent_line(agent: &StoredAgent, now: Timestamp) -> Markup {
     let path = format!("/v1/agents/{}", percent_encode(&agent.name));
     html! {
         li {

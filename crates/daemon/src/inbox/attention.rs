@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
-use countersign_store::{StoreError, Stored};
+use countersign_store::{StoreError, StoredRequest};
 use countersign_text::humanize::{duration, thousands};
 use countersign_text::sanitize::sanitize_within;
 use countersign_types::time::{Clock as _, Timestamp};
@@ -61,7 +61,7 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
     Ok(layout::page("Attention", layout::MenuItem::Settings, Some(&identity), &body))
 }
 
-fn answers(requests: &[Stored]) -> BTreeMap<String, Vec<AnswerTime>> {
+fn answers(requests: &[StoredRequest]) -> BTreeMap<String, Vec<AnswerTime>> {
     let mut people = BTreeMap::<String, Vec<AnswerTime>>::new();
     for stored in requests.iter().filter(|stored| !stored.request.votes.is_empty()) {
         let card: serde_json::Value = serde_json::from_str(&stored.card).unwrap_or_default();
@@ -137,7 +137,7 @@ fn sentences(answers: &[AnswerTime]) -> Vec<String> {
 }
 
 /// Minutes with more questions than anyone can read.
-fn floods(requests: &[Stored]) -> Markup {
+fn floods(requests: &[StoredRequest]) -> Markup {
     let mut minutes = BTreeMap::<i64, usize>::new();
     for stored in requests.iter().filter(|stored| asked_people(stored)) {
         *minutes.entry(stored.request.schedule.created.0.div_euclid(60_000)).or_default() += 1;
@@ -156,7 +156,7 @@ fn floods(requests: &[Stored]) -> Markup {
     }
 }
 
-fn asked_people(stored: &Stored) -> bool {
+fn asked_people(stored: &StoredRequest) -> bool {
     use countersign_workflow::request::Decider::{Grant, Policy};
     let settled = stored.request.decision.as_ref().map(|decision| &decision.by);
     !matches!(settled, Some(Grant(_) | Policy))

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
-use countersign_channels::{ChannelError, Limits};
-use countersign_store::{Account, Role, Store as _, StoreError};
+use countersign_channels::{ChannelError, ChannelLimits};
+use countersign_store::{LinkedAccount, Role, Store as _, StoreError};
 use countersign_types::time::{Clock as _, Timestamp};
 use countersign_workflow::request::EscalationLevel;
 use maud::{Markup, html};
@@ -65,10 +65,10 @@ fn channel(
     seen: &Seen<'_>,
     name: &str,
     channel_config: &ChannelConfig,
-    accounts: &[Account],
+    accounts: &[LinkedAccount],
 ) -> Markup {
     let line = seen.api.channels.get(seen.rules, name);
-    let answers = line.as_ref().is_ok_and(|line| line.channel.answers().is_some());
+    let answers = line.as_ref().is_ok_and(|line| line.channel.reply_receiver().is_some());
     let path = format!("/v1/channels/{}", percent_encode(name));
     html! {
         li.channel {
@@ -114,13 +114,13 @@ const fn used(rung: Option<EscalationLevel>) -> &'static str {
     }
 }
 
-fn limits(limits: Limits, answers: bool) -> String {
+fn limits(limits: ChannelLimits, answers: bool) -> String {
     let may = match (answers, limits.details) {
         (true, true) => format!("Approves up to {}.", limits.approves.label()),
         (true, false) => "Can deny, cannot approve.".to_owned(),
         (false, _) => "Notifications only, no answers.".to_owned(),
     };
-    let (most, pace) = (limits.most.label(), limits.per_minute);
+    let (most, pace) = (limits.max_tier.label(), limits.per_minute);
     let with = if limits.details { "with" } else { "without" };
     format!("{may} Up to {most}, {pace} messages a minute, {with} the call itself.")
 }
@@ -150,8 +150,8 @@ fn health(line: Result<&Arc<OpenChannel>, &ChannelError>, now: Timestamp) -> Mar
     }
 }
 
-fn linked(channel: &str, accounts: &[Account], seen: &Seen<'_>) -> Markup {
-    let here: Vec<&Account> =
+fn linked(channel: &str, accounts: &[LinkedAccount], seen: &Seen<'_>) -> Markup {
+    let here: Vec<&LinkedAccount> =
         accounts.iter().filter(|account| account.channel == channel).collect();
     html! {
         @if here.is_empty() {

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
-use countersign_store::Crisis;
+use countersign_store::CrisisSession;
 use countersign_types::time::{Clock as _, Timestamp};
 use maud::{Markup, html};
 
@@ -46,7 +46,7 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
 }
 
 /// The level of a crisis, and since when.
-pub fn signs(crisis: &Crisis, now: Timestamp) -> Markup {
+pub fn signs(crisis: &CrisisSession, now: Timestamp) -> Markup {
     html! {
         "level " (crisis.level) " of 6"
         @if crisis.imminent { ", danger may be imminent" }
@@ -55,7 +55,7 @@ pub fn signs(crisis: &Crisis, now: Timestamp) -> Markup {
 }
 
 /// The form with which a person resolves a crisis, with a reason.
-pub fn lift(crisis: &Crisis) -> Markup {
+pub fn lift(crisis: &CrisisSession) -> Markup {
     html! {
         form.api.line data-method="POST" data-path="/v1/crises/lift" {
             input type="hidden" name="agent" value=(crisis.agent);

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
 use countersign_json::base64;
-use countersign_store::{Passkey, Subscription};
+use countersign_store::{Passkey, PushSubscription};
 use countersign_text::sanitize::sanitize_within;
 use countersign_types::time::{Clock as _, Timestamp};
 use maud::{Markup, html};
@@ -107,7 +107,7 @@ fn add_passkey(first: bool) -> Markup {
     }
 }
 
-fn browser_line(name: &str, browser: &Subscription, now: Timestamp) -> Markup {
+fn browser_line(name: &str, browser: &PushSubscription, now: Timestamp) -> Markup {
     html! {
         li {
             div {

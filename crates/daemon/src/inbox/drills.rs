@@ -1,6 +1,6 @@
 //! The section about drills: what they are, and how many were caught.
 
-use countersign_store::Stored;
+use countersign_store::StoredRequest;
 use countersign_text::sanitize::sanitize_within;
 use countersign_types::time::Timestamp;
 use maud::{Markup, html};
@@ -17,7 +17,7 @@ const LINES: &str = "[drills]\nper_week = 1";
 /// The section. All `drills` have ended.
 pub fn section(
     rules: &DrillsConfig,
-    drills: &[Stored],
+    drills: &[StoredRequest],
     administrator: bool,
     now: Timestamp,
 ) -> Markup {
@@ -66,7 +66,7 @@ fn when(rules: &DrillsConfig) -> String {
 }
 
 /// "Caught 3 of 4 in thirty days; 1 was not answered."
-fn counts(drills: &[Stored]) -> String {
+fn counts(drills: &[StoredRequest]) -> String {
     let answered = drills.iter().filter_map(caught);
     let (yes, all) = answered.fold((0, 0), |(yes, all), one| (yes + u32::from(one), all + 1));
     let left = drills.len().saturating_sub(usize::try_from(all).unwrap_or(usize::MAX));
@@ -78,7 +78,7 @@ fn counts(drills: &[Stored]) -> String {
     format!("Caught {yes} of {all} in thirty days{rest}.")
 }
 
-fn line(stored: &Stored, now: Timestamp) -> Markup {
+fn line(stored: &StoredRequest, now: Timestamp) -> Markup {
     let request = &stored.request;
     html! {
         li {

@@ -5,7 +5,7 @@ use axum::response::IntoResponse as _;
 use countersign_json::parse;
 use countersign_risk::card::Card;
 use countersign_risk::word_pair::word_pair;
-use countersign_store::Stored;
+use countersign_store::StoredRequest;
 use countersign_text::sanitize::sanitize_within;
 use countersign_types::tier::Tier;
 use maud::{Markup, html};
@@ -23,7 +23,7 @@ pub const CHECK_EDIT: &str = "/inbox/edit/{id}";
 const ARGUMENTS: usize = 8_000;
 
 /// The card of the approved edit; none if it cannot be read or is of another call.
-pub fn card_of(stored: &Stored) -> Option<Card> {
+pub fn card_of(stored: &StoredRequest) -> Option<Card> {
     let decided = stored.request.decision.as_ref()?.digest.canonical;
     let card = parse(stored.edited_card.as_deref()?).ok()?;
     Card::from_json(&card).ok().filter(|card| card.digest == decided)

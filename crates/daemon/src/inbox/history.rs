@@ -2,7 +2,7 @@
 
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, Uri};
-use countersign_store::{Query as StoreQuery, Store as _, StoreError};
+use countersign_store::{RequestQuery, Store as _, StoreError};
 use countersign_text::sanitize::sanitize_within;
 use countersign_types::id::Id;
 use countersign_types::time::Clock as _;
@@ -46,14 +46,14 @@ pub async fn page(
     let some = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
     let (text, agent, state) = (some(&search.q), some(&search.agent), some(&search.state));
     let session = some(&search.session);
-    let query = StoreQuery {
+    let query = RequestQuery {
         state: state.as_deref().and_then(RequestState::parse),
         agent: agent.clone(),
         session: session.clone(),
         text: text.clone(),
         before: search.before.as_deref().and_then(Id::parse),
         limit: PAGE,
-        ..StoreQuery::default()
+        ..RequestQuery::default()
     };
     let failed = |error: StoreError| layout::error_page(&error.into(), Some(&identity));
     let found = api.gate.store().find(query).await.map_err(failed)?;
@@ -182,7 +182,8 @@ pub async fn one(
     let none = || error_page(ApiProblem::not_found("The request does not exist."));
     let id = Id::parse(&text).ok_or_else(none)?;
     let view = pending::one(&api, id).await.map_err(error_page)?.ok_or_else(none)?;
-    let story = api.gate.store().story(id).await.map_err(|error| error_page(error.into()))?;
+    let story =
+        api.gate.store().request_history(id).await.map_err(|error| error_page(error.into()))?;
     let body = html! {
         section.wide {
             (super::card::card(&view))

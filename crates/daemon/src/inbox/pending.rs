@@ -2,7 +2,7 @@
 
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, Uri};
-use countersign_store::{Query as StoreQuery, Store as _, StoreError};
+use countersign_store::{RequestQuery, Store as _, StoreError};
 use countersign_types::id::Id;
 use countersign_types::time::{Clock as _, Timestamp};
 use maud::{Markup, html};
@@ -85,7 +85,7 @@ pub async fn rail(State(api): ApiState, headers: HeaderMap) -> PageResult {
 /// with them.
 pub async fn ids(State(api): ApiState, headers: HeaderMap) -> PageResult {
     signed_in(&api, &headers)?;
-    let due = api.gate.store().due().await.map_err(ApiProblem::from)?;
+    let due = api.gate.store().deadlines().await.map_err(ApiProblem::from)?;
     Ok(layout::part(html! { @for (id, _) in due.iter().take(MOST) { (id) "\n" } }))
 }
 
@@ -123,7 +123,7 @@ pub async fn one(api: &Api, id: Id) -> Result<Option<RequestView>, ApiProblem> {
     let agent = stored.request.requester.display_name().to_owned();
     let tool = (stored.tool.clone(), stored.request.tier);
     let since = Timestamp(now.0.saturating_sub(MONTH));
-    let similar = api.gate.store().similar(agent, tool, id, since).await?;
+    let similar = api.gate.store().similar_calls(agent, tool, id, since).await?;
     let stopped_waiting_at = api.gate.stopped_waiting_at(id);
     Ok(Some(RequestView {
         similar: Some(similar),
@@ -138,7 +138,7 @@ pub async fn pending(api: &Api) -> Result<Vec<RequestView>, StoreError> {
     let (mut views, mut before) = (Vec::new(), None);
     while views.len() < MOST {
         let state = Some(countersign_workflow::request::State::Pending);
-        let query = StoreQuery { state, before, limit: 500, ..StoreQuery::default() };
+        let query = RequestQuery { state, before, limit: 500, ..RequestQuery::default() };
         let page = api.gate.store().find(query).await?;
         views
             .extend(page.requests.into_iter().map(|stored| RequestView::without_card(stored, now)));

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
-use countersign_store::{Person, Role, Store as _, StoreError};
+use countersign_store::{Role, Store as _, StoreError, StoredPerson};
 use countersign_types::time::{Clock as _, Timestamp};
 use maud::{Markup, html};
 
@@ -46,7 +46,7 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
     Ok(layout::page("People", layout::MenuItem::People, Some(&identity), &body))
 }
 
-fn person_line(person: &Person, own: bool, now: Timestamp) -> Markup {
+fn person_line(person: &StoredPerson, own: bool, now: Timestamp) -> Markup {
     let path = format!("/v1/people/{}", percent_encode(&person.name));
     let role = if person.role == Role::Administrator { "administrator" } else { "approver" };
     html! {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
-use countersign_store::{Crisis, StoreError, Stored};
+use countersign_store::{CrisisSession, StoreError, StoredRequest};
 use countersign_text::sanitize::sanitize_within;
 use countersign_types::time::{Clock as _, Timestamp};
 use countersign_workflow::request::State as RequestState;
@@ -31,7 +31,7 @@ struct Session {
     approved: u64,
     denied: u64,
     other: u64,
-    crisis: Option<Crisis>,
+    crisis: Option<CrisisSession>,
 }
 
 /// The page.
@@ -65,7 +65,7 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
 }
 
 /// Sessions in a crisis first, then the newest.
-fn sessions(requests: &[Stored], crises: &[Crisis]) -> Vec<Session> {
+fn sessions(requests: &[StoredRequest], crises: &[CrisisSession]) -> Vec<Session> {
     let mut found = HashMap::<(&str, &str), Session>::new();
     for stored in requests {
         let request = &stored.request;

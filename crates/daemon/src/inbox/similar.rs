@@ -1,6 +1,6 @@
 //! On the card: results of similar calls, and which grant would have covered this one.
 
-use countersign_store::{Similar, Stored};
+use countersign_store::{SimilarCalls, StoredRequest};
 use countersign_text::sanitize::sanitize_within;
 use countersign_types::tier::Tier;
 use maud::{Markup, html};
@@ -18,7 +18,7 @@ pub fn similar_calls(view: &RequestView) -> Markup {
     }
 }
 
-fn before(view: &RequestView, similar: &Similar) -> Markup {
+fn before(view: &RequestView, similar: &SimilarCalls) -> Markup {
     let tool = sanitize_within(&view.stored.tool, 80).text;
     let tier = view.stored.request.tier.label();
     html! {
@@ -38,7 +38,7 @@ fn before(view: &RequestView, similar: &Similar) -> Markup {
     }
 }
 
-fn counts(similar: &Similar) -> String {
+fn counts(similar: &SimilarCalls) -> String {
     let parts = [
         (similar.approved, "approved"),
         (similar.denied, "denied"),
@@ -50,7 +50,7 @@ fn counts(similar: &Similar) -> String {
     if told.is_empty() { "no answers by people".to_owned() } else { told }
 }
 
-fn line(stored: &Stored, view: &RequestView) -> Markup {
+fn line(stored: &StoredRequest, view: &RequestView) -> Markup {
     let request = &stored.request;
     let same = request.digest.canonical == view.stored.request.digest.canonical;
     html! {

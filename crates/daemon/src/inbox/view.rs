@@ -3,7 +3,7 @@
 use countersign_json as json;
 use countersign_risk::card::Card;
 use countersign_risk::word_pair::word_pair;
-use countersign_store::{Similar, Stored};
+use countersign_store::{SimilarCalls, StoredRequest};
 use countersign_text::sanitize::sanitize_within;
 use countersign_types::tier::Tier;
 use countersign_types::time::Timestamp;
@@ -18,27 +18,27 @@ const WORDS: usize = 2000;
 #[derive(Debug)]
 pub struct RequestView {
     /// The stored request.
-    pub stored: Stored,
+    pub stored: StoredRequest,
     /// The card; none if it cannot be read or is of another call.
     pub card: Option<Card>,
     /// Now.
     pub now: Timestamp,
     /// Results of similar calls, if requested.
-    pub similar: Option<Similar>,
+    pub similar: Option<SimilarCalls>,
     /// Since when the agent no longer waits for the answer, if known.
     pub stopped_waiting_at: Option<Timestamp>,
 }
 
 impl RequestView {
     /// With its card. A card of another call than the one to decide is ignored.
-    pub fn new(stored: Stored, now: Timestamp) -> RequestView {
+    pub fn new(stored: StoredRequest, now: Timestamp) -> RequestView {
         let card = json::parse(&stored.card).ok().and_then(|card| Card::from_json(&card).ok());
         let card = card.filter(|card| card.digest == stored.request.digest.canonical);
         RequestView { stored, card, now, similar: None, stopped_waiting_at: None }
     }
 
     /// Without its card: enough for a row in a long list.
-    pub fn without_card(stored: Stored, now: Timestamp) -> RequestView {
+    pub fn without_card(stored: StoredRequest, now: Timestamp) -> RequestView {
         RequestView { stored, card: None, now, similar: None, stopped_waiting_at: None }
     }
 

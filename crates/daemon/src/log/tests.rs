@@ -91,7 +91,7 @@ fn no_secret_is_logged_stored_or_returned() {
         (seen, secrets)
     });
     let log = buffer.0.lock().unwrap().clone();
-    assert!(String::from_utf8_lossy(&log).contains("a call is kept"), "nothing was logged");
+    assert!(String::from_utf8_lossy(&log).contains("a request was stored"), "nothing was logged");
     seen.extend(log);
     // One pass over everything: all secrets begin alike.
     let all: std::collections::HashSet<&[u8]> = secrets.iter().map(String::as_bytes).collect();

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use countersign_store::{AttemptResult, Delivery, News, Outgoing, Store as _, Stored};
+use countersign_store::{
+    AnnouncementKind, AttemptResult, DeliveryStatus, OutboxEntry, Store as _, StoredRequest,
+};
 use countersign_types::time::Clock as _;
 use tokio::sync::OwnedRwLockReadGuard;
 use tokio::task::JoinSet;
@@ -28,10 +30,10 @@ type TargetMessage = (Target, Option<String>);
 pub async fn announce(
     context: Arc<NotifierContext>,
     announcements: Arc<RequestAnnouncements>,
-    outgoing: Outgoing,
+    outgoing: OutboxEntry,
     turn: Option<OwnedRwLockReadGuard<()>>,
 ) -> DeliveryEnd {
-    let has_ended = matches!(outgoing.news, News::Ended(_));
+    let has_ended = matches!(outgoing.news, AnnouncementKind::Ended(_));
     // A withdrawal waits until no channel is being asked any more.
     let alone =
         if has_ended { Some(Arc::clone(&announcements.turn).write_owned().await) } else { None };
@@ -81,14 +83,14 @@ async fn deliver_to_all(delivery: OutboxDelivery, targets: Vec<TargetMessage>) -
 }
 
 /// Records that there was no channel to tell, and removes the announcement from the outbox.
-async fn finish_without_channels(context: &NotifierContext, outgoing: &Outgoing) {
+async fn finish_without_channels(context: &NotifierContext, outgoing: &OutboxEntry) {
     let now = context.gate.clock().now().at;
-    let result = AttemptResult::Again("there is nobody to tell".to_owned(), now);
+    let result = AttemptResult::Retry("there is nobody to tell".to_owned(), now);
     outbox_delivery::write(context, outgoing, NO_CHANNEL, result, true, None).await;
 }
 
 /// The request that an announcement is about; waits while the store fails.
-async fn request_of(context: &NotifierContext, outgoing: &Outgoing) -> Option<Stored> {
+async fn request_of(context: &NotifierContext, outgoing: &OutboxEntry) -> Option<StoredRequest> {
     loop {
         match context.gate.store().request(outgoing.request).await {
             Ok(stored) => return stored,
@@ -98,14 +100,14 @@ async fn request_of(context: &NotifierContext, outgoing: &Outgoing) -> Option<St
 }
 
 /// Whether no channel can show this request: none is configured, and none was tried.
-async fn no_channel_was_told(context: &NotifierContext, outgoing: &Outgoing) -> bool {
+async fn no_channel_was_told(context: &NotifierContext, outgoing: &OutboxEntry) -> bool {
     let rules = context.gate.rules();
     rules.oncall.is_default()
         && rules.ladder.iter().all(Vec::is_empty)
         && deliveries(context, outgoing).await.iter().all(|delivery| delivery.channel == NO_CHANNEL)
 }
 
-async fn deliveries(context: &NotifierContext, outgoing: &Outgoing) -> Vec<Delivery> {
+async fn deliveries(context: &NotifierContext, outgoing: &OutboxEntry) -> Vec<DeliveryStatus> {
     loop {
         match context.gate.store().deliveries(outgoing.request).await {
             Ok(deliveries) => return deliveries,
@@ -115,7 +117,7 @@ async fn deliveries(context: &NotifierContext, outgoing: &Outgoing) -> Vec<Deliv
 }
 
 /// Which channels are asked, of those that are not finished.
-fn ask_targets(ladder: &Ladder, outgoing: &Outgoing) -> Vec<TargetMessage> {
+fn ask_targets(ladder: &Ladder, outgoing: &OutboxEntry) -> Vec<TargetMessage> {
     let tried = &outgoing.tried;
     plan::targets(ladder, outbox_delivery::rung(outgoing), |channel| plan::failed(tried, channel))
         .into_iter()
@@ -127,8 +129,8 @@ fn ask_targets(ladder: &Ladder, outgoing: &Outgoing) -> Vec<TargetMessage> {
 /// Which channels may show a prompt that is over now.
 async fn withdraw_targets(
     context: &NotifierContext,
-    outgoing: &Outgoing,
-    stored: &Stored,
+    outgoing: &OutboxEntry,
+    stored: &StoredRequest,
 ) -> Vec<TargetMessage> {
     let deliveries = deliveries(context, outgoing).await;
     let rung = stored.request.level;

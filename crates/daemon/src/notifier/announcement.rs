@@ -1,11 +1,13 @@
 //! What is told about a request through one channel: as much as the channel may show.
 
-use countersign_channels::{Announcement, EditedNotice, Limits, News, Ways};
+use countersign_channels::{
+    Announcement, AnnouncementEvent, ChannelLimits, EditedNotice, ReplyOptions,
+};
 use countersign_json as json;
 use countersign_risk::call_view;
 use countersign_risk::card::Card;
 use countersign_risk::word_pair::word_pair;
-use countersign_store::Stored;
+use countersign_store::StoredRequest;
 use countersign_types::time::{Clock as _, Timestamp};
 use countersign_workflow::request::{Choice, EscalationLevel};
 
@@ -18,9 +20,9 @@ const MAX_REASONS: usize = 3;
 /// Something to tell about a request.
 pub struct AnnouncementSource<'a> {
     /// The request.
-    pub stored: &'a Stored,
+    pub stored: &'a StoredRequest,
     /// What happened.
-    pub news: News,
+    pub news: AnnouncementEvent,
     /// When.
     pub at: Timestamp,
     /// Its place in the ledger.
@@ -33,16 +35,16 @@ pub struct AnnouncementSource<'a> {
 pub fn announcement(
     gate: &Gate,
     buttons: &Buttons,
-    channel: (&str, Limits),
+    channel: (&str, ChannelLimits),
     about: AnnouncementSource<'_>,
 ) -> Announcement {
     let (name, limits) = channel;
     let (stored, request) = (about.stored, &about.stored.request);
     let named = ButtonTarget { channel: name, request: request.id, digest: &request.digest };
-    let asks = matches!(about.news, News::Asked | News::Climbed);
+    let asks = matches!(about.news, AnnouncementEvent::Asked | AnnouncementEvent::Escalated);
     // In a crisis nothing that a person wrote leaves this machine.
     let card = card(stored).filter(|_| asks && limits.details && !request.crisis);
-    let ways = asks.then(|| Ways {
+    let ways = asks.then(|| ReplyOptions {
         // What is not shown whole is approved where it is.
         approve: card
             .as_ref()
@@ -80,7 +82,7 @@ pub fn announcement(
 }
 
 /// The edited call that was approved; its text only where this channel may show calls.
-pub fn edited(stored: &Stored, limits: Limits) -> Option<EditedNotice> {
+pub fn edited(stored: &StoredRequest, limits: ChannelLimits) -> Option<EditedNotice> {
     stored.edited.as_ref()?;
     let card = stored.edited_card.as_deref().and_then(|text| json::parse(text).ok());
     let card = card.and_then(|card| Card::from_json(&card).ok());
@@ -99,7 +101,7 @@ pub fn edited(stored: &Stored, limits: Limits) -> Option<EditedNotice> {
 }
 
 /// The card of the call that is decided about; one of another call is none.
-fn card(stored: &Stored) -> Option<Card> {
+fn card(stored: &StoredRequest) -> Option<Card> {
     let card = json::parse(&stored.card).ok().and_then(|card| Card::from_json(&card).ok());
     card.filter(|card| card.digest == stored.request.digest.canonical)
 }

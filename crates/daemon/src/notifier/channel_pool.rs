@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use countersign_channels::webpush::{Browsers, WebPush};
-use countersign_channels::{Channel, ChannelError, Limits, Settings};
+use countersign_channels::{Channel, ChannelError, ChannelLimits, ChannelSettings};
 use countersign_types::time::Timestamp;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
@@ -42,7 +42,7 @@ pub struct OpenChannel {
     /// Room for what is on its way.
     pub permits: Semaphore,
     /// What it keeps to.
-    pub limits: Limits,
+    pub limits: ChannelLimits,
     /// Tests with a button of their own.
     pub test_buttons: TestButtons,
     rate_limit: Mutex<RateLimit>,
@@ -82,7 +82,7 @@ impl ChannelPool {
             None => Err(ChannelError::permanent("this channel is no longer set up")),
             Some(channel_config) => {
                 let open = match &channel_config.settings {
-                    Settings::WebPush(settings) => {
+                    ChannelSettings::WebPush(settings) => {
                         let browsers = Arc::clone(&self.browsers);
                         let push = WebPush::new(name, channel_config.limits, settings, browsers);
                         Ok(Arc::new(push) as Arc<dyn Channel>)
@@ -99,7 +99,7 @@ impl ChannelPool {
 
 impl OpenChannel {
     /// An open channel that keeps to its limits.
-    pub fn new(channel: Arc<dyn Channel>, limits: Limits) -> OpenChannel {
+    pub fn new(channel: Arc<dyn Channel>, limits: ChannelLimits) -> OpenChannel {
         let rate_limit = Mutex::new(RateLimit::new(limits.per_minute));
         let permits = Semaphore::new(MAX_CONCURRENT);
         let (test_buttons, health, last_rejection_log) =
@@ -180,9 +180,9 @@ mod tests {
 
     #[test]
     fn rejected_webhooks_are_logged_once_a_minute() {
-        let limits = Settings::usual("terminal");
+        let limits = ChannelSettings::usual("terminal");
         let open_channel =
-            OpenChannel::new(Settings::Terminal.open("terminal", limits).unwrap(), limits);
+            OpenChannel::new(ChannelSettings::Terminal.open("terminal", limits).unwrap(), limits);
         let now = Instant::now();
         assert!(open_channel.should_log_rejection(now));
         assert!(

@@ -1,10 +1,12 @@
-//! One announcement through one channel: sent, sent again, given up, each written down.
+//! One announcement through one channel: sent, retried or given up, each recorded.
 
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use countersign_channels::{Announcement, ChannelError, Ending, Limits, News as Told, Receipt};
-use countersign_store::{AttemptResult, Delivery, News};
+use countersign_channels::{
+    Announcement, AnnouncementEvent, ChannelError, ChannelLimits, Ending, Receipt,
+};
+use countersign_store::{AnnouncementKind, AttemptResult, DeliveryStatus};
 use countersign_text::sanitize::sanitize_within;
 use countersign_types::tier::Tier;
 use countersign_types::time::{Clock as _, Millis, Timestamp};
@@ -17,14 +19,14 @@ use super::plan::{SUPERSEDED_SENT, SUPERSEDED_UNSENT, Target, pause};
 use crate::drills;
 use crate::random;
 
-/// No channel may take longer than this, whatever it promised.
+/// The maximum duration of an attempt of any channel.
 const SEND_TIMEOUT: Duration = Duration::from_secs(90);
-/// How long an end is worth telling.
+/// How long after its end a request is still announced.
 const END_NEWS_LIFETIME: Millis = Millis::from_seconds(600);
-/// The longest words of a failure, and the longest name of a message.
+/// The maximum length of an error text, and of a message id.
 const MAX_DETAIL_CHARS: usize = 300;
 
-/// Tells one channel, until it arrived, was given up, or there is newer news.
+/// Delivers through one channel until success, failure or a newer announcement.
 pub async fn deliver(delivery: Arc<OutboxDelivery>, target: Target, prompt: Option<String>) {
     let one_at_a_time = {
         let mut channels =
@@ -39,15 +41,15 @@ pub async fn deliver(delivery: Arc<OutboxDelivery>, target: Target, prompt: Opti
         if !wait_until(&delivery, due).await {
             let sent = failures > 0 || delivery.outgoing.at < delivery.context.started;
             let why = if sent { SUPERSEDED_SENT } else { SUPERSEDED_UNSENT }.to_owned();
-            delivery.close(&target, AttemptResult::Again(why, now(&delivery))).await;
+            delivery.close(&target, AttemptResult::Retry(why, now(&delivery))).await;
             return;
         }
         let error = match send(&delivery, &target, prompt.as_deref()).await {
             Ok(Some(receipt)) => {
-                delivery.close(&target, AttemptResult::Arrived(short(&receipt.0))).await;
+                delivery.close(&target, AttemptResult::Delivered(short(&receipt.0))).await;
                 return;
             }
-            // Newer news came while it waited for its turn.
+            // A newer announcement arrived while this one waited.
             Ok(None) => continue,
             Err(error) => error,
         };
@@ -60,32 +62,33 @@ pub async fn deliver(delivery: Arc<OutboxDelivery>, target: Target, prompt: Opti
             return;
         }
         if next >= until(&delivery) {
-            let why = format!("{}; given up, for it is too late", error.problem);
+            let why = format!("{}; given up, because the request has expired", error.problem);
             delivery.close(&target, AttemptResult::Failed(short(&why))).await;
             return;
         }
-        let again = AttemptResult::Again(short(&error.problem), next);
+        let again = AttemptResult::Retry(short(&error.problem), next);
         delivery.write(&target.channel, again, false, Some(&target)).await;
         due = Some(next);
     }
 }
 
-fn due_at(tried: &Delivery) -> Option<Timestamp> {
+fn due_at(tried: &DeliveryStatus) -> Option<Timestamp> {
     match tried.result {
-        AttemptResult::Again(_, at) => Some(at),
-        AttemptResult::Arrived(_) | AttemptResult::Failed(_) => None,
+        AttemptResult::Retry(_, at) => Some(at),
+        AttemptResult::Delivered(_) | AttemptResult::Failed(_) => None,
     }
 }
 
-/// While somebody sits at the inbox, the phone waits for them a little; never where it is grave.
+/// While a person is active in the inbox, interrupting channels wait a little, except for high
+/// tiers.
 fn keyboard_delay(delivery: &OutboxDelivery, target: &Target) -> Option<Timestamp> {
     let (rules, request) = (delivery.context.gate.rules(), delivery.request());
     let rings = rules
         .channels
         .get(&target.channel)
-        .is_some_and(|channel_config| channel_config.limits.rings);
+        .is_some_and(|channel_config| channel_config.limits.interrupts);
     let may_wait = request.tier < Tier::Critical && !request.crisis;
-    let asks = !matches!(delivery.outgoing.news, News::Ended(_));
+    let asks = !matches!(delivery.outgoing.news, AnnouncementKind::Ended(_));
     let there = delivery.context.presence.is_there(now(delivery));
     (rings && may_wait && asks && there)
         .then(|| delivery.outgoing.at.plus(rules.oncall.at_keyboard))
@@ -95,21 +98,23 @@ fn now(delivery: &OutboxDelivery) -> Timestamp {
     delivery.context.gate.clock().now().at
 }
 
-/// After this moment nobody needs to hear of it.
+/// When the announcement is no longer useful.
 fn until(delivery: &OutboxDelivery) -> Timestamp {
     match delivery.outgoing.news {
-        News::Asked | News::Climbed(_) => delivery.request().schedule.deadline,
-        News::Ended(_) => delivery.outgoing.at.plus(END_NEWS_LIFETIME),
+        AnnouncementKind::Asked | AnnouncementKind::Escalated(_) => {
+            delivery.request().schedule.deadline
+        }
+        AnnouncementKind::Ended(_) => delivery.outgoing.at.plus(END_NEWS_LIFETIME),
     }
 }
 
-/// Waits for its time. `false` once there is newer news.
+/// Waits until a time. `false` if a newer announcement arrives.
 async fn wait_until(delivery: &OutboxDelivery, due: Option<Timestamp>) -> bool {
     let wait = due.map_or(Millis(0), |due| now(delivery).until(due));
     unless_superseded(delivery, tokio::time::sleep(Duration::from_millis(wait.0))).await.is_some()
 }
 
-/// Does something unless there is newer news, or as soon as there is.
+/// Runs work until it ends or a newer announcement arrives.
 async fn unless_superseded<T>(
     delivery: &OutboxDelivery,
     doing: impl Future<Output = T>,
@@ -122,7 +127,7 @@ async fn unless_superseded<T>(
     }
 }
 
-/// One attempt; nothing if newer news came before it was made.
+/// One attempt; `None` if a newer announcement arrived first.
 async fn send(
     delivery: &Arc<OutboxDelivery>,
     target: &Target,
@@ -130,9 +135,12 @@ async fn send(
 ) -> Result<Option<Receipt>, ChannelError> {
     let open_channel =
         delivery.context.channels.get(&delivery.context.gate.rules(), &target.channel)?;
-    let (tier, most) = (delivery.request().tier, open_channel.channel.most());
+    let (tier, most) = (delivery.request().tier, open_channel.channel.max_tier());
     if tier > most {
-        return Err(ChannelError::permanent(format!("it may carry at most {}", most.label())));
+        return Err(ChannelError::permanent(format!(
+            "the channel is limited to {}: raise `max_tier` in its configuration",
+            most.label()
+        )));
     }
     let left = Duration::from_millis(now(delivery).until(until(delivery)).0);
     let Some(wait) = open_channel.reserve(left) else {
@@ -154,7 +162,7 @@ async fn send(
     sent.map(Some)
 }
 
-/// The channel speaks in a task of its own: if it breaks, nothing else does.
+/// The channel runs in a task of its own, so that a panic affects nothing else.
 async fn send_through(
     open_channel: &Arc<OpenChannel>,
     news: Announcement,
@@ -163,7 +171,7 @@ async fn send_through(
     let channel = Arc::clone(&open_channel.channel);
     let mut sending = tokio::task::JoinSet::new();
     sending.spawn(async move {
-        if matches!(news.news, Told::Ended(_)) {
+        if matches!(news.news, AnnouncementEvent::Ended(_)) {
             let prompt = prompt.map(Receipt);
             channel.withdraw(prompt.as_ref(), &news).await.map(|()| Receipt::default())
         } else {
@@ -177,12 +185,12 @@ async fn send_through(
     }
 }
 
-fn announcement(delivery: &OutboxDelivery, target: &Target, limits: Limits) -> Announcement {
+fn announcement(delivery: &OutboxDelivery, target: &Target, limits: ChannelLimits) -> Announcement {
     let request = delivery.request();
     let news = match delivery.outgoing.news {
-        News::Asked => Told::Asked,
-        News::Climbed(_) => Told::Climbed,
-        News::Ended(state) => Told::Ended(Ending {
+        AnnouncementKind::Asked => AnnouncementEvent::Asked,
+        AnnouncementKind::Escalated(_) => AnnouncementEvent::Escalated,
+        AnnouncementKind::Ended(state) => AnnouncementEvent::Ended(Ending {
             state,
             by: by(delivery),
             place: place(delivery),
@@ -191,9 +199,9 @@ fn announcement(delivery: &OutboxDelivery, target: &Target, limits: Limits) -> A
         }),
     };
     let rung = match delivery.outgoing.news {
-        News::Climbed(rung) => rung.max(target.rung),
-        News::Asked => target.rung,
-        News::Ended(_) => request.level,
+        AnnouncementKind::Escalated(rung) => rung.max(target.rung),
+        AnnouncementKind::Asked => target.rung,
+        AnnouncementKind::Ended(_) => request.level,
     };
     let (at, seq) = (delivery.outgoing.at, delivery.outgoing.seq);
     let about = AnnouncementSource { stored: &delivery.stored, news, at, seq, rung };
@@ -211,7 +219,7 @@ fn by(delivery: &OutboxDelivery) -> String {
     }
 }
 
-/// Where the last word was said, in words: whoever reads it may be looking elsewhere.
+/// The channel of the decision as text, for readers on another channel.
 fn place(delivery: &OutboxDelivery) -> String {
     let decision = delivery.request().decision.as_ref();
     match decision.map(|decision| decision.channel.as_str()) {

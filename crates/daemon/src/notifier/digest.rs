@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_channels::{Announcement, webpush};
-use countersign_store::{Query, Store as _, StoreError};
+use countersign_store::{RequestQuery, Store as _, StoreError};
 use countersign_types::tier::Tier;
 use countersign_types::time::{Clock as _, Timestamp};
 use countersign_workflow::request::State;
@@ -63,7 +63,7 @@ fn quiet_since(oncall: &OnCall, now: Timestamp) -> Timestamp {
 pub async fn summary(gate: &Gate, since: Timestamp) -> Result<Option<String>, StoreError> {
     let (mut counts, mut before) = (Counts::default(), None);
     for _ in 0..PAGES {
-        let query = Query { before, limit: 500, ..Query::default() };
+        let query = RequestQuery { before, limit: 500, ..RequestQuery::default() };
         let page = gate.store().find(query).await?;
         for stored in &page.requests {
             let request = &stored.request;

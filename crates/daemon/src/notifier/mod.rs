@@ -1,7 +1,7 @@
-//! The courier: takes announcements from the outbox to the channels, at least once each.
+//! The notifier: delivers announcements from the outbox to the channels, at least once each.
 //!
-//! What is to be told is durable before the courier hears of it; it is struck off only together
-//! with the record of its last attempt. After a crash the outbox is simply read again.
+//! An announcement is durable before the notifier sees it; it is removed only together with the
+//! record of its last attempt. After a crash the outbox is read again.
 
 mod announce;
 pub mod announcement;
@@ -22,7 +22,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use countersign_store::{Happening, News, Outgoing, Store as _};
+use countersign_store::{AnnouncementKind, OutboxEntry, Store as _, StoreEvent};
 use countersign_types::id::Id;
 use countersign_types::time::Clock as _;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
@@ -41,14 +41,14 @@ pub use outbox_delivery::NO_CHANNEL;
 pub use plan::is_superseded;
 pub use test_buttons::TestButtons;
 
-/// The outbox is read this often, whatever was heard.
+/// The outbox is read at least this often.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(5);
-/// So many announcements are read at once.
+/// The number of announcements per read.
 const MAX_CONCURRENT: u32 = 256;
 
-/// Carries announcements until the daemon stops.
+/// Delivers announcements until the daemon stops.
 pub async fn run(gate: Arc<Gate>, parts: NotifierParts, mut stop: Stop) {
-    let mut happenings = gate.store().watch();
+    let mut happenings = gate.store().subscribe();
     let mut dispatcher = Dispatcher::new(gate, parts);
     let mut sweep = tokio::time::interval(SWEEP_INTERVAL);
     sweep.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -58,15 +58,15 @@ pub async fn run(gate: Arc<Gate>, parts: NotifierParts, mut stop: Stop) {
         let pause = if look { Duration::from_millis(250) } else { SWEEP_INTERVAL };
         tokio::select! {
             heard = happenings.recv() => match heard {
-                Ok(Happening::Voted(_) | Happening::Settings) => {}
+                Ok(StoreEvent::Voted(_) | StoreEvent::Settings) => {}
                 Ok(_) | Err(RecvError::Lagged(_)) => look = true,
                 Err(RecvError::Closed) => return,
             },
             Some(ended) = dispatcher.deliveries.join_next_with_id() => {
-                // A row that is not done with has more people to tell.
+                // An unfinished announcement has more channels to notify.
                 let (task, again) = match ended {
                     Ok((task, delivery)) => (task, !delivery.done),
-                    // A row that broke is read again with the next sweep.
+                    // An announcement whose task panicked is read again by the next sweep.
                     Err(error) => (error.id(), false),
                 };
                 dispatcher.finish_task(task, again);
@@ -79,27 +79,27 @@ pub async fn run(gate: Arc<Gate>, parts: NotifierParts, mut stop: Stop) {
             () = tokio::time::sleep(pause) => look = true,
             () = listeners::stopped(&mut stop) => return,
         }
-        // One look is enough for all that happened meanwhile.
+        // One read covers all events since the last.
         while !matches!(happenings.try_recv(), Err(TryRecvError::Empty | TryRecvError::Closed)) {
             look = true;
         }
     }
 }
 
-/// What is on its way about one request.
+/// The deliveries in progress of one request.
 struct InFlight {
     announcements: Arc<RequestAnnouncements>,
     deliveries: usize,
 }
 
-/// Everything on its way.
+/// All deliveries in progress.
 struct Dispatcher {
     context: Arc<NotifierContext>,
     deliveries: JoinSet<announce::DeliveryEnd>,
     taken: HashMap<tokio::task::Id, (u64, Id)>,
     in_flight: HashSet<u64>,
     about: HashMap<Id, InFlight>,
-    /// Behind which place the outbox is read next. A sweep begins at its beginning.
+    /// The sequence number after which the outbox is read next. A sweep starts at 0.
     read: u64,
 }
 
@@ -118,10 +118,10 @@ impl Dispatcher {
         }
     }
 
-    /// Takes what is new in the outbox. Whether to look again soon.
+    /// Starts the new announcements of the outbox. Returns whether to read again soon.
     async fn take(&mut self) -> bool {
         let (listed, failed) = self.list().await;
-        // First what is newest, so that nothing old is sent beside it.
+        // Newest first, so that older announcements are not sent beside them.
         for outgoing in &listed {
             let about = self.about.entry(outgoing.request).or_insert_with(|| InFlight {
                 deliveries: 0,
@@ -143,10 +143,10 @@ impl Dispatcher {
             let (context, announcements) =
                 (Arc::clone(&self.context), Arc::clone(&about.announcements));
             let turn = match outgoing.news {
-                News::Asked | News::Climbed(_) => {
+                AnnouncementKind::Asked | AnnouncementKind::Escalated(_) => {
                     Arc::clone(&announcements.turn).try_read_owned().ok()
                 }
-                News::Ended(_) => None,
+                AnnouncementKind::Ended(_) => None,
             };
             let place = (outgoing.seq, outgoing.request);
             let task = self
@@ -159,21 +159,21 @@ impl Dispatcher {
         failed
     }
 
-    /// Reads the outbox on, a part at a time, as others want to read as well. Gives what is not on
-    /// its way, and whether some could not be read.
-    async fn list(&mut self) -> (Vec<Outgoing>, bool) {
+    /// Reads the outbox in parts, so that other readers get their turn. Returns the announcements
+    /// that are not in progress, and whether a read failed.
+    async fn list(&mut self) -> (Vec<OutboxEntry>, bool) {
         let mut listed = Vec::new();
         loop {
             let part = match self.context.gate.store().outbox(self.read, MAX_CONCURRENT).await {
                 Ok(part) => part,
                 Err(error) => {
-                    tracing::error!(%error, "announcements cannot be read; they are tried again");
+                    tracing::error!(%error, "announcements could not be read; retrying");
                     return (listed, true);
                 }
             };
             let more = part.len() >= usize::try_from(MAX_CONCURRENT).unwrap_or(usize::MAX);
             self.read = part.last().map_or(self.read, |last| last.seq);
-            let new = |outgoing: &Outgoing| !self.in_flight.contains(&outgoing.seq);
+            let new = |outgoing: &OutboxEntry| !self.in_flight.contains(&outgoing.seq);
             listed.extend(part.into_iter().filter(new));
             if !more {
                 return (listed, false);
@@ -181,7 +181,7 @@ impl Dispatcher {
         }
     }
 
-    /// A row came to its end here. With `again` it is read once more.
+    /// Finishes an announcement. With `again` it is read once more.
     fn finish_task(&mut self, task: tokio::task::Id, again: bool) {
         let Some((seq, request)) = self.taken.remove(&task) else { return };
         self.in_flight.remove(&seq);

@@ -1,11 +1,13 @@
-//! One announcement: to whom it goes, and when it is done with.
+//! One announcement: its channels, and when it is finished.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_channels::webpush;
-use countersign_store::{Attempt, AttemptResult, News, Note, Outgoing, Store as _};
-use countersign_store::{StoreError, Stored};
+use countersign_store::{
+    AnnouncementKind, AttemptResult, DeliveryAttempt, OutboxEntry, Store as _, WriteContext,
+};
+use countersign_store::{StoreError, StoredRequest};
 use countersign_types::time::Clock as _;
 use countersign_workflow::request::{EscalationLevel, Request};
 use serde_json::json;
@@ -17,15 +19,15 @@ use crate::config::Ladder;
 
 /// Between two attempts to read or write, while the store fails.
 const STORE_PAUSE: Duration = Duration::from_secs(1);
-/// In whose name it is recorded that nobody had to be told.
+/// The channel name under which an announcement without channels is recorded.
 pub const NO_CHANNEL: &str = "notifier";
 
 /// One announcement on its way to all its channels.
 pub struct OutboxDelivery {
     pub context: Arc<NotifierContext>,
     pub announcements: Arc<RequestAnnouncements>,
-    pub outgoing: Outgoing,
-    pub stored: Stored,
+    pub outgoing: OutboxEntry,
+    pub stored: StoredRequest,
     closing: Mutex<Closing>,
 }
 
@@ -36,8 +38,8 @@ struct Closing {
     done: bool,
 }
 
-/// Who is asked about this request now: in quiet hours nobody, unless it is grave.
-pub fn ladder(context: &NotifierContext, stored: &Stored) -> Ladder {
+/// The channels of a request: none in quiet hours, unless its tier is high.
+pub fn ladder(context: &NotifierContext, stored: &StoredRequest) -> Ladder {
     let (rules, now) = (context.gate.rules(), context.gate.clock().now().at);
     let (tier, crisis) = (stored.request.tier, stored.request.crisis);
     if rules.oncall.is_quiet(tier, crisis, now) {
@@ -46,7 +48,7 @@ pub fn ladder(context: &NotifierContext, stored: &Stored) -> Ladder {
     with_browsers(context, rules.oncall.ladder(&rules.ladder, tier, crisis, now))
 }
 
-/// Who let their browser be called wants to be called, even where no rung says so.
+/// Subscribed browsers are notified even if no rung names them.
 pub fn with_browsers(context: &NotifierContext, mut ladder: Ladder) -> Ladder {
     let named = ladder.iter().flatten().any(|channel| channel == webpush::NAME);
     if context.channels.browsers().any() && !named {
@@ -56,10 +58,10 @@ pub fn with_browsers(context: &NotifierContext, mut ladder: Ladder) -> Ladder {
     ladder
 }
 
-pub fn rung(outgoing: &Outgoing) -> EscalationLevel {
+pub fn rung(outgoing: &OutboxEntry) -> EscalationLevel {
     match outgoing.news {
-        News::Climbed(rung) => rung,
-        News::Asked | News::Ended(_) => EscalationLevel::First,
+        AnnouncementKind::Escalated(rung) => rung,
+        AnnouncementKind::Asked | AnnouncementKind::Ended(_) => EscalationLevel::First,
     }
 }
 
@@ -68,8 +70,8 @@ impl OutboxDelivery {
     pub fn new(
         context: Arc<NotifierContext>,
         announcements: Arc<RequestAnnouncements>,
-        outgoing: Outgoing,
-        stored: Stored,
+        outgoing: OutboxEntry,
+        stored: StoredRequest,
         open: usize,
     ) -> OutboxDelivery {
         let tried = &outgoing.tried;
@@ -92,8 +94,8 @@ impl OutboxDelivery {
         &self.stored.request
     }
 
-    /// The last word about one channel. The row is struck off with the last of these, unless the
-    /// next rung has to be asked early.
+    /// Records the final result of one channel. The last one removes the announcement from the
+    /// outbox, unless the next rung has to be notified early.
     pub async fn close(&self, target: &Target, result: AttemptResult) {
         let mut closing = self.closing.lock().await;
         let bad = matches!(result, AttemptResult::Failed(_));
@@ -106,7 +108,7 @@ impl OutboxDelivery {
 
     fn escalates_early(&self, results: &[(String, bool)]) -> bool {
         let drill = self.stored.request.requester.is_drill();
-        if drill || matches!(self.outgoing.news, News::Ended(_)) {
+        if drill || matches!(self.outgoing.news, AnnouncementKind::Ended(_)) {
             return false;
         }
         let known = |channel: &str| results.iter().any(|(name, _)| name == channel);
@@ -116,7 +118,7 @@ impl OutboxDelivery {
             .any(|target| !known(&target.channel))
     }
 
-    /// Writes an attempt down; tries until the store takes it.
+    /// Records an attempt; retries until the store accepts it.
     pub async fn write(
         &self,
         channel: &str,
@@ -130,7 +132,7 @@ impl OutboxDelivery {
 
 pub async fn write(
     context: &NotifierContext,
-    outgoing: &Outgoing,
+    outgoing: &OutboxEntry,
     channel: &str,
     result: AttemptResult,
     done: bool,
@@ -145,22 +147,22 @@ pub async fn write(
         }
     });
     if let AttemptResult::Failed(why) = &result {
-        tracing::warn!(request = %outgoing.request, channel, why, "nobody was told");
+        tracing::warn!(request = %outgoing.request, channel, why, "no channel was notified");
     }
     loop {
         let (seq, channel) = (outgoing.seq, channel.to_owned());
-        let attempt = Attempt { seq, channel, result: result.clone(), done };
-        let note = Note { policy: gate.rules().hash, facts: facts.clone(), edited: None };
-        match gate.store().attempted(attempt, note).await {
-            // An error of these kinds: nothing is there to strike off.
+        let attempt = DeliveryAttempt { seq, channel, result: result.clone(), done };
+        let note = WriteContext { policy: gate.rules().hash, facts: facts.clone(), edited: None };
+        match gate.store().record_attempt(attempt, note).await {
+            // With these errors there is no announcement to remove.
             Ok(()) | Err(StoreError::NotFound(_) | StoreError::Closed) => return,
             Err(error) => pause_after(&error).await,
         }
     }
 }
 
-/// The store fails: nothing is lost, but there is no hurry either.
+/// Waits before a failed store operation is retried; nothing is lost.
 pub async fn pause_after(error: &StoreError) {
-    tracing::error!(%error, "the courier waits for the store");
+    tracing::error!(%error, "the notifier waits for the store");
     tokio::time::sleep(STORE_PAUSE).await;
 }

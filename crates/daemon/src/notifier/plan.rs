@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use countersign_store::{AttemptResult, Delivery};
+use countersign_store::{AttemptResult, DeliveryStatus};
 use countersign_workflow::request::EscalationLevel;
 
 /// Recorded where newer news came before anything was sent.
@@ -54,16 +54,16 @@ pub fn targets(
 }
 
 /// Whether a channel has nothing more to do with an announcement.
-pub fn finished(tried: &[Delivery], channel: &str) -> bool {
+pub fn finished(tried: &[DeliveryStatus], channel: &str) -> bool {
     tried.iter().any(|delivery| {
         let has_ended =
-            matches!(delivery.result, AttemptResult::Arrived(_) | AttemptResult::Failed(_));
+            matches!(delivery.result, AttemptResult::Delivered(_) | AttemptResult::Failed(_));
         has_ended && delivery.channel == channel
     })
 }
 
 /// Whether a channel has failed for good.
-pub fn failed(tried: &[Delivery], channel: &str) -> bool {
+pub fn failed(tried: &[DeliveryStatus], channel: &str) -> bool {
     tried.iter().any(|delivery| {
         matches!(delivery.result, AttemptResult::Failed(_)) && delivery.channel == channel
     })
@@ -82,19 +82,19 @@ pub enum PromptState {
 
 /// Whether a channel may show a prompt, and under which name. `deliveries` are in the order of
 /// their announcements; `unknown` says what holds where nothing was written down.
-pub fn prompt(deliveries: &[Delivery], channel: &str, unknown: bool) -> PromptState {
+pub fn prompt(deliveries: &[DeliveryStatus], channel: &str, unknown: bool) -> PromptState {
     let mut seen = PromptState::NotShown;
     let mut any = false;
     for delivery in deliveries.iter().filter(|delivery| delivery.channel == channel) {
         any = true;
         match &delivery.result {
-            AttemptResult::Arrived(name) => seen = PromptState::Named(name.clone()),
-            AttemptResult::Again(why, _)
+            AttemptResult::Delivered(name) => seen = PromptState::Named(name.clone()),
+            AttemptResult::Retry(why, _)
                 if why != SUPERSEDED_UNSENT && seen == PromptState::NotShown =>
             {
                 seen = PromptState::Unknown;
             }
-            AttemptResult::Again(..) | AttemptResult::Failed(_) => {}
+            AttemptResult::Retry(..) | AttemptResult::Failed(_) => {}
         }
     }
     if !any && unknown { PromptState::Unknown } else { seen }
@@ -155,15 +155,15 @@ mod tests {
 
     #[test]
     fn prompts_are_withdrawn_where_they_may_be_shown() {
-        let delivery = |channel: &str, result| Delivery {
+        let delivery = |channel: &str, result| DeliveryStatus {
             channel: channel.to_owned(),
             attempts: 1,
             result,
             at: Timestamp(0),
         };
-        let again = |why: &str| AttemptResult::Again(why.to_owned(), Timestamp(0));
+        let again = |why: &str| AttemptResult::Retry(why.to_owned(), Timestamp(0));
         let kept = [
-            delivery("arrived", AttemptResult::Arrived("7".to_owned())),
+            delivery("arrived", AttemptResult::Delivered("7".to_owned())),
             delivery("failed", AttemptResult::Failed("gone".to_owned())),
             delivery("maybe", again("no answer in time")),
             delivery("never", again(SUPERSEDED_UNSENT)),

@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use countersign_risk::call::Call;
-use countersign_store::{Backend, Note, Options, SqliteStore, Store as _, Stored};
+use countersign_store::{
+    Backend, SqliteOptions, SqliteStore, Store as _, StoredRequest, WriteContext,
+};
 use countersign_types::time::{Clock as _, Millis, Timestamp};
 use countersign_workflow::assurance::{Authority, RequiredAssurance, Tenure};
 use countersign_workflow::request::{Choice, Event};
@@ -48,7 +50,7 @@ impl TestNotifier {
         let private = std::os::unix::fs::PermissionsExt::from_mode(0o700);
         std::fs::set_permissions(&path, private).unwrap();
         let telling = Arc::clone(&clock) as Arc<dyn countersign_types::time::Clock>;
-        let store = SqliteStore::open(&path.join("db"), telling, Options::default()).unwrap();
+        let store = SqliteStore::open(&path.join("db"), telling, SqliteOptions::default()).unwrap();
         if let Some(newest) = store.newest_time() {
             clock.not_before(newest);
         }
@@ -87,7 +89,7 @@ impl TestNotifier {
         panic!("something still holds the gate");
     }
 
-    pub async fn ask(&self, command: &str) -> Stored {
+    pub async fn ask(&self, command: &str) -> StoredRequest {
         let asks = Submission {
             call: Call::shell(command),
             raw: command.as_bytes(),
@@ -106,7 +108,7 @@ impl TestNotifier {
         }
     }
 
-    pub async fn deny(&self, asked: &Stored) {
+    pub async fn deny(&self, asked: &StoredRequest) {
         let event = Event::Answer {
             person: "ana".to_owned(),
             choice: Choice::Deny,
@@ -119,12 +121,12 @@ impl TestNotifier {
                 RequiredAssurance::default(),
             ),
         };
-        let note = Note { policy: self.gate.rules().hash, facts: None, edited: None };
+        let note = WriteContext { policy: self.gate.rules().hash, facts: None, edited: None };
         self.gate.decide(asked.request.id, event, note).await.unwrap();
     }
 
     /// Lets time go by until so many seconds after a request was made.
-    pub fn advance_to(&self, asked: &Stored, seconds: u32) {
+    pub fn advance_to(&self, asked: &StoredRequest, seconds: u32) {
         let at = asked.request.schedule.created.plus(Millis::from_seconds(seconds));
         self.gate.clock().not_before(at);
     }
@@ -135,14 +137,14 @@ impl TestNotifier {
         clock.not_before(clock.now().at.plus(Millis::from_seconds(seconds)));
     }
 
-    pub async fn stored(&self, asked: &Stored) -> Stored {
+    pub async fn stored(&self, asked: &StoredRequest) -> StoredRequest {
         self.gate.store().request(asked.request.id).await.unwrap().unwrap()
     }
 
     /// The ledger's lines about a request that are of this kind.
-    pub async fn ledger_lines(&self, asked: &Stored, kind: &str) -> Vec<String> {
+    pub async fn ledger_lines(&self, asked: &StoredRequest, kind: &str) -> Vec<String> {
         let wanted = format!("\"kind\":\"{kind}\"");
-        let told = self.gate.store().story(asked.request.id).await.unwrap();
+        let told = self.gate.store().request_history(asked.request.id).await.unwrap();
         let lines = told.into_iter().map(|told| String::from_utf8(told.entry).unwrap());
         lines.filter(|line| line.contains(&wanted)).collect()
     }

@@ -4,13 +4,13 @@ mod oncall;
 
 use std::time::Instant;
 
-use countersign_store::{AttemptResult, Delivery, Store as _, Stored};
+use countersign_store::{AttemptResult, DeliveryStatus, Store as _, StoredRequest};
 
 use super::test_notifier::{ReceiverBehavior, TestNotifier, WebhookReceiver, rules, until};
 
 const HIGH: &str = "rm -rf /tmp/build";
 
-async fn deliveries(notifier: &TestNotifier, asked: &Stored) -> Vec<Delivery> {
+async fn deliveries(notifier: &TestNotifier, asked: &StoredRequest) -> Vec<DeliveryStatus> {
     notifier.gate.store().deliveries(asked.request.id).await.unwrap()
 }
 
@@ -50,13 +50,13 @@ async fn failures_are_retried_under_the_same_id_and_recorded() {
         let asked = notifier.ask(HIGH).await;
         until("a failure on record", async || {
             let tried = deliveries(&notifier, &asked).await;
-            matches!(&tried[..], [one] if matches!(one.result, AttemptResult::Again(..)))
+            matches!(&tried[..], [one] if matches!(one.result, AttemptResult::Retry(..)))
         })
         .await;
         *hook.behavior.lock().unwrap() = ReceiverBehavior::Answers(200);
         notifier.outbox_is_empty().await;
         let (tried, got) = (deliveries(&notifier, &asked).await, hook.got());
-        assert!(matches!(tried[0].result, AttemptResult::Arrived(_)), "{behavior:?}: {tried:?}");
+        assert!(matches!(tried[0].result, AttemptResult::Delivered(_)), "{behavior:?}: {tried:?}");
         assert!(tried[0].attempts >= 2 && got.len() >= 2, "{behavior:?}");
         assert!(got.iter().all(|one| *one == got[0]), "{behavior:?}: same name, same body");
     }

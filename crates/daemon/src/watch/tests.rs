@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use countersign_store::{News, Store as _};
+use countersign_store::{AnnouncementKind, Store as _};
 use countersign_workflow::request::{EscalationLevel, State};
 
 use crate::notifier::test_notifier::{TestNotifier, until};
@@ -36,11 +36,11 @@ async fn requests_escalate_by_tier_with_announcement_and_entry() {
             assert_eq!(notifier.ledger_lines(&asked, "climb").await.len(), climbs + 1);
         }
         let outbox = notifier.gate.store().outbox(0, 10).await.unwrap();
-        let news: Vec<News> = outbox.iter().map(|outgoing| outgoing.news).collect();
+        let news: Vec<AnnouncementKind> = outbox.iter().map(|outgoing| outgoing.news).collect();
         let climbs =
             [EscalationLevel::Next, EscalationLevel::Administrators, EscalationLevel::Emergency]
-                .map(News::Climbed);
-        assert_eq!(news, [&[News::Asked][..], &climbs].concat());
+                .map(AnnouncementKind::Escalated);
+        assert_eq!(news, [&[AnnouncementKind::Asked][..], &climbs].concat());
         notifier.advance_to(&asked, 300);
         until("the end", async || notifier.stored(&asked).await.request.state == State::Expired)
             .await;

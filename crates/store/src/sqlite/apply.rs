@@ -1,33 +1,36 @@
-//! What happens to a request: core's state machine inside the transaction, and what it leaves.
+//! Applies an event to a request: runs the state machine and writes its effects.
 
 use std::borrow::Cow;
 
-use countersign_json::canonical::CallDigest;
 use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_types::id::Id;
-use countersign_types::time::Timestamp;
-use countersign_workflow::request::{
-    Choice, DRILL, Event, Request, Requester, State, Transition, TransitionError,
-};
+use countersign_workflow::request::{Choice, Event, State, Transition};
 use rusqlite::{OptionalExtension as _, params};
 
-use super::batch::{Batch, entry, number, words};
-use super::fault::signed;
+use super::batch::Batch;
+use super::columns::{DecisionColumns, drill_kind};
+use super::entry::{entry, number_fact, set_request, text_fact};
+use super::errors::signed;
 use super::outbox::announce;
-use super::requests::End;
-use super::row::{Loaded, drill, load};
-use crate::Kept;
-use crate::error::StoreError;
-use crate::record::{Applied, News, Note, Redeemed, Stored};
-use crate::wake::Happening;
+use super::request_row::{LoadedRequest, load};
+use crate::error::{StoreError, StoreResult};
+use crate::event::StoreEvent;
+use crate::record::{AnnouncementKind, Applied, StoredRequest, WriteContext};
 
-/// Lets an event happen.
-pub(super) fn apply(batch: &mut Batch<'_>, id: Id, event: Event, note: &Note) -> Kept<Applied> {
+/// Applies an event.
+pub(super) fn apply(
+    batch: &mut Batch<'_>,
+    id: Id,
+    event: Event,
+    context: &WriteContext,
+) -> StoreResult<Applied> {
     let found = load(batch.conn, id)?.ok_or(StoreError::NotFound("request"))?;
-    let Loaded { mut stored, permit_for, card_after } = found;
+    let LoadedRequest { mut stored, permit_for, card_after } = found;
     let edits = matches!(event, Event::Answer { edited: Some(_), choice: Choice::Approve, .. });
-    if edits && note.edited.is_none() {
-        return Err(StoreError::Unfit("an edited call comes without its arguments".to_owned()));
+    if edits && context.edited.is_none() {
+        return Err(StoreError::Invalid(
+            "an edited approval needs the edited arguments".to_owned(),
+        ));
     }
     let votes = stored.request.votes.len();
     let change = stored.request.apply(event, batch.now)?;
@@ -36,60 +39,61 @@ pub(super) fn apply(batch: &mut Batch<'_>, id: Id, event: Event, note: &Note) ->
     }
     if let Transition::Ended(decision) = &change
         && decision.state == State::Approved
-        // A drill permits nothing, and nothing of it runs.
+        // A drill has no permit, because its call does not exist.
         && !stored.request.requester.is_drill()
     {
         stored.permit_until = Some(decision.at.plus(permit_for));
-        if let Some(edited) = note.edited.as_ref().filter(|_| edits) {
+        if let Some(edited) = context.edited.as_ref().filter(|_| edits) {
             stored.edited = Some(edited.arguments.clone());
             stored.edited_card = Some(edited.card.clone());
         }
     }
-    // First what can be refused for its words; behind this line nothing is refused any more.
-    write_down(batch, &stored, &change, note)?;
+    // The entry is checked first; nothing can be rejected after this line.
+    append_entry(batch, &stored, &change, context)?;
     save(batch, &stored, votes)?;
     save_edit(batch, &stored)?;
     if card_after.is_some() && matches!(change, Transition::Ended(_)) {
-        forget(batch, &mut stored)?;
+        replace_card(batch, &mut stored)?;
     }
     match &change {
         Transition::Nothing => {}
         Transition::Escalated(rung) => {
-            announce(batch, id, News::Climbed(*rung))?;
-            batch.tell(Happening::Climbed(id, *rung));
+            announce(batch, id, AnnouncementKind::Escalated(*rung))?;
+            batch.publish(StoreEvent::Escalated(id, *rung));
         }
         Transition::ApprovalCounted { .. } | Transition::DenialCounted { .. } => {
-            batch.tell(Happening::Voted(id));
+            batch.publish(StoreEvent::Voted(id));
         }
         Transition::Ended(decision) => {
-            announce(batch, id, News::Ended(decision.state))?;
-            batch.end(stored.clone());
+            announce(batch, id, AnnouncementKind::Ended(decision.state))?;
+            batch.publish_end(stored.clone());
         }
     }
     Ok(Applied { stored, change })
 }
 
-/// Puts the card in place that may be kept after the end, where there is one.
-fn forget(batch: &mut Batch<'_>, stored: &mut Stored) -> Kept<()> {
+/// Replaces the card by the one for ended requests, if there is one.
+fn replace_card(batch: &mut Batch<'_>, stored: &mut StoredRequest) -> StoreResult<()> {
     let sql = "UPDATE request_text SET card = card_after, card_after = NULL, \
                brief = coalesce(json_extract(card_after, '$.brief'), '') \
                WHERE request = ?1 AND card_after IS NOT NULL RETURNING card, brief";
-    let left = batch
+    let replaced = batch
         .conn
         .prepare_cached(sql)?
         .query_row([stored.request.id.as_bytes()], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
-    if let Some((card, brief)) = left {
+    if let Some((card, brief)) = replaced {
         (stored.card, stored.brief) = (card, brief);
-        batch.forgot();
+        batch.mark_text_removed();
     }
     Ok(())
 }
 
-/// Writes back what may change, if it is still pending, and the votes that are new.
-fn save(batch: &Batch<'_>, stored: &Stored, votes: usize) -> Kept<()> {
+/// Writes the columns that may change, if the request is still pending, and the new votes.
+fn save(batch: &Batch<'_>, stored: &StoredRequest, votes: usize) -> StoreResult<()> {
     let request = &stored.request;
-    let end = request.decision.as_ref().map(End::of).transpose()?.unwrap_or_default();
+    let decision =
+        request.decision.as_ref().map(DecisionColumns::of).transpose()?.unwrap_or_default();
     let sql = "UPDATE request SET state = ?2, rung = ?3, permit_until = ?4, edited = ?5, \
                votes = ?6, decider = ?7, people = ?8, given = ?9, channel = ?10, reason = ?11, \
                decided = ?12, decided_digest = ?13, decided_raw = ?14, decided_both_bind = ?15 \
@@ -101,18 +105,18 @@ fn save(batch: &Batch<'_>, stored: &Stored, votes: usize) -> Kept<()> {
         stored.permit_until.map(|at| at.0),
         stored.edited,
         count(request.votes.len())?,
-        end.decider,
-        end.people,
-        end.given,
-        end.channel,
-        end.reason,
-        end.at,
-        end.digest,
-        end.raw,
-        end.both_bind,
+        decision.decider,
+        decision.people,
+        decision.grant_id,
+        decision.channel,
+        decision.reason,
+        decision.at,
+        decision.digest,
+        decision.raw,
+        decision.both_bind,
     ])?;
     if changed != 1 {
-        return Err(StoreError::Corrupt(format!("request {} was not pending", request.id)));
+        return Err(StoreError::Corrupt(format!("request {} is no longer pending", request.id)));
     }
     for (place, vote) in request.votes.iter().enumerate().skip(votes) {
         let choice = match vote.choice {
@@ -136,43 +140,43 @@ fn save(batch: &Batch<'_>, stored: &Stored, votes: usize) -> Kept<()> {
     Ok(())
 }
 
-/// Writes the card of the edited call that was approved.
-fn save_edit(batch: &Batch<'_>, stored: &Stored) -> Kept<()> {
+/// Writes the card of an approved edited call.
+fn save_edit(batch: &Batch<'_>, stored: &StoredRequest) -> StoreResult<()> {
     let Some(card) = &stored.edited_card else { return Ok(()) };
     let sql = "UPDATE request_text SET edited_card = ?2 WHERE request = ?1";
     batch.conn.prepare_cached(sql)?.execute(params![stored.request.id.as_bytes(), card])?;
     Ok(())
 }
 
-fn count(many: usize) -> Kept<i64> {
-    signed(u64::try_from(many).unwrap_or(u64::MAX))
+fn count(number: usize) -> StoreResult<i64> {
+    signed(u64::try_from(number).unwrap_or(u64::MAX))
 }
 
-fn write_down(
+fn append_entry(
     batch: &mut Batch<'_>,
-    stored: &Stored,
+    stored: &StoredRequest,
     change: &Transition,
-    note: &Note,
-) -> Kept<()> {
+    context: &WriteContext,
+) -> StoreResult<()> {
     let request = &stored.request;
     let id = request.id.to_string();
     let vote = request.votes.last();
     let mut facts = Vec::new();
-    facts.extend(drill(&request.requester).map(|kind| words("drill", kind)));
+    facts.extend(drill_kind(&request.requester).map(|kind| text_fact("drill", kind)));
     let kind = match change {
         Transition::Nothing => return Ok(()),
         Transition::Escalated(rung) => {
-            facts.push(words("rung", rung.label()));
+            facts.push(text_fact("rung", rung.label()));
             EntryKind::Climb
         }
         Transition::ApprovalCounted { approvals: count, needed } => {
-            facts.extend([words("choice", "approve"), number("count", *count)]);
-            facts.push(number("needed", *needed));
+            facts.extend([text_fact("choice", "approve"), number_fact("count", *count)]);
+            facts.push(number_fact("needed", *needed));
             EntryKind::Vote
         }
         Transition::DenialCounted { objections: count, needed } => {
-            facts.extend([words("choice", "deny"), number("count", *count)]);
-            facts.push(number("needed", *needed));
+            facts.extend([text_fact("choice", "deny"), number_fact("count", *count)]);
+            facts.push(number_fact("needed", *needed));
             EntryKind::Vote
         }
         Transition::Ended(decision) => match decision.state {
@@ -185,106 +189,17 @@ fn write_down(
     if let Some(vote) =
         vote.filter(|_| matches!(kind, EntryKind::Vote | EntryKind::Approve | EntryKind::Deny))
     {
-        facts.extend([words("channel", &vote.channel), words("reason", &vote.reason)]);
+        facts.extend([text_fact("channel", &vote.channel), text_fact("reason", &vote.reason)]);
     }
-    let mut entry = entry(kind, note, facts)?;
-    name(&mut entry, request, &stored.session, &id);
+    let mut entry = entry(kind, context, facts)?;
+    set_request(&mut entry, request, &stored.session, &id);
     if matches!(kind, EntryKind::Vote | EntryKind::Approve | EntryKind::Deny) {
         entry.person = vote.map(|vote| Cow::Borrowed(vote.person.as_str()));
     }
     if let (Transition::Ended(decision), Some(_)) = (change, &stored.edited) {
-        // First what became of the call, then that this was approved.
+        // The edit comes before the approval of the edited call.
         entry.digest = Some(decision.digest.canonical);
-        batch.write(Entry { kind: EntryKind::Edit, ..entry.clone() })?;
+        batch.append(Entry { kind: EntryKind::Edit, ..entry.clone() })?;
     }
-    batch.write(entry)
-}
-
-/// Says of whom and of what an entry speaks.
-pub(super) fn name<'a>(entry: &mut Entry<'a>, request: &'a Request, session: &'a str, id: &'a str) {
-    match &request.requester {
-        Requester::Agent(name) => entry.agent = Some(Cow::Borrowed(name)),
-        Requester::Person(name) => entry.person = Some(Cow::Borrowed(name)),
-        Requester::Drill { .. } => entry.agent = Some(Cow::Borrowed(DRILL)),
-    }
-    // A drill stands in nobody's session.
-    if !request.requester.is_drill() {
-        entry.session = Some(Cow::Borrowed(session));
-    }
-    entry.request = Some(Cow::Borrowed(id));
-    entry.digest = Some(request.digest.canonical);
-}
-
-/// Uses a permit, or says why not.
-pub(super) fn redeem(
-    batch: &mut Batch<'_>,
-    id: Id,
-    agent: &str,
-    digest: &CallDigest,
-    note: &Note,
-) -> Kept<Redeemed> {
-    let stored = load(batch.conn, id)?.ok_or(StoreError::NotFound("request"))?.stored;
-    let request = &stored.request;
-    if request.requester != Requester::Agent(agent.to_owned()) {
-        return Ok(Redeemed::AnotherAgent);
-    }
-    let (Some(decision), State::Approved) = (&request.decision, request.state) else {
-        return Ok(Redeemed::NotApproved(request.state));
-    };
-    if !decision.digest.binds(digest) {
-        return Ok(Redeemed::AnotherCall);
-    }
-    if let Some(then) = stored.redeemed {
-        return Ok(Redeemed::Before(then));
-    }
-    if !batch.now.reliable {
-        return Err(StoreError::Refused(TransitionError::ClockUnreliable));
-    }
-    let until = stored.permit_until.unwrap_or(Timestamp(i64::MIN));
-    if batch.now.at >= until {
-        return Ok(Redeemed::Late);
-    }
-    let text = id.to_string();
-    let mut entry = entry(EntryKind::Redeem, note, Vec::new())?;
-    name(&mut entry, request, &stored.session, &text);
-    entry.digest = Some(decision.digest.canonical);
-    batch.write(entry)?;
-    let sql = "UPDATE request SET redeemed = ?2 WHERE id = ?1 AND state = 'approved' \
-               AND redeemed IS NULL AND permit_until > ?2";
-    let used = batch.conn.prepare_cached(sql)?.execute(params![id.as_bytes(), batch.now.at.0])?;
-    if used != 1 {
-        return Err(StoreError::Corrupt(format!("the permit of {id} changed meanwhile")));
-    }
-    Ok(Redeemed::Now)
-}
-
-/// Keeps the first word about what came of it.
-pub(super) fn outcome(
-    batch: &mut Batch<'_>,
-    id: Id,
-    agent: &str,
-    outcome: String,
-    note: &Note,
-) -> Kept<Stored> {
-    let mut stored = load(batch.conn, id)?.ok_or(StoreError::NotFound("request"))?.stored;
-    // Somebody else's request is none that this agent could know of.
-    if stored.request.requester != Requester::Agent(agent.to_owned()) {
-        return Err(StoreError::NotFound("request"));
-    }
-    if !stored.request.state.has_ended() {
-        return Err(StoreError::Unfit("nothing can have come of a request that waits".to_owned()));
-    }
-    if stored.outcome.is_some() {
-        return Ok(stored);
-    }
-    let text = id.to_string();
-    let mut entry = entry(EntryKind::Outcome, note, Vec::new())?;
-    name(&mut entry, &stored.request, &stored.session, &text);
-    batch.write(entry)?;
-    batch
-        .conn
-        .prepare_cached("UPDATE request SET outcome = ?2 WHERE id = ?1 AND outcome IS NULL")?
-        .execute(params![id.as_bytes(), outcome])?;
-    stored.outcome = Some(outcome);
-    Ok(stored)
+    batch.append(entry)
 }

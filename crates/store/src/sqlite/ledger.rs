@@ -1,4 +1,4 @@
-//! The ledger in the database: segments of entries, kept nodes of the tree, proofs.
+//! The ledger in the database: segments of entries, stored tree nodes, proofs.
 
 use countersign_json::canonical::Digest;
 use countersign_ledger::merkle::{
@@ -8,27 +8,31 @@ use countersign_ledger::merkle::{
 use countersign_types::id::Id;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::draft::{Draft, Entries};
-use super::fault::{corrupt, signed, unsigned};
-use crate::Kept;
-use crate::record::{Found, Slice, Told};
+use super::errors::{corrupt, signed, unsigned};
+use super::pending_entries::{Entries, PendingEntries};
+use crate::error::StoreResult;
+use crate::record::{IndexedEntry, LedgerSlice, MerkleProof};
 
-/// A row holds at most so many entries, and not many more bytes than this: what reads one entry
-/// reads its whole row.
+/// The maximum number of entries in a row, and the size after which no entry is added. Reading one
+/// entry reads its whole row.
 const SEGMENT_ENTRIES: u64 = 256;
 const SEGMENT_BYTES: usize = 64 << 10;
 
-/// A page of entries ends after so many of them, or so many bytes.
+/// A page of entries ends after this many entries or bytes.
 const PAGE_ENTRIES: u32 = 4_096;
 const PAGE_BYTES: usize = 4 << 20;
 
-/// Writes a draft behind the tree and lets the tree grow by it.
-pub(super) fn write(conn: &Connection, draft: &Draft, tree: &mut Frontier) -> Kept<()> {
+/// Writes pending entries and appends them to the tree.
+pub(super) fn write(
+    conn: &Connection,
+    pending: &PendingEntries,
+    tree: &mut Frontier,
+) -> StoreResult<()> {
     let base = tree.size();
     let mut nodes: Vec<(u8, u64, Digest)> = Vec::new();
     let mut leaves = Vec::new();
-    // A row is a part of the draft as it stands: only leaves are gathered.
-    let mut rest = draft.bytes();
+    // A row is a part of the pending bytes unchanged; only the leaf hashes are collected.
+    let mut rest = pending.bytes();
     while !rest.is_empty() {
         let first = tree.size();
         leaves.clear();
@@ -48,33 +52,43 @@ pub(super) fn write(conn: &Connection, draft: &Draft, tree: &mut Frontier) -> Ke
         let (segment, left) = rest
             .split_at_checked(rest.len() - entries.0.len())
             .filter(|_| count > 0)
-            .ok_or_else(|| corrupt("a draft broke off"))?;
+            .ok_or_else(|| corrupt("a pending ledger entry is cut off"))?;
         conn.prepare_cached("INSERT INTO segment VALUES (?1, ?2, ?3, ?4, ?5)")?
-            .execute(params![signed(first)?, signed(count)?, draft.newest(), leaves, segment])?;
+            .execute(params![signed(first)?, signed(count)?, pending.newest(), leaves, segment])?;
         rest = left;
     }
-    if tree.size() - base != draft.count() {
-        return Err(corrupt("a draft lost entries"));
+    if tree.size() - base != pending.count() {
+        return Err(corrupt("pending ledger entries are missing"));
     }
+    write_index(conn, pending, base, &nodes)
+}
+
+/// Writes the new tree nodes, and which entries are about which request.
+fn write_index(
+    conn: &Connection,
+    pending: &PendingEntries,
+    base: u64,
+    nodes: &[(u8, u64, Digest)],
+) -> StoreResult<()> {
     for (level, place, hash) in nodes {
         conn.prepare_cached("INSERT INTO tree VALUES (?1, ?2, ?3)")?.execute(params![
             level,
-            signed(place)?,
+            signed(*place)?,
             hash.as_bytes()
         ])?;
     }
-    if draft.named().is_empty() {
+    if pending.requests().is_empty() {
         return Ok(());
     }
-    let mut story = conn.prepare_cached("INSERT INTO story VALUES (?1, ?2)")?;
-    for (request, place) in draft.named() {
-        story.execute(params![request.as_bytes(), signed(base + place)?])?;
+    let mut insert = conn.prepare_cached("INSERT INTO story VALUES (?1, ?2)")?;
+    for (request, place) in pending.requests() {
+        insert.execute(params![request.as_bytes(), signed(base + place)?])?;
     }
     Ok(())
 }
 
-/// The tree, the newest time and the newest entry, as they stand in the database.
-pub(super) fn load(conn: &Connection) -> Kept<(Frontier, i64, Option<Vec<u8>>)> {
+/// The tree, the newest time and the newest entry in the database.
+pub(super) fn load(conn: &Connection) -> StoreResult<(Frontier, i64, Option<Vec<u8>>)> {
     let newest = conn
         .prepare_cached("SELECT first + count, newest, entries FROM segment ORDER BY first DESC")?
         .query_row([], |row| Ok((row.get::<_, i64>(0)?, row.get(1)?, row.get::<_, Vec<u8>>(2)?)))
@@ -85,32 +99,33 @@ pub(super) fn load(conn: &Connection) -> Kept<(Frontier, i64, Option<Vec<u8>>)> 
     let size = unsigned(size)?;
     let counted: i64 = conn.query_row("SELECT sum(count) FROM segment", [], |row| row.get(0))?;
     if unsigned(counted)? != size {
-        return Err(corrupt(format!("{counted} ledger entries, where {size} should be")));
+        return Err(corrupt(format!("the ledger has {counted} entries, expected {size}")));
     }
-    let tree = Frontier::read(&mut Tiled::new(KeptNodes::new(conn)), size).map_err(unproven)?;
+    let tree =
+        Frontier::read(&mut Tiled::new(StoredNodes::new(conn)), size).map_err(prove_error)?;
     Ok((tree, newest, Entries(&entries).last().map(<[u8]>::to_vec)))
 }
 
-/// Nodes as they are kept; the newest row of leaf hashes is remembered, as proofs read in order.
-struct KeptNodes<'c> {
+/// Reads tree nodes. Caches the last row of leaf hashes, because proofs read leaves in order.
+struct StoredNodes<'c> {
     conn: &'c Connection,
     first: u64,
     leaves: Vec<u8>,
 }
 
-impl<'c> KeptNodes<'c> {
-    fn new(conn: &'c Connection) -> KeptNodes<'c> {
-        KeptNodes { conn, first: 0, leaves: Vec::new() }
+impl<'c> StoredNodes<'c> {
+    fn new(conn: &'c Connection) -> StoredNodes<'c> {
+        StoredNodes { conn, first: 0, leaves: Vec::new() }
     }
 
-    fn remembered(&self, index: u64) -> Option<Digest> {
+    fn cached(&self, index: u64) -> Option<Digest> {
         let place = usize::try_from(index.checked_sub(self.first)?).ok()?.checked_mul(32)?;
         let leaf = self.leaves.get(place..place.checked_add(32)?)?;
         Some(Digest::from_bytes(leaf.try_into().ok()?))
     }
 
-    fn leaf(&mut self, index: u64) -> Kept<Digest> {
-        if let Some(leaf) = self.remembered(index) {
+    fn leaf(&mut self, index: u64) -> StoreResult<Digest> {
+        if let Some(leaf) = self.cached(index) {
             return Ok(leaf);
         }
         let sql = "SELECT first, leaves FROM segment WHERE first <= ?1 ORDER BY first DESC LIMIT 1";
@@ -122,14 +137,14 @@ impl<'c> KeptNodes<'c> {
         if let Some((first, leaves)) = found {
             (self.first, self.leaves) = (unsigned(first)?, leaves);
         }
-        self.remembered(index).ok_or_else(|| corrupt(format!("ledger entry {index} is missing")))
+        self.cached(index).ok_or_else(|| corrupt(format!("ledger entry {index} is missing")))
     }
 }
 
-impl Nodes for KeptNodes<'_> {
+impl Nodes for StoredNodes<'_> {
     type Error = crate::StoreError;
 
-    fn node(&mut self, level: u8, index: u64) -> Kept<Digest> {
+    fn node(&mut self, level: u8, index: u64) -> StoreResult<Digest> {
         if level == 0 {
             return self.leaf(index);
         }
@@ -143,15 +158,15 @@ impl Nodes for KeptNodes<'_> {
     }
 }
 
-fn unproven(error: ProveError<crate::StoreError>) -> crate::StoreError {
+fn prove_error(error: ProveError<crate::StoreError>) -> crate::StoreError {
     match error {
         ProveError::Unread(error) => error,
         other => corrupt(other.to_string()),
     }
 }
 
-/// A proof, or none where the tree has no such place.
-fn found(proof: Result<Vec<Digest>, ProveError<crate::StoreError>>) -> Kept<Found> {
+/// A proof; `None` if the tree has no such entry or size.
+fn existing(proof: Result<Vec<Digest>, ProveError<crate::StoreError>>) -> StoreResult<MerkleProof> {
     match proof {
         Ok(proof) => Ok(Some(proof)),
         Err(ProveError::Unread(error)) => Err(error),
@@ -159,26 +174,36 @@ fn found(proof: Result<Vec<Digest>, ProveError<crate::StoreError>>) -> Kept<Foun
     }
 }
 
-/// The inclusion proof of an entry in the tree of `size`, which is at most `committed`.
-pub(super) fn inclusion(conn: &Connection, committed: u64, index: u64, size: u64) -> Kept<Found> {
+/// The inclusion proof of an entry in the tree of `size`; `None` if that is more than `committed`.
+pub(super) fn inclusion_proof_of(
+    conn: &Connection,
+    committed: u64,
+    index: u64,
+    size: u64,
+) -> StoreResult<MerkleProof> {
     if size > committed {
         return Ok(None);
     }
-    found(inclusion_proof(&mut Tiled::new(KeptNodes::new(conn)), index, size))
+    existing(inclusion_proof(&mut Tiled::new(StoredNodes::new(conn)), index, size))
 }
 
-/// The consistency proof between two sizes, of which the newer is at most `committed`.
-pub(super) fn consistency(conn: &Connection, committed: u64, old: u64, new: u64) -> Kept<Found> {
+/// The consistency proof between two sizes; `None` if the newer is more than `committed`.
+pub(super) fn consistency_proof_of(
+    conn: &Connection,
+    committed: u64,
+    old: u64,
+    new: u64,
+) -> StoreResult<MerkleProof> {
     if new > committed {
         return Ok(None);
     }
-    found(consistency_proof(&mut Tiled::new(KeptNodes::new(conn)), old, new))
+    existing(consistency_proof(&mut Tiled::new(StoredNodes::new(conn)), old, new))
 }
 
 /// A page of entries.
-pub(super) fn entries(conn: &Connection, from: u64, limit: u32) -> Kept<Slice> {
-    let most = usize::try_from(limit.min(PAGE_ENTRIES)).unwrap_or(0);
-    let mut slice = Slice { from, ..Slice::default() };
+pub(super) fn entries(conn: &Connection, from: u64, limit: u32) -> StoreResult<LedgerSlice> {
+    let max_entries = usize::try_from(limit.min(PAGE_ENTRIES)).unwrap_or(0);
+    let mut slice = LedgerSlice { from, ..LedgerSlice::default() };
     let mut bytes = 0;
     let sql = "SELECT first, leaves, entries FROM segment WHERE first >= coalesce(\
                (SELECT max(first) FROM segment WHERE first <= ?1), 0) ORDER BY first";
@@ -191,7 +216,7 @@ pub(super) fn entries(conn: &Connection, from: u64, limit: u32) -> Kept<Slice> {
         let skip = usize::try_from(from.saturating_sub(first)).unwrap_or(usize::MAX);
         let (leaves, _) = leaves.as_chunks::<32>();
         for (entry, leaf) in Entries(&entries).zip(leaves).skip(skip) {
-            if slice.entries.len() >= most || bytes >= PAGE_BYTES {
+            if slice.entries.len() >= max_entries || bytes >= PAGE_BYTES {
                 return Ok(slice);
             }
             bytes += entry.len();
@@ -202,22 +227,25 @@ pub(super) fn entries(conn: &Connection, from: u64, limit: u32) -> Kept<Slice> {
     Ok(slice)
 }
 
-/// The entries that name a request.
-pub(super) fn story(conn: &Connection, request: Id) -> Kept<Vec<Told>> {
+/// The entries about a request.
+pub(super) fn request_history(conn: &Connection, request: Id) -> StoreResult<Vec<IndexedEntry>> {
     let mut statement =
         conn.prepare_cached("SELECT seq FROM story WHERE request = ?1 ORDER BY seq")?;
     let mut rows = statement.query([request.as_bytes()])?;
-    let mut told = Vec::new();
+    let mut history = Vec::new();
     while let Some(row) = rows.next()? {
         let seq = unsigned(row.get(0)?)?;
         let entry = entries(conn, seq, 1)?.entries.pop();
-        told.push(Told { seq, entry: entry.ok_or_else(|| corrupt("a told entry is missing"))? });
+        history.push(IndexedEntry {
+            seq,
+            entry: entry.ok_or_else(|| corrupt(format!("ledger entry {seq} is missing")))?,
+        });
     }
-    Ok(told)
+    Ok(history)
 }
 
-/// Keeps the newest checkpoint.
-pub(super) fn keep_checkpoint(conn: &Connection, size: u64, note: &str) -> Kept<()> {
+/// Stores a checkpoint if it is newer than the stored one.
+pub(super) fn save_checkpoint(conn: &Connection, size: u64, note: &str) -> StoreResult<()> {
     let sql = "INSERT INTO checkpoint VALUES (1, ?1, ?2) ON CONFLICT (one) DO UPDATE \
                SET size = excluded.size, note = excluded.note WHERE excluded.size > size";
     conn.prepare_cached(sql)?.execute(params![signed(size)?, note])?;
@@ -225,7 +253,7 @@ pub(super) fn keep_checkpoint(conn: &Connection, size: u64, note: &str) -> Kept<
 }
 
 /// The newest checkpoint.
-pub(super) fn checkpoint(conn: &Connection) -> Kept<Option<String>> {
+pub(super) fn checkpoint(conn: &Connection) -> StoreResult<Option<String>> {
     let note = conn
         .prepare_cached("SELECT note FROM checkpoint")?
         .query_row([], |row| row.get(0))

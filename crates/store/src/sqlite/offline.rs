@@ -1,33 +1,33 @@
-//! The ledger in the file of a store, read without holding or changing it.
+//! Reads the ledger from a store's file, without the lock and without changing it.
 
 use std::path::Path;
 
 use rusqlite::Connection;
 
-use super::options::Options;
+use super::options::SqliteOptions;
 use super::{ledger, open};
-use crate::error::OpenError;
-use crate::{Kept, Slice};
+use crate::error::{OpenError, StoreResult};
+use crate::record::LedgerSlice;
 
-/// A store's file, opened to be read. A daemon may have it open at the same time.
+/// A store's file, opened read-only. A daemon may have it open at the same time.
 #[derive(Debug)]
-pub struct Offline {
+pub struct OfflineLedger {
     conn: Connection,
 }
 
-impl Offline {
+impl OfflineLedger {
     /// Opens the file.
-    pub fn open(path: &Path) -> Result<Offline, OpenError> {
-        Ok(Offline { conn: open::reader(path, &Options::default())? })
+    pub fn open(path: &Path) -> Result<OfflineLedger, OpenError> {
+        Ok(OfflineLedger { conn: open::reader(path, &SqliteOptions::default())? })
     }
 
-    /// A page of entries from a place on.
-    pub fn entries(&self, from: u64, limit: u32) -> Kept<Slice> {
+    /// A page of entries from an index on.
+    pub fn entries(&self, from: u64, limit: u32) -> StoreResult<LedgerSlice> {
         ledger::entries(&self.conn, from, limit)
     }
 
-    /// The newest signed checkpoint that the store keeps itself.
-    pub fn checkpoint(&self) -> Kept<Option<String>> {
+    /// The newest signed checkpoint in the store.
+    pub fn checkpoint(&self) -> StoreResult<Option<String>> {
         ledger::checkpoint(&self.conn)
     }
 }

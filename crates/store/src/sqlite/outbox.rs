@@ -1,4 +1,4 @@
-//! Announcements and how they went.
+//! Announcements and their deliveries.
 
 use std::borrow::Cow;
 
@@ -7,21 +7,23 @@ use countersign_types::id::Id;
 use countersign_workflow::request::EscalationLevel;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::batch::{Batch, entry, words};
-use super::fault::{corrupt, signed, unsigned};
-use super::row::{Cells, level};
-use crate::Kept;
-use crate::error::StoreError;
-use crate::record::{Attempt, AttemptResult, Delivery, News, Note, Outgoing};
-use crate::wake::Happening;
+use super::batch::Batch;
+use super::columns::{Columns, level};
+use super::entry::{entry, text_fact};
+use super::errors::{corrupt, signed, unsigned};
+use crate::error::{StoreError, StoreResult};
+use crate::event::StoreEvent;
+use crate::record::{
+    AnnouncementKind, AttemptResult, DeliveryAttempt, DeliveryStatus, OutboxEntry, WriteContext,
+};
 
-/// An announcement for the courier, in the same commit as what it announces and named by the entry
-/// that was just written about it.
-pub(super) fn announce(batch: &Batch<'_>, request: Id, news: News) -> Kept<()> {
+/// Adds an announcement to the outbox, in the commit of the change that it announces. Its sequence
+/// number is that of the ledger entry that was just appended.
+pub(super) fn announce(batch: &Batch<'_>, request: Id, news: AnnouncementKind) -> StoreResult<()> {
     let (word, rung, state) = match news {
-        News::Asked => ("asked", None, None),
-        News::Climbed(rung) => ("climbed", Some(rung.index()), None),
-        News::Ended(state) => ("ended", None, Some(state.label())),
+        AnnouncementKind::Asked => ("asked", None, None),
+        AnnouncementKind::Escalated(rung) => ("climbed", Some(rung.index()), None),
+        AnnouncementKind::Ended(state) => ("ended", None, Some(state.label())),
     };
     let sql = "INSERT INTO outbox VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     batch.conn.prepare_cached(sql)?.execute(params![
@@ -35,38 +37,38 @@ pub(super) fn announce(batch: &Batch<'_>, request: Id, news: News) -> Kept<()> {
     Ok(())
 }
 
-/// What is to be announced, oldest first, from behind a place on.
-pub(super) fn outbox(conn: &Connection, after: u64, limit: u32) -> Kept<Vec<Outgoing>> {
+/// Announcements with a sequence number greater than `after`, oldest first.
+pub(super) fn outbox(conn: &Connection, after: u64, limit: u32) -> StoreResult<Vec<OutboxEntry>> {
     let sql = "SELECT seq, request, at, news, rung, state FROM outbox WHERE seq > ?1 \
                ORDER BY seq LIMIT ?2";
     let mut statement = conn.prepare_cached(sql)?;
     let mut rows = statement.query(params![signed(after)?, limit])?;
     let mut list = Vec::new();
     while let Some(row) = rows.next()? {
-        let mut cells = Cells::of(row);
-        let seq: i64 = cells.next()?;
-        let (request, at) = (Id::from_bytes(cells.next()?), cells.time()?);
-        let word: String = cells.next()?;
-        let climbs: Option<u32> = cells.next()?;
+        let mut columns = Columns::of(row);
+        let seq: i64 = columns.next()?;
+        let (request, at) = (Id::from_bytes(columns.next()?), columns.time()?);
+        let word: String = columns.next()?;
+        let climbs: Option<u32> = columns.next()?;
         let news = match (word.as_str(), climbs) {
-            ("asked", _) => News::Asked,
-            ("climbed", Some(climbs)) => News::Climbed(level(climbs)?),
-            ("ended", _) => News::Ended(cells.state()?),
-            _ => return Err(corrupt(format!("the news `{word}`"))),
+            ("asked", _) => AnnouncementKind::Asked,
+            ("climbed", Some(climbs)) => AnnouncementKind::Escalated(level(climbs)?),
+            ("ended", _) => AnnouncementKind::Ended(columns.state()?),
+            _ => return Err(corrupt(format!("unknown announcement `{word}`"))),
         };
-        let tried = tried(conn, request, Some(seq))?;
-        list.push(Outgoing { seq: unsigned(seq)?, request, news, at, tried });
+        let tried = attempts(conn, request, Some(seq))?;
+        list.push(OutboxEntry { seq: unsigned(seq)?, request, news, at, tried });
     }
     Ok(list)
 }
 
-/// How announcements of a request went.
-pub(super) fn deliveries(conn: &Connection, request: Id) -> Kept<Vec<Delivery>> {
-    tried(conn, request, None)
+/// The deliveries of a request's announcements.
+pub(super) fn deliveries(conn: &Connection, request: Id) -> StoreResult<Vec<DeliveryStatus>> {
+    attempts(conn, request, None)
 }
 
-/// How one announcement of a request went, or all of them.
-fn tried(conn: &Connection, request: Id, one: Option<i64>) -> Kept<Vec<Delivery>> {
+/// The deliveries of one announcement of a request, or of all.
+fn attempts(conn: &Connection, request: Id, one: Option<i64>) -> StoreResult<Vec<DeliveryStatus>> {
     let sql = "SELECT channel, attempts, at, result, detail, again FROM delivery \
                WHERE request = ?1 AND outbox BETWEEN ?2 AND ?3 ORDER BY outbox, channel";
     let mut statement = conn.prepare_cached(sql)?;
@@ -74,22 +76,26 @@ fn tried(conn: &Connection, request: Id, one: Option<i64>) -> Kept<Vec<Delivery>
     let mut rows = statement.query(params![request.as_bytes(), from, to])?;
     let mut list = Vec::new();
     while let Some(row) = rows.next()? {
-        let mut cells = Cells::of(row);
-        let (channel, attempts, at) = (cells.next()?, cells.next()?, cells.time()?);
-        let (word, detail): (String, String) = (cells.next()?, cells.next()?);
-        let result = match (word.as_str(), cells.maybe_time()?) {
-            ("arrived", _) => AttemptResult::Arrived(detail),
-            ("again", Some(at)) => AttemptResult::Again(detail, at),
+        let mut columns = Columns::of(row);
+        let (channel, attempts, at) = (columns.next()?, columns.next()?, columns.time()?);
+        let (word, detail): (String, String) = (columns.next()?, columns.next()?);
+        let result = match (word.as_str(), columns.maybe_time()?) {
+            ("arrived", _) => AttemptResult::Delivered(detail),
+            ("again", Some(at)) => AttemptResult::Retry(detail, at),
             ("failed", _) => AttemptResult::Failed(detail),
-            _ => return Err(corrupt(format!("a delivery that `{word}`"))),
+            _ => return Err(corrupt(format!("unknown delivery result `{word}`"))),
         };
-        list.push(Delivery { channel, attempts, result, at });
+        list.push(DeliveryStatus { channel, attempts, result, at });
     }
     Ok(list)
 }
 
-/// Writes down one attempt. Arrival and final failure stand in the ledger as well.
-pub(super) fn attempted(batch: &mut Batch<'_>, attempt: &Attempt, note: &Note) -> Kept<()> {
+/// Records one attempt. Delivery and final failure are ledger entries as well.
+pub(super) fn record_attempt(
+    batch: &mut Batch<'_>,
+    attempt: &DeliveryAttempt,
+    context: &WriteContext,
+) -> StoreResult<()> {
     let seq = signed(attempt.seq)?;
     let request = batch
         .conn
@@ -98,19 +104,19 @@ pub(super) fn attempted(batch: &mut Batch<'_>, attempt: &Attempt, note: &Note) -
         .optional()?;
     let request = request.map(Id::from_bytes).ok_or(StoreError::NotFound("announcement"))?;
     let (word, detail, again, kind) = match &attempt.result {
-        AttemptResult::Arrived(name) => ("arrived", name, None, Some(EntryKind::Notified)),
-        AttemptResult::Again(why, at) => ("again", why, Some(at.0), None),
+        AttemptResult::Delivered(name) => ("arrived", name, None, Some(EntryKind::Notified)),
+        AttemptResult::Retry(why, at) => ("again", why, Some(at.0), None),
         AttemptResult::Failed(why) => ("failed", why, None, Some(EntryKind::NotifyFailed)),
     };
     if let Some(kind) = kind {
         let id = request.to_string();
-        let mut facts = vec![words("channel", &attempt.channel)];
+        let mut facts = vec![text_fact("channel", &attempt.channel)];
         if kind == EntryKind::NotifyFailed {
-            facts.push(words("reason", detail));
+            facts.push(text_fact("reason", detail));
         }
-        let mut entry = entry(kind, note, facts)?;
+        let mut entry = entry(kind, context, facts)?;
         entry.request = Some(Cow::Owned(id));
-        batch.write(entry)?;
+        batch.append(entry)?;
     }
     let sql = "INSERT INTO delivery VALUES (?1, ?2, ?3, 1, ?4, ?5, ?6, ?7) ON CONFLICT \
                (request, outbox, channel) DO UPDATE SET attempts = attempts + 1, \
@@ -131,33 +137,33 @@ pub(super) fn attempted(batch: &mut Batch<'_>, attempt: &Attempt, note: &Note) -
     Ok(())
 }
 
-/// A delivery that counted as arrived, of a request that waits.
-const ARRIVED: &str = "\
+/// A delivery that counted as delivered, of a pending request.
+const DELIVERED: &str = "\
     SELECT r.id, d.outbox, r.rung FROM request r CROSS JOIN delivery d ON d.request = r.id \
     WHERE r.state = 'pending' AND d.channel = ?1 AND d.result = 'arrived' AND d.detail = ?2 \
     ORDER BY d.outbox DESC LIMIT 1";
 
-/// A message did not arrive after all. Where nothing newer is told about its request, what was told
-/// becomes a new announcement: it is taken up again with what is known of each channel by now.
-pub(super) fn undelivered(
+/// Records that a message was not delivered. If the request has no newer announcement, it is
+/// announced again, with the known state of each channel.
+pub(super) fn mark_undelivered(
     batch: &mut Batch<'_>,
     (channel, message): (&str, &str),
     why: &str,
-    note: &Note,
-) -> Kept<Option<Id>> {
+    context: &WriteContext,
+) -> StoreResult<Option<Id>> {
     let found = batch
         .conn
-        .prepare_cached(ARRIVED)?
+        .prepare_cached(DELIVERED)?
         .query_row([channel, message], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
         .optional()?;
     let Some((request, seq, climbs)): Option<([u8; 16], i64, u32)> = found else {
         return Ok(None);
     };
     let (id, rung) = (Id::from_bytes(request), level(climbs)?);
-    let facts = vec![words("channel", channel), words("reason", why)];
-    let mut entry = entry(EntryKind::NotifyFailed, note, facts)?;
+    let facts = vec![text_fact("channel", channel), text_fact("reason", why)];
+    let mut entry = entry(EntryKind::NotifyFailed, context, facts)?;
     entry.request = Some(Cow::Owned(id.to_string()));
-    batch.write(entry)?;
+    batch.append(entry)?;
     let sql = "UPDATE delivery SET result = 'failed', detail = ?4, at = ?5 \
                WHERE request = ?1 AND outbox = ?2 AND channel = ?3";
     batch.conn.prepare_cached(sql)?.execute(params![request, seq, channel, why, batch.now.at.0])?;
@@ -165,13 +171,17 @@ pub(super) fn undelivered(
                   coalesce((SELECT max(seq) FROM outbox WHERE request = ?1), 0))";
     let newest: i64 = batch.conn.prepare_cached(newest)?.query_row([request], |row| row.get(0))?;
     if newest == seq {
-        let news = if rung == EscalationLevel::First { News::Asked } else { News::Climbed(rung) };
+        let news = if rung == EscalationLevel::First {
+            AnnouncementKind::Asked
+        } else {
+            AnnouncementKind::Escalated(rung)
+        };
         announce(batch, id, news)?;
         let sql = "UPDATE delivery SET outbox = ?3 WHERE request = ?1 AND outbox = ?2 \
                    AND result <> 'again'";
-        let fresh = signed(batch.entries())?;
-        batch.conn.prepare_cached(sql)?.execute(params![request, seq, fresh])?;
+        let new_seq = signed(batch.entries())?;
+        batch.conn.prepare_cached(sql)?.execute(params![request, seq, new_seq])?;
     }
-    batch.tell(Happening::Undelivered(id));
+    batch.publish(StoreEvent::Undelivered(id));
     Ok(Some(id))
 }

@@ -1,4 +1,4 @@
-//! Who is who: people, agents and logins as rows.
+//! People, agents and logins as rows.
 
 use std::borrow::Cow;
 
@@ -7,17 +7,21 @@ use countersign_ledger::entry::EntryKind;
 use countersign_types::time::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::batch::{Batch, entry, words};
-use super::fault::corrupt;
-use super::row::{Cells, texts, texts_json};
-use crate::Kept;
-use crate::error::StoreError;
-use crate::people::{Agent, Login, Person, Role};
-use crate::record::Note;
-use crate::wake::Happening;
+use super::batch::Batch;
+use super::columns::{Columns, texts, texts_json};
+use super::entry::{entry, text_fact};
+use super::errors::corrupt;
+use crate::error::{StoreError, StoreResult};
+use crate::event::StoreEvent;
+use crate::people::{Role, StoredAgent, StoredLogin, StoredPerson};
+use crate::record::WriteContext;
 
-/// Adds or changes a person. Who is revoked has no way in any more.
-pub(super) fn keep_person(batch: &mut Batch<'_>, person: &Person, note: &Note) -> Kept<()> {
+/// Adds or changes a person. Revoking a person ends all their credentials.
+pub(super) fn save_person(
+    batch: &mut Batch<'_>,
+    person: &StoredPerson,
+    context: &WriteContext,
+) -> StoreResult<()> {
     let role = match person.role {
         Role::Approver => "approver",
         Role::Administrator => "administrator",
@@ -27,7 +31,7 @@ pub(super) fn keep_person(batch: &mut Batch<'_>, person: &Person, note: &Note) -
         .prepare_cached("SELECT role, passphrase FROM person WHERE name = ?1")?
         .query_row([&person.name], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))
         .optional()?;
-    // Which change it is goes into the ledger: a reset passphrase must not look like a new person.
+    // The ledger tells the changes apart: a reset passphrase must not look like a new person.
     let what = match &before {
         _ if person.revoked.is_some() => "revoked",
         None => "added",
@@ -51,44 +55,56 @@ pub(super) fn keep_person(batch: &mut Batch<'_>, person: &Person, note: &Note) -
         person.active_from.0,
     ])?;
     if person.revoked.is_some() {
-        for way in ["login", "account", "passkey", "subscription"] {
-            let sql = format!("UPDATE {way} SET ended = ?2 WHERE person = ?1 AND ended IS NULL");
+        for table in ["login", "account", "passkey", "subscription"] {
+            let sql = format!("UPDATE {table} SET ended = ?2 WHERE person = ?1 AND ended IS NULL");
             batch.conn.prepare_cached(&sql)?.execute(params![person.name, batch.now.at.0])?;
         }
     }
-    let facts = vec![words("role", role), words("what", what)];
-    let mut entry = entry(EntryKind::Person, note, facts)?;
+    let facts = vec![text_fact("role", role), text_fact("what", what)];
+    let mut entry = entry(EntryKind::Person, context, facts)?;
     entry.person = Some(Cow::Borrowed(&person.name));
-    batch.write(entry)?;
-    batch.tell(Happening::Settings);
+    batch.append(entry)?;
+    batch.publish(StoreEvent::Settings);
     Ok(())
 }
 
 /// All people.
-pub(super) fn people(conn: &Connection) -> Kept<Vec<Person>> {
+pub(super) fn people(conn: &Connection) -> StoreResult<Vec<StoredPerson>> {
     let sql = "SELECT name, role, passphrase, added, revoked, role_since, active_from \
                FROM person ORDER BY name";
     let mut statement = conn.prepare_cached(sql)?;
     let mut rows = statement.query([])?;
     let mut people = Vec::new();
     while let Some(row) = rows.next()? {
-        let mut cells = Cells::of(row);
-        let name = cells.next()?;
-        let role = match cells.next::<String>()?.as_str() {
+        let mut columns = Columns::of(row);
+        let name = columns.next()?;
+        let role = match columns.next::<String>()?.as_str() {
             "approver" => Role::Approver,
             "administrator" => Role::Administrator,
-            other => return Err(corrupt(format!("the role `{other}`"))),
+            other => return Err(corrupt(format!("unknown role `{other}`"))),
         };
-        let (passphrase, added) = (cells.next()?, cells.time()?);
-        let revoked = cells.maybe_time()?;
-        let (role_since, active_from) = (cells.time()?, cells.time()?);
-        people.push(Person { name, role, passphrase, added, role_since, active_from, revoked });
+        let (passphrase, added) = (columns.next()?, columns.time()?);
+        let revoked = columns.maybe_time()?;
+        let (role_since, active_from) = (columns.time()?, columns.time()?);
+        people.push(StoredPerson {
+            name,
+            role,
+            passphrase,
+            added,
+            role_since,
+            active_from,
+            revoked,
+        });
     }
     Ok(people)
 }
 
 /// Adds or changes an agent.
-pub(super) fn keep_agent(batch: &mut Batch<'_>, agent: &Agent, note: &Note) -> Kept<()> {
+pub(super) fn save_agent(
+    batch: &mut Batch<'_>,
+    agent: &StoredAgent,
+    context: &WriteContext,
+) -> StoreResult<()> {
     let before = batch
         .conn
         .prepare_cached("SELECT token FROM agent WHERE name = ?1")?
@@ -113,45 +129,49 @@ pub(super) fn keep_agent(batch: &mut Batch<'_>, agent: &Agent, note: &Note) -> K
         agent.expires.map(|at| at.0),
         agent.revoked.map(|at| at.0),
     ])?;
-    let mut entry = entry(EntryKind::Agent, note, vec![words("what", what)])?;
+    let mut entry = entry(EntryKind::Agent, context, vec![text_fact("what", what)])?;
     entry.agent = Some(Cow::Borrowed(&agent.name));
-    batch.write(entry)?;
-    batch.tell(Happening::Settings);
+    batch.append(entry)?;
+    batch.publish(StoreEvent::Settings);
     Ok(())
 }
 
 /// All agents.
-pub(super) fn agents(conn: &Connection) -> Kept<Vec<Agent>> {
+pub(super) fn agents(conn: &Connection) -> StoreResult<Vec<StoredAgent>> {
     let sql = "SELECT name, token, uid, own_addresses, added, expires, revoked FROM agent \
                ORDER BY name";
     let mut statement = conn.prepare_cached(sql)?;
     let mut rows = statement.query([])?;
     let mut agents = Vec::new();
     while let Some(row) = rows.next()? {
-        let mut cells = Cells::of(row);
-        let name = cells.next()?;
-        let token = cells.next::<Option<[u8; 32]>>()?;
+        let mut columns = Columns::of(row);
+        let name = columns.next()?;
+        let token = columns.next::<Option<[u8; 32]>>()?;
         let token = token.map(Digest::from_bytes);
-        let uid = cells.next()?;
-        let own_addresses = texts(&cells.next::<String>()?)?;
-        let (added, expires) = (cells.time()?, cells.maybe_time()?);
-        let revoked = cells.maybe_time()?;
-        agents.push(Agent { name, token, uid, own_addresses, added, expires, revoked });
+        let uid = columns.next()?;
+        let own_addresses = texts(&columns.next::<String>()?)?;
+        let (added, expires) = (columns.time()?, columns.maybe_time()?);
+        let revoked = columns.maybe_time()?;
+        agents.push(StoredAgent { name, token, uid, own_addresses, added, expires, revoked });
     }
     Ok(agents)
 }
 
-/// Keeps a login of somebody who may log in, or its end; an end stays.
-pub(super) fn keep_login(batch: &mut Batch<'_>, login: &Login, note: &Note) -> Kept<()> {
-    let known = batch
+/// Stores a login of a person who is not revoked, or its end. An ended login stays ended.
+pub(super) fn save_login(
+    batch: &mut Batch<'_>,
+    login: &StoredLogin,
+    context: &WriteContext,
+) -> StoreResult<()> {
+    let active = batch
         .conn
         .prepare_cached("SELECT 1 FROM person WHERE name = ?1 AND (revoked IS NULL OR ?2)")?
         .query_row(params![login.person, login.ended.is_some()], |_| Ok(()))
         .optional()?;
-    known.ok_or(StoreError::NotFound("person"))?;
+    active.ok_or(StoreError::NotFound("person"))?;
     let sql = "INSERT INTO login VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (secret) DO UPDATE \
                SET ended = coalesce(ended, excluded.ended) WHERE person = excluded.person";
-    let kept = batch.conn.prepare_cached(sql)?.execute(params![
+    let changed = batch.conn.prepare_cached(sql)?.execute(params![
         login.secret.as_bytes(),
         login.person,
         login.channel,
@@ -159,30 +179,37 @@ pub(super) fn keep_login(batch: &mut Batch<'_>, login: &Login, note: &Note) -> K
         login.expires.0,
         login.ended.map(|at| at.0),
     ])?;
-    if kept == 0 {
+    if changed == 0 {
         return Err(StoreError::Exists("login"));
     }
     let what = if login.ended.is_some() { "login ended" } else { "login" };
-    let facts = vec![words("channel", &login.channel), words("what", what)];
-    let mut entry = entry(EntryKind::Person, note, facts)?;
+    let facts = vec![text_fact("channel", &login.channel), text_fact("what", what)];
+    let mut entry = entry(EntryKind::Person, context, facts)?;
     entry.person = Some(Cow::Borrowed(&login.person));
-    batch.write(entry)?;
-    batch.tell(Happening::Settings);
+    batch.append(entry)?;
+    batch.publish(StoreEvent::Settings);
     Ok(())
 }
 
-/// All logins that are good now.
-pub(super) fn logins(conn: &Connection, now: Timestamp) -> Kept<Vec<Login>> {
+/// All logins that have neither ended nor expired.
+pub(super) fn logins(conn: &Connection, now: Timestamp) -> StoreResult<Vec<StoredLogin>> {
     let sql = "SELECT secret, person, channel, made, expires, ended FROM login \
                WHERE ended IS NULL AND expires > ?1 ORDER BY made";
     let mut statement = conn.prepare_cached(sql)?;
     let mut rows = statement.query([now.0])?;
     let mut logins = Vec::new();
     while let Some(row) = rows.next()? {
-        let mut cells = Cells::of(row);
-        let (secret, person, channel) = (cells.digest()?, cells.next()?, cells.next()?);
-        let (made, expires) = (cells.time()?, cells.time()?);
-        logins.push(Login { secret, person, channel, made, expires, ended: cells.maybe_time()? });
+        let mut columns = Columns::of(row);
+        let (secret, person, channel) = (columns.digest()?, columns.next()?, columns.next()?);
+        let (made, expires) = (columns.time()?, columns.time()?);
+        logins.push(StoredLogin {
+            secret,
+            person,
+            channel,
+            made,
+            expires,
+            ended: columns.maybe_time()?,
+        });
     }
     Ok(logins)
 }

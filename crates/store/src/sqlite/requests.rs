@@ -1,63 +1,64 @@
-//! New requests.
+//! Stores new requests.
 
 use countersign_ledger::entry::EntryKind;
 use countersign_types::id::Id;
 use countersign_types::tier::Tier;
 use countersign_types::time::Timestamp;
-use countersign_workflow::request::{Decider, Decision, Requester, State, TransitionError};
+use countersign_workflow::request::{Decider, Requester, State, TransitionError};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::batch::{Batch, entry, words};
-use super::fault::signed;
+use super::batch::Batch;
+use super::columns::{DecisionColumns, drill_kind, requester_kind};
+use super::entry::{entry, set_request, text_fact};
+use super::errors::signed;
 use super::outbox::announce;
-use super::row::{drill, load, requester_kind, texts_json};
-use crate::Kept;
-use crate::error::StoreError;
-use crate::record::{NewRequest, News, Stored, Submitted};
-use crate::wake::Happening;
+use super::request_row::load;
+use crate::error::{StoreError, StoreResult};
+use crate::event::StoreEvent;
+use crate::record::{AnnouncementKind, NewRequest, StoredRequest, SubmitResult};
 
-/// Keeps a new request, or finds the one that its key names.
-pub(super) fn submit(batch: &mut Batch<'_>, mut new: NewRequest) -> Kept<Submitted> {
-    if let Some(known) = known(batch.conn, &new)? {
-        if known.request.digest.binds(&new.request.digest) {
-            return Ok(Submitted::Known(known));
+/// Stores a new request, or returns the one with the same idempotency key.
+pub(super) fn submit(batch: &mut Batch<'_>, mut new: NewRequest) -> StoreResult<SubmitResult> {
+    if let Some(existing) = existing(batch.conn, &new)? {
+        if existing.request.digest.binds(&new.request.digest) {
+            return Ok(SubmitResult::Existing(existing));
         }
         return Err(StoreError::KeyReused);
     }
-    check(&new)?;
+    validate(&new)?;
     if let Some(decision) = &mut new.request.decision {
         decision.at = batch.now.at;
     }
-    let given = match new.request.decision.as_ref().map(|decision| &decision.by) {
+    let grant_id = match new.request.decision.as_ref().map(|decision| &decision.by) {
         Some(Decider::Grant(id)) => Some(*id),
         _ => None,
     };
-    // First what can be refused for its words, then the one row that may be there already.
-    write_down(batch, &new, given)?;
-    if let Some(id) = given {
+    // The entry is checked first, then the one row that may exist already.
+    append_entry(batch, &new, grant_id)?;
+    if let Some(id) = grant_id {
         use_grant(batch, id, &new)?;
     }
     insert(batch.conn, &new)?;
     let id = new.request.id;
     if new.request.state == State::Pending {
-        announce(batch, id, News::Asked)?;
-        batch.tell(Happening::Asked(id));
+        announce(batch, id, AnnouncementKind::Asked)?;
+        batch.publish(StoreEvent::Asked(id));
     }
-    let stored = kept(new);
+    let stored = stored(new);
     if stored.request.state.has_ended() {
-        batch.end(stored.clone());
+        batch.publish_end(stored.clone());
     }
-    Ok(Submitted::New(stored))
+    Ok(SubmitResult::New(stored))
 }
 
-/// A new request as it stands in the store now.
-fn kept(new: NewRequest) -> Stored {
+/// A new request as it is stored.
+fn stored(new: NewRequest) -> StoredRequest {
     let permit_until = permit_until(&new);
     let card = match new.card_after {
         Some(after) if new.request.state.has_ended() => after,
         _ => new.card,
     };
-    Stored {
+    StoredRequest {
         request: new.request,
         tool: new.tool,
         session: new.session,
@@ -65,7 +66,7 @@ fn kept(new: NewRequest) -> Stored {
         card,
         detail: new.detail,
         group: new.group,
-        policy: new.note.policy,
+        policy: new.context.policy,
         permit_until,
         redeemed: None,
         edited: None,
@@ -79,15 +80,19 @@ fn permit_until(new: &NewRequest) -> Option<Timestamp> {
     approved.map(|decision| decision.at.plus(new.permit_for))
 }
 
-fn known(conn: &Connection, new: &NewRequest) -> Kept<Option<Stored>> {
+fn existing(conn: &Connection, new: &NewRequest) -> StoreResult<Option<StoredRequest>> {
     let Some(key) = &new.idempotency else {
         return Ok(None);
     };
     by_key(conn, &new.request.requester, key)
 }
 
-/// The request that somebody asked with this key.
-pub(super) fn by_key(conn: &Connection, requester: &Requester, key: &str) -> Kept<Option<Stored>> {
+/// The request that this requester made with this idempotency key.
+pub(super) fn by_key(
+    conn: &Connection,
+    requester: &Requester,
+    key: &str,
+) -> StoreResult<Option<StoredRequest>> {
     let id = conn
         .prepare_cached(
             "SELECT id FROM request WHERE requester_kind = ?1 AND requester = ?2 \
@@ -99,34 +104,35 @@ pub(super) fn by_key(conn: &Connection, requester: &Requester, key: &str) -> Kep
     Ok(found.flatten().map(|found| found.stored))
 }
 
-/// A request comes in fresh, or settled by the judgement or a grant: nobody brings an answer along.
-fn check(new: &NewRequest) -> Kept<()> {
+/// A new request is pending, or decided by policy or grant. No caller can bring a person's
+/// decision.
+fn validate(new: &NewRequest) -> StoreResult<()> {
     let request = &new.request;
-    let unfit = |what: &str| Err(StoreError::Unfit(what.to_owned()));
+    let invalid = |what: &str| Err(StoreError::Invalid(what.to_owned()));
     if !request.votes.is_empty() {
-        return unfit("a new request has no votes");
+        return invalid("a new request cannot have votes");
     }
     if request.requester.is_drill() && request.state != State::Pending {
-        return unfit("a drill is for people");
+        return invalid("a drill must be decided by people");
     }
     match (&request.decision, request.state) {
         (None, State::Pending) => Ok(()),
         (Some(decision), state) if decision.state == state => match decision.by {
             Decider::Policy if matches!(state, State::Approved | State::Denied) => Ok(()),
-            Decider::Grant(_) if state != State::Approved => unfit("a grant only approves"),
-            // No grant covers these, whatever the caller thinks.
+            Decider::Grant(_) if state != State::Approved => invalid("a grant can only approve"),
+            // No grant covers these, whatever the caller decided.
             Decider::Grant(_) if request.crisis || request.tier == Tier::Critical => {
-                Err(StoreError::GrantOver)
+                Err(StoreError::GrantInactive)
             }
             Decider::Grant(_) if decision.digest == request.digest => Ok(()),
-            _ => unfit("a new request is settled by policy or grant only"),
+            _ => invalid("only policy or a grant can decide a new request"),
         },
-        _ => unfit("state and decision contradict each other"),
+        _ => invalid("the state of the request does not match its decision"),
     }
 }
 
-/// One use of a grant that is live at this moment, for whom it was given.
-fn use_grant(batch: &Batch<'_>, id: Id, new: &NewRequest) -> Kept<()> {
+/// Consumes one use of a grant that is active now and covers this agent and session.
+fn use_grant(batch: &Batch<'_>, id: Id, new: &NewRequest) -> StoreResult<()> {
     if !batch.now.reliable {
         return Err(StoreError::Refused(TransitionError::ClockUnreliable));
     }
@@ -140,12 +146,13 @@ fn use_grant(batch: &Batch<'_>, id: Id, new: &NewRequest) -> Kept<()> {
         name,
         new.session
     ])?;
-    if used == 1 { Ok(()) } else { Err(StoreError::GrantOver) }
+    if used == 1 { Ok(()) } else { Err(StoreError::GrantInactive) }
 }
 
-fn insert(conn: &Connection, new: &NewRequest) -> Kept<()> {
+fn insert(conn: &Connection, new: &NewRequest) -> StoreResult<()> {
     let request = &new.request;
-    let end = request.decision.as_ref().map(End::of).transpose()?.unwrap_or_default();
+    let decision =
+        request.decision.as_ref().map(DecisionColumns::of).transpose()?.unwrap_or_default();
     let sql = "INSERT INTO request VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, \
                ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, NULL, NULL, NULL, 0, ?22, ?23, ?24, \
                ?25, ?26, ?27, ?28, ?29, ?30, ?31) ON CONFLICT (id) DO NOTHING";
@@ -168,24 +175,29 @@ fn insert(conn: &Connection, new: &NewRequest) -> Kept<()> {
         new.session,
         new.group.as_ref().map(Id::as_bytes),
         new.idempotency,
-        new.note.policy.as_bytes(),
+        new.context.policy.as_bytes(),
         signed(new.permit_for.0)?,
         permit_until(new).map(|at| at.0),
-        end.decider,
-        end.people,
-        end.given,
-        end.channel,
-        end.reason,
-        end.at,
-        end.digest,
-        end.raw,
-        end.both_bind,
-        drill(&request.requester),
+        decision.decider,
+        decision.people,
+        decision.grant_id,
+        decision.channel,
+        decision.reason,
+        decision.at,
+        decision.digest,
+        decision.raw,
+        decision.both_bind,
+        drill_kind(&request.requester),
     ])?;
     if inserted == 0 {
         return Err(StoreError::Exists("request"));
     }
-    // What has ended already was never before anybody: only the card that stays is written.
+    insert_text(conn, new)
+}
+
+fn insert_text(conn: &Connection, new: &NewRequest) -> StoreResult<()> {
+    let request = &new.request;
+    // People never see the first card of a request that has ended already.
     let (card, card_after) = match &new.card_after {
         Some(after) if request.state.has_ended() => (after, None),
         after => (&new.card, after.as_ref()),
@@ -202,56 +214,19 @@ fn insert(conn: &Connection, new: &NewRequest) -> Kept<()> {
     Ok(())
 }
 
-/// A decision as its request's row holds it; nothing but NULLs where there is none.
-#[derive(Default)]
-pub(super) struct End<'d> {
-    pub decider: Option<&'static str>,
-    pub people: Option<String>,
-    pub given: Option<&'d [u8; 16]>,
-    pub channel: Option<&'d str>,
-    pub reason: Option<&'d str>,
-    pub at: Option<i64>,
-    pub digest: Option<&'d [u8; 32]>,
-    pub raw: Option<&'d [u8; 32]>,
-    pub both_bind: Option<bool>,
-}
-
-impl<'d> End<'d> {
-    pub fn of(decision: &'d Decision) -> Kept<End<'d>> {
-        let (decider, people, given) = match &decision.by {
-            Decider::People(people) => ("people", Some(texts_json(people)?), None),
-            Decider::Deadline => ("deadline", None, None),
-            Decider::Requester => ("requester", None, None),
-            Decider::Policy => ("policy", None, None),
-            Decider::Grant(given) => ("grant", None, Some(given.as_bytes())),
-        };
-        Ok(End {
-            decider: Some(decider),
-            people,
-            given,
-            channel: Some(&decision.channel),
-            reason: Some(&decision.reason),
-            at: Some(decision.at.0),
-            digest: Some(decision.digest.canonical.as_bytes()),
-            raw: Some(decision.digest.raw.as_bytes()),
-            both_bind: Some(decision.digest.both_bind),
-        })
-    }
-}
-
-fn write_down(batch: &mut Batch<'_>, new: &NewRequest, given: Option<Id>) -> Kept<()> {
+fn append_entry(batch: &mut Batch<'_>, new: &NewRequest, grant_id: Option<Id>) -> StoreResult<()> {
     let request = &new.request;
-    let kind = match (request.state, given) {
+    let kind = match (request.state, grant_id) {
         (State::Pending, _) => EntryKind::Ask,
         (State::Approved, Some(_)) => EntryKind::UsedGrant,
         (State::Approved, None) => EntryKind::Pass,
         _ => EntryKind::Deny,
     };
-    let (id, grant) = (request.id.to_string(), given.map(|id| id.to_string()));
-    let mut facts = vec![words("tier", request.tier.label()), words("tool", &new.tool)];
-    facts.extend(grant.as_deref().map(|grant| words("grant", grant)));
-    facts.extend(drill(&request.requester).map(|kind| words("drill", kind)));
-    let mut entry = entry(kind, &new.note, facts)?;
-    super::apply::name(&mut entry, request, &new.session, &id);
-    batch.write(entry)
+    let (id, grant) = (request.id.to_string(), grant_id.map(|id| id.to_string()));
+    let mut facts = vec![text_fact("tier", request.tier.label()), text_fact("tool", &new.tool)];
+    facts.extend(grant.as_deref().map(|grant| text_fact("grant", grant)));
+    facts.extend(drill_kind(&request.requester).map(|kind| text_fact("drill", kind)));
+    let mut entry = entry(kind, &new.context, facts)?;
+    set_request(&mut entry, request, &new.session, &id);
+    batch.append(entry)
 }

@@ -1,13 +1,13 @@
-//! Migrations: each once, in order, in a transaction of its own.
+//! Schema migrations: each once, in order, in a transaction of its own.
 
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::error::OpenError;
 
-/// Marks the file as ours: `CSGN`.
+/// The SQLite application id of a store: `CSGN`.
 const APPLICATION: i64 = 0x4353_474E;
 
-/// Each takes the store from the form of its number to the next. None is ever changed.
+/// The migration at index `n` upgrades schema `n` to `n + 1`. Released migrations never change.
 const MIGRATIONS: [&str; 7] = [
     include_str!("../../migrations/sqlite/0001_first.sql"),
     include_str!("../../migrations/sqlite/0002_fewer_trees.sql"),
@@ -18,8 +18,8 @@ const MIGRATIONS: [&str; 7] = [
     include_str!("../../migrations/sqlite/0007_edited_cards.sql"),
 ];
 
-/// Brings the store to the newest form. A form newer than ours is left alone. Foreign keys must be
-/// off, as tables are made anew; whether they hold is looked at before each form is kept.
+/// Upgrades the store to the newest schema, and rejects a newer one. Foreign keys must be off,
+/// because tables are replaced; they are checked before each migration commits.
 pub(super) fn migrate(conn: &mut Connection) -> Result<(), OpenError> {
     let known = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
     let found = number(conn, "user_version")?;
@@ -27,20 +27,20 @@ pub(super) fn migrate(conn: &mut Connection) -> Result<(), OpenError> {
     let tables: i64 = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |r| r.get(0))?;
     let fresh = (application, found, tables) == (0, 0, 0);
     if !fresh && application != APPLICATION {
-        return Err(OpenError::NotOurs(format!("its mark is {application:#x}")));
+        return Err(OpenError::NotOurs(format!("its application id is {application:#x}")));
     }
     if found > known {
         return Err(OpenError::Newer { found, known });
     }
-    for (form, sql) in (0..known).zip(MIGRATIONS).filter(|(form, _)| *form >= found) {
-        let step = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        step.execute_batch(sql)?;
-        if step.prepare("PRAGMA foreign_key_check")?.exists([])? {
-            return Err(OpenError::Damaged("a row belongs to none that is there".to_owned()));
+    for (version, sql) in (0..known).zip(MIGRATIONS).filter(|(version, _)| *version >= found) {
+        let transaction = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        transaction.execute_batch(sql)?;
+        if transaction.prepare("PRAGMA foreign_key_check")?.exists([])? {
+            return Err(OpenError::Damaged("a row refers to a row that does not exist".to_owned()));
         }
-        step.pragma_update(None, "application_id", APPLICATION)?;
-        step.pragma_update(None, "user_version", form + 1)?;
-        step.commit()?;
+        transaction.pragma_update(None, "application_id", APPLICATION)?;
+        transaction.pragma_update(None, "user_version", version + 1)?;
+        transaction.commit()?;
     }
     Ok(())
 }
@@ -53,9 +53,10 @@ fn number(conn: &Connection, pragma: &str) -> Result<i64, OpenError> {
 mod tests {
     use super::*;
 
-    /// SQLite does so for `IN` with more than two words, in every CHECK, at every write.
+    /// SQLite builds a temporary table for `IN` with more than two values, in every CHECK of a
+    /// write.
     #[test]
-    fn what_is_written_often_builds_no_table_on_the_way() {
+    fn frequent_writes_build_no_temporary_table() {
         let mut conn = Connection::open_in_memory().unwrap();
         migrate(&mut conn).unwrap();
         for (table, columns) in

@@ -1,64 +1,70 @@
-//! What the writer, the readers and the callers have in common.
+//! State shared by the writer, the readers and the callers.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64};
 use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::{broadcast, oneshot};
 
-use super::later::Later;
-use super::options::Options;
-use super::passes::Passes;
-use crate::Kept;
+use super::deferred::DeferredJobs;
+use super::options::SqliteOptions;
+use super::unsynced_passes::UnsyncedPasses;
+use crate::error::StoreResult;
+use crate::event::StoreEvent;
 use crate::record::TreeHead;
-use crate::wake::{Happening, Waiting};
+use crate::waiters::EndWaiters;
 
 /// Shared by all threads of a store.
 #[derive(Debug)]
 pub(super) struct Shared {
-    pub options: Options,
-    pub passes: Passes,
-    pub later: Later,
-    pub waiting: Waiting,
-    pub news: broadcast::Sender<Happening>,
+    pub options: SqliteOptions,
+    pub unsynced_passes: UnsyncedPasses,
+    pub deferred: DeferredJobs,
+    pub waiters: EndWaiters,
+    pub events: broadcast::Sender<StoreEvent>,
     pub newest: AtomicI64,
-    /// Commits since it was opened.
+    /// The number of commits since the store was opened.
     pub commits: AtomicU64,
-    /// The newest commit failed.
+    /// The last commit failed.
     pub failing: AtomicBool,
-    /// Nothing is taken any more.
+    /// No more jobs are accepted.
     pub closed: AtomicBool,
-    closing: Mutex<Option<oneshot::Sender<Kept<()>>>>,
+    close_request: Mutex<Option<oneshot::Sender<StoreResult<()>>>>,
     head: Mutex<TreeHead>,
 }
 
 impl Shared {
-    pub fn new(options: Options, passes: Passes, newest: i64, head: TreeHead) -> Shared {
+    pub fn new(
+        options: SqliteOptions,
+        unsynced_passes: UnsyncedPasses,
+        newest: i64,
+        head: TreeHead,
+    ) -> Shared {
         Shared {
             options,
-            passes,
-            later: Later::default(),
-            waiting: Waiting::default(),
-            news: broadcast::channel(4_096).0,
+            unsynced_passes,
+            deferred: DeferredJobs::default(),
+            waiters: EndWaiters::default(),
+            events: broadcast::channel(4_096).0,
             newest: AtomicI64::new(newest),
             commits: AtomicU64::new(0),
             failing: AtomicBool::new(false),
             closed: AtomicBool::new(false),
-            closing: Mutex::new(None),
+            close_request: Mutex::new(None),
             head: Mutex::new(head),
         }
     }
 
     /// Asks the writer to close.
-    pub fn close(&self, answer: oneshot::Sender<Kept<()>>) {
-        *self.closing.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
+    pub fn request_close(&self, sender: oneshot::Sender<StoreResult<()>>) {
+        *self.close_request.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
     }
 
-    /// Whether somebody wants it closed, and whom to tell.
-    pub fn closing(&self) -> Option<oneshot::Sender<Kept<()>>> {
-        self.closing.lock().unwrap_or_else(PoisonError::into_inner).take()
+    /// The receiver of the result, if the store is to be closed.
+    pub fn take_close_request(&self) -> Option<oneshot::Sender<StoreResult<()>>> {
+        self.close_request.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// The tree as committed.
+    /// The head of the committed tree.
     pub fn head(&self) -> TreeHead {
         *self.head.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,4 +1,4 @@
-//! The one thread that writes: takes what waits, commits it together, and only then answers.
+//! The writer thread: collects jobs, commits them together, and replies afterwards.
 
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,45 +11,31 @@ use countersign_ledger::merkle::Frontier;
 use countersign_types::time::Clock;
 use rusqlite::{Connection, params};
 
-use super::batch::{After, Batch};
-use super::draft::Draft;
-use super::fault::signed;
-use super::fold::Fold;
+use super::batch::{Batch, CommitEffects};
+use super::checkpointer::Checkpointer;
+use super::errors::signed;
+use super::job::{Job, Reply, Work};
 use super::ledger;
-use super::passes::Ride;
+use super::pending_entries::PendingEntries;
 use super::shared::Shared;
-use crate::Kept;
-use crate::error::StoreError;
+use super::unsynced_passes::UnsyncedPass;
+use crate::error::{StoreError, StoreResult};
 use crate::record::TreeHead;
 
-/// Tells the caller: what came of it, or that the commit failed.
-pub(super) type Answer = Box<dyn FnOnce(Option<StoreError>) + Send>;
+/// The delay before unsynced passes are committed again after a failed commit.
+const RETRY_DELAY: Duration = Duration::from_millis(250);
 
-/// Does the work inside a commit; without one it only says whom to tell.
-pub(super) type Work = Box<dyn FnOnce(Option<(&mut Batch<'_>, &dyn Clock)>) -> Answer + Send>;
+/// The maximum number of deferred jobs in a commit: few enough to keep commits short, and enough
+/// that thousands of requests can expire within a second.
+const MAX_DEFERRED: usize = 64;
 
-/// What is sent to the writer.
-pub(super) enum Job {
-    /// Something to be committed.
-    Work(Work),
-    /// Passes ride, or the store is to be closed: look.
-    Nudge,
-}
+/// Texts that were removed from the store are removed from the log after this delay.
+const TRUNCATE_DELAY: Duration = Duration::from_secs(1);
 
-/// After a failed commit, passes that were answered are tried again after so long.
-const AGAIN: Duration = Duration::from_millis(250);
+/// How long truncating the log waits for readers before it is retried.
+const TRUNCATE_WAIT: Duration = Duration::from_millis(20);
 
-/// So many jobs that let others go first are taken into one commit: few enough that somebody who
-/// comes meanwhile waits for a short one, and enough that thousands expire within a second.
-const LATER_AT_ONCE: usize = 64;
-
-/// Words that were taken out of the store are gone from the log as well after so long.
-const FORGET: Duration = Duration::from_secs(1);
-
-/// How long forgetting waits for readers, before it is tried again.
-const FORGET_WAIT: Duration = Duration::from_millis(20);
-
-/// The thread's own things.
+/// The state of the writer thread.
 pub(super) struct Writer {
     pub conn: Connection,
     pub clock: Arc<dyn Clock>,
@@ -57,36 +43,38 @@ pub(super) struct Writer {
     pub queue: Receiver<Job>,
     pub tree: Frontier,
     pub newest: i64,
-    /// Passes in the ledger that rode, and passes that may have been answered.
+    /// The number of deferred passes in the ledger, and the durable limit of those that may have
+    /// returned.
     pub recorded: u64,
     pub reserved: u64,
-    pub draft: Draft,
-    pub fold: Fold,
-    /// When the log is to be emptied.
-    pub forget: Option<Instant>,
-    #[expect(dead_code, reason = "held as long as the thread lives")]
+    pub pending_entries: PendingEntries,
+    pub checkpointer: Checkpointer,
+    /// When the write-ahead log is to be truncated.
+    pub truncate_log: Option<Instant>,
+    #[expect(dead_code, reason = "the lock is held as long as the thread runs")]
     pub lock: File,
 }
 
-/// What a commit will have changed.
-struct Reached {
+/// The writer's state after a commit.
+struct CommitState {
     tree: Frontier,
     newest: i64,
     recorded: u64,
     reserved: u64,
-    after: After,
+    effects: CommitEffects,
 }
 
 impl Writer {
     /// Runs until the store is closed or dropped.
     pub fn run(mut self) {
-        // Whatever ends this thread: nobody is left waiting for it.
+        // However this thread ends, no caller keeps waiting.
         let shared = Arc::clone(&self.shared);
-        let _ended = GivesUp(&shared);
-        // When passes that ride want a commit.
+        let _ended = CloseOnExit(&shared);
+        // When unsynced passes need a commit.
         let mut due: Option<Instant> = None;
         loop {
-            let next = [due, self.shared.later.due(), self.forget].into_iter().flatten().min();
+            let next =
+                [due, self.shared.deferred.due(), self.truncate_log].into_iter().flatten().min();
             let received = match next {
                 None => self.queue.recv().map_err(|_| RecvTimeoutError::Disconnected),
                 Some(at) => self.queue.recv_timeout(at.saturating_duration_since(Instant::now())),
@@ -95,67 +83,68 @@ impl Writer {
             let past = |at: Option<Instant>| at.is_some_and(|at| at <= now);
             let wanted = match received {
                 Ok(Job::Work(first)) => Some(vec![first]),
-                Ok(Job::Nudge) => {
-                    let riding = self.shared.passes.len();
-                    if riding > 0 && due.is_none() {
-                        due = Some(now + self.shared.options.ride);
+                Ok(Job::Wake) => {
+                    let unsynced = self.shared.unsynced_passes.len();
+                    if unsynced > 0 && due.is_none() {
+                        due = Some(now + self.shared.options.pass_delay);
                     }
-                    let enough = riding >= self.shared.options.riders;
+                    let enough = unsynced >= self.shared.options.pass_batch;
                     (enough || past(due)).then(Vec::new)
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    (past(due) || past(self.shared.later.due())).then(Vec::new)
+                    (past(due) || past(self.shared.deferred.due())).then(Vec::new)
                 }
-                // Dropped without being closed: as after a crash.
+                // The store was dropped without `close`: the effect of a crash.
                 Err(RecvTimeoutError::Disconnected) => return,
             };
             if let Some(first) = wanted {
-                let jobs = self.gather(first);
+                let jobs = self.collect(first);
                 self.commit(jobs, false);
                 due = None;
             }
-            if let Some(answer) = self.shared.closing() {
-                let _ = answer.send(self.close());
+            if let Some(sender) = self.shared.take_close_request() {
+                let _ = sender.send(self.close());
                 return;
             }
-            if self.forget.is_some_and(|at| at <= Instant::now()) {
-                self.forget();
+            if self.truncate_log.is_some_and(|at| at <= Instant::now()) {
+                self.truncate_log();
             }
-            if due.is_none() && self.shared.passes.len() > 0 {
+            if due.is_none() && self.shared.unsynced_passes.len() > 0 {
                 let failing = self.shared.failing.load(Ordering::Acquire);
-                let wait = if failing { AGAIN } else { self.shared.options.ride };
+                let wait = if failing { RETRY_DELAY } else { self.shared.options.pass_delay };
                 due = Some(Instant::now() + wait);
             }
         }
     }
 
-    fn gather(&self, mut jobs: Vec<Work>) -> Vec<Work> {
-        while jobs.len() < self.shared.options.batch {
+    /// Collects the jobs of the next commit.
+    fn collect(&self, mut jobs: Vec<Work>) -> Vec<Work> {
+        while jobs.len() < self.shared.options.max_batch {
             match self.queue.try_recv() {
                 Ok(Job::Work(work)) => jobs.push(work),
-                // What it speaks of is taken along below.
-                Ok(Job::Nudge) => {}
+                // Passes and deferred jobs are part of every commit.
+                Ok(Job::Wake) => {}
                 Err(_) => break,
             }
         }
-        jobs.extend(self.shared.later.take(LATER_AT_ONCE));
+        jobs.extend(self.shared.deferred.take(MAX_DEFERRED));
         jobs
     }
 
-    /// Folds the log into the file and empties it: until then it still holds what was replaced.
-    fn forget(&mut self) {
-        // Whoever reads is not waited for long; it is tried again.
-        let _ = self.conn.busy_timeout(FORGET_WAIT);
+    /// Moves the log into the file and truncates it; until then it holds removed texts.
+    fn truncate_log(&mut self) {
+        // Waits only briefly for readers, because it is retried.
+        let _ = self.conn.busy_timeout(TRUNCATE_WAIT);
         let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
-        let held: Result<i64, _> = self.conn.query_row(sql, [], |row| row.get(0));
-        let _ = self.conn.busy_timeout(self.shared.options.busy);
-        self.forget = (held != Ok(0)).then(|| Instant::now() + FORGET);
+        let busy: Result<i64, _> = self.conn.query_row(sql, [], |row| row.get(0));
+        let _ = self.conn.busy_timeout(self.shared.options.busy_timeout);
+        self.truncate_log = (busy != Ok(0)).then(|| Instant::now() + TRUNCATE_DELAY);
     }
 
-    /// Whatever came in before the end is committed; then the mark says that nothing is missing.
-    fn close(&mut self) -> Kept<()> {
+    /// Commits all remaining jobs, and marks that no pass is missing.
+    fn close(&mut self) -> StoreResult<()> {
         loop {
-            let jobs = self.gather(Vec::new());
+            let jobs = self.collect(Vec::new());
             if jobs.is_empty() {
                 break;
             }
@@ -164,39 +153,41 @@ impl Writer {
         if !self.commit(Vec::new(), true) {
             return Err(StoreError::Unavailable("the last commit failed".to_owned()));
         }
-        self.fold.end();
-        // The log is folded into the file; if that fails, the next start does it.
+        self.checkpointer.stop();
+        // If this checkpoint fails, the next start repeats it.
         let _ = self.conn.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
         Ok(())
     }
 
-    /// One commit. Answers come after it, or say that it failed.
+    /// Makes one commit and then replies to its callers. Returns whether it succeeded.
     fn commit(&mut self, jobs: Vec<Work>, last: bool) -> bool {
-        let rides = self.shared.passes.take(last);
-        if jobs.is_empty() && rides.is_empty() && !last {
+        let passes = self.shared.unsynced_passes.take(last);
+        if jobs.is_empty() && passes.is_empty() && !last {
             return true;
         }
-        let mut answers = Vec::with_capacity(jobs.len());
-        let tried =
-            catch_unwind(AssertUnwindSafe(|| self.transact(jobs, &rides, last, &mut answers)));
-        let tried = tried.unwrap_or_else(|_| {
-            Err(StoreError::Unavailable("the writer broke off in the middle".to_owned()))
+        let mut replies = Vec::with_capacity(jobs.len());
+        let result =
+            catch_unwind(AssertUnwindSafe(|| self.transact(jobs, &passes, last, &mut replies)));
+        let result = result.unwrap_or_else(|_| {
+            Err(StoreError::Unavailable(
+                "a write failed unexpectedly; see the log of the daemon".to_owned(),
+            ))
         });
         if !self.conn.is_autocommit() {
-            // A transaction that is still open has failed.
+            // An open transaction means that the commit failed.
             let _ = self.conn.execute_batch("ROLLBACK");
         }
-        match tried {
-            Ok(reached) => {
-                self.publish(reached, answers);
-                self.fold.look(&self.conn);
+        match result {
+            Ok(state) => {
+                self.publish(state, replies);
+                self.checkpointer.wake_if_due(&self.conn);
                 true
             }
             Err(error) => {
                 self.shared.failing.store(true, Ordering::Release);
-                self.shared.passes.put_back(rides);
-                for answer in answers {
-                    answer(Some(error.clone()));
+                self.shared.unsynced_passes.put_back(passes);
+                for reply in replies {
+                    reply(Some(error.clone()));
                 }
                 false
             }
@@ -206,57 +197,60 @@ impl Writer {
     fn transact(
         &mut self,
         jobs: Vec<Work>,
-        rides: &[Ride],
+        passes: &[UnsyncedPass],
         last: bool,
-        answers: &mut Vec<Answer>,
-    ) -> Kept<Reached> {
-        self.draft.restart(self.newest);
-        let begun = self.begin(rides);
-        let mut batch = Batch::new(&self.conn, &mut self.draft, self.tree.size());
+        replies: &mut Vec<Reply>,
+    ) -> StoreResult<CommitState> {
+        self.pending_entries.restart(self.newest);
+        let begun = self.begin(passes);
+        let mut batch = Batch::new(&self.conn, &mut self.pending_entries, self.tree.size());
         for work in jobs {
-            // Once the transaction is given up, nothing more is tried in it.
-            let alive = begun.is_ok() && !batch.is_broken();
-            answers.push(work(alive.then_some((&mut batch, &*self.clock))));
+            // After the transaction has failed, no more jobs run in it.
+            let alive = begun.is_ok() && !batch.has_failed();
+            replies.push(work(alive.then_some((&mut batch, &*self.clock))));
         }
-        let after = batch.finish();
+        let effects = batch.finish();
         begun?;
         if self.conn.is_autocommit() {
-            return Err(StoreError::Unavailable("the disk is full or fails".to_owned()));
+            return Err(StoreError::Unavailable("the disk is full or failing".to_owned()));
         }
-        if after.broken {
-            return Err(StoreError::Unavailable("a change broke off halfway".to_owned()));
+        if effects.must_abort {
+            return Err(StoreError::Unavailable(
+                "a write failed halfway and was rolled back".to_owned(),
+            ));
         }
         let mut tree = self.tree.clone();
-        ledger::write(&self.conn, &self.draft, &mut tree)?;
-        let rode = u64::try_from(rides.len()).unwrap_or(u64::MAX);
-        let recorded = self.recorded.saturating_add(rode);
-        let (passes, reserve) = (&self.shared.passes, self.shared.options.reserve);
+        ledger::write(&self.conn, &self.pending_entries, &mut tree)?;
+        let count = u64::try_from(passes.len()).unwrap_or(u64::MAX);
+        let recorded = self.recorded.saturating_add(count);
+        let (unsynced, max) =
+            (&self.shared.unsynced_passes, self.shared.options.max_unsynced_passes);
         let reserved =
-            if last { recorded } else { passes.next_mark(self.reserved, reserve).max(recorded) };
+            if last { recorded } else { unsynced.next_mark(self.reserved, max).max(recorded) };
         if (recorded, reserved) != (self.recorded, self.reserved) {
             self.conn
                 .prepare_cached("UPDATE mark SET recorded = ?1, reserved = ?2")?
                 .execute(params![signed(recorded)?, signed(reserved)?])?;
         }
         self.conn.prepare_cached("COMMIT")?.execute([])?;
-        Ok(Reached { tree, newest: self.draft.newest(), recorded, reserved, after })
+        Ok(CommitState { tree, newest: self.pending_entries.newest(), recorded, reserved, effects })
     }
 
-    fn begin(&mut self, rides: &[Ride]) -> Kept<()> {
+    fn begin(&mut self, passes: &[UnsyncedPass]) -> StoreResult<()> {
         self.conn.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
-        for ride in rides {
-            if ride.entry.at >= self.draft.newest() {
-                self.draft.add(&ride.text, &ride.entry)?;
+        for pass in passes {
+            if pass.entry.at >= self.pending_entries.newest() {
+                self.pending_entries.add(&pass.text, &pass.entry)?;
             } else {
-                self.draft.push(&mut ride.entry.clone())?;
+                self.pending_entries.push(&mut pass.entry.clone())?;
             }
         }
         Ok(())
     }
 
-    /// It is durable: now it may be told.
-    fn publish(&mut self, reached: Reached, answers: Vec<Answer>) {
-        let Reached { tree, newest, recorded, reserved, after } = reached;
+    /// Publishes a durable commit.
+    fn publish(&mut self, state: CommitState, replies: Vec<Reply>) {
+        let CommitState { tree, newest, recorded, reserved, effects } = state;
         if tree.size() != self.tree.size() {
             self.shared.set_head(TreeHead { size: tree.size(), root: tree.root() });
         }
@@ -265,35 +259,35 @@ impl Writer {
         self.shared.newest.store(newest, Ordering::Release);
         self.shared.commits.fetch_add(1, Ordering::Relaxed);
         if reserved != self.reserved {
-            self.shared.passes.allow(reserved);
+            self.shared.unsynced_passes.allow(reserved);
         }
         (self.recorded, self.reserved) = (recorded, reserved);
-        self.shared.failing.store(after.lost, Ordering::Release);
-        if after.forgot {
-            self.forget.get_or_insert(Instant::now() + FORGET);
+        self.shared.failing.store(effects.write_failed, Ordering::Release);
+        if effects.removed_text {
+            self.truncate_log.get_or_insert(Instant::now() + TRUNCATE_DELAY);
         }
-        // First who waits for an end. Then the news, so that whoever has its answer and watches
-        // from then on hears nothing older than that.
-        for ended in &after.ended {
-            self.shared.waiting.wake(ended);
+        // Waiters first. Events come before the replies, so that a caller that subscribes after its
+        // reply receives no older event.
+        for ended in &effects.ended {
+            self.shared.waiters.notify(ended);
         }
-        for news in after.news {
-            // Nobody may be watching.
-            let _ = self.shared.news.send(news);
+        for event in effects.events {
+            // There may be no subscriber.
+            let _ = self.shared.events.send(event);
         }
-        for answer in answers {
-            answer(None);
+        for reply in replies {
+            reply(None);
         }
     }
 }
 
-/// Wakes everybody with nothing when the writer ends.
-struct GivesUp<'a>(&'a Shared);
+/// Ends all waits when the writer thread ends.
+struct CloseOnExit<'a>(&'a Shared);
 
-impl Drop for GivesUp<'_> {
+impl Drop for CloseOnExit<'_> {
     fn drop(&mut self) {
         self.0.closed.store(true, Ordering::Release);
-        self.0.later.give_up();
-        self.0.waiting.give_up();
+        self.0.deferred.close();
+        self.0.waiters.close();
     }
 }

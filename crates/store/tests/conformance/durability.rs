@@ -1,4 +1,4 @@
-//! SQLite itself: files, locks, full disks, a writer that breaks, what the schema refuses.
+//! SQLite: files, locks, full disks, a panic of the writer, constraints of the schema.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -8,23 +8,23 @@ use std::time::Duration;
 
 use countersign_json::Value;
 use countersign_store::{
-    Attempt, AttemptResult, OpenError, Options, SqliteStore, Store, StoreError,
+    AttemptResult, DeliveryAttempt, OpenError, SqliteOptions, SqliteStore, Store, StoreError,
 };
 use countersign_workflow::request::Choice;
 use rusqlite::Connection;
 
 use crate::setup::*;
 
-fn open(place: &SqlitePlace, file: &Path) -> Result<SqliteStore, OpenError> {
-    SqliteStore::open(file, place.clock.clone(), place.options.clone())
+fn open(fixture: &SqliteFixture, file: &Path) -> Result<SqliteStore, OpenError> {
+    SqliteStore::open(file, fixture.clock.clone(), fixture.options.clone())
 }
 
 #[test]
-fn the_files_are_ours_alone_and_one_daemon_has_them() {
+fn the_files_are_private_and_locked() {
     run(async {
-        let place = SqlitePlace::new();
-        let file = place.folder.path().join("deep/er/store.db");
-        let store = open(&place, &file).unwrap();
+        let fixture = SqliteFixture::new();
+        let file = fixture.folder.path().join("deep/er/store.db");
+        let store = open(&fixture, &file).unwrap();
         store.append(vec![pass_entry()]).await.unwrap();
         for entry in std::fs::read_dir(file.parent().unwrap()).unwrap() {
             let entry = entry.unwrap();
@@ -33,41 +33,41 @@ fn the_files_are_ours_alone_and_one_daemon_has_them() {
         }
         let folder = std::fs::metadata(file.parent().unwrap()).unwrap();
         assert_eq!(folder.permissions().mode() & 0o777, 0o700);
-        assert!(matches!(open(&place, &file), Err(OpenError::InUse(_))));
+        assert!(matches!(open(&fixture, &file), Err(OpenError::InUse(_))));
         store.close().await.unwrap();
-        drop(open(&place, &file).unwrap());
+        drop(open(&fixture, &file).unwrap());
         let exposed = std::fs::Permissions::from_mode(0o755);
         std::fs::set_permissions(file.parent().unwrap(), exposed).unwrap();
-        assert!(matches!(open(&place, &file), Err(OpenError::Exposed(_))));
+        assert!(matches!(open(&fixture, &file), Err(OpenError::Exposed(_))));
     });
 }
 
 #[test]
-fn a_newer_or_foreign_file_is_left_alone() {
-    let place = SqlitePlace::new();
-    let file = place.file();
-    drop(open(&place, &file).unwrap());
+fn a_newer_or_foreign_file_is_rejected() {
+    let fixture = SqliteFixture::new();
+    let file = fixture.file();
+    drop(open(&fixture, &file).unwrap());
     let conn = Connection::open(&file).unwrap();
     conn.pragma_update(None, "user_version", 99).unwrap();
     drop(conn);
-    assert!(matches!(open(&place, &file), Err(OpenError::Newer { found: 99, .. })));
+    assert!(matches!(open(&fixture, &file), Err(OpenError::Newer { found: 99, .. })));
     let other = file.with_file_name("other.db");
     Connection::open(&other).unwrap().execute_batch("CREATE TABLE theirs (x)").unwrap();
-    assert!(matches!(open(&place, &other), Err(OpenError::NotOurs(_))));
+    assert!(matches!(open(&fixture, &other), Err(OpenError::NotOurs(_))));
     let text = file.with_file_name("text.db");
     std::fs::write(&text, "not a database at all, but long enough to be read").unwrap();
-    assert!(matches!(open(&place, &text), Err(OpenError::NotOurs(_))));
+    assert!(matches!(open(&fixture, &text), Err(OpenError::NotOurs(_))));
 }
 
 #[test]
-fn the_schema_itself_refuses_a_second_decision_and_a_changed_past() {
+fn the_schema_rejects_a_second_decision_and_changed_history() {
     run(async {
-        let place = SqlitePlace::new();
-        let store = place.open();
+        let fixture = SqliteFixture::new();
+        let store = fixture.open();
         let id = approved(&store, asked(1)).await.request.id;
-        store.redeem(id, "coder".to_owned(), call(1), note()).await.unwrap();
+        store.redeem(id, "coder".to_owned(), call(1), context()).await.unwrap();
         store.close().await.unwrap();
-        let conn = Connection::open(place.file()).unwrap();
+        let conn = Connection::open(fixture.file()).unwrap();
         for sql in [
             "UPDATE request SET decider = 'deadline'",
             "UPDATE request SET state = 'denied', decided = decided + 1",
@@ -85,40 +85,40 @@ fn the_schema_itself_refuses_a_second_decision_and_a_changed_past() {
     });
 }
 
-/// Somebody else's lock makes every commit fail, for a while.
+/// Another process's lock makes every commit fail for a while.
 #[test]
-fn while_commits_fail_nothing_is_answered_and_then_it_goes_on() {
+fn writes_fail_while_commits_fail_and_then_recover() {
     run(async {
-        let mut place = SqlitePlace::new();
-        place.options.busy = Duration::from_millis(20);
-        let store = place.open();
+        let mut fixture = SqliteFixture::new();
+        fixture.options.busy_timeout = Duration::from_millis(20);
+        let store = fixture.open();
         let id = submit(&store, asked(1)).await.request.id;
-        store.pass(pass_entry()).await.unwrap();
-        store.pass(pass_entry()).await.unwrap();
-        let other = Connection::open(place.file()).unwrap();
+        store.record_pass(pass_entry()).await.unwrap();
+        store.record_pass(pass_entry()).await.unwrap();
+        let other = Connection::open(fixture.file()).unwrap();
         other.execute_batch("BEGIN IMMEDIATE").unwrap();
-        let yes = store.apply(id, says("ana", Choice::Approve), note()).await;
+        let yes = store.apply(id, says("ana", Choice::Approve), context()).await;
         assert!(matches!(yes, Err(StoreError::Unavailable(_))), "{yes:?}");
-        assert!(!store.healthy().await);
-        // A pass would ride if the store were well.
-        let pass = store.pass(pass_entry()).await;
+        assert!(!store.is_healthy().await);
+        // A healthy store would return before the commit.
+        let pass = store.record_pass(pass_entry()).await;
         assert!(matches!(pass, Err(StoreError::Unavailable(_))), "{pass:?}");
         other.execute_batch("ROLLBACK").unwrap();
-        assert!(store.healthy().await);
-        store.apply(id, says("ana", Choice::Deny), note()).await.unwrap();
+        assert!(store.is_healthy().await);
+        store.apply(id, says("ana", Choice::Deny), context()).await.unwrap();
         store.close().await.unwrap();
         drop(store);
-        // Ask, two passes that had been answered, deny.
-        assert_eq!(kinds(&place.open()).await.len(), 4);
+        // Ask, two passes that had returned, deny.
+        assert_eq!(kinds(&fixture.open()).await.len(), 4);
     });
 }
 
 #[test]
-fn a_full_disk_denies_and_room_heals() {
+fn a_full_disk_rejects_writes_until_space_is_free() {
     run(async {
-        let mut place = SqlitePlace::new();
-        place.options.pages = Some(160);
-        let store = place.open();
+        let mut fixture = SqliteFixture::new();
+        fixture.options.max_pages = Some(160);
+        let store = fixture.open();
         let mut kept = Vec::new();
         let refused = loop {
             let mut new = asked(1);
@@ -129,34 +129,34 @@ fn a_full_disk_denies_and_room_heals() {
             }
         };
         assert!(matches!(refused, StoreError::Unavailable(_)), "{refused:?}");
-        assert!(!store.healthy().await);
+        assert!(!store.is_healthy().await);
         assert_eq!(store.pending().await.unwrap().len(), kept.len());
-        assert!(store.pass(pass_entry()).await.is_ok() || !store.healthy().await);
-        let other = Connection::open(place.file()).unwrap();
+        assert!(store.record_pass(pass_entry()).await.is_ok() || !store.is_healthy().await);
+        let other = Connection::open(fixture.file()).unwrap();
         other.execute_batch("UPDATE request_text SET card = ''").unwrap();
-        assert!(store.healthy().await);
+        assert!(store.is_healthy().await);
         submit(&store, asked(1)).await;
         assert_eq!(store.pending().await.unwrap().len(), kept.len() + 1);
         verified(&store).await;
     });
 }
 
-/// The same on a real file system that is too small, where one may be mounted.
+/// The same on a real file system that is too small, where mounting is allowed.
 #[test]
-fn a_small_file_system_denies_and_room_heals() {
-    let place = SqlitePlace::new();
+fn a_full_file_system_rejects_writes_until_space_is_free() {
+    let fixture = SqliteFixture::new();
     let mount = std::process::Command::new("mount")
         .args(["-t", "tmpfs", "-o", "size=3m,mode=700", "tmpfs"])
-        .arg(place.folder.path())
+        .arg(fixture.folder.path())
         .output();
     if !mount.is_ok_and(|done| done.status.success()) {
         return proof_skip::skip(proof_skip::Cause::Machine, "no file system can be mounted");
     }
-    let unmount = Unmount(place.folder.path().to_owned());
+    let unmount = Unmount(fixture.folder.path().to_owned());
     run(async {
-        let filler = place.folder.path().join("filler");
+        let filler = fixture.folder.path().join("filler");
         std::fs::write(&filler, vec![0; 1 << 20]).unwrap();
-        let store = place.open();
+        let store = fixture.open();
         let mut kept = 0;
         let refused = loop {
             let mut new = asked(1);
@@ -169,11 +169,11 @@ fn a_small_file_system_denies_and_room_heals() {
         assert!(matches!(refused, StoreError::Unavailable(_)), "{refused:?}");
         let waiting = store.pending().await.unwrap();
         assert_eq!(waiting.len(), kept);
-        // What still fits is answered; what does not is refused, and stays as it was.
+        // Decisions that fit are stored; the others are rejected and change nothing.
         let mut answered = 0;
         let mut refused = 0;
         for stored in &waiting {
-            let yes = store.apply(stored.request.id, says("ana", Choice::Approve), note()).await;
+            let yes = store.apply(stored.request.id, says("ana", Choice::Approve), context()).await;
             match yes {
                 Ok(_) => answered += 1,
                 Err(StoreError::Unavailable(_)) => refused += 1,
@@ -181,15 +181,15 @@ fn a_small_file_system_denies_and_room_heals() {
             }
         }
         println!("{kept} kept, {answered} answered, {refused} refused");
-        assert!(refused > 0 && !store.healthy().await);
+        assert!(refused > 0 && !store.is_healthy().await);
         assert_eq!(store.pending().await.unwrap().len(), kept - answered);
         std::fs::remove_file(&filler).unwrap();
-        assert!(store.healthy().await);
+        assert!(store.is_healthy().await);
         let last = waiting.last().unwrap().request.id;
-        store.apply(last, says("ana", Choice::Deny), note()).await.unwrap();
+        store.apply(last, says("ana", Choice::Deny), context()).await.unwrap();
         verified(&store).await;
         drop(store);
-        assert_eq!(place.open().pending().await.unwrap().len(), kept - answered - 1);
+        assert_eq!(fixture.open().pending().await.unwrap().len(), kept - answered - 1);
     });
     drop(unmount);
 }
@@ -203,27 +203,31 @@ impl Drop for Unmount {
 }
 
 #[test]
-fn a_writer_that_breaks_off_answers_everybody_and_goes_on() {
+fn a_panic_of_the_writer_fails_its_callers_only() {
     run(async {
-        let place = SqlitePlace::new();
-        let store = Arc::new(place.open());
+        let fixture = SqliteFixture::new();
+        let store = Arc::new(fixture.open());
         let id = submit(&*store, asked(1)).await.request.id;
-        place.clock.breaks.store(true, Ordering::SeqCst);
-        let broken = store.apply(id, says("ana", Choice::Approve), note()).await;
+        fixture.clock.breaks.store(true, Ordering::SeqCst);
+        let broken = store.apply(id, says("ana", Choice::Approve), context()).await;
         assert!(matches!(broken, Err(StoreError::Unavailable(_))), "{broken:?}");
-        assert!(store.healthy().await);
-        store.apply(id, says("ana", Choice::Deny), note()).await.unwrap();
+        assert!(store.is_healthy().await);
+        store.apply(id, says("ana", Choice::Deny), context()).await.unwrap();
         assert_eq!(kinds(&*store).await.len(), 2);
     });
 }
 
 #[test]
-fn a_full_queue_is_refused_and_strict_passes_wait() {
+fn a_full_queue_rejects_and_sync_passes_wait() {
     run(async {
-        let mut place = SqlitePlace::new();
-        place.options = Options { queue: 2, busy: Duration::from_millis(300), ..place.options };
-        let store = Arc::new(place.open());
-        let other = Connection::open(place.file()).unwrap();
+        let mut fixture = SqliteFixture::new();
+        fixture.options = SqliteOptions {
+            queue_limit: 2,
+            busy_timeout: Duration::from_millis(300),
+            ..fixture.options
+        };
+        let store = Arc::new(fixture.open());
+        let other = Connection::open(fixture.file()).unwrap();
         other.execute_batch("BEGIN IMMEDIATE").unwrap();
         let tasks: Vec<_> = (0..20)
             .map(|_| {
@@ -242,23 +246,23 @@ fn a_full_queue_is_refused_and_strict_passes_wait() {
         assert!(overloaded > 0);
         drop(other);
         drop(store);
-        place.options = Options { strict: true, ..Options::default() };
-        let store = place.open();
+        fixture.options = SqliteOptions { sync_passes: true, ..SqliteOptions::default() };
+        let store = fixture.open();
         for count in 1..=5 {
-            store.pass(pass_entry()).await.unwrap();
+            store.record_pass(pass_entry()).await.unwrap();
             assert_eq!(store.tree_head().await.unwrap().size, count);
         }
         drop(store);
-        assert_eq!(kinds(&place.open()).await.len(), 5);
+        assert_eq!(kinds(&fixture.open()).await.len(), 5);
     });
 }
 
-/// The log is folded beside the commits; and under load that never pauses it stays bounded.
+/// The log is checkpointed beside the commits, and stays bounded under constant load.
 #[test]
-fn the_log_is_folded_and_stays_bounded() {
+fn the_log_is_checkpointed_and_stays_bounded() {
     run(async {
-        let place = SqlitePlace::new();
-        let store = place.open();
+        let fixture = SqliteFixture::new();
+        let store = fixture.open();
         let write = async || {
             let entries = (0..100).map(|_| {
                 let mut entry = pass_entry();
@@ -270,10 +274,10 @@ fn the_log_is_folded_and_stays_bounded() {
         write().await;
         write().await;
         // Commits alone would leave these 12 MB in the log.
-        while std::fs::metadata(place.file()).unwrap().len() < 8 << 20 {
+        while std::fs::metadata(fixture.file()).unwrap().len() < 8 << 20 {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        let log = place.file().with_extension("db-wal");
+        let log = fixture.file().with_extension("db-wal");
         for _ in 0..40 {
             write().await;
             let length = std::fs::metadata(&log).unwrap().len();
@@ -283,9 +287,9 @@ fn the_log_is_folded_and_stays_bounded() {
     });
 }
 
-/// Every file of the store in which some words stand.
-fn files_with(place: &SqlitePlace, words: &str) -> Vec<std::path::PathBuf> {
-    let folder = std::fs::read_dir(place.file().parent().unwrap()).unwrap();
+/// Every file of the store that contains a text.
+fn files_with(fixture: &SqliteFixture, words: &str) -> Vec<std::path::PathBuf> {
+    let folder = std::fs::read_dir(fixture.file().parent().unwrap()).unwrap();
     let holds = |file: &std::path::PathBuf| {
         let bytes = std::fs::read(file).unwrap();
         bytes.windows(words.len()).any(|part| part == words.as_bytes())
@@ -293,13 +297,13 @@ fn files_with(place: &SqlitePlace, words: &str) -> Vec<std::path::PathBuf> {
     folder.map(|entry| entry.unwrap().path()).filter(holds).collect()
 }
 
-/// Words of a person in crisis leave the disk with the end of the request, not only the row.
+/// A person's words in a crisis leave the disk when the request ends, not only the row.
 #[test]
-fn what_may_not_stay_leaves_no_trace_in_the_files() {
+fn replaced_text_leaves_no_trace_in_the_files() {
     run(async {
         const WORDS: &str = "these-words-are-nobodys-business";
-        let place = SqlitePlace::new();
-        let store = place.open();
+        let fixture = SqliteFixture::new();
+        let store = fixture.open();
         let mut ids = Vec::new();
         // Long enough for pages of their own, and short enough to share one.
         for length in (0..60).map(|number| if number % 3 == 0 { 9_000 } else { 40 }) {
@@ -310,42 +314,42 @@ fn what_may_not_stay_leaves_no_trace_in_the_files() {
             ids.push(submit(&store, new).await.request.id);
             submit(&store, asked(1)).await;
         }
-        assert!(!files_with(&place, WORDS).is_empty());
+        assert!(!files_with(&fixture, WORDS).is_empty());
         let (last, first) = ids.split_last().unwrap();
         for id in first {
-            store.apply(*id, says("ana", Choice::Deny), note()).await.unwrap();
+            store.apply(*id, says("ana", Choice::Deny), context()).await.unwrap();
         }
-        assert!(!files_with(&place, WORDS).is_empty(), "one still waits for its answer");
-        store.apply(*last, says("ana", Choice::Deny), note()).await.unwrap();
+        assert!(!files_with(&fixture, WORDS).is_empty(), "one still waits for its answer");
+        store.apply(*last, says("ana", Choice::Deny), context()).await.unwrap();
         for _ in 0..200 {
-            if files_with(&place, WORDS).is_empty() {
+            if files_with(&fixture, WORDS).is_empty() {
                 break;
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        assert_eq!(files_with(&place, WORDS), Vec::<std::path::PathBuf>::new());
+        assert_eq!(files_with(&fixture, WORDS), Vec::<std::path::PathBuf>::new());
         verified(&store).await;
     });
 }
 
-/// The same when the daemon dies before the log was emptied.
+/// The same when the daemon crashes before the log is truncated.
 #[test]
-fn what_may_not_stay_is_gone_after_a_crash_and_a_start() {
+fn replaced_text_is_gone_after_a_crash_and_a_start() {
     run(async {
         const WORDS: &str = "these-words-are-nobodys-business";
-        let place = SqlitePlace::new();
-        let store = place.open();
+        let fixture = SqliteFixture::new();
+        let store = fixture.open();
         let mut new = asked(1);
         new.card = format!(r#"{{"x":"{WORDS}"}}"#);
         new.card_after = Some(r#"{"brief":"A call in a crisis."}"#.to_owned());
         let id = submit(&store, new).await.request.id;
-        store.apply(id, says("ana", Choice::Deny), note()).await.unwrap();
+        store.apply(id, says("ana", Choice::Deny), context()).await.unwrap();
         // A copy of the files as a crash leaves them.
-        let after = SqlitePlace::new();
+        let after = SqliteFixture::new();
         std::fs::create_dir(after.file().parent().unwrap()).unwrap();
         let private = std::fs::Permissions::from_mode(0o700);
         std::fs::set_permissions(after.file().parent().unwrap(), private).unwrap();
-        for entry in std::fs::read_dir(place.file().parent().unwrap()).unwrap() {
+        for entry in std::fs::read_dir(fixture.file().parent().unwrap()).unwrap() {
             let entry = entry.unwrap();
             let to = after.file().parent().unwrap().join(entry.file_name());
             std::fs::copy(entry.path(), to).unwrap();
@@ -357,36 +361,36 @@ fn what_may_not_stay_is_gone_after_a_crash_and_a_start() {
     });
 }
 
-/// A change that breaks off behind its first row takes its whole commit along, and only that.
+/// A job that fails after its first row rolls back its whole commit, and only that.
 #[test]
-fn what_breaks_off_halfway_leaves_nothing() {
+fn a_job_that_fails_halfway_changes_nothing() {
     run(async {
-        let place = SqlitePlace::new();
-        let store = place.open();
+        let fixture = SqliteFixture::new();
+        let store = fixture.open();
         let id = submit(&store, asked(1)).await.request.id;
-        let other = Connection::open(place.file()).unwrap();
+        let other = Connection::open(fixture.file()).unwrap();
         let refuse = "CREATE TRIGGER broken BEFORE INSERT ON outbox \
                       BEGIN SELECT RAISE(ABORT, 'as the test wants'); END";
         other.execute_batch(refuse).unwrap();
-        let yes = store.apply(id, says("ana", Choice::Approve), note()).await;
+        let yes = store.apply(id, says("ana", Choice::Approve), context()).await;
         assert!(matches!(yes, Err(StoreError::Unavailable(_))), "{yes:?}");
         let new = store.submit(asked(1)).await;
         assert!(matches!(new, Err(StoreError::Unavailable(_))), "{new:?}");
         let waiting = store.pending().await.unwrap();
         assert!(waiting.len() == 1 && waiting[0].request.votes.is_empty(), "{waiting:?}");
         other.execute_batch("DROP TRIGGER broken").unwrap();
-        assert!(store.healthy().await);
-        store.apply(id, says("ana", Choice::Deny), note()).await.unwrap();
+        assert!(store.is_healthy().await);
+        store.apply(id, says("ana", Choice::Deny), context()).await.unwrap();
         assert_eq!(kinds(&store).await.len(), 2);
     });
 }
 
-/// Attempts to announce share commits, and one alone is not left waiting for another.
+/// Delivery attempts share commits, and a single one does not wait for another.
 #[test]
 fn attempts_share_commits() {
     run(async {
-        let place = SqlitePlace::new();
-        let store = Arc::new(place.open());
+        let fixture = SqliteFixture::new();
+        let store = Arc::new(fixture.open());
         for _ in 0..40 {
             submit(&*store, asked(1)).await;
         }
@@ -397,10 +401,10 @@ fn attempts_share_commits() {
             .into_iter()
             .map(|outgoing| {
                 let store = store.clone();
-                let result = AttemptResult::Arrived("m".to_owned());
+                let result = AttemptResult::Delivered("m".to_owned());
                 let channel = "web".to_owned();
-                let attempt = Attempt { seq: outgoing.seq, channel, result, done: true };
-                tokio::spawn(async move { store.attempted(attempt, note()).await })
+                let attempt = DeliveryAttempt { seq: outgoing.seq, channel, result, done: true };
+                tokio::spawn(async move { store.record_attempt(attempt, context()).await })
             })
             .collect();
         for task in tasks {
@@ -412,46 +416,52 @@ fn attempts_share_commits() {
     });
 }
 
-/// What the first form of the store kept is all there in the newest.
+/// Everything in a store of the first schema is there after the migration.
 #[test]
-fn a_store_of_the_first_form_is_brought_along() {
+fn a_store_of_the_first_schema_is_migrated() {
     run(async {
-        let place = SqlitePlace::new();
-        // Made by the newest form, and put back into the first by hand.
-        let store = place.open();
+        let fixture = SqliteFixture::new();
+        // Created with the newest schema, then downgraded by hand.
+        let store = fixture.open();
         let ended = approved(&store, asked(1)).await;
         let open = submit(&store, asked(2)).await.request.id;
-        store.apply(open, says("ana", Choice::Approve), note()).await.unwrap();
+        store.apply(open, says("ana", Choice::Approve), context()).await.unwrap();
         let asked = store.outbox(0, 9).await.unwrap();
-        let attempt = Attempt {
+        let attempt = DeliveryAttempt {
             seq: asked[0].seq,
             channel: "web".to_owned(),
-            result: AttemptResult::Arrived("m-1".to_owned()),
+            result: AttemptResult::Delivered("m-1".to_owned()),
             done: true,
         };
-        store.attempted(attempt, note()).await.unwrap();
+        store.record_attempt(attempt, context()).await.unwrap();
         let told = async |store: &SqliteStore| {
-            let requests = store.find(countersign_store::Query::default()).await.unwrap().requests;
+            let requests =
+                store.find(countersign_store::RequestQuery::default()).await.unwrap().requests;
             let went = store.deliveries(ended.request.id).await.unwrap();
-            (requests, went, store.outbox(0, 9).await.unwrap(), store.story(open).await.unwrap())
+            (
+                requests,
+                went,
+                store.outbox(0, 9).await.unwrap(),
+                store.request_history(open).await.unwrap(),
+            )
         };
         let before = told(&store).await;
         store.close().await.unwrap();
         drop(store);
-        back_to_the_first_form(&place);
-        let store = place.open();
+        downgrade_to_the_first_schema(&fixture);
+        let store = fixture.open();
         assert_eq!(told(&store).await, before);
-        store.apply(open, says("bo", Choice::Approve), note()).await.unwrap();
+        store.apply(open, says("bo", Choice::Approve), context()).await.unwrap();
         assert_eq!(store.outbox(0, 9).await.unwrap().len(), before.2.len() + 1);
         verified(&store).await;
     });
 }
 
-fn back_to_the_first_form(place: &SqlitePlace) {
-    let first = place.file().with_file_name("first.db");
+fn downgrade_to_the_first_schema(fixture: &SqliteFixture) {
+    let first = fixture.file().with_file_name("first.db");
     let conn = Connection::open(&first).unwrap();
     conn.execute_batch(include_str!("../../migrations/sqlite/0001_first.sql")).unwrap();
-    conn.execute("ATTACH ?1 AS newest", [place.file().to_str().unwrap()]).unwrap();
+    conn.execute("ATTACH ?1 AS newest", [fixture.file().to_str().unwrap()]).unwrap();
     let columns = "id, requester_kind, requester, digest, raw, both_bind, tier, crisis, \
                    quorum_approve, quorum_deny, created, deadline, climb, state, rung, session, \
                    batch, idempotency, policy, permit_for, permit_until, redeemed, edited, outcome";
@@ -475,5 +485,5 @@ fn back_to_the_first_form(place: &SqlitePlace) {
     ))
     .unwrap();
     drop(conn);
-    std::fs::rename(&first, place.file()).unwrap();
+    std::fs::rename(&first, fixture.file()).unwrap();
 }

@@ -1,4 +1,4 @@
-//! The ledger: order, proofs, passes that ride, gaps that are told.
+//! The ledger: order, proofs, unsynced passes, recorded gaps.
 
 use std::sync::Arc;
 
@@ -10,9 +10,9 @@ use countersign_workflow::request::{Choice, TransitionError};
 
 use crate::setup::*;
 
-pub async fn the_ledger_verifies_and_its_proofs_hold<P: Place>() {
-    let place = P::new();
-    let store = place.open();
+pub async fn the_ledger_verifies_and_its_proofs_hold<P: Fixture>() {
+    let fixture = P::new();
+    let store = fixture.open();
     for count in [1, 2, 700, 5, 300] {
         let entries = (0..count).map(|_| pass_entry()).collect();
         store.append(entries).await.unwrap();
@@ -30,60 +30,60 @@ pub async fn the_ledger_verifies_and_its_proofs_hold<P: Place>() {
         for size in [1, 2, 255, 256, 257, 700, 1_008_u16] {
             let (leaf, root) = (&leaves[usize::from(index)], &roots[usize::from(size)]);
             let (index, size) = (u64::from(index), u64::from(size));
-            let proof = store.inclusion(index, size).await.unwrap();
+            let proof = store.inclusion_proof(index, size).await.unwrap();
             match proof {
                 Some(proof) => verify_inclusion(leaf, index, size, &proof, root).unwrap(),
                 None => assert!(index >= size),
             }
-            let proof = store.consistency(size, 1_008).await.unwrap().unwrap();
+            let proof = store.consistency_proof(size, 1_008).await.unwrap().unwrap();
             verify_consistency(size, root, 1_008, &head.root, &proof).unwrap();
         }
     }
-    assert_eq!(store.inclusion(0, 1_009).await.unwrap(), None);
-    assert_eq!(store.consistency(5, 1_009).await.unwrap(), None);
+    assert_eq!(store.inclusion_proof(0, 1_009).await.unwrap(), None);
+    assert_eq!(store.consistency_proof(5, 1_009).await.unwrap(), None);
     assert_eq!(store.entries(1_000, 99).await.unwrap().entries.len(), 8);
     assert!(store.entries(1_008, 99).await.unwrap().entries.is_empty());
     drop(store);
-    assert_eq!(place.open().tree_head().await.unwrap(), head);
+    assert_eq!(fixture.open().tree_head().await.unwrap(), head);
 }
 
-pub async fn time_never_goes_back_and_an_unsettled_clock_approves_nothing<P: Place>() {
-    let place = P::new();
-    let store = place.open();
+pub async fn time_never_goes_back_and_an_unsettled_clock_approves_nothing<P: Fixture>() {
+    let fixture = P::new();
+    let store = fixture.open();
     let id = submit(&store, asked(1)).await.request.id;
-    place.clock().forward(-10_000);
-    // The clock claims to be settled, but stands behind what is written.
-    let behind = store.apply(id, says("ana", Choice::Approve), note()).await;
+    fixture.clock().forward(-10_000);
+    // The clock claims to be settled, but is behind the newest entry.
+    let behind = store.apply(id, says("ana", Choice::Approve), context()).await;
     assert_eq!(behind.unwrap_err(), StoreError::Refused(TransitionError::ClockUnreliable));
     store.append(vec![pass_entry()]).await.unwrap();
-    store.apply(id, says("ana", Choice::Deny), note()).await.unwrap();
+    store.apply(id, says("ana", Choice::Deny), context()).await.unwrap();
     let times: Vec<_> = verified(&store).await.iter().map(|entry| entry.at).collect();
     assert_eq!(times, [START, START, START]);
 }
 
-pub async fn only_a_newer_checkpoint_is_kept<P: Place>() {
-    let place = P::new();
-    let store = place.open();
+pub async fn only_a_newer_checkpoint_is_stored<P: Fixture>() {
+    let fixture = P::new();
+    let store = fixture.open();
     store.append((0..9).map(|_| pass_entry()).collect()).await.unwrap();
     assert_eq!(store.checkpoint().await.unwrap(), None);
     for (size, note) in [(5, "five"), (5, "again"), (4, "four")] {
-        store.keep_checkpoint(size, note.to_owned()).await.unwrap();
+        store.save_checkpoint(size, note.to_owned()).await.unwrap();
         assert_eq!(store.checkpoint().await.unwrap().as_deref(), Some("five"));
     }
-    assert!(store.keep_checkpoint(10, "of more than there is".to_owned()).await.is_err());
-    store.keep_checkpoint(9, "nine".to_owned()).await.unwrap();
+    assert!(store.save_checkpoint(10, "of more than there is".to_owned()).await.is_err());
+    store.save_checkpoint(9, "nine".to_owned()).await.unwrap();
     assert_eq!(store.checkpoint().await.unwrap().as_deref(), Some("nine"));
 }
 
-pub async fn passes_ride_and_a_clean_stop_leaves_no_gap<P: Place>() {
-    let place = P::new();
-    let store = Arc::new(place.open());
+pub async fn a_clean_stop_writes_all_passes<P: Fixture>() {
+    let fixture = P::new();
+    let store = Arc::new(fixture.open());
     let tasks: Vec<_> = (0..8)
         .map(|_| {
             let store = store.clone();
             tokio::spawn(async move {
                 for _ in 0..1_500 {
-                    store.pass(pass_entry()).await.unwrap();
+                    store.record_pass(pass_entry()).await.unwrap();
                 }
             })
         })
@@ -94,28 +94,28 @@ pub async fn passes_ride_and_a_clean_stop_leaves_no_gap<P: Place>() {
     let id = submit(&*store, asked(1)).await.request.id;
     store.close().await.unwrap();
     drop(store);
-    let store = place.open();
+    let store = fixture.open();
     let kinds = kinds(&store).await;
     assert_eq!(kinds.iter().filter(|kind| **kind == EntryKind::Pass).count(), 12_000);
     assert!(!kinds.contains(&EntryKind::Gap));
     assert!(store.request(id).await.unwrap().is_some());
 }
 
-pub async fn a_crash_leaves_a_stated_gap<P: Place>() {
-    let place = P::new();
-    let store = place.open();
+pub async fn a_crash_leaves_a_recorded_gap<P: Fixture>() {
+    let fixture = P::new();
+    let store = fixture.open();
     store.append(vec![pass_entry()]).await.unwrap();
     drop(store);
-    // Nobody passed: nothing can be missing.
-    let store = place.open();
+    // Without a pass nothing can be missing.
+    let store = fixture.open();
     assert_eq!(kinds(&store).await, [EntryKind::Pass]);
     let mut answered = 1;
     for _ in 0..300 {
-        store.pass(pass_entry()).await.unwrap();
+        store.record_pass(pass_entry()).await.unwrap();
         answered += 1;
     }
     drop(store);
-    let store = place.open();
+    let store = fixture.open();
     let entries = verified(&store).await;
     let written = entries.iter().filter(|entry| entry.kind == EntryKind::Pass).count();
     let gap = entries.last().unwrap();
@@ -128,31 +128,31 @@ pub async fn a_crash_leaves_a_stated_gap<P: Place>() {
     assert!(answered - written <= fact("passes_at_most"), "{answered} {written} {gap:?}");
     assert!(fact("passes_at_most") <= 4_096 + 300);
     drop(store);
-    let again = kinds(&place.open()).await;
+    let again = kinds(&fixture.open()).await;
     assert_eq!(again.iter().filter(|kind| **kind == EntryKind::Gap).count(), 1);
 }
 
-pub async fn an_entry_that_cannot_be_written_does_not_pass<P: Place>() {
-    let place = P::new();
-    let store = place.open();
+pub async fn an_entry_that_cannot_be_written_does_not_pass<P: Fixture>() {
+    let fixture = P::new();
+    let store = fixture.open();
     for _ in 0..2 {
         let mut long: Entry<'static> = pass_entry();
         long.facts = vec![("x".into(), Value::String("y".repeat(70_000).into()))];
-        assert!(matches!(store.pass(long).await, Err(StoreError::Unfit(_))));
-        // The second time around there is room to ride.
-        store.pass(pass_entry()).await.unwrap();
+        assert!(matches!(store.record_pass(long).await, Err(StoreError::Invalid(_))));
+        // The second time a mark is reserved, so the pass is deferred.
+        store.record_pass(pass_entry()).await.unwrap();
     }
     let mut long = pass_entry();
     long.facts = vec![("x".into(), Value::String("y".repeat(70_000).into()))];
-    // Wholly or not at all: the good one before it is not written either.
+    // All or nothing: the valid entry before it is not written either.
     assert!(store.append(vec![pass_entry(), long]).await.is_err());
-    let mut bad = note();
+    let mut bad = context();
     bad.facts = Some("[1]".to_owned());
     let mut new = asked(1);
-    new.note = bad;
-    assert!(matches!(store.submit(new).await, Err(StoreError::Unfit(_))));
+    new.context = bad;
+    assert!(matches!(store.submit(new).await, Err(StoreError::Invalid(_))));
     assert!(store.pending().await.unwrap().is_empty());
     store.close().await.unwrap();
     drop(store);
-    assert_eq!(kinds(&place.open()).await, [EntryKind::Pass, EntryKind::Pass]);
+    assert_eq!(kinds(&fixture.open()).await, [EntryKind::Pass, EntryKind::Pass]);
 }

@@ -1,4 +1,4 @@
-//! Random lives of a few requests, beside core's state machine kept in memory.
+//! Random events on a few requests, compared with the state machine in memory.
 
 use countersign_store::{Store, StoreError};
 use countersign_types::time::Moment;
@@ -31,9 +31,9 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-async fn live<P: Place>(steps: &[Step]) {
-    let place = P::new();
-    let mut store = place.open();
+async fn live<P: Fixture>(steps: &[Step]) {
+    let fixture = P::new();
+    let mut store = fixture.open();
     let mut model: Vec<Request> = Vec::new();
     for approve in 1..=3_u8 {
         model.push(submit(&store, asked(approve)).await.request);
@@ -51,23 +51,23 @@ async fn live<P: Place>(steps: &[Step]) {
             }
             Step::Time(at) => (*at, Event::Time),
             Step::Wait(millis) => {
-                place.clock().forward(*millis);
+                fixture.clock().forward(*millis);
                 continue;
             }
             Step::Settle(now) => {
                 reliable = *now;
-                place.clock().settle(reliable);
+                fixture.clock().settle(reliable);
                 continue;
             }
             Step::Reopen => {
                 drop(store);
-                store = place.open();
+                store = fixture.open();
                 continue;
             }
         };
-        let now = Moment { at: place.clock().at(), reliable };
+        let now = Moment { at: fixture.clock().at(), reliable };
         let wanted = model[at].apply(event.clone(), now).map_err(StoreError::Refused);
-        let found = store.apply(model[at].id, event, note()).await.map(|applied| applied.change);
+        let found = store.apply(model[at].id, event, context()).await.map(|applied| applied.change);
         assert_eq!(found, wanted);
         let kept = store.request(model[at].id).await.unwrap().unwrap().request;
         assert_eq!(kept, model[at]);
@@ -77,7 +77,7 @@ async fn live<P: Place>(steps: &[Step]) {
     verified(&store).await;
 }
 
-pub async fn any_life_of_requests_is_that_of_the_model<P: Place>() {
+pub async fn random_events_match_the_state_machine<P: Fixture>() {
     let handle = tokio::runtime::Handle::current();
     let checked = tokio::task::spawn_blocking(move || {
         let config = Config { cases: 48, failure_persistence: None, ..Config::default() };

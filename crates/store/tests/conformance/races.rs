@@ -1,24 +1,24 @@
-//! Whatever races, one wins and the others are told.
+//! Concurrent calls: one wins and the others get an error.
 
 use std::sync::Arc;
 
 use countersign_ledger::entry::EntryKind;
-use countersign_store::{Redeemed, Store, StoreError, Submitted};
+use countersign_store::{Redemption, Store, StoreError, SubmitResult};
 use countersign_types::time::Timestamp;
 use countersign_workflow::grant::{Grant, GrantShape};
 use countersign_workflow::request::{Choice, Event, Requester, State, Transition};
 
 use crate::setup::*;
 
-pub async fn one_decision_whatever_races<P: Place>() {
-    let place = P::new();
-    let store = Arc::new(place.open());
+pub async fn concurrent_answers_make_one_decision<P: Fixture>() {
+    let fixture = P::new();
+    let store = Arc::new(fixture.open());
     let mut ids = Vec::new();
     for _ in 0..60 {
         ids.push(submit(&*store, asked(1)).await.request.id);
     }
-    // Half of them race with their deadline as well.
-    place.clock().forward(299_999);
+    // Some of them race with their deadline as well.
+    fixture.clock().forward(299_999);
     let mut tasks = Vec::new();
     for racer in 0..16_usize {
         let (store, ids) = (store.clone(), ids.clone());
@@ -31,7 +31,7 @@ pub async fn one_decision_whatever_races<P: Place>() {
                     2 => Event::Cancel { by: Requester::Agent("coder".to_owned()) },
                     _ => Event::Time,
                 };
-                match store.apply(id, event, note()).await {
+                match store.apply(id, event, context()).await {
                     Ok(applied) => {
                         if let Transition::Ended(decision) = applied.change {
                             ends.push((id, decision));
@@ -44,7 +44,7 @@ pub async fn one_decision_whatever_races<P: Place>() {
             ends
         }));
     }
-    place.clock().forward(1);
+    fixture.clock().forward(1);
     let mut ends = Vec::new();
     for task in tasks {
         ends.extend(task.await.unwrap());
@@ -52,16 +52,16 @@ pub async fn one_decision_whatever_races<P: Place>() {
     ends.sort_by_key(|(id, _)| *id);
     assert_eq!(ends.iter().map(|(id, _)| *id).collect::<Vec<_>>(), ids);
     for (id, decision) in ends {
-        assert_eq!(store.ended(id).await.unwrap().request.decision, Some(decision));
+        assert_eq!(store.wait_for_end(id).await.unwrap().request.decision, Some(decision));
     }
     let last = [EntryKind::Approve, EntryKind::Deny, EntryKind::Cancel, EntryKind::Expire];
     let told = kinds(&*store).await.into_iter().filter(|kind| last.contains(kind));
     assert_eq!(told.count(), 60);
 }
 
-pub async fn a_counted_grant_covers_as_often_as_it_says<P: Place>() {
-    let place = P::new();
-    let store = Arc::new(place.open());
+pub async fn a_counted_grant_covers_exactly_its_uses<P: Fixture>() {
+    let fixture = P::new();
+    let store = Arc::new(fixture.open());
     let grant = Grant {
         id: fresh_id(),
         shape: GrantShape::Action { tool: "send_message".to_owned() },
@@ -73,7 +73,7 @@ pub async fn a_counted_grant_covers_as_often_as_it_says<P: Place>() {
         uses_left: Some(7),
         revoked: None,
     };
-    store.give(grant.clone(), note()).await.unwrap();
+    store.create_grant(grant.clone(), context()).await.unwrap();
     let tasks: Vec<_> = (0..40)
         .map(|_| {
             let (store, new) = (store.clone(), granted(grant.id));
@@ -83,11 +83,11 @@ pub async fn a_counted_grant_covers_as_often_as_it_says<P: Place>() {
     let mut covered = 0;
     for task in tasks {
         match task.await.unwrap() {
-            Ok(Submitted::New(stored)) => {
+            Ok(SubmitResult::New(stored)) => {
                 assert_eq!(stored.request.state, State::Approved);
                 covered += 1;
             }
-            Err(StoreError::GrantOver) => {}
+            Err(StoreError::GrantInactive) => {}
             other => panic!("{other:?}"),
         }
     }
@@ -97,24 +97,24 @@ pub async fn a_counted_grant_covers_as_often_as_it_says<P: Place>() {
     assert_eq!(kinds(&*store).await.len(), 8);
 }
 
-pub async fn a_permit_is_used_once_whatever_races<P: Place>() {
-    let place = P::new();
-    let store = Arc::new(place.open());
+pub async fn concurrent_redemptions_use_a_permit_once<P: Fixture>() {
+    let fixture = P::new();
+    let store = Arc::new(fixture.open());
     for _ in 0..10 {
         let id = approved(&*store, asked(1)).await.request.id;
         let tasks: Vec<_> = (0..16)
             .map(|_| {
                 let store = store.clone();
                 tokio::spawn(async move {
-                    store.redeem(id, "coder".to_owned(), call(1), note()).await.unwrap()
+                    store.redeem(id, "coder".to_owned(), call(1), context()).await.unwrap()
                 })
             })
             .collect();
         let mut used = 0;
         for task in tasks {
             match task.await.unwrap() {
-                Redeemed::Now => used += 1,
-                Redeemed::Before(_) => {}
+                Redemption::Accepted => used += 1,
+                Redemption::AlreadyUsed(_) => {}
                 other => panic!("{other:?}"),
             }
         }
@@ -122,16 +122,16 @@ pub async fn a_permit_is_used_once_whatever_races<P: Place>() {
     }
 }
 
-pub async fn one_key_makes_one_request_whatever_races<P: Place>() {
-    let place = P::new();
-    let store = Arc::new(place.open());
+pub async fn concurrent_submissions_with_one_key_make_one_request<P: Fixture>() {
+    let fixture = P::new();
+    let store = Arc::new(fixture.open());
     let tasks: Vec<_> = (0..32)
         .map(|_| {
             let (store, mut new) = (store.clone(), asked(1));
             new.idempotency = Some("k".to_owned());
             tokio::spawn(async move {
                 match store.submit(new).await.unwrap() {
-                    Submitted::New(stored) | Submitted::Known(stored) => stored.request.id,
+                    SubmitResult::New(stored) | SubmitResult::Existing(stored) => stored.request.id,
                 }
             })
         })

@@ -3,8 +3,8 @@
 use countersign_json::canonical::Digest;
 use countersign_ledger::entry::EntryKind;
 use countersign_store::{
-    Account, Agent, Attempt, AttemptResult, Crisis, Login, Passkey, Person, Role, Store,
-    StoreError, Subscription,
+    AttemptResult, CrisisSession, DeliveryAttempt, LinkedAccount, Passkey, PushSubscription, Role,
+    Store, StoreError, StoredAgent, StoredLogin, StoredPerson,
 };
 use countersign_types::tier::Tier;
 use countersign_types::time::Timestamp;
@@ -27,9 +27,9 @@ fn grant(shape: GrantShape) -> Grant {
     }
 }
 
-pub async fn grants_live_until_they_are_over<P: Place>() {
-    let place = P::new();
-    let store = place.open();
+pub async fn grants_are_active_until_expired_or_revoked<P: Fixture>() {
+    let fixture = P::new();
+    let store = fixture.open();
     let tool = || "send_email".to_owned();
     let shapes = [
         GrantShape::Exact { digest: call(3) },
@@ -39,11 +39,11 @@ pub async fn grants_live_until_they_are_over<P: Place>() {
     ];
     let mut given: Vec<Grant> = shapes.into_iter().map(grant).collect();
     for grant in &given {
-        store.give(grant.clone(), note()).await.unwrap();
+        store.create_grant(grant.clone(), context()).await.unwrap();
     }
     given.reverse();
     assert_eq!(store.grants(false).await.unwrap(), given);
-    let again = store.give(given[0].clone(), note()).await;
+    let again = store.create_grant(given[0].clone(), context()).await;
     assert_eq!(again.unwrap_err(), StoreError::Exists("grant"));
     submit(&store, granted(given[0].id)).await;
     let mut critical = granted(given[0].id);
@@ -53,42 +53,42 @@ pub async fn grants_live_until_they_are_over<P: Place>() {
     let mut elsewhere = granted(given[0].id);
     elsewhere.session = "s-2".to_owned();
     for new in [critical, crisis, elsewhere, granted(fresh_id())] {
-        assert_eq!(store.submit(new).await.unwrap_err(), StoreError::GrantOver);
+        assert_eq!(store.submit(new).await.unwrap_err(), StoreError::GrantInactive);
     }
-    place.clock().settle(false);
+    fixture.clock().settle(false);
     let unsettled = store.submit(granted(given[0].id)).await.unwrap_err();
     assert_eq!(unsettled, StoreError::Refused(TransitionError::ClockUnreliable));
-    place.clock().settle(true);
+    fixture.clock().settle(true);
     let ana = || "ana".to_owned();
-    assert!(store.revoke_grant(given[1].id, ana(), note()).await.unwrap());
-    assert!(!store.revoke_grant(given[1].id, ana(), note()).await.unwrap());
+    assert!(store.revoke_grant(given[1].id, ana(), context()).await.unwrap());
+    assert!(!store.revoke_grant(given[1].id, ana(), context()).await.unwrap());
     let revoked = store.submit(granted(given[1].id)).await;
-    assert_eq!(revoked.unwrap_err(), StoreError::GrantOver);
-    place.clock().forward(1_000);
+    assert_eq!(revoked.unwrap_err(), StoreError::GrantInactive);
+    fixture.clock().forward(1_000);
     let expired = store.submit(granted(given[0].id)).await;
-    assert_eq!(expired.unwrap_err(), StoreError::GrantOver);
+    assert_eq!(expired.unwrap_err(), StoreError::GrantInactive);
     assert!(store.grants(false).await.unwrap().is_empty());
     assert_eq!(store.grants(true).await.unwrap().len(), 4);
 }
 
-pub async fn a_crisis_only_gets_graver_until_a_person_lifts_it<P: Place>() {
-    let place = P::new();
-    let store = place.open();
-    let crisis = |level, imminent, since| Crisis {
+pub async fn a_crisis_level_only_rises_until_a_person_lifts_it<P: Fixture>() {
+    let fixture = P::new();
+    let store = fixture.open();
+    let crisis = |level, imminent, since| CrisisSession {
         agent: "coder".to_owned(),
         session: "s-1".to_owned(),
         level,
         imminent,
         since: Timestamp(since),
     };
-    assert!(store.begin_crisis(crisis(7, false, 1), note()).await.is_err());
+    assert!(store.begin_crisis(crisis(7, false, 1), context()).await.is_err());
     for (level, imminent, since) in [(3, true, 50), (2, false, 60)] {
-        store.begin_crisis(crisis(level, imminent, since), note()).await.unwrap();
+        store.begin_crisis(crisis(level, imminent, since), context()).await.unwrap();
     }
     assert_eq!(store.crises().await.unwrap(), [crisis(3, true, 50)]);
     let lift = async || {
         let (agent, session) = ("coder".to_owned(), "s-1".to_owned());
-        store.lift_crisis(agent, session, "ana".to_owned(), note()).await.unwrap()
+        store.lift_crisis(agent, session, "ana".to_owned(), context()).await.unwrap()
     };
     assert!(lift().await);
     assert!(!lift().await);
@@ -97,10 +97,10 @@ pub async fn a_crisis_only_gets_graver_until_a_person_lifts_it<P: Place>() {
     assert_eq!(kinds(&store).await, told);
 }
 
-pub async fn people_agents_and_logins<P: Place>() {
-    let place = P::new();
-    let store = place.open();
-    let mut ana = Person {
+pub async fn people_agents_and_logins<P: Fixture>() {
+    let fixture = P::new();
+    let store = fixture.open();
+    let mut ana = StoredPerson {
         name: "ana".to_owned(),
         role: Role::Administrator,
         passphrase: "$argon2id$x".to_owned(),
@@ -109,7 +109,7 @@ pub async fn people_agents_and_logins<P: Place>() {
         active_from: Timestamp(START),
         revoked: None,
     };
-    let login = |byte| Login {
+    let login = |byte| StoredLogin {
         secret: Digest::from_bytes([byte; 32]),
         person: "ana".to_owned(),
         channel: "web".to_owned(),
@@ -117,23 +117,23 @@ pub async fn people_agents_and_logins<P: Place>() {
         expires: Timestamp(START + 1_000),
         ended: None,
     };
-    let early = store.keep_login(login(1), note()).await;
+    let early = store.save_login(login(1), context()).await;
     assert_eq!(early.unwrap_err(), StoreError::NotFound("person"));
-    store.keep_person(ana.clone(), note()).await.unwrap();
+    store.save_person(ana.clone(), context()).await.unwrap();
     for byte in [1, 2, 3] {
-        store.keep_login(login(byte), note()).await.unwrap();
+        store.save_login(login(byte), context()).await.unwrap();
     }
-    let ended = Login { ended: Some(Timestamp(START)), ..login(2) };
-    store.keep_login(ended, note()).await.unwrap();
-    // An end is an end: keeping it again does not open it.
-    store.keep_login(login(2), note()).await.unwrap();
+    let ended = StoredLogin { ended: Some(Timestamp(START)), ..login(2) };
+    store.save_login(ended, context()).await.unwrap();
+    // An ended login stays ended.
+    store.save_login(login(2), context()).await.unwrap();
     assert_eq!(store.logins().await.unwrap(), [login(1), login(3)]);
     ana.revoked = Some(Timestamp(START));
-    store.keep_person(ana.clone(), note()).await.unwrap();
+    store.save_person(ana.clone(), context()).await.unwrap();
     assert!(store.logins().await.unwrap().is_empty());
-    assert!(store.keep_login(login(4), note()).await.is_err());
+    assert!(store.save_login(login(4), context()).await.is_err());
     assert_eq!(store.people().await.unwrap(), [ana]);
-    let agent = Agent {
+    let agent = StoredAgent {
         name: "coder".to_owned(),
         token: Some(Digest::of(b"token")),
         uid: Some(1_000),
@@ -142,30 +142,30 @@ pub async fn people_agents_and_logins<P: Place>() {
         expires: Some(Timestamp(START + 5)),
         revoked: None,
     };
-    store.keep_agent(agent.clone(), note()).await.unwrap();
-    let thief = Agent { name: "thief".to_owned(), ..agent.clone() };
-    assert!(store.keep_agent(thief, note()).await.is_err(), "one token, two agents");
+    store.save_agent(agent.clone(), context()).await.unwrap();
+    let thief = StoredAgent { name: "thief".to_owned(), ..agent.clone() };
+    assert!(store.save_agent(thief, context()).await.is_err(), "one token, two agents");
     assert_eq!(store.agents().await.unwrap(), [agent]);
     verified(&store).await;
 }
 
-pub async fn announcements_are_tried_until_done<P: Place>() {
-    let place = P::new();
-    let store = place.open();
+pub async fn announcements_are_retried_until_done<P: Fixture>() {
+    let fixture = P::new();
+    let store = fixture.open();
     let id = submit(&store, asked(1)).await.request.id;
     let seq = store.outbox(0, 5).await.unwrap()[0].seq;
     let tried = async |seq, channel: &str, result, done| {
-        let attempt = Attempt { seq, channel: channel.to_owned(), result, done };
-        store.attempted(attempt, note()).await
+        let attempt = DeliveryAttempt { seq, channel: channel.to_owned(), result, done };
+        store.record_attempt(attempt, context()).await
     };
-    let again = AttemptResult::Again("429".to_owned(), Timestamp(START + 9));
+    let again = AttemptResult::Retry("429".to_owned(), Timestamp(START + 9));
     for _ in 0..2 {
         tried(seq, "telegram", again.clone(), false).await.unwrap();
     }
     let open = store.outbox(0, 5).await.unwrap();
     assert_eq!((open[0].tried[0].attempts, &open[0].tried[0].result), (2, &again));
     tried(seq, "telegram", AttemptResult::Failed("gone".to_owned()), false).await.unwrap();
-    tried(seq, "web", AttemptResult::Arrived("m-1".to_owned()), true).await.unwrap();
+    tried(seq, "web", AttemptResult::Delivered("m-1".to_owned()), true).await.unwrap();
     assert!(store.outbox(0, 5).await.unwrap().is_empty());
     let went = store.deliveries(id).await.unwrap();
     assert_eq!(went.iter().map(|d| d.attempts).collect::<Vec<_>>(), [3, 1]);
@@ -174,8 +174,8 @@ pub async fn announcements_are_tried_until_done<P: Place>() {
     assert_eq!(unknown.unwrap_err(), StoreError::NotFound("announcement"));
 }
 
-fn person(name: &str) -> Person {
-    Person {
+fn person(name: &str) -> StoredPerson {
+    StoredPerson {
         name: name.to_owned(),
         role: Role::Approver,
         passphrase: "$argon2id$x".to_owned(),
@@ -186,8 +186,8 @@ fn person(name: &str) -> Person {
     }
 }
 
-fn account(person: &str, account: &str) -> Account {
-    Account {
+fn account(person: &str, account: &str) -> LinkedAccount {
+    LinkedAccount {
         channel: "telegram".to_owned(),
         account: account.to_owned(),
         person: person.to_owned(),
@@ -213,8 +213,8 @@ fn passkey(person: &str) -> Passkey {
     }
 }
 
-fn subscription(person: &str) -> Subscription {
-    Subscription {
+fn subscription(person: &str) -> PushSubscription {
+    PushSubscription {
         endpoint: "https://push.example.org/abc".to_owned(),
         person: person.to_owned(),
         public_key: vec![4; 65],
@@ -225,73 +225,73 @@ fn subscription(person: &str) -> Subscription {
     }
 }
 
-pub async fn an_account_is_one_persons<P: Place>() {
-    let place = P::new();
-    let store = place.open();
-    let early = store.keep_account(account("ana", "77"), note()).await;
+pub async fn an_account_belongs_to_one_person<P: Fixture>() {
+    let fixture = P::new();
+    let store = fixture.open();
+    let early = store.save_account(account("ana", "77"), context()).await;
     assert_eq!(early.unwrap_err(), StoreError::NotFound("person"));
     for name in ["ana", "bo"] {
-        store.keep_person(person(name), note()).await.unwrap();
+        store.save_person(person(name), context()).await.unwrap();
     }
-    store.keep_account(account("ana", "77"), note()).await.unwrap();
-    // Who has it keeps it until it is ended.
-    let taken = store.keep_account(account("bo", "77"), note()).await;
+    store.save_account(account("ana", "77"), context()).await.unwrap();
+    // The account stays linked until it is unlinked.
+    let taken = store.save_account(account("bo", "77"), context()).await;
     assert_eq!(taken.unwrap_err(), StoreError::Exists("account"));
     assert_eq!(store.accounts().await.unwrap(), [account("ana", "77")]);
     let mut ended = account("ana", "77");
     ended.ended = Some(Timestamp(START + 1));
-    store.keep_account(ended, note()).await.unwrap();
+    store.save_account(ended, context()).await.unwrap();
     assert!(store.accounts().await.unwrap().is_empty());
-    store.keep_account(account("bo", "77"), note()).await.unwrap();
+    store.save_account(account("bo", "77"), context()).await.unwrap();
     assert_eq!(store.accounts().await.unwrap(), [account("bo", "77")]);
 }
 
-pub async fn a_passkey_keeps_its_key_and_its_end<P: Place>() {
-    let place = P::new();
-    let store = place.open();
+pub async fn a_passkey_keeps_its_key_and_its_end<P: Fixture>() {
+    let fixture = P::new();
+    let store = fixture.open();
     for name in ["ana", "bo"] {
-        store.keep_person(person(name), note()).await.unwrap();
+        store.save_person(person(name), context()).await.unwrap();
     }
-    store.keep_passkey(passkey("ana"), note()).await.unwrap();
+    store.save_passkey(passkey("ana"), context()).await.unwrap();
     let mut used = passkey("ana");
     (used.uses, used.used) = (5, Some(Timestamp(START + 5)));
-    store.keep_passkey(used.clone(), note()).await.unwrap();
-    // A count never goes back.
+    store.save_passkey(used.clone(), context()).await.unwrap();
+    // The counter never decreases.
     let mut behind = used.clone();
     behind.uses = 4;
-    store.keep_passkey(behind, note()).await.unwrap();
+    store.save_passkey(behind, context()).await.unwrap();
     assert_eq!(store.passkeys().await.unwrap(), [used.clone()]);
     let other_key = Passkey { public_key: vec![9; 65], ..used.clone() };
     let other_person = Passkey { person: "bo".to_owned(), ..used.clone() };
     for other in [other_key, other_person] {
-        let refused = store.keep_passkey(other, note()).await;
+        let refused = store.save_passkey(other, context()).await;
         assert_eq!(refused.unwrap_err(), StoreError::Exists("passkey"));
     }
     let ended = Passkey { ended: Some(Timestamp(START + 9)), ..used.clone() };
-    store.keep_passkey(ended, note()).await.unwrap();
+    store.save_passkey(ended, context()).await.unwrap();
     assert!(store.passkeys().await.unwrap().is_empty());
-    let again = store.keep_passkey(used, note()).await;
+    let again = store.save_passkey(used, context()).await;
     assert_eq!(again.unwrap_err(), StoreError::Exists("passkey"));
 }
 
-pub async fn who_is_revoked_has_no_way_in<P: Place>() {
-    let place = P::new();
-    let store = place.open();
-    store.keep_person(person("ana"), note()).await.unwrap();
-    store.keep_account(account("ana", "77"), note()).await.unwrap();
-    store.keep_passkey(passkey("ana"), note()).await.unwrap();
-    store.keep_subscription(subscription("ana"), note()).await.unwrap();
+pub async fn revoking_a_person_ends_all_credentials<P: Fixture>() {
+    let fixture = P::new();
+    let store = fixture.open();
+    store.save_person(person("ana"), context()).await.unwrap();
+    store.save_account(account("ana", "77"), context()).await.unwrap();
+    store.save_passkey(passkey("ana"), context()).await.unwrap();
+    store.save_subscription(subscription("ana"), context()).await.unwrap();
     assert_eq!(store.subscriptions().await.unwrap(), [subscription("ana")]);
     let mut gone = person("ana");
     gone.revoked = Some(Timestamp(START + 1));
-    store.keep_person(gone, note()).await.unwrap();
+    store.save_person(gone, context()).await.unwrap();
     assert!(store.accounts().await.unwrap().is_empty());
     assert!(store.passkeys().await.unwrap().is_empty());
     assert!(store.subscriptions().await.unwrap().is_empty());
     for refused in [
-        store.keep_account(account("ana", "78"), note()).await,
-        store.keep_passkey(passkey("ana"), note()).await,
-        store.keep_subscription(subscription("ana"), note()).await,
+        store.save_account(account("ana", "78"), context()).await,
+        store.save_passkey(passkey("ana"), context()).await,
+        store.save_subscription(subscription("ana"), context()).await,
     ] {
         assert_eq!(refused.unwrap_err(), StoreError::NotFound("person"));
     }

@@ -1,4 +1,4 @@
-//! Places where a store lives, a clock that does as it is told, and requests to keep.
+//! Fixtures: a folder with a store, a test clock, and requests.
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use countersign_json::canonical::{CallDigest, Digest};
 use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_ledger::verify::Verifier;
-use countersign_store::{NewRequest, Note, Options, SqliteStore, Store, Stored, Submitted};
+use countersign_store::{
+    NewRequest, SqliteOptions, SqliteStore, Store, StoredRequest, SubmitResult, WriteContext,
+};
 use countersign_types::id::Id;
 use countersign_types::tier::Tier;
 use countersign_types::time::{Clock, Millis, Moment, Timestamp};
@@ -41,34 +43,34 @@ impl TestClock {
 
 impl Clock for TestClock {
     fn now(&self) -> Moment {
-        assert!(!self.breaks.swap(false, Ordering::SeqCst), "the clock breaks, as the test wants");
+        assert!(!self.breaks.swap(false, Ordering::SeqCst), "the test clock panics once");
         Moment { at: self.at(), reliable: self.settled.load(Ordering::SeqCst) }
     }
 }
 
-/// Where stores of one kind live.
-pub trait Place: Send + Sync + 'static {
-    type Kept: Store;
+/// A fixture for stores of one backend.
+pub trait Fixture: Send + Sync + 'static {
+    type Backend: Store;
 
     fn new() -> Self;
-    fn open(&self) -> Self::Kept;
+    fn open(&self) -> Self::Backend;
     fn clock(&self) -> &TestClock;
 }
 
-pub struct SqlitePlace {
+pub struct SqliteFixture {
     pub folder: tempfile::TempDir,
     pub clock: Arc<TestClock>,
-    pub options: Options,
+    pub options: SqliteOptions,
 }
 
-impl SqlitePlace {
+impl SqliteFixture {
     pub fn file(&self) -> PathBuf {
         self.folder.path().join("store/countersign.db")
     }
 }
 
-impl Place for SqlitePlace {
-    type Kept = SqliteStore;
+impl Fixture for SqliteFixture {
+    type Backend = SqliteStore;
 
     fn new() -> Self {
         let clock = TestClock {
@@ -77,7 +79,7 @@ impl Place for SqlitePlace {
             breaks: AtomicBool::new(false),
         };
         let folder = tempfile::tempdir().unwrap();
-        SqlitePlace { folder, clock: Arc::new(clock), options: Options::default() }
+        SqliteFixture { folder, clock: Arc::new(clock), options: SqliteOptions::default() }
     }
 
     fn open(&self) -> SqliteStore {
@@ -94,7 +96,9 @@ pub fn run(test: impl Future<Output = ()>) {
     let runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = { runtime }.worker_threads(4).enable_time().build().unwrap();
     let limit = std::time::Duration::from_mins(2);
-    runtime.block_on(async { tokio::time::timeout(limit, test).await }).expect("it hangs");
+    runtime
+        .block_on(async { tokio::time::timeout(limit, test).await })
+        .expect("the test timed out");
 }
 
 pub fn call(byte: u8) -> CallDigest {
@@ -102,9 +106,9 @@ pub fn call(byte: u8) -> CallDigest {
     CallDigest { canonical: digest, raw: digest, both_bind: false }
 }
 
-pub fn note() -> Note {
+pub fn context() -> WriteContext {
     let facts = Some(r#"{"points":210,"why":["écrit"]}"#.to_owned());
-    Note { policy: Digest::of(b"policy"), facts, edited: None }
+    WriteContext { policy: Digest::of(b"policy"), facts, edited: None }
 }
 
 static IDS: AtomicU64 = AtomicU64::new(1);
@@ -136,7 +140,7 @@ pub fn asked(approve: u8) -> NewRequest {
         idempotency: None,
         group: None,
         permit_for: Millis::from_seconds(60),
-        note: note(),
+        context: context(),
     }
 }
 
@@ -147,10 +151,10 @@ pub fn granted(grant: Id) -> NewRequest {
     new
 }
 
-pub async fn submit(store: &impl Store, new: NewRequest) -> Stored {
+pub async fn submit(store: &impl Store, new: NewRequest) -> StoredRequest {
     match store.submit(new).await.unwrap() {
-        Submitted::New(stored) => stored,
-        Submitted::Known(stored) => panic!("known: {stored:?}"),
+        SubmitResult::New(stored) => stored,
+        SubmitResult::Existing(stored) => panic!("already exists: {stored:?}"),
     }
 }
 
@@ -176,7 +180,7 @@ pub fn pass_entry() -> Entry<'static> {
     entry
 }
 
-/// All entries, verified by core.
+/// All entries, verified with the ledger crate.
 pub async fn verified(store: &impl Store) -> Vec<Entry<'static>> {
     let head = store.tree_head().await.unwrap();
     let mut verifier = Verifier::new();
@@ -198,9 +202,9 @@ pub async fn kinds(store: &impl Store) -> Vec<EntryKind> {
     verified(store).await.iter().map(|entry| entry.kind).collect()
 }
 
-pub async fn approved(store: &impl Store, new: NewRequest) -> Stored {
+pub async fn approved(store: &impl Store, new: NewRequest) -> StoredRequest {
     let id = submit(store, new).await.request.id;
-    let applied = store.apply(id, says("ana", Choice::Approve), note()).await.unwrap();
+    let applied = store.apply(id, says("ana", Choice::Approve), context()).await.unwrap();
     assert_eq!(applied.stored.request.state, State::Approved);
     applied.stored
 }

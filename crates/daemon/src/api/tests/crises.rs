@@ -19,7 +19,7 @@ async fn screened(api: &TestApi, session: Option<&str>) -> Value {
 }
 
 /// The stored crises. The response waits only briefly for the write, so it may come later.
-async fn on_the_disk(api: &TestApi) -> Vec<countersign_store::Crisis> {
+async fn on_the_disk(api: &TestApi) -> Vec<countersign_store::CrisisSession> {
     for _ in 0..1000 {
         let kept = api.api.gate.store().crises().await.unwrap();
         if !kept.is_empty() {

@@ -98,7 +98,7 @@ async fn streams_end_when_the_credential_is_revoked_or_the_daemon_stops() {
     let agents = api.api.gate.store().agents().await.unwrap();
     let mut revoked = agents.into_iter().find(|agent| agent.name == CODER).unwrap();
     revoked.revoked = Some(api.api.gate.clock().now().at);
-    api.api.gate.store().keep_agent(revoked, note()).await.unwrap();
+    api.api.gate.store().save_agent(revoked, note()).await.unwrap();
     api.api.directory.reload(api.api.gate.store()).await.unwrap();
     let body = json!({ "command": "rm -rf /srv/x" });
     api.agents("POST", "/v1/requests", Some(OTHER_TOKEN), &[], body).await;

@@ -19,7 +19,10 @@ use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 use countersign_json::canonical::Digest;
-use countersign_store::{Agent, Backend, Login, Note, Options, Person, Role, SqliteStore, Store};
+use countersign_store::{
+    Backend, Role, SqliteOptions, SqliteStore, Store, StoredAgent, StoredLogin, StoredPerson,
+    WriteContext,
+};
 use countersign_types::time::{Clock, Millis};
 use countersign_workflow::grant::{Grant, GrantShape};
 use serde_json::{Value, json};
@@ -80,7 +83,8 @@ impl TestApi {
         let config = DaemonConfig::read(config, &paths).unwrap();
         let clock = Arc::new(DaemonClock::start());
         let telling = Arc::clone(&clock) as Arc<dyn Clock>;
-        let store = SqliteStore::open(&place.join("s.db"), telling, Options::default()).unwrap();
+        let store =
+            SqliteStore::open(&place.join("s.db"), telling, SqliteOptions::default()).unwrap();
         let store = Arc::new(Backend::Sqlite(store));
         let directory = Arc::new(Directory::default());
         enter_everybody(&store, &clock).await;
@@ -154,19 +158,19 @@ impl TestApi {
             uses_left: None,
             revoked: None,
         };
-        self.api.gate.store().give(grant.clone(), note()).await.unwrap();
+        self.api.gate.store().create_grant(grant.clone(), note()).await.unwrap();
         self.api.gate.grants().add(grant);
     }
 }
 
-fn note() -> Note {
-    Note { policy: Digest::of(b"policy"), facts: None, edited: None }
+fn note() -> WriteContext {
+    WriteContext { policy: Digest::of(b"policy"), facts: None, edited: None }
 }
 
 async fn enter_everybody(store: &Backend, clock: &DaemonClock) {
     let now = clock.now().at;
     for (name, token) in [(CODER, CODER_TOKEN), ("other", OTHER_TOKEN)] {
-        let agent = Agent {
+        let agent = StoredAgent {
             name: name.to_owned(),
             token: Some(Digest::of(token.as_bytes())),
             uid: None,
@@ -175,9 +179,9 @@ async fn enter_everybody(store: &Backend, clock: &DaemonClock) {
             expires: None,
             revoked: None,
         };
-        store.keep_agent(agent, note()).await.unwrap();
+        store.save_agent(agent, note()).await.unwrap();
     }
-    let ana = Person {
+    let ana = StoredPerson {
         name: "ana".to_owned(),
         role: Role::Approver,
         passphrase: hashed().to_owned(),
@@ -186,8 +190,8 @@ async fn enter_everybody(store: &Backend, clock: &DaemonClock) {
         active_from: now,
         revoked: None,
     };
-    store.keep_person(ana, note()).await.unwrap();
-    let login = Login {
+    store.save_person(ana, note()).await.unwrap();
+    let login = StoredLogin {
         secret: Digest::of(ANA_TOKEN.as_bytes()),
         person: "ana".to_owned(),
         channel: "terminal".to_owned(),
@@ -195,7 +199,7 @@ async fn enter_everybody(store: &Backend, clock: &DaemonClock) {
         expires: now.plus(Millis::from_seconds(3600)),
         ended: None,
     };
-    store.keep_login(login, note()).await.unwrap();
+    store.save_login(login, note()).await.unwrap();
 }
 
 async fn send(

@@ -261,7 +261,7 @@ async fn a_new_passkey_waits_before_it_signs() {
     let api = test_api().await;
     let mut bo = api.api.directory.record("ana").unwrap();
     bo.name = "bo".to_owned();
-    api.api.gate.store().keep_person(bo, note()).await.unwrap();
+    api.api.gate.store().save_person(bo, note()).await.unwrap();
     api.api.directory.reload(api.api.gate.store()).await.unwrap();
     let mut authenticator = enrolled(&api).await;
     assert!(!api.api.has_passkey("ana"));

@@ -7,7 +7,7 @@ use axum::response::IntoResponse as _;
 use axum::routing::{delete, get, post};
 use countersign_json::Value;
 use countersign_json::canonical::Digest;
-use countersign_store::{Agent, Store as _};
+use countersign_store::{Store as _, StoredAgent};
 use countersign_types::time::{Clock as _, Millis, Timestamp};
 use serde_json::json;
 use zeroize::Zeroizing;
@@ -41,7 +41,7 @@ async fn list(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
     Ok(axum::Json(json!({ "agents": agents })).into_response())
 }
 
-fn document(agent: &Agent) -> serde_json::Value {
+fn document(agent: &StoredAgent) -> serde_json::Value {
     json!({
         "name": agent.name, "uid": agent.uid, "own_addresses": agent.own_addresses,
         "added": agent.added, "expires": agent.expires, "revoked": agent.revoked,
@@ -76,12 +76,13 @@ async fn add(State(api): State<Api>, proven: StepUpProof, request: Request) -> A
             "this name is or was used by a person; choose another name",
         ));
     }
-    let taken = |agent: &Agent| agent.revoked.is_none() && agent.uid.is_some() && agent.uid == uid;
+    let taken =
+        |agent: &StoredAgent| agent.revoked.is_none() && agent.uid.is_some() && agent.uid == uid;
     if agents.iter().any(taken) {
         return Err(ApiProblem::conflict("another agent has this uid"));
     }
     let now = api.gate.clock().now().at;
-    let agent = Agent {
+    let agent = StoredAgent {
         name,
         token: Some(Digest::of(token.as_bytes())),
         uid,
@@ -90,14 +91,14 @@ async fn add(State(api): State<Api>, proven: StepUpProof, request: Request) -> A
         expires: Some(expiry(now, days)?),
         revoked: None,
     };
-    api.gate.store().keep_agent(agent.clone(), proven.note(&api, &identity.person)).await?;
+    api.gate.store().save_agent(agent.clone(), proven.note(&api, &identity.person)).await?;
     api.directory.reload(api.gate.store()).await?;
     let body = with_token(&agent, &token);
     Ok((StatusCode::CREATED, axum::Json(body)).into_response())
 }
 
 /// The document with the token, which is returned once and not stored.
-fn with_token(agent: &Agent, token: &str) -> serde_json::Value {
+fn with_token(agent: &StoredAgent, token: &str) -> serde_json::Value {
     let mut document = document(agent);
     if let Some(members) = document.as_object_mut() {
         members.insert("token".to_owned(), json!(token));
@@ -136,7 +137,7 @@ fn addresses(list: Option<&[Value<'_>]>) -> Result<Vec<String>, ApiProblem> {
     })
 }
 
-async fn find(api: &Api, name: &str) -> Result<Agent, ApiProblem> {
+async fn find(api: &Api, name: &str) -> Result<StoredAgent, ApiProblem> {
     let agents = api.gate.store().agents().await?;
     let found = agents.into_iter().find(|agent| agent.name == name && agent.revoked.is_none());
     found.ok_or_else(|| ApiProblem::not_found("agent not found"))
@@ -154,7 +155,7 @@ async fn revoke(
     let mut agent = find(&api, &name).await?;
     let at = api.gate.clock().now().at;
     agent.revoked = Some(at);
-    api.gate.store().keep_agent(agent, proven.note(&api, &identity.person)).await?;
+    api.gate.store().save_agent(agent, proven.note(&api, &identity.person)).await?;
     api.directory.remove_agent(&name);
     api.directory.reload(api.gate.store()).await?;
     Ok(axum::Json(json!({ "name": name, "revoked": at })).into_response())
@@ -180,7 +181,7 @@ async fn change_token(
     let mut agent = find(&api, &name).await?;
     agent.expires = Some(expiry(api.gate.clock().now().at, days)?);
     agent.token = Some(Digest::of(token.as_bytes()));
-    api.gate.store().keep_agent(agent.clone(), proven.note(&api, &identity.person)).await?;
+    api.gate.store().save_agent(agent.clone(), proven.note(&api, &identity.person)).await?;
     api.directory.remove_agent(&name);
     api.directory.reload(api.gate.store()).await?;
     Ok(axum::Json(with_token(&agent, &token)).into_response())

@@ -10,7 +10,7 @@ use axum::response::IntoResponse as _;
 use axum::routing::{get, post};
 use countersign_json::canonical::Digest;
 use countersign_risk::batch;
-use countersign_store::{Query, Store as _, Stored};
+use countersign_store::{RequestQuery, Store as _, StoredRequest};
 use countersign_types::id::Id;
 use countersign_types::time::Clock as _;
 use serde_json::{Value, json};
@@ -161,8 +161,12 @@ async fn wait(
     let caller = authenticate::agent(&api, &request)?;
     let wait_time = requests::wait_time(requests::query(asked)?.seconds, requests::DEFAULT_WAIT)?;
     let group = Id::parse(&group).ok_or_else(not_found)?;
-    let query =
-        Query { agent: Some(caller.agent), group: Some(group), limit: 500, ..Query::default() };
+    let query = RequestQuery {
+        agent: Some(caller.agent),
+        group: Some(group),
+        limit: 500,
+        ..RequestQuery::default()
+    };
     let mut list = api.gate.store().find(query).await?.requests;
     if list.is_empty() {
         return Err(not_found());
@@ -183,7 +187,7 @@ fn not_found() -> ApiProblem {
 }
 
 /// The answer from the stored requests.
-fn stored_answer(api: &Api, group: Id, list: &[Stored]) -> Value {
+fn stored_answer(api: &Api, group: Id, list: &[StoredRequest]) -> Value {
     let details: Vec<Value> = list
         .iter()
         .map(|stored| serde_json::from_str(&stored.detail).unwrap_or_default())

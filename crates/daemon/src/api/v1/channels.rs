@@ -54,15 +54,14 @@ pub fn document(api: &Api, name: &str) -> Option<Value> {
         (Ok(_), None) => None,
     };
     let tapped = line.as_ref().ok().and_then(|line| line.test_buttons.last_tap());
-    let assurance = line
-        .as_ref()
-        .ok()
-        .and_then(|line| line.channel.answers().map(countersign_channels::Answers::assurance));
+    let assurance = line.as_ref().ok().and_then(|line| {
+        line.channel.reply_receiver().map(countersign_channels::ReplyReceiver::assurance)
+    });
     Some(json!({
         "name": name,
         "kind": channel_config.settings.kind(),
         "rungs": rungs,
-        "max_tier": channel_config.limits.most,
+        "max_tier": channel_config.limits.max_tier,
         "approves": assurance.map(|_| channel_config.limits.approves),
         "assurance": assurance,
         "details": channel_config.limits.details,
@@ -89,7 +88,11 @@ async fn send_test(
     let mut notice = Announcement::notice(TEST.to_owned(), now, rules.inbox.clone());
     let sent = match api.channels.get(&rules, &name) {
         Ok(line) => {
-            if line.channel.answers().is_some_and(countersign_channels::Answers::tries) {
+            if line
+                .channel
+                .reply_receiver()
+                .is_some_and(countersign_channels::ReplyReceiver::supports_test_button)
+            {
                 let button = line
                     .test_buttons
                     .offer(now)
@@ -123,7 +126,7 @@ async fn link(
     }
     let line =
         api.channels.get(&rules, &name).map_err(|error| ApiProblem::conflict(error.problem))?;
-    let Some(answers) = line.channel.answers() else {
+    let Some(answers) = line.channel.reply_receiver() else {
         return Err(ApiProblem::conflict("this channel does not support answers"));
     };
     if let Some(person) = answers.person() {
@@ -137,8 +140,8 @@ async fn link(
         .link_codes
         .issue(&name, &identity.person, now)
         .map_err(|_| ApiProblem::from(Rejection::EntropyUnavailable))?;
-    let say = format!("{} {code}", answers.command("link"));
-    let open = answers.opens(&code);
+    let say = format!("{} {code}", answers.command_text("link"));
+    let open = answers.link_url(&code);
     let body = json!({ "channel": name, "code": code, "say": say, "open": open, "expires": until });
     Ok((StatusCode::CREATED, axum::Json(body)).into_response())
 }
@@ -178,7 +181,7 @@ async fn unlink(
     let at = api.gate.clock().now().at;
     found.ended = Some(at);
     api.directory.remove_account(&channel, &account);
-    api.gate.store().keep_account(found, proven.note(&api, &identity.person)).await?;
+    api.gate.store().save_account(found, proven.note(&api, &identity.person)).await?;
     api.directory.reload(api.gate.store()).await?;
     let body = json!({ "channel": channel, "account": account, "ended": at });
     Ok(axum::Json(body).into_response())

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use axum::http::StatusCode;
 use countersign_json::canonical::Digest;
 use countersign_ledger::entry::{Entry, EntryKind};
-use countersign_store::{Login, Person, Store as _};
+use countersign_store::{Store as _, StoredLogin, StoredPerson};
 use countersign_types::time::{Clock as _, Millis};
 use zeroize::Zeroizing;
 
@@ -47,13 +47,13 @@ impl Credentials {
     }
 
     /// Checks the passphrase and opens a session.
-    pub async fn log_in(self, api: &Api) -> Result<(Zeroizing<String>, Login), ApiProblem> {
+    pub async fn log_in(self, api: &Api) -> Result<(Zeroizing<String>, StoredLogin), ApiProblem> {
         let person = self.verify(api).await?;
         self.open_session(api, &person).await
     }
 
     /// Verifies the passphrase. An unknown name gives the same answer after the same time.
-    pub async fn verify(&self, api: &Api) -> Result<Person, ApiProblem> {
+    pub async fn verify(&self, api: &Api) -> Result<StoredPerson, ApiProblem> {
         api.login_throttle.begin(&self.name, api.gate.clock().now().at)?;
         let known = api.directory.record(&self.name);
         let kept = known.as_ref().map(|person| person.passphrase.clone());
@@ -75,8 +75,8 @@ impl Credentials {
     async fn open_session(
         &self,
         api: &Api,
-        person: &Person,
-    ) -> Result<(Zeroizing<String>, Login), ApiProblem> {
+        person: &StoredPerson,
+    ) -> Result<(Zeroizing<String>, StoredLogin), ApiProblem> {
         let now = api.gate.clock().now().at;
         let web = self.channel == authenticate::WEB;
         let prefix = if web { WEB_PROOF } else { PERSON_TOKEN };
@@ -88,7 +88,7 @@ impl Credentials {
         } else {
             secret.clone()
         };
-        let login = Login {
+        let login = StoredLogin {
             secret: Digest::of(shown.as_bytes()),
             person: person.name.clone(),
             channel: self.channel.clone(),
@@ -96,7 +96,7 @@ impl Credentials {
             expires: now.plus(if web { WEB_TIME } else { TERMINAL_TIME }),
             ended: None,
         };
-        api.gate.store().keep_login(login.clone(), api.note()).await.map_err(|error| {
+        api.gate.store().save_login(login.clone(), api.note()).await.map_err(|error| {
             // The person was revoked a moment ago: the same answer as for wrong credentials.
             if matches!(error, countersign_store::StoreError::NotFound(_)) {
                 wrong_credentials()
@@ -141,10 +141,10 @@ impl Credentials {
 }
 
 /// Ends a session: in memory at once, and in the store.
-pub async fn end_session(api: &Api, mut login: Login) -> Result<(), ApiProblem> {
+pub async fn end_session(api: &Api, mut login: StoredLogin) -> Result<(), ApiProblem> {
     api.directory.remove_login(login.secret);
     login.ended = Some(api.gate.clock().now().at);
-    Ok(api.gate.store().keep_login(login, api.note()).await?)
+    Ok(api.gate.store().save_login(login, api.note()).await?)
 }
 
 fn text(text: &str) -> countersign_json::Value<'static> {

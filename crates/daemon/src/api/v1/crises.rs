@@ -6,7 +6,7 @@ use axum::http::HeaderMap;
 use axum::response::IntoResponse as _;
 use axum::routing::{get, post};
 use countersign_redact::redact_text;
-use countersign_store::{Crisis, Store as _};
+use countersign_store::{CrisisSession, Store as _};
 use serde_json::{Value, json};
 
 use super::{requests, screen};
@@ -24,7 +24,7 @@ async fn list(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
     Ok(axum::Json(json!({ "crises": list })).into_response())
 }
 
-fn document(crisis: &Crisis) -> Value {
+fn document(crisis: &CrisisSession) -> Value {
     json!({
         "agent": crisis.agent, "session": crisis.session, "level": crisis.level,
         "imminent": crisis.imminent, "since": crisis.since,

@@ -10,7 +10,7 @@ use axum::response::IntoResponse as _;
 use axum::routing::post;
 use countersign_json::canonical::Digest;
 use countersign_risk::card::Card;
-use countersign_store::{Store as _, Stored};
+use countersign_store::{Store as _, StoredRequest};
 use countersign_types::tier::Tier;
 use countersign_workflow::request::{Choice, State as RequestState, TransitionError};
 use serde_json::json;
@@ -130,7 +130,7 @@ async fn decide(State(api): State<Api>, Path(text): Path<String>, request: Reque
     let approved = applied.request.state == RequestState::Approved;
     let grant = grant.filter(|_| approved && !stored.request.requester.is_drill());
     if let Some(grant) = &grant {
-        api.gate.store().give(grant.clone(), note).await?;
+        api.gate.store().create_grant(grant.clone(), note).await?;
         api.gate.grants().add(grant.clone());
     }
     let mut document = requests::for_people(&api, &applied).await?;
@@ -188,7 +188,7 @@ async fn decide_many(State(api): State<Api>, request: Request) -> ApiResult {
 }
 
 /// Whether it must be approved on its own.
-fn must_be_alone(stored: &Stored) -> bool {
+fn must_be_alone(stored: &StoredRequest) -> bool {
     stored.request.tier == Tier::Critical || stored.request.crisis
 }
 

@@ -5,7 +5,7 @@ use countersign_ledger::permit::Claims;
 use countersign_risk::assess::Assessment;
 use countersign_risk::route::Pass;
 use countersign_risk::word_pair::word_pair;
-use countersign_store::{AttemptResult, Delivery, Stored};
+use countersign_store::{AttemptResult, DeliveryStatus, StoredRequest};
 use countersign_types::time::Timestamp;
 use countersign_workflow::request::{Choice, Decider, Decision, State};
 use serde_json::{Map, Value, json};
@@ -16,14 +16,14 @@ use crate::keys::Keys;
 use crate::notifier::{NO_CHANNEL, is_superseded};
 
 /// The document for the agent that asked. Only this one contains the permit.
-pub fn for_agent(stored: &Stored, keys: &Keys, issuer: &str, now: Timestamp) -> Value {
+pub fn for_agent(stored: &StoredRequest, keys: &Keys, issuer: &str, now: Timestamp) -> Value {
     let mut document = plain(stored);
     document.insert("permit".to_owned(), json!(permit(stored, keys, issuer, now)));
     Value::Object(document)
 }
 
 /// The document for people, with the card.
-pub fn for_people(stored: &Stored, deliveries: &[Delivery]) -> Value {
+pub fn for_people(stored: &StoredRequest, deliveries: &[DeliveryStatus]) -> Value {
     let mut document = for_the_list(stored);
     let card: Value = serde_json::from_str(&stored.card).unwrap_or_default();
     document.insert("card".to_owned(), card);
@@ -35,7 +35,7 @@ pub fn for_people(stored: &Stored, deliveries: &[Delivery]) -> Value {
 }
 
 /// The document in lists and events: everything but the card.
-pub fn for_the_list(stored: &Stored) -> Map<String, Value> {
+pub fn for_the_list(stored: &StoredRequest) -> Map<String, Value> {
     let mut document = plain(stored);
     let detail: Value = serde_json::from_str(&stored.detail).unwrap_or_default();
     let description = detail.pointer("/description").or(detail.pointer("/seed/description"));
@@ -48,12 +48,12 @@ pub fn for_the_list(stored: &Stored) -> Map<String, Value> {
     document
 }
 
-fn edited_card(stored: &Stored) -> Option<Value> {
+fn edited_card(stored: &StoredRequest) -> Option<Value> {
     stored.edited_card.as_deref().and_then(|text| serde_json::from_str(text).ok())
 }
 
 /// The assessment of the edited call, if one was approved.
-fn edited(stored: &Stored) -> Value {
+fn edited(stored: &StoredRequest) -> Value {
     let part = |card: &Value, name: &str| card.get(name).cloned().unwrap_or_default();
     let of = |card: Value| {
         json!({
@@ -100,7 +100,7 @@ fn assessed(assessment: &Assessment, digest: &CallDigest) -> Map<String, Value> 
     if let Value::Object(part) = part { part } else { Map::new() }
 }
 
-fn plain(stored: &Stored) -> Map<String, Value> {
+fn plain(stored: &StoredRequest) -> Map<String, Value> {
     let request = &stored.request;
     let card: Value = serde_json::from_str(&stored.card).unwrap_or_default();
     let edited: Option<Value> =
@@ -158,11 +158,11 @@ fn decision(decision: &Decision) -> Value {
     })
 }
 
-fn delivery(delivery: &Delivery) -> Value {
+fn delivery(delivery: &DeliveryStatus) -> Value {
     let (state, detail) = match &delivery.result {
-        AttemptResult::Arrived(name) => ("arrived", name.as_str()),
-        AttemptResult::Again(error, _) if is_superseded(error) => ("overtaken", error.as_str()),
-        AttemptResult::Again(error, _) => ("trying", error.as_str()),
+        AttemptResult::Delivered(name) => ("arrived", name.as_str()),
+        AttemptResult::Retry(error, _) if is_superseded(error) => ("overtaken", error.as_str()),
+        AttemptResult::Retry(error, _) => ("trying", error.as_str()),
         AttemptResult::Failed(error) => ("failed", error.as_str()),
     };
     json!({
@@ -173,7 +173,7 @@ fn delivery(delivery: &Delivery) -> Value {
 
 /// The permit of an approved request, while it can be used. It is built from stored data, so it is
 /// always the same one.
-pub fn permit(stored: &Stored, keys: &Keys, issuer: &str, now: Timestamp) -> Option<String> {
+pub fn permit(stored: &StoredRequest, keys: &Keys, issuer: &str, now: Timestamp) -> Option<String> {
     let request = &stored.request;
     let decision = request.decision.as_ref()?;
     let until = stored.permit_until?;

@@ -12,7 +12,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use axum::routing::get;
-use countersign_store::{Happening, Store as _};
+use countersign_store::{Store as _, StoreEvent};
 use countersign_types::id::Id;
 use hyper::body::Frame;
 use serde_json::Value;
@@ -59,7 +59,7 @@ enum Reader {
 fn stream(api: Api, request: Request, reader: Reader, permits: &'static Semaphore) -> ApiResult {
     let permit = permits.try_acquire().map_err(|_| full())?;
     // From here on no event is missed: the client reads the list after the headers.
-    let events = api.gate.store().watch();
+    let events = api.gate.store().subscribe();
     let reconnects = request.headers().contains_key("last-event-id");
     let (parts, _) = request.into_parts();
     let (send, events_out) = mpsc::channel(MAX_UNREAD);
@@ -94,7 +94,7 @@ struct EventStream {
 impl EventStream {
     async fn run(
         self,
-        mut events: broadcast::Receiver<Happening>,
+        mut events: broadcast::Receiver<StoreEvent>,
         reconnects: bool,
         _permit: SemaphorePermit<'static>,
     ) {
@@ -142,14 +142,14 @@ impl EventStream {
     }
 
     /// The event for this reader, if it may see it.
-    async fn event(&self, event: Happening) -> Option<Bytes> {
+    async fn event(&self, event: StoreEvent) -> Option<Bytes> {
         let (name, id) = match event {
-            Happening::Asked(id) => ("asked", id),
-            Happening::Voted(id) => ("voted", id),
-            Happening::Climbed(id, _) => ("climbed", id),
-            Happening::Ended(id, _) => ("ended", id),
-            Happening::Undelivered(_) => return None,
-            Happening::Settings => {
+            StoreEvent::Asked(id) => ("asked", id),
+            StoreEvent::Voted(id) => ("voted", id),
+            StoreEvent::Escalated(id, _) => ("climbed", id),
+            StoreEvent::Ended(id, _) => ("ended", id),
+            StoreEvent::Undelivered(_) => return None,
+            StoreEvent::Settings => {
                 return matches!(self.reader, Reader::Person)
                     .then(|| Bytes::from_static(b"event: settings\ndata: {}\n\n"));
             }

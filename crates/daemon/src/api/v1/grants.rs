@@ -100,7 +100,7 @@ async fn give(State(api): State<Api>, proven: StepUpProof, request: Request) -> 
         revoked: None,
     };
     let note = proven.note(&api, &identity.person);
-    api.gate.store().give(grant.clone(), note).await?;
+    api.gate.store().create_grant(grant.clone(), note).await?;
     api.gate.grants().add(grant.clone());
     Ok((StatusCode::CREATED, axum::Json(document(&api, &grant))).into_response())
 }

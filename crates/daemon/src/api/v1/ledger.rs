@@ -5,7 +5,7 @@ use axum::extract::{Query, State};
 use axum::http::{HeaderMap, header};
 use axum::response::IntoResponse as _;
 use axum::routing::get;
-use countersign_store::{Found, Store as _};
+use countersign_store::{MerkleProof, Store as _};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -80,7 +80,7 @@ async fn checkpoint(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
     Ok(([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], note).into_response())
 }
 
-fn proof(found: Found) -> Result<Vec<String>, ApiProblem> {
+fn proof(found: MerkleProof) -> Result<Vec<String>, ApiProblem> {
     let proof =
         found.ok_or_else(|| ApiProblem::not_found("the ledger has no such entry or size"))?;
     Ok(proof.iter().map(ToString::to_string).collect())
@@ -93,7 +93,7 @@ async fn inclusion(
 ) -> ApiResult {
     authenticate::person(&api, &headers)?;
     let InclusionQuery { index, size } = query(asked)?;
-    let proof = proof(api.gate.store().inclusion(index, size).await?)?;
+    let proof = proof(api.gate.store().inclusion_proof(index, size).await?)?;
     let slice = api.gate.store().entries(index, 1).await?;
     let leaf = slice.leaves.first().map(ToString::to_string);
     let body = json!({ "index": index, "size": size, "leaf": leaf, "proof": proof });
@@ -107,7 +107,7 @@ async fn consistency(
 ) -> ApiResult {
     authenticate::person(&api, &headers)?;
     let ConsistencyQuery { old, new } = query(asked)?;
-    let proof = proof(api.gate.store().consistency(old, new).await?)?;
+    let proof = proof(api.gate.store().consistency_proof(old, new).await?)?;
     Ok(axum::Json(json!({ "old": old, "new": new, "proof": proof })).into_response())
 }
 

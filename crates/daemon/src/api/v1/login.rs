@@ -5,7 +5,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
-use countersign_store::{Login, Note, Store as _};
+use countersign_store::{Store as _, StoredLogin, WriteContext};
 use countersign_types::time::{Clock as _, Millis};
 use serde_json::json;
 use zeroize::Zeroizing;
@@ -88,7 +88,7 @@ pub async fn verify_passphrase(
 }
 
 /// The response to a login: a token for a terminal; a proof and its cookie for a browser.
-fn welcome(api: &Api, secret: &str, login: &Login, secure: bool) -> Response {
+fn welcome(api: &Api, secret: &str, login: &StoredLogin, secure: bool) -> Response {
     let role = api.directory.record(&login.person).map(|person| person.role);
     if login.channel != authenticate::WEB {
         let body = json!({
@@ -154,13 +154,13 @@ async fn touch_presence(State(api): State<Api>, headers: HeaderMap) -> ApiResult
 
 impl Api {
     /// The ledger note of a write.
-    pub fn note(&self) -> Note {
-        Note { policy: self.gate.rules().hash, facts: None, edited: None }
+    pub fn note(&self) -> WriteContext {
+        WriteContext { policy: self.gate.rules().hash, facts: None, edited: None }
     }
 
     /// The ledger note of a write, with the person who made it.
-    pub fn note_by(&self, person: &str) -> Note {
+    pub fn note_by(&self, person: &str) -> WriteContext {
         let facts = Some(json!({ "by": person }).to_string());
-        Note { policy: self.gate.rules().hash, facts, edited: None }
+        WriteContext { policy: self.gate.rules().hash, facts, edited: None }
     }
 }

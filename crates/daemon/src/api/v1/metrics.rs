@@ -27,7 +27,7 @@ async fn metrics(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
         open: api.gate.open_requests(),
         waiting: sqlite.waiting(),
         outbox: store.outbox(0, MAX_OUTBOX).await.map_or(0, |outbox| outbox.len()),
-        healthy: store.healthy().await,
+        healthy: store.is_healthy().await,
         behind: api.gate.clock().behind(),
         entries: store.tree_head().await.map_or(0, |head| head.size),
         gates: api.proofs.counts(),

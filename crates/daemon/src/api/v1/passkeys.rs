@@ -115,7 +115,7 @@ async fn enrol(State(api): State<Api>, proven: StepUpProof, request: Request) ->
     });
     let note = proven.note_with(&api, facts);
     let body = document(&passkey);
-    api.gate.store().keep_passkey(passkey, note).await?;
+    api.gate.store().save_passkey(passkey, note).await?;
     api.directory.reload(api.gate.store()).await?;
     drop(changing);
     api.announce(format!("{} added a passkey for approvals.", identity.person));
@@ -150,7 +150,7 @@ async fn remove(
     passkey.ended = Some(api.gate.clock().now().at);
     let body = json!({ "id": credential, "removed": passkey.ended });
     let note = proven.note_with(&api, json!({ "by": identity.person, "id": credential }));
-    api.gate.store().keep_passkey(passkey, note).await?;
+    api.gate.store().save_passkey(passkey, note).await?;
     api.directory.reload(api.gate.store()).await?;
     drop(changing);
     api.announce(format!("{} removed a passkey.", identity.person));

@@ -6,7 +6,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse as _;
 use axum::routing::{delete, get, post};
 use countersign_json::canonical::Digest;
-use countersign_store::{Person, Role, Store as _};
+use countersign_store::{Role, Store as _, StoredPerson};
 use countersign_types::time::Clock as _;
 use serde_json::json;
 use zeroize::Zeroizing;
@@ -74,7 +74,7 @@ async fn add(State(api): State<Api>, proven: StepUpProof, request: Request) -> A
     }
     let added = api.gate.clock().now().at;
     let active_from = added.plus(api.gate.rules().waiting_period);
-    let person = Person {
+    let person = StoredPerson {
         name: name.clone(),
         role,
         passphrase: hashed,
@@ -83,7 +83,7 @@ async fn add(State(api): State<Api>, proven: StepUpProof, request: Request) -> A
         active_from,
         revoked: None,
     };
-    api.gate.store().keep_person(person, proven.note(&api, &identity.person)).await?;
+    api.gate.store().save_person(person, proven.note(&api, &identity.person)).await?;
     api.directory.reload(api.gate.store()).await?;
     drop(changing);
     api.announce(format!("{} added {name} as {}.", identity.person, role_label(role)));
@@ -139,7 +139,7 @@ async fn change_role(
         if role == Role::Administrator {
             person.active_from = now.plus(api.gate.rules().waiting_period);
         }
-        api.gate.store().keep_person(person.clone(), proven.note(&api, &identity.person)).await?;
+        api.gate.store().save_person(person.clone(), proven.note(&api, &identity.person)).await?;
         api.directory.reload(api.gate.store()).await?;
         api.announce(format!("{} made {name} {}.", identity.person, role_label(role)));
     }
@@ -187,7 +187,7 @@ async fn revoke(
     }
     let at = api.gate.clock().now().at;
     person.revoked = Some(at);
-    api.gate.store().keep_person(person, proven.note(&api, &identity.person)).await?;
+    api.gate.store().save_person(person, proven.note(&api, &identity.person)).await?;
     api.directory.remove_person(&name);
     api.directory.reload(api.gate.store()).await?;
     api.announce(format!("{} removed {name}.", identity.person));
@@ -230,7 +230,7 @@ async fn change_passphrase(
     let identity = may(&parts.headers)?;
     let mut person = api.directory.record(&name).ok_or_else(not_found)?;
     person.passphrase = hashed;
-    api.gate.store().keep_person(person, proven.note(&api, &identity.person)).await?;
+    api.gate.store().save_person(person, proven.note(&api, &identity.person)).await?;
     api.directory.reload(api.gate.store()).await?;
     end_sessions(&api, &name, Some(identity.login)).await?;
     api.announce(format!("{name} changed their passphrase."));

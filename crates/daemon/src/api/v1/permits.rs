@@ -10,7 +10,7 @@ use countersign_json::canonical::CallDigest;
 use countersign_ledger::permit;
 use countersign_ledger::permit::{Claims, Expected, Parsed, PermitError};
 use countersign_risk::call_digest::digest;
-use countersign_store::{Redeemed, Store as _};
+use countersign_store::{Redemption, Store as _};
 use countersign_types::id::Id;
 use countersign_types::time::Clock as _;
 use serde_json::json;
@@ -48,21 +48,21 @@ async fn redeem(State(api): State<Api>, request: Request) -> ApiResult {
     let id = Id::parse(&claims.request).ok_or_else(|| refused(&PermitError::Claim("request")))?;
     let at = api.gate.clock().now().at;
     match api.gate.redeem(id, caller.agent, call).await? {
-        Redeemed::Now => {
+        Redemption::Accepted => {
             Ok(axum::Json(json!({ "redeemed": true, "request": id, "at": at })).into_response())
         }
-        Redeemed::Before(then) => {
+        Redemption::AlreadyUsed(then) => {
             let then = serde_json::to_value(then).unwrap_or_default();
             let then = then.as_str().unwrap_or("earlier").to_owned();
             Err(rejected("used", format!("this permit was used at {then}")))
         }
-        Redeemed::Late => Err(rejected("late", "this permit has expired".to_owned())),
-        Redeemed::NotApproved(state) => {
+        Redemption::Expired => Err(rejected("late", "this permit has expired".to_owned())),
+        Redemption::NotApproved(state) => {
             let detail = format!("the request is {}, not approved", state.label());
             Err(rejected("not-approved", detail))
         }
-        Redeemed::AnotherCall => Err(refused(&PermitError::OtherCall)),
-        Redeemed::AnotherAgent => Err(refused(&PermitError::OtherAgent)),
+        Redemption::AnotherCall => Err(refused(&PermitError::OtherCall)),
+        Redemption::AnotherAgent => Err(refused(&PermitError::OtherAgent)),
     }
 }
 

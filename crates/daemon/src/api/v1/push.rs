@@ -5,10 +5,10 @@ use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse as _;
 use axum::routing::{delete, get};
-use countersign_channels::{Settings, webpush};
+use countersign_channels::{ChannelSettings, webpush};
 use countersign_json::base64;
 use countersign_json::canonical::Digest;
-use countersign_store::{Store as _, Subscription};
+use countersign_store::{PushSubscription, Store as _};
 use countersign_types::time::Clock as _;
 use serde_json::{Value, json};
 
@@ -27,19 +27,19 @@ pub fn people() -> Router<Api> {
 }
 
 /// An id for a browser that does not reveal its push endpoint.
-fn name_of(subscription: &Subscription) -> String {
+fn name_of(subscription: &PushSubscription) -> String {
     let digest = Digest::of(subscription.endpoint.as_bytes()).to_string();
     digest.get(..24).unwrap_or_default().to_owned()
 }
 
-fn document(subscription: &Subscription) -> Value {
+fn document(subscription: &PushSubscription) -> Value {
     json!({
         "id": name_of(subscription), "called": subscription.called, "added": subscription.added,
     })
 }
 
 /// The browsers of a person.
-pub async fn own(api: &Api, person: &str) -> Result<Vec<(String, Subscription)>, ApiProblem> {
+pub async fn own(api: &Api, person: &str) -> Result<Vec<(String, PushSubscription)>, ApiProblem> {
     let all = api.gate.store().subscriptions().await?;
     let own = all.into_iter().filter(|subscription| subscription.person == person);
     Ok(own.map(|subscription| (name_of(&subscription), subscription)).collect())
@@ -62,7 +62,7 @@ fn allows_private(api: &Api) -> bool {
     let rules = api.gate.rules();
     let channel_config =
         rules.channels.get(webpush::NAME).map(|channel_config| &channel_config.settings);
-    matches!(channel_config, Some(Settings::WebPush(settings)) if settings.allow_private)
+    matches!(channel_config, Some(ChannelSettings::WebPush(settings)) if settings.allow_private)
 }
 
 /// Reads a subscription, and rejects one that could not be used.
@@ -70,13 +70,13 @@ fn subscription(
     api: &Api,
     value: &countersign_json::Value<'_>,
     person: &str,
-) -> Result<Subscription, ApiProblem> {
+) -> Result<PushSubscription, ApiProblem> {
     let fields = Fields::new(value)?;
     let decoded = |name: &'static str| {
         let bytes = base64::decode_url(fields.required_text(name)?);
         bytes.map_err(|_| ApiProblem::bad_request(format!("`{name}` must be base64url")))
     };
-    let browser = Subscription {
+    let browser = PushSubscription {
         endpoint: fields.required_text("endpoint")?.to_owned(),
         person: person.to_owned(),
         public_key: decoded("p256dh")?,
@@ -120,7 +120,7 @@ async fn add(State(api): State<Api>, proven: StepUpProof, request: Request) -> A
         )));
     }
     let body = document(&browser);
-    api.gate.store().keep_subscription(browser, proven.note(&api, &identity.person)).await?;
+    api.gate.store().save_subscription(browser, proven.note(&api, &identity.person)).await?;
     push::read(&api.gate, api.channels.browsers()).await?;
     Ok((StatusCode::CREATED, axum::Json(body)).into_response())
 }
@@ -137,7 +137,7 @@ async fn end(
     let (_, mut browser) = found.ok_or_else(|| ApiProblem::not_found("browser not found"))?;
     browser.ended = Some(api.gate.clock().now().at);
     let body = json!({ "id": id, "ended": browser.ended });
-    api.gate.store().keep_subscription(browser, proven.note(&api, &identity.person)).await?;
+    api.gate.store().save_subscription(browser, proven.note(&api, &identity.person)).await?;
     push::read(&api.gate, api.channels.browsers()).await?;
     Ok(axum::Json(body).into_response())
 }

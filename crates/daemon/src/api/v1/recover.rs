@@ -5,7 +5,7 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::IntoResponse as _;
 use axum::routing::post;
-use countersign_store::{Note, Store as _};
+use countersign_store::{Store as _, WriteContext};
 use countersign_types::time::Clock as _;
 use serde_json::json;
 use zeroize::Zeroizing;
@@ -73,14 +73,15 @@ async fn change(
     };
     person.passphrase = hashed;
     let facts = json!({ "by": name, "step_up": { "proof": "recovery code" } }).to_string();
-    let note = || Note { policy: api.gate.rules().hash, facts: Some(facts.clone()), edited: None };
+    let note =
+        || WriteContext { policy: api.gate.rules().hash, facts: Some(facts.clone()), edited: None };
     if redeemed.remove_passkeys {
         for mut passkey in api.directory.passkeys(name) {
             passkey.ended = Some(now);
-            api.gate.store().keep_passkey(passkey, note()).await?;
+            api.gate.store().save_passkey(passkey, note()).await?;
         }
     }
-    api.gate.store().keep_person(person, note()).await?;
+    api.gate.store().save_person(person, note()).await?;
     api.directory.reload(api.gate.store()).await?;
     end_sessions(api, name, None).await?;
     api.announce(format!("{name} has a new passphrase, set with a recovery code."));

@@ -6,7 +6,7 @@ use axum::response::IntoResponse as _;
 use axum::routing::post;
 use countersign_json::Value;
 use countersign_risk::call_digest::digest;
-use countersign_store::{Note, Store as _, Stored};
+use countersign_store::{Store as _, StoredRequest, WriteContext};
 use countersign_types::id::Id;
 use serde_json::json;
 
@@ -99,11 +99,11 @@ pub async fn keep(
     caller: &Caller,
     id: Id,
     report: OutcomeReport,
-) -> Result<Stored, ApiProblem> {
+) -> Result<StoredRequest, ApiProblem> {
     let stored = api.gate.store().request(id).await?.ok_or_else(super::requests::not_found)?;
     let report = report.json(stored.request.crisis).to_string();
-    let note = Note { policy: api.gate.rules().hash, facts: None, edited: None };
-    Ok(api.gate.store().outcome(id, caller.agent.clone(), report, note).await?)
+    let note = WriteContext { policy: api.gate.rules().hash, facts: None, edited: None };
+    Ok(api.gate.store().record_outcome(id, caller.agent.clone(), report, note).await?)
 }
 
 /// The outcome of a call, as the agent reports it.

@@ -11,7 +11,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
-use countersign_store::{Store as _, Stored};
+use countersign_store::{Store as _, StoredRequest};
 use countersign_workflow::request::State as RequestState;
 use serde::Deserialize;
 
@@ -102,7 +102,7 @@ async fn submit(
     ask(api, caller, question, AskExtras { key, ..AskExtras::default() }).await
 }
 
-fn created_response(api: &Api, status: StatusCode, stored: &Stored) -> Response {
+fn created_response(api: &Api, status: StatusCode, stored: &StoredRequest) -> Response {
     let document = for_agent(api, stored);
     let mut response = (status, axum::Json(document)).into_response();
     if let Ok(place) = HeaderValue::try_from(format!("/v1/requests/{}", stored.request.id)) {

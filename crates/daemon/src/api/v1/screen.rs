@@ -8,7 +8,7 @@ use axum::response::IntoResponse as _;
 use axum::routing::post;
 use countersign_crisis as crisis;
 use countersign_crisis::ScreenOptions;
-use countersign_store::{Crisis, Note, Store as _, StoreError};
+use countersign_store::{CrisisSession, Store as _, StoreError, WriteContext};
 use countersign_types::time::Clock as _;
 use serde_json::Value;
 
@@ -56,7 +56,7 @@ async fn screen(State(api): State<Api>, request: Request) -> ApiResult {
     };
     let screening = crisis::screen(text, &options);
     if screening.crisis {
-        let crisis = Crisis {
+        let crisis = CrisisSession {
             agent: caller.agent.clone(),
             session: session.to_owned(),
             level: screening.level,
@@ -81,12 +81,12 @@ async fn screen(State(api): State<Api>, request: Request) -> ApiResult {
 }
 
 /// Stores a crisis in the background, until that succeeds or a person has resolved it.
-pub fn store_crisis(api: &Api, crisis: Crisis) -> tokio::task::JoinHandle<()> {
+pub fn store_crisis(api: &Api, crisis: CrisisSession) -> tokio::task::JoinHandle<()> {
     let api = api.clone();
     tokio::spawn(async move {
         let mut pause = FIRST_PAUSE;
         while api.gate.crises().signs(&crisis.agent, &crisis.session).is_some() {
-            let note = Note { policy: api.gate.rules().hash, facts: None, edited: None };
+            let note = WriteContext { policy: api.gate.rules().hash, facts: None, edited: None };
             match api.gate.store().begin_crisis(crisis.clone(), note).await {
                 Ok(()) | Err(StoreError::Closed) => return,
                 Err(error) => tracing::error!(

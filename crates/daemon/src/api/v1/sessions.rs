@@ -6,7 +6,7 @@ use axum::http::HeaderMap;
 use axum::response::IntoResponse as _;
 use axum::routing::{delete, get};
 use countersign_json::canonical::Digest;
-use countersign_store::{Login, Store as _};
+use countersign_store::{Store as _, StoredLogin};
 use countersign_types::time::Clock as _;
 use serde_json::json;
 
@@ -19,7 +19,7 @@ pub fn people() -> Router<Api> {
 }
 
 /// An id for a session that does not reveal its secret.
-fn id_of(login: &Login) -> String {
+fn id_of(login: &StoredLogin) -> String {
     let digest = Digest::of(login.secret.as_bytes()).to_string();
     digest.get(..24).unwrap_or_default().to_owned()
 }

@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::IntoResponse as _;
 use axum::routing::get;
-use countersign_store::Stored;
+use countersign_store::StoredRequest;
 use countersign_types::time::{Clock as _, Timestamp};
 use countersign_workflow::request::Decider;
 use serde_json::{Value, json};
@@ -53,7 +53,7 @@ fn calls(hours: HourCounts) -> Value {
     })
 }
 
-fn day(requests: &[Stored], hours: HourCounts, partial: bool) -> Value {
+fn day(requests: &[StoredRequest], hours: HourCounts, partial: bool) -> Value {
     let mut by_state = BTreeMap::<&str, u64>::new();
     let mut by_tier = BTreeMap::<&str, u64>::new();
     let mut by_agent = BTreeMap::<&str, u64>::new();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use countersign_store::{Account, Role, Store as _};
+use countersign_store::{LinkedAccount, Role, Store as _};
 use countersign_types::time::Timestamp;
 use serde_json::{Value, json};
 
@@ -238,7 +238,7 @@ async fn a_new_role_waits_and_is_recorded() {
 async fn an_account_is_as_old_as_its_link() {
     let daemon = TestDaemon::default().await;
     let now = daemon.now();
-    let account = Account {
+    let account = LinkedAccount {
         channel: "telegram".to_owned(),
         account: "77".to_owned(),
         person: "owner".to_owned(),
@@ -247,7 +247,7 @@ async fn an_account_is_as_old_as_its_link() {
         active_from: Timestamp(now.0 + 60_000),
         ended: None,
     };
-    daemon.gate.store().keep_account(account, daemon.note()).await.unwrap();
+    daemon.gate.store().save_account(account, daemon.note()).await.unwrap();
     daemon.api.directory.reload(daemon.gate.store()).await.unwrap();
     let (person, tenure) = daemon.api.directory.account("telegram", "77").unwrap();
     assert_eq!((person.as_str(), tenure.since), ("owner", now));

@@ -1,6 +1,6 @@
 //! `kind = "discord"`.
 
-use countersign_channels::{Settings, discord};
+use countersign_channels::{ChannelSettings, discord};
 use serde::Deserialize;
 use toml::Table;
 
@@ -20,10 +20,10 @@ struct Discord {
     timeout_seconds: Option<u32>,
 }
 
-pub fn settings(table: Table) -> KindResult<Settings> {
+pub fn settings(table: Table) -> KindResult<ChannelSettings> {
     let section: Discord = read(table)?;
     let file = section.token_file.ok_or("token_file is missing")?;
-    Ok(Settings::Discord(discord::Settings {
+    Ok(ChannelSettings::Discord(discord::DiscordSettings {
         token_file: absolute("token_file", &file)?,
         channel: section.channel.ok_or("channel is missing")?,
         public_key: section.public_key,

@@ -1,7 +1,7 @@
 //! `kind = "email"`.
 
-use countersign_channels::email::{Login, LoginSecret};
-use countersign_channels::{Settings, email};
+use countersign_channels::email::{LoginSecret, SmtpLogin};
+use countersign_channels::{ChannelSettings, email};
 use serde::Deserialize;
 use toml::Table;
 
@@ -23,7 +23,7 @@ struct Email {
     timeout_seconds: Option<u32>,
 }
 
-pub fn settings(table: Table) -> KindResult<Settings> {
+pub fn settings(table: Table) -> KindResult<ChannelSettings> {
     let section: Email = read(table)?;
     let tls = email::Tls::parse(section.tls.as_deref().unwrap_or("implicit"))
         .ok_or("tls must be implicit, starttls or none")?;
@@ -37,10 +37,10 @@ pub fn settings(table: Table) -> KindResult<Settings> {
     };
     let login = match (section.user, secret) {
         (None, None) => None,
-        (Some(user), Some(secret)) => Some(Login { user, secret }),
+        (Some(user), Some(secret)) => Some(SmtpLogin { user, secret }),
         _ => return Err("user and password_file (or oauth2_token_file) go together".to_owned()),
     };
-    let settings = email::Settings {
+    let settings = email::EmailSettings {
         server: section.server.ok_or("server is missing")?,
         port: section.port.unwrap_or(tls.port()),
         tls,
@@ -52,6 +52,6 @@ pub fn settings(table: Table) -> KindResult<Settings> {
     };
     match settings.problem() {
         Some(problem) => Err(problem),
-        None => Ok(Settings::Email(settings)),
+        None => Ok(ChannelSettings::Email(settings)),
     }
 }

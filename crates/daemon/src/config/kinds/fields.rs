@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use toml::Table;
 
-/// What is wrong with a channel.
+/// The result of reading a channel's settings.
 pub type KindResult<T> = Result<T, String>;
 
 pub fn read<T: serde::de::DeserializeOwned>(table: Table) -> KindResult<T> {
@@ -17,7 +17,7 @@ pub fn absolute(field: &str, path: &str) -> KindResult<PathBuf> {
     if place.is_absolute() {
         Ok(place.to_owned())
     } else {
-        Err(format!("{field}: `{path}` is no absolute path"))
+        Err(format!("{field}: `{path}` is not an absolute path"))
     }
 }
 

@@ -1,4 +1,4 @@
-//! What is written about each kind of channel, one vendor one file.
+//! The settings of each kind of channel, one file per vendor.
 
 #[cfg(test)]
 mod chat_tests;
@@ -13,17 +13,17 @@ mod telegram;
 mod webhook;
 mod webpush;
 
-use countersign_channels::Settings;
+use countersign_channels::ChannelSettings;
 use toml::Table;
 
 pub use fields::KindResult;
 
-/// The kinds, for people.
+/// The kinds, for error messages.
 pub const KINDS: &str = "telegram, discord, slack, ntfy, email, sms, webhook, webpush, desktop, \
                          terminal or command";
 
 /// The settings of a kind.
-pub fn settings(kind: &str, table: Table) -> KindResult<Settings> {
+pub fn settings(kind: &str, table: Table) -> KindResult<ChannelSettings> {
     match kind {
         "webhook" => webhook::settings(table),
         "webpush" => webpush::settings(table),
@@ -36,6 +36,6 @@ pub fn settings(kind: &str, table: Table) -> KindResult<Settings> {
         "command" => local::command(table),
         "desktop" => local::desktop(table),
         "terminal" => local::terminal(table),
-        other => Err(format!("there is no kind `{other}`: it must be {KINDS}")),
+        other => Err(format!("unknown kind `{other}`: it must be {KINDS}")),
     }
 }

@@ -1,6 +1,6 @@
 //! `kind = "ntfy"`.
 
-use countersign_channels::{Settings, ntfy};
+use countersign_channels::{ChannelSettings, ntfy};
 use serde::Deserialize;
 use toml::Table;
 
@@ -20,18 +20,18 @@ struct Ntfy {
     timeout_seconds: Option<u32>,
 }
 
-pub fn settings(table: Table) -> KindResult<Settings> {
+pub fn settings(table: Table) -> KindResult<ChannelSettings> {
     let section: Ntfy = read(table)?;
     let token_file = section.token_file.map(|file| absolute("token_file", &file)).transpose()?;
     let hook = match (section.hook_url, section.secret_file, section.person) {
         (None, None, None) => None,
         (Some(url), Some(file), Some(person)) => {
             let secret_file = absolute("secret_file", &file)?;
-            Some(ntfy::Hook { url, secret_file, person })
+            Some(ntfy::NtfyHook { url, secret_file, person })
         }
         _ => return Err("hook_url, secret_file and person go together".to_owned()),
     };
-    let settings = ntfy::Settings {
+    let settings = ntfy::NtfySettings {
         url: section.url.unwrap_or_else(|| "https://ntfy.sh".to_owned()),
         topic: section.topic.ok_or("topic is missing")?,
         token_file,
@@ -41,6 +41,6 @@ pub fn settings(table: Table) -> KindResult<Settings> {
     };
     match settings.problem() {
         Some(problem) => Err(problem),
-        None => Ok(Settings::Ntfy(settings)),
+        None => Ok(ChannelSettings::Ntfy(settings)),
     }
 }

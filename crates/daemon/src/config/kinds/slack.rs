@@ -1,6 +1,6 @@
 //! `kind = "slack"`.
 
-use countersign_channels::{Settings, slack};
+use countersign_channels::{ChannelSettings, slack};
 use serde::Deserialize;
 use toml::Table;
 
@@ -18,11 +18,11 @@ struct Slack {
     timeout_seconds: Option<u32>,
 }
 
-pub fn settings(table: Table) -> KindResult<Settings> {
+pub fn settings(table: Table) -> KindResult<ChannelSettings> {
     let section: Slack = read(table)?;
     let token = section.token_file.ok_or("token_file is missing")?;
     let secret = section.signing_secret_file.ok_or("signing_secret_file is missing")?;
-    Ok(Settings::Slack(slack::Settings {
+    Ok(ChannelSettings::Slack(slack::SlackSettings {
         token_file: absolute("token_file", &token)?,
         channel: section.channel.ok_or("channel is missing")?,
         signing_secret_file: absolute("signing_secret_file", &secret)?,

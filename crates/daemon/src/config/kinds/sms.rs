@@ -1,6 +1,6 @@
 //! `kind = "sms"`.
 
-use countersign_channels::{Settings, sms};
+use countersign_channels::{ChannelSettings, sms};
 use serde::Deserialize;
 use toml::Table;
 
@@ -20,10 +20,10 @@ struct Sms {
     timeout_seconds: Option<u32>,
 }
 
-pub fn settings(table: Table) -> KindResult<Settings> {
+pub fn settings(table: Table) -> KindResult<ChannelSettings> {
     let section: Sms = read(table)?;
     let file = section.token_file.ok_or("token_file is missing")?;
-    let settings = sms::Settings {
+    let settings = sms::SmsSettings {
         account: section.account.ok_or("account is missing")?,
         token_file: absolute("token_file", &file)?,
         from: section.from.ok_or("from is missing")?,
@@ -35,6 +35,6 @@ pub fn settings(table: Table) -> KindResult<Settings> {
     };
     match settings.problem() {
         Some(problem) => Err(problem),
-        None => Ok(Settings::Sms(settings)),
+        None => Ok(ChannelSettings::Sms(settings)),
     }
 }

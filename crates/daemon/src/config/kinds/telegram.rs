@@ -1,7 +1,7 @@
 //! `kind = "telegram"`.
 
-use countersign_channels::Settings;
-use countersign_channels::telegram::{self, Mode, bot};
+use countersign_channels::ChannelSettings;
+use countersign_channels::telegram::{self, UpdateMode, bot};
 use serde::Deserialize;
 use toml::{Table, Value};
 
@@ -21,7 +21,7 @@ struct Telegram {
     timeout_seconds: Option<u32>,
 }
 
-pub fn settings(table: Table) -> KindResult<Settings> {
+pub fn settings(table: Table) -> KindResult<ChannelSettings> {
     let section: Telegram = read(table)?;
     let token = section.token_file.as_deref().ok_or("token_file is missing")?;
     let chat = section.chat.as_ref().and_then(Value::as_integer).filter(|chat| *chat != 0);
@@ -30,7 +30,7 @@ pub fn settings(table: Table) -> KindResult<Settings> {
     if let Some(problem) = bot::base_problem(&base_url, section.allow_private) {
         return Err(format!("base_url: {problem}"));
     }
-    Ok(Settings::Telegram(telegram::Settings {
+    Ok(ChannelSettings::Telegram(telegram::TelegramSettings {
         token_file: absolute("token_file", token)?,
         chat,
         base_url,
@@ -40,15 +40,15 @@ pub fn settings(table: Table) -> KindResult<Settings> {
     }))
 }
 
-fn mode(section: &Telegram) -> KindResult<Mode> {
+fn mode(section: &Telegram) -> KindResult<UpdateMode> {
     let hook = section.hook.as_deref();
     let secret = section.secret_file.as_deref();
     match (section.mode.as_deref().unwrap_or("poll"), hook, secret) {
-        ("poll", None, None) => Ok(Mode::Poll),
+        ("poll", None, None) => Ok(UpdateMode::Poll),
         ("poll", ..) => Err("hook and secret_file belong to mode = \"webhook\"".to_owned()),
         ("webhook", Some(hook), Some(secret)) if hook.starts_with("https://") => {
             let secret_file = absolute("secret_file", secret)?;
-            Ok(Mode::Webhook { hook: hook.to_owned(), secret_file })
+            Ok(UpdateMode::Webhook { hook: hook.to_owned(), secret_file })
         }
         ("webhook", Some(_), Some(_)) => {
             Err("hook must begin with https://: Telegram takes no other address".to_owned())

@@ -1,6 +1,6 @@
 //! `kind = "webhook"`.
 
-use countersign_channels::{Settings, webhook};
+use countersign_channels::{ChannelSettings, webhook};
 use serde::Deserialize;
 use toml::Table;
 
@@ -19,7 +19,7 @@ struct Webhook {
     timeout_seconds: Option<u32>,
 }
 
-pub fn settings(table: Table) -> KindResult<Settings> {
+pub fn settings(table: Table) -> KindResult<ChannelSettings> {
     let section: Webhook = read(table)?;
     let url = section.url.ok_or("url is missing")?;
     let file = section.secret_file.ok_or("secret_file is missing")?;
@@ -29,7 +29,7 @@ pub fn settings(table: Table) -> KindResult<Settings> {
     }
     let callback_secret_file =
         callback_secret.map(|file| absolute("callback_secret_file", &file)).transpose()?;
-    let settings = webhook::Settings {
+    let settings = webhook::WebhookSettings {
         url,
         secret_file: absolute("secret_file", &file)?,
         callback: section.callback,
@@ -39,6 +39,6 @@ pub fn settings(table: Table) -> KindResult<Settings> {
     };
     match settings.url_problem() {
         Some(problem) => Err(format!("url: {problem}")),
-        None => Ok(Settings::Webhook(settings)),
+        None => Ok(ChannelSettings::Webhook(settings)),
     }
 }

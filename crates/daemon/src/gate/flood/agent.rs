@@ -1,4 +1,4 @@
-//! What is counted for one agent, and the limits held against it.
+//! The counters and limits of one agent.
 
 use std::collections::VecDeque;
 
@@ -10,10 +10,10 @@ use crate::gate::Rejection;
 
 pub(super) const MINUTE: Millis = Millis::from_seconds(60);
 pub(super) const HOUR: Millis = Millis::from_seconds(3600);
-/// A crisis is let through, but not without end: so many of one agent.
+/// The maximum number of pending requests of one agent in a crisis.
 pub(super) const MAX_OPEN_IN_CRISIS: u32 = 200;
 
-/// One agent.
+/// The counters of one agent.
 #[derive(Debug, Default)]
 pub(super) struct Agent {
     pub open: u32,
@@ -22,7 +22,7 @@ pub(super) struct Agent {
     pub quarantined: Option<Timestamp>,
     pub refused: u32,
     pub why: &'static str,
-    /// How fast it is told so.
+    /// How fast its rejections are sent.
     pub pace: Pace,
 }
 
@@ -52,7 +52,7 @@ impl Agent {
         room(asked, limits.asks_per_hour, now, HOUR).map_err(|rejection| (rejection, "hour"))
     }
 
-    /// Whether nothing would be lost by forgetting it.
+    /// Whether it has no state worth keeping.
     pub fn is_idle(&mut self, limits: &FloodConfig, now: Timestamp) -> bool {
         forget(&mut self.asked, now, MINUTE);
         forget(&mut self.denied, now, limits.within);
@@ -66,14 +66,14 @@ impl Agent {
     }
 }
 
-/// Takes out what is longer ago than `span`.
+/// Removes times older than `span`.
 pub(super) fn forget(times: &mut VecDeque<Timestamp>, now: Timestamp, span: Millis) {
     while times.front().is_some_and(|&oldest| oldest.plus(span) <= now) {
         times.pop_front();
     }
 }
 
-/// Adds a time; of more than `most` only the newest matter.
+/// Adds a time; keeps only the newest `most`.
 pub(super) fn remember(times: &mut VecDeque<Timestamp>, now: Timestamp, most: u32) {
     if times.len() >= usize::try_from(most).unwrap_or(usize::MAX) {
         times.pop_front();
@@ -81,14 +81,14 @@ pub(super) fn remember(times: &mut VecDeque<Timestamp>, now: Timestamp, most: u3
     times.push_back(now);
 }
 
-/// Takes out a time that came to nothing.
+/// Removes a time of a released reservation.
 pub(super) fn take_out(times: &mut VecDeque<Timestamp>, at: Timestamp) {
     if let Some(slot) = times.iter().rposition(|&time| time == at) {
         times.remove(slot);
     }
 }
 
-/// Whether there is room for one more, or when there will be.
+/// Whether one more fits the limit, or when it will.
 fn room(
     times: &VecDeque<Timestamp>,
     most: u32,

@@ -1,25 +1,25 @@
-//! How fast refusals are told: who keeps asking hears each one later; others keep the machine.
+//! Delays rejections: an agent that keeps retrying gets each one later, which saves resources.
 
 use std::time::Duration;
 
 use countersign_types::time::{Millis, Timestamp};
 
-/// Refusals that are told at once, however quickly they come.
+/// The number of rejections that are sent at once.
 const AT_ONCE: u64 = 100;
-/// After these, one is told in this time.
+/// After these, one is sent per this time.
 const BETWEEN: Millis = Millis(1);
-/// No refusal is kept back longer. Who has so many connections that this is reached is held by
-/// the number of connections at the door.
+/// The maximum delay. An agent with so many connections that this is reached is bounded by the
+/// listener's connection limit.
 const LONGEST: Millis = Millis(10_000);
 
-/// When one agent is told its next refusal.
+/// When the next rejection of one agent is sent.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
     due: Option<Timestamp>,
 }
 
 impl Pace {
-    /// One more is refused: how long to wait before it is told.
+    /// The delay of one more rejection.
     pub fn wait(&mut self, now: Timestamp) -> Duration {
         let at_once = Timestamp(now.0.saturating_sub_unsigned(AT_ONCE * BETWEEN.0));
         let after = self.due.unwrap_or(at_once).max(at_once).plus(BETWEEN);
@@ -28,7 +28,7 @@ impl Pace {
         Duration::from_millis(now.until(due).0)
     }
 
-    /// Whether nothing would be lost by forgetting it.
+    /// Whether it has no state worth keeping.
     pub fn is_idle(&self, now: Timestamp) -> bool {
         self.due.is_none_or(|due| due.plus(Millis(AT_ONCE * BETWEEN.0)) <= now)
     }

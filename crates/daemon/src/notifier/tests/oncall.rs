@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use countersign_store::{AttemptResult, Delivery};
+use countersign_store::{AttemptResult, DeliveryStatus};
 use countersign_types::time::Clock as _;
 
 use super::super::test_notifier::{ReceiverBehavior, TestNotifier, WebhookReceiver, until};
@@ -96,8 +96,10 @@ async fn phones_are_delayed_while_someone_is_present_except_for_critical() {
     notifier.outbox_is_empty().await;
     assert!(!tiers(&hook).contains(&"HIGH".to_owned()), "{:?}", tiers(&hook));
     let tried = deliveries(&notifier, &answered).await;
-    let overtaken =
-        |one: &Delivery| matches!(&one.result, AttemptResult::Again(why, _) if is_superseded(why));
+    let overtaken = |one: &DeliveryStatus| match &one.result {
+        AttemptResult::Retry(why, _) => is_superseded(why),
+        AttemptResult::Delivered(_) | AttemptResult::Failed(_) => false,
+    };
     assert!(tried.iter().any(overtaken), "{tried:?}");
 }
 

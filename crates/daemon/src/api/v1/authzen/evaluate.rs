@@ -8,7 +8,7 @@ use countersign_risk::assess::Assessment;
 use countersign_risk::call_digest::digest;
 use countersign_risk::card::Card;
 use countersign_risk::route::{Pass, Route};
-use countersign_store::{Redeemed, Store as _};
+use countersign_store::{Redemption, Store as _};
 use countersign_types::id::Id;
 use countersign_types::time::{Clock as _, Millis};
 use countersign_workflow::request::State as RequestState;
@@ -173,7 +173,7 @@ impl Evaluator<'_> {
                 let request = &stored.request;
                 let agent = self.caller.agent.clone();
                 match self.api.gate.redeem(request.id, agent, request.digest).await? {
-                    Redeemed::Now => Ok(meta.permitted(&json!({ "reason": "grant" }))),
+                    Redemption::Accepted => Ok(meta.permitted(&json!({ "reason": "grant" }))),
                     _ => Ok(meta.denied("approval_expired", "none")),
                 }
             }
@@ -206,21 +206,21 @@ impl Evaluator<'_> {
         }
         let agent = self.caller.agent.clone();
         Ok(match self.api.gate.redeem(id, agent, digest).await? {
-            Redeemed::Now => meta.permitted(&json!({
+            Redemption::Accepted => meta.permitted(&json!({
                 "reason": "approved",
                 "approval": { "id": id, "approved_until": stored.permit_until },
             })),
-            Redeemed::Before(_) | Redeemed::Late | Redeemed::NotApproved(RequestState::Expired) => {
-                refused("approval_expired")
-            }
-            Redeemed::NotApproved(RequestState::Pending) => {
+            Redemption::AlreadyUsed(_)
+            | Redemption::Expired
+            | Redemption::NotApproved(RequestState::Expired) => refused("approval_expired"),
+            Redemption::NotApproved(RequestState::Pending) => {
                 let mut answer = meta.denied("grant_pending", "retry");
                 insert(&mut answer, "retry_after", json!(RETRY));
                 answer
             }
-            Redeemed::NotApproved(_) => meta.denied("policy_denied", "none"),
-            Redeemed::AnotherCall => refused("out_of_scope"),
-            Redeemed::AnotherAgent => unknown(),
+            Redemption::NotApproved(_) => meta.denied("policy_denied", "none"),
+            Redemption::AnotherCall => refused("out_of_scope"),
+            Redemption::AnotherAgent => unknown(),
         })
     }
 

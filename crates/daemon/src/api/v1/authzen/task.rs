@@ -5,7 +5,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use countersign_json::Value as Json;
 use countersign_risk::call_digest::digest;
-use countersign_store::{StoreError, Stored};
+use countersign_store::{StoreError, StoredRequest};
 use countersign_types::time::Clock as _;
 use countersign_workflow::request::{State as RequestState, TransitionError};
 use serde_json::{Value, json};
@@ -116,7 +116,7 @@ async fn submit(
     api: &Api,
     submission: Submission<'_>,
     caller: &Caller,
-) -> Result<Box<Stored>, ApiProblem> {
+) -> Result<Box<StoredRequest>, ApiProblem> {
     match api.gate.submit(submission, caller).await {
         Ok(GateAnswer::Kept(stored)) => Ok(stored),
         Ok(GateAnswer::Passed(_)) => Err(Rejection::Unwritable.into()),
@@ -217,23 +217,23 @@ pub async fn cancel(State(api): State<Api>, Path(id): Path<String>, request: Req
     Ok(task_response(&parts.headers, &applied.stored, StatusCode::OK))
 }
 
-async fn own(api: &Api, caller: &Caller, id: &str) -> Result<Stored, ApiProblem> {
+async fn own(api: &Api, caller: &Caller, id: &str) -> Result<StoredRequest, ApiProblem> {
     requests::own(api, caller, id).await.map_err(|error| match error.status {
         404 => unknown_task(),
         _ => error,
     })
 }
 
-fn task_url(headers: &HeaderMap, stored: &Stored) -> String {
+fn task_url(headers: &HeaderMap, stored: &StoredRequest) -> String {
     format!("{}/access/v1/requests/{}", base_url(headers), stored.request.id)
 }
 
-fn task_response(headers: &HeaderMap, stored: &Stored, status: StatusCode) -> Response {
+fn task_response(headers: &HeaderMap, stored: &StoredRequest, status: StatusCode) -> Response {
     let task = task(stored, &task_url(headers, stored));
     (status, axum::Json(task)).into_response()
 }
 
-fn task(stored: &Stored, place: &str) -> Value {
+fn task(stored: &StoredRequest, place: &str) -> Value {
     let request = &stored.request;
     let mut task = json!({
         "id": request.id,
@@ -253,7 +253,7 @@ fn task(stored: &Stored, place: &str) -> Value {
 }
 
 /// What an approval allows: one more evaluation, of the same call or of the edited one.
-fn result(stored: &Stored) -> Option<Value> {
+fn result(stored: &StoredRequest) -> Option<Value> {
     let decision = stored.request.decision.as_ref()?;
     let until = stored.permit_until.filter(|_| decision.state == RequestState::Approved)?;
     let edited: Option<Value> =

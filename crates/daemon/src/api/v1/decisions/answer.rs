@@ -1,7 +1,7 @@
 //! An answer applied to a request: digest, edit, passkey and the person's standing.
 
 use countersign_json::canonical::{CallDigest, Digest};
-use countersign_store::{Note, Store as _, Stored};
+use countersign_store::{Store as _, StoredRequest, WriteContext};
 use countersign_types::id::Id;
 use countersign_workflow::assurance::Assurance;
 use countersign_workflow::request::{Choice, Event, TransitionError};
@@ -14,7 +14,7 @@ use crate::auth::PersonIdentity;
 use crate::passkeys::{Assertion, Purpose, SignedDecision};
 
 /// Denies a request for a person who authenticated with this request.
-pub async fn deny(api: &Api, person: String, id: Id) -> Result<Stored, ApiProblem> {
+pub async fn deny(api: &Api, person: String, id: Id) -> Result<StoredRequest, ApiProblem> {
     let stored = find(api, id).await?;
     let standing = api.standing(&person);
     let event = Event::Answer {
@@ -39,7 +39,7 @@ pub struct PersonAnswer {
 }
 
 /// The request, or a problem document that it does not exist.
-pub async fn find(api: &Api, id: Id) -> Result<Stored, ApiProblem> {
+pub async fn find(api: &Api, id: Id) -> Result<StoredRequest, ApiProblem> {
     let stored = api.gate.store().request(id).await?;
     stored.ok_or_else(|| ApiProblem::not_found("request not found"))
 }
@@ -48,9 +48,9 @@ pub async fn find(api: &Api, id: Id) -> Result<Stored, ApiProblem> {
 pub async fn answer(
     api: &Api,
     identity: &PersonIdentity,
-    stored: &Stored,
+    stored: &StoredRequest,
     given: PersonAnswer,
-) -> Result<Stored, ApiProblem> {
+) -> Result<StoredRequest, ApiProblem> {
     let asked = stored.request.digest;
     let seen = match (given.choice, given.seen) {
         (Choice::Approve, None) => {
@@ -75,7 +75,7 @@ pub async fn answer(
         facts.insert("passkey".to_owned(), kept);
         standing.assurance = Assurance::Passkey;
     }
-    let note = Note {
+    let note = WriteContext {
         policy: api.gate.rules().hash,
         facts: (!facts.is_empty()).then(|| json!(facts).to_string()),
         edited: given.edit.as_ref().map(AssessedEdit::record).transpose()?,

@@ -9,7 +9,7 @@ use countersign_risk::call::{Annotations, Call};
 use countersign_risk::call_digest::digest;
 use countersign_risk::card::Card;
 use countersign_risk::context::{Context, Environment, Platform};
-use countersign_store::{EditRecord, Stored};
+use countersign_store::{EditRecord, StoredRequest};
 use countersign_workflow::request::EditedCall;
 use serde_json::json;
 
@@ -31,7 +31,7 @@ impl AssessedEdit {
     /// person saw, so that nobody approves an edit without its assessment.
     pub fn checked(
         api: &Api,
-        stored: &Stored,
+        stored: &StoredRequest,
         edited: Option<&Value<'_>>,
         checked: Option<Digest>,
     ) -> Result<Option<AssessedEdit>, ApiProblem> {
@@ -66,7 +66,7 @@ impl AssessedEdit {
     /// Assesses the edited call.
     pub fn new(
         api: &Api,
-        stored: &Stored,
+        stored: &StoredRequest,
         arguments: &Value<'_>,
     ) -> Result<AssessedEdit, ApiProblem> {
         let card: serde_json::Value = serde_json::from_str(&stored.card).unwrap_or_default();
@@ -98,7 +98,7 @@ impl AssessedEdit {
 
 /// Whether this call may be edited, with these arguments.
 fn check_editable(
-    stored: &Stored,
+    stored: &StoredRequest,
     card: &serde_json::Value,
     arguments: &Value<'_>,
 ) -> Result<(), ApiProblem> {
@@ -120,7 +120,7 @@ fn check_editable(
 }
 
 fn edited_call<'v>(
-    stored: &'v Stored,
+    stored: &'v StoredRequest,
     card: &'v serde_json::Value,
     arguments: &'v Value<'_>,
 ) -> Call<'v> {

@@ -2,7 +2,7 @@
 
 use countersign_json::Value;
 use countersign_risk::tools;
-use countersign_store::Stored;
+use countersign_store::StoredRequest;
 use countersign_types::tier::Tier;
 use countersign_types::time::{Clock as _, Millis};
 use countersign_workflow::grant::{Grant, GrantShape};
@@ -62,7 +62,7 @@ impl GrantRequest {
     pub fn grant(
         &self,
         api: &Api,
-        stored: &Stored,
+        stored: &StoredRequest,
         identity: &PersonIdentity,
     ) -> Result<Grant, ApiProblem> {
         let request = &stored.request;

@@ -3,7 +3,7 @@
 use countersign_json::canonical::Digest;
 use countersign_ledger::merkle::{leaf_hash, verify_consistency, verify_inclusion};
 use countersign_ledger::verify::Verifier;
-use countersign_store::Options;
+use countersign_store::SqliteOptions;
 
 use crate::checkpoints::Checkpoints;
 use crate::config::LedgerConfig;
@@ -106,7 +106,9 @@ async fn stats_and_metrics_count_requests() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_that_cannot_write_is_not_ready() {
-    let gate = test_gate_with(FLOOD, Options { pages: Some(120), ..Options::default() }).await;
+    let gate =
+        test_gate_with(FLOOD, SqliteOptions { max_pages: Some(120), ..SqliteOptions::default() })
+            .await;
     assert_eq!(gate.person("/ready", "").await.status, 200);
     let mut refused = None;
     for n in 0..2000 {

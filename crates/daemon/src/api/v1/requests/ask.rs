@@ -4,7 +4,7 @@ use axum::http::HeaderMap;
 use countersign_json::Value;
 use countersign_redact::redact_text;
 use countersign_risk::call::Call;
-use countersign_store::Stored;
+use countersign_store::StoredRequest;
 use countersign_text::sanitize::sanitize_within;
 use countersign_types::id::Id;
 use countersign_types::time::{Clock as _, Millis};
@@ -23,9 +23,9 @@ pub enum AskResult {
     /// The call passed; its document.
     Passed(serde_json::Value),
     /// A new request.
-    New(Box<Stored>),
+    New(Box<StoredRequest>),
     /// An existing request.
-    Known(Box<Stored>),
+    Known(Box<StoredRequest>),
 }
 
 /// What a batch adds to a question.

@@ -28,7 +28,7 @@ pub(super) struct Filter {
 }
 
 impl Filter {
-    fn query(self) -> Result<countersign_store::Query, ApiProblem> {
+    fn query(self) -> Result<countersign_store::RequestQuery, ApiProblem> {
         let state = self
             .state
             .map(|word| {
@@ -50,7 +50,7 @@ impl Filter {
         if !(1..=500).contains(&limit) {
             return Err(ApiProblem::bad_request("`limit` must be 1 to 500"));
         }
-        Ok(countersign_store::Query {
+        Ok(countersign_store::RequestQuery {
             state,
             agent: self.agent,
             session: self.session,
@@ -91,7 +91,7 @@ pub(super) async fn list_all(
 
 fn page_document(
     list: &impl serde::Serialize,
-    page: &countersign_store::Page,
+    page: &countersign_store::RequestPage,
 ) -> serde_json::Value {
     json!({ "requests": list, "next": page.next, "truncated": page.truncated })
 }

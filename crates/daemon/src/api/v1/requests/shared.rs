@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::extract::Query;
-use countersign_store::{Store as _, Stored};
+use countersign_store::{Store as _, StoredRequest};
 use countersign_types::id::Id;
 use countersign_types::time::Clock as _;
 use serde::Deserialize;
@@ -52,19 +52,22 @@ pub fn not_found() -> ApiProblem {
 }
 
 /// The document for the agent that asked.
-pub fn for_agent(api: &Api, stored: &Stored) -> serde_json::Value {
+pub fn for_agent(api: &Api, stored: &StoredRequest) -> serde_json::Value {
     let now = api.gate.clock().now().at;
     document::for_agent(stored, &api.keys, &api.gate.rules().issuer, now)
 }
 
 /// A request of this agent; another agent's is not found.
-pub async fn own(api: &Api, caller: &Caller, text: &str) -> Result<Stored, ApiProblem> {
+pub async fn own(api: &Api, caller: &Caller, text: &str) -> Result<StoredRequest, ApiProblem> {
     let stored = api.gate.store().request(id(text)?).await?.ok_or_else(not_found)?;
     if stored.request.requester.is_agent(&caller.agent) { Ok(stored) } else { Err(not_found()) }
 }
 
 /// The document for people, with the deliveries of its announcements.
-pub async fn for_people(api: &Api, stored: &Stored) -> Result<serde_json::Value, ApiProblem> {
+pub async fn for_people(
+    api: &Api,
+    stored: &StoredRequest,
+) -> Result<serde_json::Value, ApiProblem> {
     let deliveries = api.gate.store().deliveries(stored.request.id).await?;
     Ok(document::for_people(stored, &deliveries))
 }

@@ -16,7 +16,7 @@ const LONGEST_PAUSE: f64 = 3600.0;
 
 /// The API endpoint and the credentials.
 #[derive(Debug)]
-pub struct Platform {
+pub struct DiscordApi {
     pub base: HttpUrl,
     pub token: Token,
     pub channel: String,
@@ -26,18 +26,18 @@ pub struct Platform {
 
 /// A failed request, with Discord's error code; 0 where there is none.
 #[derive(Debug)]
-pub struct Failed {
+pub struct DiscordError {
     pub error: ChannelError,
     pub code: u64,
 }
 
-impl From<Failed> for ChannelError {
-    fn from(failed: Failed) -> ChannelError {
+impl From<DiscordError> for ChannelError {
+    fn from(failed: DiscordError) -> ChannelError {
         failed.error
     }
 }
 
-impl Platform {
+impl DiscordApi {
     /// The messages of our channel.
     pub fn messages(&self) -> String {
         format!("/channels/{}/messages", self.channel)
@@ -49,14 +49,14 @@ impl Platform {
         method: &str,
         path: &str,
         body: Option<&Value>,
-    ) -> Result<Value, Failed> {
+    ) -> Result<Value, DiscordError> {
         let token = format!("Bot {}", self.token.expose());
         let mut headers = vec![("authorization", token.as_str()), ("user-agent", AGENT)];
         if body.is_some() {
             headers.push(("content-type", "application/json"));
         }
         let body = body.map(Value::to_string).unwrap_or_default().into_bytes();
-        let not_sent = |error| Failed { error, code: 0 };
+        let not_sent = |error| DiscordError { error, code: 0 };
         let url = self.base.join(path).map_err(|why| not_sent(ChannelError::permanent(why)))?;
         let request = HttpRequest { method, url: &url, headers: &headers, body };
         let reply = self.client.exchange(request, self.timeout).await;
@@ -64,7 +64,7 @@ impl Platform {
         let body = serde_json::from_slice(&reply.body);
         match reply.status {
             204 => Ok(Value::Null),
-            200..=299 => body.map_err(|_| Failed {
+            200..=299 => body.map_err(|_| DiscordError {
                 error: ChannelError::again("Discord's response could not be parsed"),
                 code: 0,
             }),
@@ -73,7 +73,7 @@ impl Platform {
     }
 }
 
-fn refused(status: u16, header: Option<Duration>, body: &Value) -> Failed {
+fn refused(status: u16, header: Option<Duration>, body: &Value) -> DiscordError {
     let code = body.get("code").and_then(Value::as_u64).unwrap_or_default();
     let permanent = !matches!(status, 408 | 425 | 429 | 500..);
     let problem = match (status, code) {
@@ -93,7 +93,7 @@ fn refused(status: u16, header: Option<Duration>, body: &Value) -> Failed {
     let body = body.get("retry_after").and_then(Value::as_f64);
     let body = body.and_then(|wait| Duration::try_from_secs_f64(wait.min(LONGEST_PAUSE)).ok());
     let retry_after = if permanent { None } else { body.max(header) };
-    Failed { error: ChannelError { problem, retry_after, permanent }, code }
+    DiscordError { error: ChannelError { problem, retry_after, permanent }, code }
 }
 
 /// Whether this is an id. Ids become part of URLs.

@@ -3,11 +3,11 @@
 
 use serde_json::Value;
 
-use crate::{Said, Word};
+use crate::{PersonReply, ReplyContent};
 
-/// The most that a button of ours carries.
+/// The maximum length of a button's payload.
 const BUTTON: usize = 64;
-/// The longest name that is kept.
+/// The maximum length of a display name.
 const NAME: usize = 200;
 
 /// The number of an update.
@@ -15,9 +15,9 @@ pub fn number(update: &Value) -> Option<i64> {
     update.get("update_id").and_then(Value::as_i64)
 }
 
-/// What an update says, if it counts. `chat` is the one that was set up; `bot` is our own name,
-/// where it is known.
-pub fn word(update: &Value, chat: i64, bot: Option<&str>) -> Option<Word> {
+/// The reply in an update, if it counts. `chat` is the configured one; `bot` is our own name, if it
+/// is known.
+pub fn parse(update: &Value, chat: i64, bot: Option<&str>) -> Option<PersonReply> {
     let key = number(update)?.to_string();
     if let Some(query) = update.get("callback_query") {
         return pressed(query, chat, key);
@@ -26,28 +26,28 @@ pub fn word(update: &Value, chat: i64, bot: Option<&str>) -> Option<Word> {
     typed(message, chat, bot, key)
 }
 
-fn pressed(query: &Value, chat: i64, key: String) -> Option<Word> {
+fn pressed(query: &Value, chat: i64, key: String) -> Option<PersonReply> {
     let id = query.get("id").and_then(Value::as_str).filter(|id| is_plain(id))?;
-    let (account, called) = person(query.get("from")?)?;
-    // Without a message it was sent through another bot into a chat that we do not know.
+    let (account, display_name) = person(query.get("from")?)?;
+    // Without a message, the button was sent by an inline bot into an unknown chat.
     Chat::read(query.get("message")?, chat, account)?;
     let data = query.get("data").and_then(Value::as_str).filter(|data| data.len() <= BUTTON)?;
-    Some(Word {
+    Some(PersonReply {
         account: account.to_string(),
-        called,
-        said: Said::Button(data.to_owned()),
+        display_name,
+        content: ReplyContent::Button(data.to_owned()),
         key,
         reply_to: format!("q:{id}"),
     })
 }
 
-fn typed(message: &Value, chat: i64, bot: Option<&str>, key: String) -> Option<Word> {
-    // The words of somebody else: passed on, written for a group, or through another bot.
+fn typed(message: &Value, chat: i64, bot: Option<&str>, key: String) -> Option<PersonReply> {
+    // Not written by the sender: forwarded, sent as a group, or through another bot.
     let others = ["sender_chat", "forward_origin", "forward_date", "forward_from", "via_bot"];
     if others.iter().any(|name| message.get(name).is_some()) {
         return None;
     }
-    let (account, called) = person(message.get("from")?)?;
+    let (account, display_name) = person(message.get("from")?)?;
     let place = Chat::read(message, chat, account)?;
     let text = message.get("text").and_then(Value::as_str)?.trim();
     let command = text.split_whitespace().next().unwrap_or_default();
@@ -56,29 +56,29 @@ fn typed(message: &Value, chat: i64, bot: Option<&str>, key: String) -> Option<W
         (Some((_, name)), Some(bot)) if !name.eq_ignore_ascii_case(bot) => return None,
         (to, _) => to.is_some(),
     };
-    let said = match Said::parse('/', text) {
-        // In a group there are words for others.
-        Some(Said::Help) | None if !place.private && !to_us => return None,
-        Some(said) => said,
-        None => Said::Help,
+    let content = match ReplyContent::parse('/', text) {
+        // In a group, other messages are not for us.
+        Some(ReplyContent::Help) | None if !place.private && !to_us => return None,
+        Some(content) => content,
+        None => ReplyContent::Help,
     };
     let number = message.get("message_id").and_then(Value::as_i64).unwrap_or_default();
     let reply_to = format!("m:{}:{number}", place.id);
-    Some(Word { account: account.to_string(), called, said, key, reply_to })
+    Some(PersonReply { account: account.to_string(), display_name, content, key, reply_to })
 }
 
-/// A person's number, and what they call themselves.
+/// A person's id and display name.
 fn person(from: &Value) -> Option<(i64, String)> {
     let id = from.get("id").and_then(Value::as_i64).filter(|id| *id > 0)?;
     if from.get("is_bot").is_some_and(|is_bot| *is_bot != Value::Bool(false)) {
         return None;
     }
     let text = |name| from.get(name).and_then(Value::as_str).unwrap_or_default();
-    let called = match (text("username"), text("first_name")) {
+    let display_name = match (text("username"), text("first_name")) {
         ("", name) => name.to_owned(),
         (name, _) => format!("@{name}"),
     };
-    Some((id, called.chars().take(NAME).collect()))
+    Some((id, display_name.chars().take(NAME).collect()))
 }
 
 struct Chat {
@@ -87,7 +87,7 @@ struct Chat {
 }
 
 impl Chat {
-    /// The chat of a message, if what is said there counts.
+    /// The chat of a message, if replies in it count.
     fn read(message: &Value, ours: i64, account: i64) -> Option<Chat> {
         let chat = message.get("chat")?;
         let id = chat.get("id").and_then(Value::as_i64)?;
@@ -107,7 +107,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::Which;
+    use crate::RequestRef;
 
     const GROUP: i64 = -100_777;
 
@@ -133,42 +133,48 @@ mod tests {
         }})
     }
 
-    fn said(update: &Value) -> Option<Said> {
-        word(update, GROUP, Some("our_bot")).map(|word| word.said)
+    fn content(update: &Value) -> Option<ReplyContent> {
+        parse(update, GROUP, Some("our_bot")).map(|word| word.content)
     }
 
     #[test]
     fn people_are_heard_where_they_are_asked() {
-        let word = word(&tap("d:x"), GROUP, None).unwrap();
-        assert_eq!((word.account.as_str(), word.called.as_str()), ("77", "Ana"));
-        assert_eq!((word.key.as_str(), word.reply_to.as_str()), ("10", "q:4382bfdwdsb323b2d9"));
-        assert_eq!(word.said, Said::Button("d:x".to_owned()));
-        let deny = Which { name: "olive-tractor".to_owned(), reason: "no".to_owned() };
+        let received = parse(&tap("d:x"), GROUP, None).unwrap();
+        assert_eq!((received.account.as_str(), received.display_name.as_str()), ("77", "Ana"));
+        assert_eq!(
+            (received.key.as_str(), received.reply_to.as_str()),
+            ("10", "q:4382bfdwdsb323b2d9")
+        );
+        assert_eq!(received.content, ReplyContent::Button("d:x".to_owned()));
+        let deny = RequestRef { name: "olive-tractor".to_owned(), reason: "no".to_owned() };
         for text in ["/deny olive-tractor no", "/deny@Our_Bot olive-tractor no"] {
-            assert_eq!(said(&message(text)), Some(Said::Deny(deny.clone())), "{text}");
-            assert_eq!(said(&in_group(text)), Some(Said::Deny(deny.clone())), "{text}");
+            assert_eq!(content(&message(text)), Some(ReplyContent::Deny(deny.clone())), "{text}");
+            assert_eq!(content(&in_group(text)), Some(ReplyContent::Deny(deny.clone())), "{text}");
         }
-        assert_eq!(said(&message("/start AB12CD34")), Some(Said::Link("AB12CD34".to_owned())));
-        assert_eq!(said(&message("hello")), Some(Said::Help));
-        assert_eq!(said(&in_group("/pending")), Some(Said::Pending));
-        assert_eq!(said(&in_group("/help@our_bot")), Some(Said::Help));
+        assert_eq!(
+            content(&message("/start AB12CD34")),
+            Some(ReplyContent::Link("AB12CD34".to_owned()))
+        );
+        assert_eq!(content(&message("hello")), Some(ReplyContent::Help));
+        assert_eq!(content(&in_group("/pending")), Some(ReplyContent::Pending));
+        assert_eq!(content(&in_group("/help@our_bot")), Some(ReplyContent::Help));
     }
 
     #[test]
     fn what_is_not_for_us_is_not_heard() {
         for text in ["hello", "/weather", "/start", "/approve@other_bot olive-tractor", ""] {
-            assert_eq!(said(&in_group(text)), None, "{text}");
+            assert_eq!(content(&in_group(text)), None, "{text}");
         }
-        assert_eq!(said(&message("/approve@other_bot olive-tractor")), None);
-        assert_eq!(said(&json!({ "update_id": 1, "edited_message": {} })), None);
-        assert_eq!(said(&json!({ "message": message("/pending")["message"] })), None);
+        assert_eq!(content(&message("/approve@other_bot olive-tractor")), None);
+        assert_eq!(content(&json!({ "update_id": 1, "edited_message": {} })), None);
+        assert_eq!(content(&json!({ "message": message("/pending")["message"] })), None);
     }
 
     /// Changes one thing of an update; nothing of it may count any more.
     fn unheard(mut update: Value, pointer: &str, value: Value) {
         let (parent, name) = pointer.rsplit_once('/').unwrap();
         update.pointer_mut(parent).unwrap()[name] = value;
-        assert_eq!(said(&update), None, "{pointer}");
+        assert_eq!(content(&update), None, "{pointer}");
     }
 
     #[test]

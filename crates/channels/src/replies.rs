@@ -6,15 +6,15 @@ use std::fmt;
 use countersign_types::time::Timestamp;
 use countersign_workflow::assurance::Assurance;
 
-use crate::{Announcement, ChannelError, Sending};
+use crate::{Announcement, ChannelError, ChannelFuture};
 
 /// A channel through which people can answer.
-pub trait Answers: Send + Sync + fmt::Debug {
+pub trait ReplyReceiver: Send + Sync + fmt::Debug {
     /// The assurance of an answer through this channel.
     fn assurance(&self) -> Assurance;
 
     /// Whether the message shows the whole call: only then can it be approved here.
-    fn shows_whole(&self, news: &Announcement) -> bool;
+    fn shows_whole_call(&self, news: &Announcement) -> bool;
 
     /// The person to whom all answers are attributed, where the platform cannot tell accounts
     /// apart and the operator configured one.
@@ -23,44 +23,44 @@ pub trait Answers: Send + Sync + fmt::Debug {
     }
 
     /// Polls for replies. Where the platform calls our hook instead, this never returns.
-    fn listen(&self) -> Sending<'_, Vec<Word>> {
+    fn listen(&self) -> ChannelFuture<'_, Vec<PersonReply>> {
         Box::pin(std::future::pending())
     }
 
     /// Parses what was posted to our hook and verifies that the platform sent it.
-    fn hear(&self, posted: &Posted<'_>) -> Result<Heard, NotHeard> {
+    fn receive(&self, posted: &HookRequest<'_>) -> Result<ReceivedReplies, HookError> {
         let _ = posted;
-        Err(NotHeard::NoHook)
+        Err(HookError::NoHook)
     }
 
     /// A delivery failure that the platform reports for a message that it had accepted; called only
     /// for posts that were verified.
-    fn trouble(&self, posted: &Posted<'_>) -> Option<Trouble> {
+    fn delivery_failure(&self, posted: &HookRequest<'_>) -> Option<DeliveryFailure> {
         let _ = posted;
         None
     }
 
     /// The reply in the same HTTP response, where the platform wants it there.
-    fn answer(&self, word: &Word, reply: &str) -> Option<Posting> {
-        let _ = (word, reply);
+    fn hook_response(&self, received: &PersonReply, reply: &str) -> Option<HookResponse> {
+        let _ = (received, reply);
         None
     }
 
     /// Tells the sender of a reply what became of it.
-    fn reply<'a>(&'a self, word: &'a Word, reply: &'a str) -> Sending<'a, ()>;
+    fn reply<'a>(&'a self, received: &'a PersonReply, reply: &'a str) -> ChannelFuture<'a, ()>;
 
     /// Whether a test message can have a button, so that the return path is tested too.
-    fn tries(&self) -> bool {
+    fn supports_test_button(&self) -> bool {
         false
     }
 
     /// How a command is written here: `/approve`, `!approve`.
-    fn command(&self, word: &str) -> String {
-        format!("/{word}")
+    fn command_text(&self, name: &str) -> String {
+        format!("/{name}")
     }
 
     /// A URL that sends the linking code when it is opened, where the platform has one.
-    fn opens(&self, code: &str) -> Option<String> {
+    fn link_url(&self, code: &str) -> Option<String> {
         let _ = code;
         None
     }
@@ -68,7 +68,7 @@ pub trait Answers: Send + Sync + fmt::Debug {
 
 /// A message that the platform had accepted and could not deliver.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trouble {
+pub struct DeliveryFailure {
     /// The platform's id of the message.
     pub message: String,
     /// What went wrong.
@@ -77,13 +77,13 @@ pub struct Trouble {
 
 /// One reply. Only what the platform vouches for is trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Word {
+pub struct PersonReply {
     /// The platform's id of the account, which does not change and cannot be chosen.
     pub account: String,
     /// The display name of the account, which its owner can choose freely.
-    pub called: String,
+    pub display_name: String,
     /// The parsed reply.
-    pub said: Said,
+    pub content: ReplyContent,
     /// The platform's id of this reply: the same if it is delivered twice.
     pub key: String,
     /// What the channel needs to answer this reply.
@@ -92,7 +92,7 @@ pub struct Word {
 
 /// A reply, parsed as far as possible without knowing any request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Said {
+pub enum ReplyContent {
     /// A button, with its payload.
     Button(String),
     /// A button with a reason.
@@ -103,9 +103,9 @@ pub enum Said {
         reason: String,
     },
     /// An approval as text.
-    Approve(Which),
+    Approve(RequestRef),
     /// A denial as text.
-    Deny(Which),
+    Deny(RequestRef),
     /// A question for pending requests.
     Pending,
     /// A code that links this account to a person.
@@ -116,38 +116,38 @@ pub enum Said {
 
 /// Which request, and the reason, as typed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Which {
+pub struct RequestRef {
     /// The word pair, the code or the id; empty if none was given.
     pub name: String,
     /// The rest of the line.
     pub reason: String,
 }
 
-impl Said {
+impl ReplyContent {
     /// Parses a line such as `/approve olive-tractor looks right`; nothing if it does not begin
     /// with the command prefix.
-    pub fn parse(sign: char, text: &str) -> Option<Said> {
+    pub fn parse(sign: char, text: &str) -> Option<ReplyContent> {
         let line = text.trim().strip_prefix(sign)?;
         let (command, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         // Telegram writes `/approve@our_bot` in groups.
         let command = command.split_once('@').map_or(command, |(command, _)| command);
         let rest = rest.trim();
         let (name, reason) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-        let which = || Which { name: name.to_owned(), reason: reason.trim().to_owned() };
+        let which = || RequestRef { name: name.to_owned(), reason: reason.trim().to_owned() };
         Some(match command.to_ascii_lowercase().as_str() {
-            "approve" | "yes" => Said::Approve(which()),
-            "deny" | "no" => Said::Deny(which()),
-            "pending" => Said::Pending,
-            "link" => Said::Link(name.to_owned()),
+            "approve" | "yes" => ReplyContent::Approve(which()),
+            "deny" | "no" => ReplyContent::Deny(which()),
+            "pending" => ReplyContent::Pending,
+            "link" => ReplyContent::Link(name.to_owned()),
             // Telegram's deep links say `/start CODE`.
-            "start" if !name.is_empty() => Said::Link(name.to_owned()),
-            _ => Said::Help,
+            "start" if !name.is_empty() => ReplyContent::Link(name.to_owned()),
+            _ => ReplyContent::Help,
         })
     }
 }
 
 /// An HTTP request to our hook.
-pub struct Posted<'a> {
+pub struct HookRequest<'a> {
     /// The whole URL as the platform called it.
     pub url: &'a str,
     /// A header by name, if it is present exactly once.
@@ -160,32 +160,32 @@ pub struct Posted<'a> {
 
 /// The replies in a hook's post.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Heard {
+pub struct ReceivedReplies {
     /// The replies; empty where the platform only checks that we are reachable.
-    pub words: Vec<Word>,
+    pub replies: Vec<PersonReply>,
     /// The response if no reply has an answer of its own.
-    pub answer: Posting,
+    pub response: HookResponse,
 }
 
 /// The body of an HTTP response.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Posting {
+pub struct HookResponse {
     /// Its content type.
     pub content_type: &'static str,
     /// The body.
     pub body: String,
 }
 
-impl Posting {
+impl HookResponse {
     /// A JSON body.
-    pub fn json(value: &serde_json::Value) -> Posting {
-        Posting { content_type: "application/json", body: value.to_string() }
+    pub fn json(value: &serde_json::Value) -> HookResponse {
+        HookResponse { content_type: "application/json", body: value.to_string() }
     }
 }
 
 /// Why a post to the hook was rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NotHeard {
+pub enum HookError {
     /// This channel has no hook.
     #[error("this channel has no hook")]
     NoHook,
@@ -203,25 +203,30 @@ mod tests {
 
     #[test]
     fn lines_are_read_as_people_type_them() {
-        let which =
-            |name: &str, reason: &str| Which { name: name.to_owned(), reason: reason.to_owned() };
-        for (text, said) in [
-            ("/approve olive-tractor", Some(Said::Approve(which("olive-tractor", "")))),
+        let which = |name: &str, reason: &str| RequestRef {
+            name: name.to_owned(),
+            reason: reason.to_owned(),
+        };
+        for (text, content) in [
+            ("/approve olive-tractor", Some(ReplyContent::Approve(which("olive-tractor", "")))),
             ("/Approve@bot  olive-tractor  it is fine ", {
-                Some(Said::Approve(which("olive-tractor", "it is fine")))
+                Some(ReplyContent::Approve(which("olive-tractor", "it is fine")))
             }),
-            ("/deny", Some(Said::Deny(which("", "")))),
-            ("/pending", Some(Said::Pending)),
-            ("/link AB12-CD34", Some(Said::Link("AB12-CD34".to_owned()))),
-            ("/start AB12-CD34", Some(Said::Link("AB12-CD34".to_owned()))),
-            ("/start", Some(Said::Help)),
-            ("/approved", Some(Said::Help)),
+            ("/deny", Some(ReplyContent::Deny(which("", "")))),
+            ("/pending", Some(ReplyContent::Pending)),
+            ("/link AB12-CD34", Some(ReplyContent::Link("AB12-CD34".to_owned()))),
+            ("/start AB12-CD34", Some(ReplyContent::Link("AB12-CD34".to_owned()))),
+            ("/start", Some(ReplyContent::Help)),
+            ("/approved", Some(ReplyContent::Help)),
             ("approve olive-tractor", None),
             ("ok", None),
             ("", None),
         ] {
-            assert_eq!(Said::parse('/', text), said, "{text}");
+            assert_eq!(ReplyContent::parse('/', text), content, "{text}");
         }
-        assert_eq!(Said::parse('!', "!yes"), Some(Said::Approve(Which::default())));
+        assert_eq!(
+            ReplyContent::parse('!', "!yes"),
+            Some(ReplyContent::Approve(RequestRef::default()))
+        );
     }
 }

@@ -1,20 +1,20 @@
-//! Further ways in for people: accounts elsewhere, passkeys, browsers that can be called.
+//! Linked accounts, passkeys and push subscriptions of people.
 
 use std::borrow::Cow;
 
 use countersign_ledger::entry::EntryKind;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::batch::{Batch, entry, words};
-use super::row::Cells;
-use crate::Kept;
-use crate::error::StoreError;
-use crate::people::{Account, Passkey, Subscription};
-use crate::record::Note;
-use crate::wake::Happening;
+use super::batch::Batch;
+use super::columns::Columns;
+use super::entry::{entry, text_fact};
+use crate::error::{StoreError, StoreResult};
+use crate::event::StoreEvent;
+use crate::people::{LinkedAccount, Passkey, PushSubscription};
+use crate::record::WriteContext;
 
-/// Refuses a way in for somebody who is not there any more; the end of one is always kept.
-fn known(batch: &Batch<'_>, person: &str, ends: bool) -> Kept<()> {
+/// Rejects a credential of a revoked person; the end of a credential is always stored.
+fn check_person(batch: &Batch<'_>, person: &str, ends: bool) -> StoreResult<()> {
     batch
         .conn
         .prepare_cached("SELECT 1 FROM person WHERE name = ?1 AND (revoked IS NULL OR ?2)")?
@@ -23,31 +23,35 @@ fn known(batch: &Batch<'_>, person: &str, ends: bool) -> Kept<()> {
         .ok_or(StoreError::NotFound("person"))
 }
 
-/// Writes down whose way in it is and what became of it.
-fn told(
+/// Appends the ledger entry of a change to a credential.
+fn append_entry(
     batch: &mut Batch<'_>,
     person: &str,
     facts: [(&'static str, &str); 2],
-    note: &Note,
-) -> Kept<()> {
-    let facts = facts.into_iter().map(|(name, value)| words(name, value)).collect();
-    let mut entry = entry(EntryKind::Person, note, facts)?;
+    context: &WriteContext,
+) -> StoreResult<()> {
+    let facts = facts.into_iter().map(|(name, value)| text_fact(name, value)).collect();
+    let mut entry = entry(EntryKind::Person, context, facts)?;
     entry.person = Some(Cow::Borrowed(person));
-    batch.write(entry)?;
-    batch.tell(Happening::Settings);
+    batch.append(entry)?;
+    batch.publish(StoreEvent::Settings);
     Ok(())
 }
 
-/// Keeps a linked account or its end. One that has ended may be linked again, by anybody.
-pub(super) fn keep_account(batch: &mut Batch<'_>, account: &Account, note: &Note) -> Kept<()> {
-    known(batch, &account.person, account.ended.is_some())?;
+/// Stores a linked account or its end. Anyone may link an account again after its end.
+pub(super) fn save_account(
+    batch: &mut Batch<'_>,
+    account: &LinkedAccount,
+    context: &WriteContext,
+) -> StoreResult<()> {
+    check_person(batch, &account.person, account.ended.is_some())?;
     let sql = "INSERT INTO account (channel, account, person, called, linked, ended, active_from) \
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) \
                ON CONFLICT (channel, account) DO UPDATE SET person = excluded.person, \
                called = excluded.called, linked = excluded.linked, ended = excluded.ended, \
                active_from = excluded.active_from \
                WHERE person = excluded.person OR ended IS NOT NULL";
-    let kept = batch.conn.prepare_cached(sql)?.execute(params![
+    let changed = batch.conn.prepare_cached(sql)?.execute(params![
         account.channel,
         account.account,
         account.person,
@@ -56,34 +60,46 @@ pub(super) fn keep_account(batch: &mut Batch<'_>, account: &Account, note: &Note
         account.ended.map(|at| at.0),
         account.active_from.0,
     ])?;
-    if kept == 0 {
+    if changed == 0 {
         return Err(StoreError::Exists("account"));
     }
     let what = if account.ended.is_some() { "account unlinked" } else { "account linked" };
-    told(batch, &account.person, [("channel", &account.channel), ("what", what)], note)
+    append_entry(batch, &account.person, [("channel", &account.channel), ("what", what)], context)
 }
 
 /// All accounts that have not ended.
-pub(super) fn accounts(conn: &Connection) -> Kept<Vec<Account>> {
+pub(super) fn accounts(conn: &Connection) -> StoreResult<Vec<LinkedAccount>> {
     let sql = "SELECT channel, account, person, called, linked, ended, active_from FROM account \
                WHERE ended IS NULL ORDER BY channel, account";
     let mut statement = conn.prepare_cached(sql)?;
     let mut rows = statement.query([])?;
     let mut accounts = Vec::new();
     while let Some(row) = rows.next()? {
-        let mut cells = Cells::of(row);
-        let (channel, account) = (cells.next()?, cells.next()?);
-        let (person, called) = (cells.next()?, cells.next()?);
-        let (linked, ended) = (cells.time()?, cells.maybe_time()?);
-        let active_from = cells.time()?;
-        accounts.push(Account { channel, account, person, called, linked, active_from, ended });
+        let mut columns = Columns::of(row);
+        let (channel, account) = (columns.next()?, columns.next()?);
+        let (person, called) = (columns.next()?, columns.next()?);
+        let (linked, ended) = (columns.time()?, columns.maybe_time()?);
+        let active_from = columns.time()?;
+        accounts.push(LinkedAccount {
+            channel,
+            account,
+            person,
+            called,
+            linked,
+            active_from,
+            ended,
+        });
     }
     Ok(accounts)
 }
 
-/// Keeps a passkey, its use or its end.
-pub(super) fn keep_passkey(batch: &mut Batch<'_>, passkey: &Passkey, note: &Note) -> Kept<()> {
-    known(batch, &passkey.person, passkey.ended.is_some())?;
+/// Stores a passkey, its use or its end.
+pub(super) fn save_passkey(
+    batch: &mut Batch<'_>,
+    passkey: &Passkey,
+    context: &WriteContext,
+) -> StoreResult<()> {
+    check_person(batch, &passkey.person, passkey.ended.is_some())?;
     let before = batch
         .conn
         .prepare_cached("SELECT 1 FROM passkey WHERE credential = ?1")?
@@ -97,7 +113,7 @@ pub(super) fn keep_passkey(batch: &mut Batch<'_>, passkey: &Passkey, note: &Note
                ended = excluded.ended \
                WHERE person = excluded.person AND public_key = excluded.public_key \
                AND ended IS NULL";
-    let kept = batch.conn.prepare_cached(sql)?.execute(params![
+    let changed = batch.conn.prepare_cached(sql)?.execute(params![
         passkey.credential,
         passkey.person,
         passkey.name,
@@ -109,7 +125,7 @@ pub(super) fn keep_passkey(batch: &mut Batch<'_>, passkey: &Passkey, note: &Note
         passkey.ended.map(|at| at.0),
         passkey.active_from.0,
     ])?;
-    if kept == 0 {
+    if changed == 0 {
         return Err(StoreError::Exists("passkey"));
     }
     let what = match (before, passkey.ended) {
@@ -117,22 +133,22 @@ pub(super) fn keep_passkey(batch: &mut Batch<'_>, passkey: &Passkey, note: &Note
         (None, None) => "passkey added",
         (Some(()), None) => "passkey used",
     };
-    told(batch, &passkey.person, [("passkey", &passkey.name), ("what", what)], note)
+    append_entry(batch, &passkey.person, [("passkey", &passkey.name), ("what", what)], context)
 }
 
 /// All passkeys that have not ended.
-pub(super) fn passkeys(conn: &Connection) -> Kept<Vec<Passkey>> {
+pub(super) fn passkeys(conn: &Connection) -> StoreResult<Vec<Passkey>> {
     let sql = "SELECT credential, person, name, public_key, algorithm, uses, added, used, ended, \
                active_from FROM passkey WHERE ended IS NULL ORDER BY added";
     let mut statement = conn.prepare_cached(sql)?;
     let mut rows = statement.query([])?;
     let mut passkeys = Vec::new();
     while let Some(row) = rows.next()? {
-        let mut cells = Cells::of(row);
-        let (credential, person, name) = (cells.next()?, cells.next()?, cells.next()?);
-        let (public_key, algorithm, uses) = (cells.next()?, cells.next()?, cells.next()?);
-        let (added, used, ended) = (cells.time()?, cells.maybe_time()?, cells.maybe_time()?);
-        let active_from = cells.time()?;
+        let mut columns = Columns::of(row);
+        let (credential, person, name) = (columns.next()?, columns.next()?, columns.next()?);
+        let (public_key, algorithm, uses) = (columns.next()?, columns.next()?, columns.next()?);
+        let (added, used, ended) = (columns.time()?, columns.maybe_time()?, columns.maybe_time()?);
+        let active_from = columns.time()?;
         passkeys.push(Passkey {
             credential,
             person,
@@ -149,13 +165,13 @@ pub(super) fn passkeys(conn: &Connection) -> Kept<Vec<Passkey>> {
     Ok(passkeys)
 }
 
-/// Keeps a browser that wants to be called, or its end.
-pub(super) fn keep_subscription(
+/// Stores a push subscription or its end.
+pub(super) fn save_subscription(
     batch: &mut Batch<'_>,
-    subscription: &Subscription,
-    note: &Note,
-) -> Kept<()> {
-    known(batch, &subscription.person, subscription.ended.is_some())?;
+    subscription: &PushSubscription,
+    context: &WriteContext,
+) -> StoreResult<()> {
+    check_person(batch, &subscription.person, subscription.ended.is_some())?;
     let sql = "INSERT INTO subscription VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) \
                ON CONFLICT (endpoint) DO UPDATE SET person = excluded.person, \
                public_key = excluded.public_key, secret = excluded.secret, \
@@ -170,22 +186,27 @@ pub(super) fn keep_subscription(
         subscription.ended.map(|at| at.0),
     ])?;
     let what = if subscription.ended.is_some() { "push ended" } else { "push added" };
-    told(batch, &subscription.person, [("browser", &subscription.called), ("what", what)], note)
+    append_entry(
+        batch,
+        &subscription.person,
+        [("browser", &subscription.called), ("what", what)],
+        context,
+    )
 }
 
 /// All subscriptions that have not ended.
-pub(super) fn subscriptions(conn: &Connection) -> Kept<Vec<Subscription>> {
+pub(super) fn subscriptions(conn: &Connection) -> StoreResult<Vec<PushSubscription>> {
     let sql = "SELECT endpoint, person, public_key, secret, called, added, ended \
                FROM subscription WHERE ended IS NULL ORDER BY added";
     let mut statement = conn.prepare_cached(sql)?;
     let mut rows = statement.query([])?;
     let mut subscriptions = Vec::new();
     while let Some(row) = rows.next()? {
-        let mut cells = Cells::of(row);
-        let (endpoint, person) = (cells.next()?, cells.next()?);
-        let (public_key, secret, called) = (cells.next()?, cells.next()?, cells.next()?);
-        let (added, ended) = (cells.time()?, cells.maybe_time()?);
-        subscriptions.push(Subscription {
+        let mut columns = Columns::of(row);
+        let (endpoint, person) = (columns.next()?, columns.next()?);
+        let (public_key, secret, called) = (columns.next()?, columns.next()?, columns.next()?);
+        let (added, ended) = (columns.time()?, columns.maybe_time()?);
+        subscriptions.push(PushSubscription {
             endpoint,
             person,
             public_key,

@@ -1,4 +1,4 @@
-//! The search of a person: a text in everything that a card shows of a request.
+//! Text search in everything that a card shows of a request.
 
 use std::borrow::Cow;
 
@@ -9,16 +9,16 @@ use rusqlite::Row;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::Kept;
+use crate::error::StoreResult;
 
-/// A text that is looked for, in lower case.
-pub(super) struct Search {
+/// A text to search for, in lower case.
+pub(super) struct TextSearch {
     text: String,
-    /// The same as two words are written.
+    /// The same, as the two words of a request are written.
     phrase: String,
 }
 
-/// The parts of a card that are searched; both are free of secrets.
+/// The parts of a card that are searched; both are redacted.
 #[derive(Deserialize)]
 struct CardTexts<'c> {
     #[serde(borrow, default)]
@@ -27,16 +27,16 @@ struct CardTexts<'c> {
     command: Option<Cow<'c, str>>,
 }
 
-impl Search {
-    /// None where there is nothing to look for.
-    pub fn new(text: &str) -> Option<Search> {
+impl TextSearch {
+    /// `None` for an empty text.
+    pub fn new(text: &str) -> Option<TextSearch> {
         let text = text.trim().to_lowercase();
         let phrase = text.split_whitespace().collect::<Vec<_>>().join("-");
-        (!text.is_empty()).then_some(Search { text, phrase })
+        (!text.is_empty()).then_some(TextSearch { text, phrase })
     }
 
-    /// Whether a row of `find` holds the text, and how many bytes were read.
-    pub fn fits(&self, id: Id, row: &Row<'_>) -> Kept<(bool, usize)> {
+    /// Whether a row contains the text, and how many bytes were read.
+    pub fn matches(&self, id: Id, row: &Row<'_>) -> StoreResult<(bool, usize)> {
         let digest = Digest::from_bytes(row.get(2)?);
         let words = word_pair(&digest).to_string();
         let mut text = format!("{id}\n{words}\n");
@@ -59,8 +59,8 @@ fn add(text: &mut String, part: &str) {
     text.push('\n');
 }
 
-/// The command and the arguments: as JSON, so that a number is found as it was written, and each
-/// text as a person reads it.
+/// Adds the command and the arguments: as JSON, so that a number is found as it was written, and
+/// each text as a person reads it.
 fn add_card(text: &mut String, card: &str) {
     let Ok(card) = serde_json::from_str::<CardTexts<'_>>(card) else { return };
     add(text, &card.arguments);

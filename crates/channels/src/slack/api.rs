@@ -25,7 +25,7 @@ const LONGEST_WORD: usize = 60;
 
 /// The API endpoint and the credentials.
 #[derive(Debug)]
-pub struct Platform {
+pub struct SlackApi {
     pub base: HttpUrl,
     pub token: Token,
     pub client: Client,
@@ -34,27 +34,27 @@ pub struct Platform {
 
 /// A failed request, with Slack's error code; empty where there is none.
 #[derive(Debug)]
-pub struct Failed {
+pub struct SlackError {
     pub error: ChannelError,
     pub word: String,
 }
 
-impl From<Failed> for ChannelError {
-    fn from(failed: Failed) -> ChannelError {
+impl From<SlackError> for ChannelError {
+    fn from(failed: SlackError) -> ChannelError {
         failed.error
     }
 }
 
-impl Platform {
+impl SlackApi {
     /// Sends one request; returns the response as JSON.
-    pub async fn call(&self, method: &str, body: &Value) -> Result<Value, Failed> {
+    pub async fn call(&self, method: &str, body: &Value) -> Result<Value, SlackError> {
         let token = format!("Bearer {}", self.token.expose());
         let headers = [
             ("authorization", token.as_str()),
             ("content-type", "application/json; charset=utf-8"),
             ("user-agent", USER_AGENT),
         ];
-        let not_sent = |error| Failed { error, word: String::new() };
+        let not_sent = |error| SlackError { error, word: String::new() };
         let url = self.base.join(&format!("/{method}"));
         let url = url.map_err(|why| not_sent(ChannelError::permanent(why)))?;
         let body = body.to_string().into_bytes();
@@ -70,7 +70,7 @@ impl Platform {
     }
 }
 
-fn refused(status: u16, retry_after: Option<Duration>, body: &Value) -> Failed {
+fn refused(status: u16, retry_after: Option<Duration>, body: &Value) -> SlackError {
     let word = body.get("error").and_then(Value::as_str).unwrap_or_default();
     // The code is shown to people, so only lower-case letters and underscores are accepted.
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
@@ -94,7 +94,7 @@ fn refused(status: u16, retry_after: Option<Duration>, body: &Value) -> Failed {
         _ => format!("Slack answered {word}"),
     };
     let retry_after = retry_after.filter(|_| passing);
-    Failed {
+    SlackError {
         error: ChannelError { problem, retry_after, permanent: !passing },
         word: word.to_owned(),
     }

@@ -7,18 +7,18 @@ use ring::hkdf::{HKDF_SHA256, KeyType, Salt};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use zeroize::Zeroizing;
 
-use super::Browser;
+use super::browser::Browser;
 
-/// The longest message: push services take 4096 bytes in all.
+/// The maximum length of a message: push services accept 4096 bytes in total.
 pub const MOST: usize = 3_900;
 /// The size of a record; ours is the only one and smaller.
 const RECORD: u32 = 4096;
-/// Behind the last record's text.
+/// The delimiter after the last record.
 const LAST: u8 = 2;
 const POINT: usize = 65;
 const SALT: usize = 16;
 
-/// So many bytes are derived.
+/// The number of bytes to derive.
 struct Size(usize);
 
 impl KeyType for Size {
@@ -29,11 +29,11 @@ impl KeyType for Size {
 
 /// Encrypts a text with a key and a salt that are used only once.
 pub fn seal(browser: &Browser, text: &[u8]) -> Result<Vec<u8>, Unspecified> {
-    let chance = SystemRandom::new();
-    let own = EphemeralPrivateKey::generate(&ECDH_P256, &chance)?;
+    let random = SystemRandom::new();
+    let own = EphemeralPrivateKey::generate(&ECDH_P256, &random)?;
     let public = own.compute_public_key()?;
     let mut salt = [0; SALT];
-    chance.fill(&mut salt)?;
+    random.fill(&mut salt)?;
     let theirs = UnparsedPublicKey::new(&ECDH_P256, &browser.public_key);
     let sealed = agree_ephemeral(own, &theirs, |shared| {
         sealed_with(shared, public.as_ref(), browser, &salt, text)
@@ -41,7 +41,7 @@ pub fn seal(browser: &Browser, text: &[u8]) -> Result<Vec<u8>, Unspecified> {
     sealed?
 }
 
-/// The same with everything given.
+/// Encrypts with given keys and salt.
 fn sealed_with(
     shared: &[u8],
     public: &[u8],
@@ -78,21 +78,11 @@ fn derived(
 }
 
 #[cfg(test)]
-pub mod tests {
+mod tests {
     use countersign_json::base64::decode_url;
 
+    use super::super::browser::test_browser as browser;
     use super::*;
-
-    /// The browser of RFC 8291, section 5.
-    pub fn browser(endpoint: &str) -> Browser {
-        let key = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkN\
-                   toIAiw4";
-        Browser {
-            endpoint: endpoint.to_owned(),
-            public_key: decode_url(key).unwrap(),
-            secret: decode_url("BTBZMqHH6r4Tts7J_aSIgg").unwrap(),
-        }
-    }
 
     /// RFC 8291, section 5 and appendix A.
     #[test]

@@ -1,13 +1,13 @@
-//! What Slack is given to show. Everything is plain text but the call, which is a block of code
-//! that it cannot leave.
+//! Messages for Slack. Everything is plain text except the call, which is a code block that its
+//! content cannot close.
 
 use serde_json::{Value, json};
 
 use crate::chat::{cut, fenced, length};
-use crate::message::{Fitted, Message};
-use crate::{Announcement, News};
+use crate::message::{FittedText, Message};
+use crate::{Announcement, AnnouncementEvent};
 
-/// The longest text of one section.
+/// The maximum length of a section's text.
 const LONGEST: usize = 3_000;
 
 /// A new message.
@@ -22,7 +22,7 @@ pub fn message(news: &Announcement, channel: &str) -> Value {
     })
 }
 
-/// What a message says once it is over.
+/// The message after the request has ended.
 pub fn ended(end: &Announcement, channel: &str, at: &str) -> Value {
     json!({
         "channel": channel,
@@ -33,7 +33,7 @@ pub fn ended(end: &Announcement, channel: &str, at: &str) -> Value {
     })
 }
 
-/// A few words back to somebody, for nobody else to see.
+/// A reply that only its receiver sees.
 pub fn reply(text: &str, channel: &str, user: &str) -> Value {
     json!({
         "channel": channel,
@@ -55,7 +55,7 @@ fn blocks(news: &Announcement) -> Value {
         json!({ "type": "header", "text": text(&cut(&message.title, 150)) }),
         plain(&message.sentence),
     ];
-    let over = matches!(news.news, News::Ended(_));
+    let over = matches!(news.news, AnnouncementEvent::Ended(_));
     if !news.call.is_empty() && !over {
         let code = json!({ "type": "mrkdwn", "verbatim": true, "text": call(news).text });
         blocks.push(json!({ "type": "section", "text": code }));
@@ -66,7 +66,7 @@ fn blocks(news: &Announcement) -> Value {
         blocks.push(plain(&lines.join("\n")));
     }
     if !message.advice.is_empty() {
-        // No word in it is an agent's: its address may be a link.
+        // It contains no text of an agent, so its URL may be a link.
         let advice = cut(&escaped(&message.advice), LONGEST);
         let advice = json!({ "type": "mrkdwn", "text": advice });
         blocks.push(json!({ "type": "context", "elements": [advice] }));
@@ -90,8 +90,8 @@ fn buttons(news: &Announcement) -> Option<Value> {
     Some(json!({ "type": "actions", "elements": buttons }))
 }
 
-/// The call as Slack's own form of text, with a word about what is missing.
-fn call(news: &Announcement) -> Fitted {
+/// The call in Slack's markup, with a note about the part that was left out.
+fn call(news: &Announcement) -> FittedText {
     let render = |message: &Message| {
         let mut text = escaped(&fenced(&message.call));
         if !message.missing.is_empty() {
@@ -103,7 +103,7 @@ fn call(news: &Announcement) -> Fitted {
     news.fitted(LONGEST, length, render)
 }
 
-/// What notifications and screen readers get: the same without the call.
+/// The text for notifications and screen readers: the same without the call.
 fn fallback(news: &Announcement) -> String {
     cut(&escaped(&news.line()), LONGEST)
 }
@@ -112,14 +112,14 @@ fn plain(words: &str) -> Value {
     json!({ "type": "section", "text": text(&cut(words, LONGEST)) })
 }
 
-/// Text in which nothing means anything: no mention, no link, no emoji by its name.
+/// Text without markup: no mentions, links or emoji names.
 fn text(words: &str) -> Value {
-    // Slack refuses an empty text.
+    // Slack rejects an empty text.
     let words = if words.is_empty() { " " } else { words };
     json!({ "type": "plain_text", "text": words, "emoji": false })
 }
 
-/// Slack's three signs, as it wants them.
+/// Escapes the three characters that Slack requires.
 pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
@@ -194,8 +194,13 @@ mod tests {
     #[test]
     fn an_end_has_no_buttons_and_no_call() {
         let (by, place) = ("ana".to_owned(), "through discord".to_owned());
-        let news =
-            News::Ended(Ending { state: State::Approved, by, place, drill: None, edited: None });
+        let news = AnnouncementEvent::Ended(Ending {
+            state: State::Approved,
+            by,
+            place,
+            drill: None,
+            edited: None,
+        });
         let message = ended(&Announcement { news, ways: None, ..asked() }, "C1", "1.2");
         assert!(values(&message).is_empty());
         let text = message.to_string();

@@ -5,29 +5,29 @@ use std::cell::Cell;
 
 use serde_json::{Value, json};
 
-use crate::{Announcement, Fitted, Message, News};
+use crate::{Announcement, AnnouncementEvent, FittedText, Message};
 
 /// The longest text, in UTF-16 units.
 const LONGEST: usize = 4096;
-/// How much longer the same request may get in a later message: another title, another time left.
+/// Space for parts that change between messages about a request: the title, the time left.
 const SPARE: usize = 64;
 
 /// A text and its marked parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Text {
+pub struct TelegramText {
     /// The text.
     pub text: String,
     /// Which part is bold, which one is the call.
     pub entities: Vec<Value>,
 }
 
-/// As Telegram counts.
+/// The length as Telegram counts it.
 pub fn units(text: &str) -> usize {
     text.encode_utf16().count()
 }
 
 /// The message about a request.
-pub fn text(news: &Announcement) -> Text {
+pub fn text(news: &Announcement) -> TelegramText {
     let call = Cell::new(0);
     let fitted = fitted(news, LONGEST, &call);
     let (title, sentence) = (units(&news.title()), units(&news.sentence()));
@@ -36,16 +36,16 @@ pub fn text(news: &Announcement) -> Text {
         let offset = title + 1 + sentence + 2;
         entities.push(json!({ "type": "pre", "offset": offset, "length": call.get() }));
     }
-    Text { text: fitted.text, entities }
+    TelegramText { text: fitted.text, entities }
 }
 
 /// Whether every message about this request shows the whole call.
 pub fn shows_whole(news: &Announcement) -> bool {
-    matches!(news.news, News::Asked | News::Climbed)
+    matches!(news.news, AnnouncementEvent::Asked | AnnouncementEvent::Escalated)
         && fitted(news, LONGEST - SPARE, &Cell::new(0)).whole
 }
 
-fn fitted(news: &Announcement, limit: usize, call: &Cell<usize>) -> Fitted {
+fn fitted(news: &Announcement, limit: usize, call: &Cell<usize>) -> FittedText {
     news.fitted(limit, units, |message| {
         call.set(units(&message.call));
         written(message)
@@ -69,7 +69,7 @@ fn written(message: &Message) -> String {
     text
 }
 
-/// The buttons below a message, each in a row of its own: no thumb hits two.
+/// The buttons below a message, each in a row of its own, so that a thumb does not hit two.
 pub fn buttons(news: &Announcement) -> Vec<Value> {
     let mut rows = Vec::new();
     if let Some(works) = &news.works {
@@ -83,14 +83,14 @@ pub fn buttons(news: &Announcement) -> Vec<Value> {
         button("\u{2705} Approve once", "callback_data", approve);
     }
     button("\u{26d4} Deny", "callback_data", &ways.deny);
-    // Telegram refuses a whole message for an address that is not on the internet.
+    // Telegram rejects a message with a URL that is not public.
     if news.inbox.starts_with("https://") && news.inbox.contains('.') {
         button("Open in inbox", "url", &news.link());
     }
     rows
 }
 
-/// A text cut to so many units, with a sign that it was.
+/// A text cut to this many units, with an ellipsis if it was cut.
 pub fn cut(text: &str, most: usize) -> String {
     if units(text) <= most {
         return text.to_owned();
@@ -108,9 +108,9 @@ pub fn cut(text: &str, most: usize) -> String {
 mod tests {
     use super::*;
     use crate::announcement::tests::asked;
-    use crate::{Ending, Ways};
+    use crate::{Ending, ReplyOptions};
 
-    fn part(text: &Text, kind: &str) -> String {
+    fn part(text: &TelegramText, kind: &str) -> String {
         let entity = text.entities.iter().find(|entity| entity["type"] == kind).unwrap();
         let number = |name: &str| usize::try_from(entity[name].as_u64().unwrap()).unwrap();
         let all: Vec<u16> = text.text.encode_utf16().collect();
@@ -157,7 +157,8 @@ mod tests {
         let mut before = true;
         for length in 3_000..4_200 {
             let news = Announcement { call: "x".repeat(length), ..asked() };
-            let now = Announcement { news: News::Climbed, now: news.at, ..news.clone() };
+            let now =
+                Announcement { news: AnnouncementEvent::Escalated, now: news.at, ..news.clone() };
             let whole = shows_whole(&news);
             // Once it is said to be whole, it is whole in every later message.
             assert!(!whole || text(&now).text.contains(&news.call), "{length}");
@@ -166,7 +167,7 @@ mod tests {
             before = whole;
         }
         assert!(!before);
-        let ways = asked().ways.map(|ways| Ways { approve: None, ..ways });
+        let ways = asked().ways.map(|ways| ReplyOptions { approve: None, ..ways });
         assert_eq!(offered(&Announcement { ways, ..asked() }), ["\u{26d4} Deny"]);
     }
 
@@ -175,7 +176,7 @@ mod tests {
         let news = Announcement { inbox: "https://approve.example.org".to_owned(), ..asked() };
         let last = buttons(&news).pop().unwrap();
         assert_eq!(last[0]["url"], news.link());
-        let over = News::Ended(Ending {
+        let over = AnnouncementEvent::Ended(Ending {
             state: countersign_workflow::request::State::Denied,
             by: "ana".to_owned(),
             place: String::new(),

@@ -1,61 +1,61 @@
-//! What Discord is given to show. Markdown in what an agent wrote shows as what it is.
+//! Messages for Discord. Markdown in an agent's text is escaped.
 
 use countersign_json::base64;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::chat::{cut, fenced, length};
-use crate::message::{Fitted, Message};
-use crate::{Announcement, News};
+use crate::message::{FittedText, Message};
+use crate::{Announcement, AnnouncementEvent};
 
-/// The longest message.
+/// The maximum length of a message.
 const LONGEST: usize = 2_000;
-/// Room for words that change between one message about a request and the next: the title, the
-/// time left. A call is whole only where it fits without this room.
-const CHANGING: usize = 80;
-/// All reasons together.
+/// Space for parts that change between messages about a request: the title, the time left. A call
+/// counts as whole only if it fits without this space.
+const RESERVED: usize = 80;
+/// The maximum length of all reasons together.
 const REASONS: usize = 400;
-/// A message without previews of links.
+/// The flag that turns link previews off.
 const NO_PREVIEWS: u64 = 4;
-/// Signs that mean something to Discord; a backslash before one makes it a sign again.
+/// Characters with a meaning in Discord's Markdown; a backslash escapes them.
 const SIGNS: &str = "\\*_~`|<>[]()#:@/-";
-/// Bytes of a nonce; as text twenty-four characters, of at most twenty-five.
+/// The length of a nonce in bytes: 24 characters in base64, of at most 25.
 const NONCE: usize = 18;
 
-/// How people can answer to a message.
+/// How people can reply to a message.
 #[derive(Debug, Clone, Copy)]
-pub struct How {
-    /// By buttons: Discord tells us when one is pressed.
+pub struct ReplyMethods {
+    /// By buttons: Discord calls our hook when one is pressed.
     pub buttons: bool,
-    /// By words and reactions in the channel.
-    pub words: bool,
+    /// By messages and reactions in the channel.
+    pub text: bool,
 }
 
-/// A new message. Sent twice it is still one: Discord knows it by its nonce.
-pub fn message(news: &Announcement, channel: &str, how: How) -> Value {
+/// A new message. Its nonce lets Discord recognize a duplicate.
+pub fn message(news: &Announcement, channel: &str, methods: ReplyMethods) -> Value {
     let hash = Sha256::digest(format!("{channel}\n{}", news.key));
     let nonce = base64::encode_url(hash.get(..NONCE).unwrap_or_default());
     json!({
-        "content": text(news, how, LONGEST).text,
+        "content": text(news, methods, LONGEST).text,
         "allowed_mentions": { "parse": [] },
-        "components": if how.buttons { buttons(news) } else { json!([]) },
+        "components": if methods.buttons { buttons(news) } else { json!([]) },
         "flags": NO_PREVIEWS,
         "nonce": nonce,
         "enforce_nonce": true,
     })
 }
 
-/// What a message says once it is over.
+/// The message after the request has ended.
 pub fn ended(end: &Announcement) -> Value {
     json!({
-        "content": text(end, How { buttons: false, words: false }, LONGEST).text,
+        "content": text(end, ReplyMethods { buttons: false, text: false }, LONGEST).text,
         "allowed_mentions": { "parse": [] },
         "components": [],
         "flags": NO_PREVIEWS,
     })
 }
 
-/// A few words back to somebody.
+/// A reply to a person.
 pub fn reply(text: &str) -> Value {
     json!({
         "content": cut(&escaped(text), LONGEST),
@@ -66,7 +66,7 @@ pub fn reply(text: &str) -> Value {
 
 /// Whether every message about this request shows all of the call.
 pub fn is_whole(news: &Announcement) -> bool {
-    text(news, How { buttons: true, words: true }, LONGEST - CHANGING).whole
+    text(news, ReplyMethods { buttons: true, text: true }, LONGEST - RESERVED).whole
 }
 
 fn buttons(news: &Announcement) -> Value {
@@ -80,20 +80,22 @@ fn buttons(news: &Announcement) -> Value {
     json!([{ "type": 1, "components": buttons }])
 }
 
-fn text(news: &Announcement, how: How, limit: usize) -> Fitted {
-    let asks = matches!(news.news, News::Asked | News::Climbed) && how.words;
+fn text(news: &Announcement, methods: ReplyMethods, limit: usize) -> FittedText {
+    let asks = matches!(news.news, AnnouncementEvent::Asked | AnnouncementEvent::Escalated)
+        && methods.text;
     let hint = asks.then(|| {
         let phrase = &news.phrase;
-        format!("Answer with ✅ or ❌, or say !approve {phrase} or !deny {phrase}")
+        format!("React with ✅ or ❌, or send !approve {phrase} or !deny {phrase}")
     });
     let mut fitted = news.fitted(limit, length, |message| render(message, hint.as_deref()));
     if length(&fitted.text) > limit {
-        fitted = Fitted { text: cut(&fitted.text, limit), whole: false };
+        fitted = FittedText { text: cut(&fitted.text, limit), whole: false };
     }
     fitted
 }
 
-/// The last line is the advice, in which no word is an agent's: `poll` reads the request in it.
+/// The last line is the advice, which contains no text of an agent: `poll` reads the request from
+/// it.
 fn render(message: &Message, hint: Option<&str>) -> String {
     let mut lines = vec![format!("**{}**", escaped(&message.title)), escaped(&message.sentence)];
     if !message.call.is_empty() {
@@ -130,10 +132,10 @@ fn escaped(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::announcement::tests::asked;
-    use crate::announcement::{Ending, Ways};
+    use crate::announcement::{Ending, ReplyOptions};
     use countersign_workflow::request::State;
 
-    const BOTH: How = How { buttons: true, words: true };
+    const BOTH: ReplyMethods = ReplyMethods { buttons: true, text: true };
 
     fn labels(message: &Value) -> Vec<&str> {
         let buttons = message["components"][0]["components"].as_array();
@@ -169,7 +171,7 @@ mod tests {
         for raw in ["<@1>", "](https", "||a||", " @everyone", "https://evil"] {
             assert!(!text.contains(raw), "{raw}: {text}");
         }
-        // Taking the backslashes away gives back what was written.
+        // Without the backslashes it is the original text.
         assert!(text.replace('\\', "").contains(&evil), "{text}");
     }
 
@@ -206,7 +208,7 @@ mod tests {
         for size in 1_000..2_000 {
             let told = Announcement { call: "x".repeat(size), ..asked() };
             if is_whole(&told) {
-                let mut later = Announcement { news: News::Climbed, ..told };
+                let mut later = Announcement { news: AnnouncementEvent::Escalated, ..told };
                 later.deadline.0 += 10_000_000;
                 assert!(text(&later, BOTH, LONGEST).whole, "{size}");
             }
@@ -217,14 +219,19 @@ mod tests {
     #[test]
     fn an_end_has_no_buttons_and_no_way_that_could_be_read_in_it() {
         let (by, place) = ("ana".to_owned(), "through slack".to_owned());
-        let news =
-            News::Ended(Ending { state: State::Denied, by, place, drill: None, edited: None });
+        let news = AnnouncementEvent::Ended(Ending {
+            state: State::Denied,
+            by,
+            place,
+            drill: None,
+            edited: None,
+        });
         let over = Announcement { news, ways: None, ..asked() };
         let message = ended(&over);
         assert_eq!(message["components"], json!([]));
         let text = message["content"].as_str().unwrap();
         assert!(text.contains("denied by ana through slack") && !text.contains("/requests/"));
-        let only_no = Ways { approve: None, ..asked().ways.unwrap() };
+        let only_no = ReplyOptions { approve: None, ..asked().ways.unwrap() };
         let told = Announcement { ways: Some(only_no), ..asked() };
         assert_eq!(labels(&super::message(&told, "1", BOTH)), ["Deny"]);
     }

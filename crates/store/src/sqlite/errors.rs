@@ -1,4 +1,4 @@
-//! What SQLite says, in the store's words.
+//! Conversion of SQLite errors and numbers.
 
 use rusqlite::{Error, ErrorCode};
 
@@ -7,11 +7,11 @@ use crate::error::{OpenError, StoreError};
 impl From<Error> for StoreError {
     fn from(error: Error) -> StoreError {
         match error.sqlite_error_code() {
-            // The schema refused: somebody tried what must not be. Only that job is lost.
-            // Without a code it is a row that says what we never wrote.
+            // A constraint of the schema failed: only this job is rejected. An error without a code
+            // means that a column has another type than this version writes.
             Some(ErrorCode::ConstraintViolation) | None => StoreError::Corrupt(error.to_string()),
             Some(ErrorCode::TooBig | ErrorCode::TypeMismatch) => {
-                StoreError::Unfit(error.to_string())
+                StoreError::Invalid(error.to_string())
             }
             Some(_) => StoreError::Unavailable(error.to_string()),
         }
@@ -37,17 +37,18 @@ impl From<StoreError> for OpenError {
     }
 }
 
-/// A number that no version of us would have written.
+/// An error about a stored value that no version of Countersign writes.
 pub(super) fn corrupt(what: impl Into<String>) -> StoreError {
     StoreError::Corrupt(what.into())
 }
 
-/// A count as SQLite keeps it.
+/// A count as SQLite stores it.
 pub(super) fn signed(count: u64) -> Result<i64, StoreError> {
-    i64::try_from(count).map_err(|_| StoreError::Unfit(format!("{count} is too large a number")))
+    i64::try_from(count)
+        .map_err(|_| StoreError::Invalid(format!("the number {count} is too large")))
 }
 
-/// A count as it was kept.
-pub(super) fn unsigned(kept: i64) -> Result<u64, StoreError> {
-    u64::try_from(kept).map_err(|_| corrupt(format!("{kept} where a count should be")))
+/// A stored count.
+pub(super) fn unsigned(stored: i64) -> Result<u64, StoreError> {
+    u64::try_from(stored).map_err(|_| corrupt(format!("the count {stored} is negative")))
 }

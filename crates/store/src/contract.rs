@@ -1,0 +1,309 @@
+//! The contract of a store.
+//!
+//! Every method of [`Store`] is a whole transition, never a row to read, change and write back: of
+//! two racing calls one wins and the other gets an error. *Durable* means that the method returns
+//! after its commit has reached the disk.
+
+use std::future::Future;
+
+use countersign_json::canonical::CallDigest;
+use countersign_ledger::entry::Entry;
+use countersign_types::id::Id;
+use countersign_types::tier::Tier;
+use countersign_types::time::Timestamp;
+use countersign_workflow::grant::Grant;
+use countersign_workflow::request::{Event, Requester};
+
+use crate::error::StoreResult;
+use crate::event::StoreEvent;
+use crate::people::{
+    LinkedAccount, Passkey, PushSubscription, StoredAgent, StoredLogin, StoredPerson,
+};
+use crate::record::{
+    Applied, CrisisSession, DeliveryAttempt, DeliveryStatus, IndexedEntry, LedgerSlice,
+    MerkleProof, NewRequest, OutboxEntry, Redemption, RequestPage, RequestQuery, SimilarCalls,
+    StoredRequest, SubmitResult, TreeHead, WriteContext,
+};
+
+/// A store. An error means that nothing of the call was stored; the caller must not act as if it
+/// had been.
+pub trait Store: Send + Sync + 'static {
+    // Requests.
+
+    /// Stores a new request with its ledger entry and announcement. Durable. The same agent with
+    /// the same idempotency key gets the existing request. A request decided by a grant consumes
+    /// one use of the grant in the same commit, or fails with
+    /// [`StoreError::GrantInactive`](crate::StoreError::GrantInactive). A new request is pending,
+    /// or decided by policy or grant; it cannot bring any other decision.
+    fn submit(&self, new: NewRequest) -> impl Future<Output = StoreResult<SubmitResult>> + Send;
+
+    /// Applies an event to a request through the state machine of `workflow`, with the store's own
+    /// time. Durable; votes, decision, ledger entries and announcements are in one commit. Events
+    /// that only the passing of time causes are deferred behind other writes.
+    fn apply(
+        &self,
+        id: Id,
+        event: Event,
+        context: WriteContext,
+    ) -> impl Future<Output = StoreResult<Applied>> + Send;
+
+    /// Waits until the request has ended and returns it. Fails when the store closes or its writer
+    /// stops. Commits that fail for a while (a full disk) do not end the wait, because they end no
+    /// request: the caller bounds its wait by the deadline. Dropping the future removes the waiter.
+    fn wait_for_end(&self, id: Id) -> impl Future<Output = StoreResult<StoredRequest>> + Send;
+
+    /// One request.
+    fn request(&self, id: Id) -> impl Future<Output = StoreResult<Option<StoredRequest>>> + Send;
+
+    /// The request that this requester made with this idempotency key.
+    fn request_by_key(
+        &self,
+        requester: Requester,
+        key: String,
+    ) -> impl Future<Output = StoreResult<Option<StoredRequest>>> + Send;
+
+    /// Every request that has not ended, oldest first.
+    fn pending(&self) -> impl Future<Output = StoreResult<Vec<StoredRequest>>> + Send;
+
+    /// The next escalation or deadline of each request that has not ended.
+    fn deadlines(&self) -> impl Future<Output = StoreResult<Vec<(Id, Timestamp)>>> + Send;
+
+    /// Requests that match a query, newest first.
+    fn find(&self, query: RequestQuery) -> impl Future<Output = StoreResult<RequestPage>> + Send;
+
+    /// Earlier calls of this tool by this agent, before that request and of the same tier, because
+    /// many approved low-risk calls say nothing about a high-risk one: the newest few, and the
+    /// decisions since a time, counted among the tool's newest 2,000 requests.
+    fn similar_calls(
+        &self,
+        agent: String,
+        tool: (String, Tier),
+        before: Id,
+        since: Timestamp,
+    ) -> impl Future<Output = StoreResult<SimilarCalls>> + Send;
+
+    /// Redeems a permit: for the approved call of this request, by this agent, once, before it
+    /// expires. Durable. Refused while the clock is unreliable, because expiry cannot be checked.
+    fn redeem(
+        &self,
+        id: Id,
+        agent: String,
+        digest: CallDigest,
+        context: WriteContext,
+    ) -> impl Future<Output = StoreResult<Redemption>> + Send;
+
+    /// Stores the outcome that the agent reports for an ended request; only the first report
+    /// counts. Durable.
+    fn record_outcome(
+        &self,
+        id: Id,
+        agent: String,
+        outcome: String,
+        context: WriteContext,
+    ) -> impl Future<Output = StoreResult<StoredRequest>> + Send;
+
+    // Passes and other entries.
+
+    /// Records a call that ran without a question. Returns before its commit, which follows within
+    /// milliseconds; waits for the commit when as many passes are unsynced as a crash may lose, or
+    /// when the last commit failed. The store sets the entry's time.
+    fn record_pass(&self, entry: Entry<'static>) -> impl Future<Output = StoreResult<()>> + Send;
+
+    /// Appends any other entries. Durable. The store sets their time.
+    fn append(&self, entries: Vec<Entry<'static>>) -> impl Future<Output = StoreResult<()>> + Send;
+
+    // Grants.
+
+    /// Stores a new grant. Durable.
+    fn create_grant(
+        &self,
+        grant: Grant,
+        context: WriteContext,
+    ) -> impl Future<Output = StoreResult<()>> + Send;
+
+    /// Revokes a grant; `false` if there is no such active grant. Durable.
+    fn revoke_grant(
+        &self,
+        id: Id,
+        person: String,
+        context: WriteContext,
+    ) -> impl Future<Output = StoreResult<bool>> + Send;
+
+    /// All active grants, newest first; with `all`, expired and revoked ones as well.
+    fn grants(&self, all: bool) -> impl Future<Output = StoreResult<Vec<Grant>>> + Send;
+
+    // Crisis.
+
+    /// Marks a session as in crisis, or renews the mark. Durable.
+    fn begin_crisis(
+        &self,
+        crisis: CrisisSession,
+        context: WriteContext,
+    ) -> impl Future<Output = StoreResult<()>> + Send;
+
+    /// Removes the mark by a person's decision; `false` if there was none. Durable.
+    fn lift_crisis(
+        &self,
+        agent: String,
+        session: String,
+        person: String,
+        context: WriteContext,
+    ) -> impl Future<Output = StoreResult<bool>> + Send;
+
+    /// Every session in crisis.
+    fn crises(&self) -> impl Future<Output = StoreResult<Vec<CrisisSession>>> + Send;
+
+    // People and agents.
+
+    /// Adds or changes a person. Durable.
+    fn save_person(
+        &self,
+        person: StoredPerson,
+        context: WriteContext,
+    ) -> impl Future<Output = StoreResult<()>> + Send;
+
+    /// All people.
+    fn people(&self) -> impl Future<Output = StoreResult<Vec<StoredPerson>>> + Send;
+
+    /// Adds or changes an agent. Durable.
+    fn save_agent(
+        &self,
+        agent: StoredAgent,
+        context: WriteContext,
+    ) -> impl Future<Output = StoreResult<()>> + Send;
+
+    /// All agents.
+    fn agents(&self) -> impl Future<Output = StoreResult<Vec<StoredAgent>>> + Send;
+
+    /// Stores a login (a browser session or a person's token), or its end. Durable.
+    fn save_login(
+        &self,
+        login: StoredLogin,
+        context: WriteContext,
+    ) -> impl Future<Output = StoreResult<()>> + Send;
+
+    /// All logins that have neither ended nor expired.
+    fn logins(&self) -> impl Future<Output = StoreResult<Vec<StoredLogin>>> + Send;
+
+    /// Stores an account of a chat platform that a person linked, or its end. Durable. An account
+    /// that belongs to another person fails with
+    /// [`StoreError::Exists`](crate::StoreError::Exists).
+    fn save_account(
+        &self,
+        account: LinkedAccount,
+        context: WriteContext,
+    ) -> impl Future<Output = StoreResult<()>> + Send;
+
+    /// All accounts that have not ended.
+    fn accounts(&self) -> impl Future<Output = StoreResult<Vec<LinkedAccount>>> + Send;
+
+    /// Stores a passkey, its use or its end. Durable. Key, person and credential never change, and
+    /// an ended passkey stays ended.
+    fn save_passkey(
+        &self,
+        passkey: Passkey,
+        context: WriteContext,
+    ) -> impl Future<Output = StoreResult<()>> + Send;
+
+    /// All passkeys that have not ended.
+    fn passkeys(&self) -> impl Future<Output = StoreResult<Vec<Passkey>>> + Send;
+
+    /// Stores a browser's push subscription, or its end. Durable.
+    fn save_subscription(
+        &self,
+        subscription: PushSubscription,
+        context: WriteContext,
+    ) -> impl Future<Output = StoreResult<()>> + Send;
+
+    /// All subscriptions that have not ended.
+    fn subscriptions(&self) -> impl Future<Output = StoreResult<Vec<PushSubscription>>> + Send;
+
+    // Announcements.
+
+    /// Announcements that are not done, oldest first, with a sequence number greater than `after`.
+    fn outbox(
+        &self,
+        after: u64,
+        limit: u32,
+    ) -> impl Future<Output = StoreResult<Vec<OutboxEntry>>> + Send;
+
+    /// Records one delivery attempt. Durable, but deferred: it may wait a moment for another write
+    /// to share its commit. A delivery and a final failure are ledger entries.
+    fn record_attempt(
+        &self,
+        attempt: DeliveryAttempt,
+        context: WriteContext,
+    ) -> impl Future<Output = StoreResult<()>> + Send;
+
+    /// Records that the platform reports a message as undelivered after it counted as delivered,
+    /// and announces the request again. Returns the pending request; `None`, without a change, if
+    /// no pending request has such a message.
+    fn mark_undelivered(
+        &self,
+        channel: String,
+        message: String,
+        why: String,
+        context: WriteContext,
+    ) -> impl Future<Output = StoreResult<Option<Id>>> + Send;
+
+    /// The deliveries of a request's announcements.
+    fn deliveries(
+        &self,
+        request: Id,
+    ) -> impl Future<Output = StoreResult<Vec<DeliveryStatus>>> + Send;
+
+    // The ledger.
+
+    /// Entries from an index on, with their leaf hashes; at most 4,096 or about 4 MiB per call.
+    fn entries(
+        &self,
+        from: u64,
+        limit: u32,
+    ) -> impl Future<Output = StoreResult<LedgerSlice>> + Send;
+
+    /// The ledger entries about a request, in order.
+    fn request_history(
+        &self,
+        request: Id,
+    ) -> impl Future<Output = StoreResult<Vec<IndexedEntry>>> + Send;
+
+    /// Size and root of the committed tree.
+    fn tree_head(&self) -> impl Future<Output = StoreResult<TreeHead>> + Send;
+
+    /// The RFC 6962 inclusion proof of an entry in the tree of `size`.
+    fn inclusion_proof(
+        &self,
+        index: u64,
+        size: u64,
+    ) -> impl Future<Output = StoreResult<MerkleProof>> + Send;
+
+    /// The RFC 6962 consistency proof between two sizes.
+    fn consistency_proof(
+        &self,
+        old: u64,
+        new: u64,
+    ) -> impl Future<Output = StoreResult<MerkleProof>> + Send;
+
+    /// Stores a signed checkpoint, unless one of the same or a greater size exists. Durable. Fails
+    /// if the ledger has fewer entries than the checkpoint.
+    fn save_checkpoint(
+        &self,
+        size: u64,
+        context: String,
+    ) -> impl Future<Output = StoreResult<()>> + Send;
+
+    /// The newest signed checkpoint.
+    fn checkpoint(&self) -> impl Future<Output = StoreResult<Option<String>>> + Send;
+
+    // The store itself.
+
+    /// Events from now on, each after its commit. A receiver that falls behind gets
+    /// `RecvError::Lagged` and must read the rows again.
+    fn subscribe(&self) -> tokio::sync::broadcast::Receiver<StoreEvent>;
+
+    /// Whether the last commit succeeded. Tries a new one if the last failed.
+    fn is_healthy(&self) -> impl Future<Output = bool> + Send;
+
+    /// Commits unsynced passes, marks a clean stop and closes. Every later call fails.
+    fn close(&self) -> impl Future<Output = StoreResult<()>> + Send;
+}

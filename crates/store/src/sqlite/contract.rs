@@ -1,0 +1,294 @@
+//! The contract of a store, implemented by SQLite.
+
+use std::time::Duration;
+
+use countersign_json::canonical::CallDigest;
+use countersign_ledger::entry::Entry;
+use countersign_types::id::Id;
+use countersign_types::tier::Tier;
+use countersign_types::time::Timestamp;
+use countersign_workflow::grant::Grant;
+use countersign_workflow::request::{Event, Requester};
+use tokio::sync::broadcast;
+
+use super::batch::Batch;
+use super::store::SqliteStore;
+use super::{
+    apply, credentials, grants, ledger, outbox, people, permits, query, request_row, requests,
+};
+use crate::contract::Store;
+use crate::error::{StoreError, StoreResult};
+use crate::event::StoreEvent;
+use crate::people::{
+    LinkedAccount, Passkey, PushSubscription, StoredAgent, StoredLogin, StoredPerson,
+};
+use crate::record::{
+    Applied, CrisisSession, DeliveryAttempt, DeliveryStatus, IndexedEntry, LedgerSlice,
+    MerkleProof, NewRequest, OutboxEntry, Redemption, RequestPage, RequestQuery, SimilarCalls,
+    StoredRequest, SubmitResult, TreeHead, WriteContext,
+};
+
+impl Store for SqliteStore {
+    async fn submit(&self, new: NewRequest) -> StoreResult<SubmitResult> {
+        // Whether a grant still covers the call shows only when one of its uses is consumed.
+        if new.request.decision.is_some() {
+            return self.write(move |batch| requests::submit(batch, new)).await;
+        }
+        self.write_validated(move |batch| requests::submit(batch, new)).await
+    }
+
+    async fn apply(&self, id: Id, event: Event, context: WriteContext) -> StoreResult<Applied> {
+        let time = matches!(event, Event::Time);
+        let work = move |batch: &mut Batch<'_>| apply::apply(batch, id, event, &context);
+        // When many requests expire at once, agents and people do not queue behind them.
+        if time {
+            return self.write_deferred(Duration::ZERO, work).await;
+        }
+        self.write_validated(work).await
+    }
+
+    async fn wait_for_end(&self, id: Id) -> StoreResult<StoredRequest> {
+        let waiter = self.shared.waiters.register(id);
+        let stored = self.request(id).await?.ok_or(StoreError::NotFound("request"))?;
+        if stored.request.state.has_ended() {
+            return Ok(stored);
+        }
+        waiter.ended().await.ok_or(StoreError::Closed)
+    }
+
+    async fn request(&self, id: Id) -> StoreResult<Option<StoredRequest>> {
+        self.read(move |conn| Ok(request_row::load(conn, id)?.map(|found| found.stored))).await
+    }
+
+    async fn request_by_key(
+        &self,
+        requester: Requester,
+        key: String,
+    ) -> StoreResult<Option<StoredRequest>> {
+        self.read(move |conn| requests::by_key(conn, &requester, &key)).await
+    }
+
+    async fn pending(&self) -> StoreResult<Vec<StoredRequest>> {
+        self.read(request_row::pending).await
+    }
+
+    async fn deadlines(&self) -> StoreResult<Vec<(Id, Timestamp)>> {
+        self.read(request_row::deadlines).await
+    }
+
+    async fn find(&self, query: RequestQuery) -> StoreResult<RequestPage> {
+        self.read(move |conn| query::find(conn, &query)).await
+    }
+
+    async fn similar_calls(
+        &self,
+        agent: String,
+        tool: (String, Tier),
+        before: Id,
+        since: Timestamp,
+    ) -> StoreResult<SimilarCalls> {
+        self.read(move |conn| query::similar_calls(conn, &agent, &tool, before, since)).await
+    }
+
+    async fn redeem(
+        &self,
+        id: Id,
+        agent: String,
+        digest: CallDigest,
+        context: WriteContext,
+    ) -> StoreResult<Redemption> {
+        self.write_validated(move |batch| permits::redeem(batch, id, &agent, &digest, &context))
+            .await
+    }
+
+    async fn record_outcome(
+        &self,
+        id: Id,
+        agent: String,
+        outcome: String,
+        context: WriteContext,
+    ) -> StoreResult<StoredRequest> {
+        self.write_validated(move |batch| {
+            permits::record_outcome(batch, id, &agent, outcome, &context)
+        })
+        .await
+    }
+
+    async fn record_pass(&self, entry: Entry<'static>) -> StoreResult<()> {
+        self.push_pass(entry).await
+    }
+
+    async fn append(&self, entries: Vec<Entry<'static>>) -> StoreResult<()> {
+        let work = move |batch: &mut Batch<'_>| {
+            entries.into_iter().try_for_each(|entry| batch.append(entry))
+        };
+        self.write_validated(work).await
+    }
+
+    async fn create_grant(&self, grant: Grant, context: WriteContext) -> StoreResult<()> {
+        self.write(move |batch| grants::create(batch, &grant, &context)).await
+    }
+
+    async fn revoke_grant(
+        &self,
+        id: Id,
+        person: String,
+        context: WriteContext,
+    ) -> StoreResult<bool> {
+        self.write(move |batch| grants::revoke(batch, id, &person, &context)).await
+    }
+
+    async fn grants(&self, all: bool) -> StoreResult<Vec<Grant>> {
+        let now = self.clock.now().at;
+        self.read(move |conn| grants::grants(conn, now, all)).await
+    }
+
+    async fn begin_crisis(&self, crisis: CrisisSession, context: WriteContext) -> StoreResult<()> {
+        self.write(move |batch| grants::begin_crisis(batch, &crisis, &context)).await
+    }
+
+    async fn lift_crisis(
+        &self,
+        agent: String,
+        session: String,
+        person: String,
+        context: WriteContext,
+    ) -> StoreResult<bool> {
+        self.write(move |batch| grants::lift_crisis(batch, &agent, &session, &person, &context))
+            .await
+    }
+
+    async fn crises(&self) -> StoreResult<Vec<CrisisSession>> {
+        self.read(grants::crises).await
+    }
+
+    async fn save_person(&self, person: StoredPerson, context: WriteContext) -> StoreResult<()> {
+        self.write(move |batch| people::save_person(batch, &person, &context)).await
+    }
+
+    async fn people(&self) -> StoreResult<Vec<StoredPerson>> {
+        self.read(people::people).await
+    }
+
+    async fn save_agent(&self, agent: StoredAgent, context: WriteContext) -> StoreResult<()> {
+        self.write(move |batch| people::save_agent(batch, &agent, &context)).await
+    }
+
+    async fn agents(&self) -> StoreResult<Vec<StoredAgent>> {
+        self.read(people::agents).await
+    }
+
+    async fn save_login(&self, login: StoredLogin, context: WriteContext) -> StoreResult<()> {
+        self.write(move |batch| people::save_login(batch, &login, &context)).await
+    }
+
+    async fn logins(&self) -> StoreResult<Vec<StoredLogin>> {
+        let now = self.clock.now().at;
+        self.read(move |conn| people::logins(conn, now)).await
+    }
+
+    async fn save_account(&self, account: LinkedAccount, context: WriteContext) -> StoreResult<()> {
+        self.write(move |batch| credentials::save_account(batch, &account, &context)).await
+    }
+
+    async fn accounts(&self) -> StoreResult<Vec<LinkedAccount>> {
+        self.read(credentials::accounts).await
+    }
+
+    async fn save_passkey(&self, passkey: Passkey, context: WriteContext) -> StoreResult<()> {
+        self.write(move |batch| credentials::save_passkey(batch, &passkey, &context)).await
+    }
+
+    async fn passkeys(&self) -> StoreResult<Vec<Passkey>> {
+        self.read(credentials::passkeys).await
+    }
+
+    async fn save_subscription(
+        &self,
+        subscription: PushSubscription,
+        context: WriteContext,
+    ) -> StoreResult<()> {
+        self.write(move |batch| credentials::save_subscription(batch, &subscription, &context))
+            .await
+    }
+
+    async fn subscriptions(&self) -> StoreResult<Vec<PushSubscription>> {
+        self.read(credentials::subscriptions).await
+    }
+
+    async fn outbox(&self, after: u64, limit: u32) -> StoreResult<Vec<OutboxEntry>> {
+        self.read(move |conn| outbox::outbox(conn, after, limit)).await
+    }
+
+    async fn record_attempt(
+        &self,
+        attempt: DeliveryAttempt,
+        context: WriteContext,
+    ) -> StoreResult<()> {
+        let work = move |batch: &mut Batch<'_>| outbox::record_attempt(batch, &attempt, &context);
+        self.write_deferred(self.shared.options.pass_delay, work).await
+    }
+
+    async fn mark_undelivered(
+        &self,
+        channel: String,
+        message: String,
+        why: String,
+        context: WriteContext,
+    ) -> StoreResult<Option<Id>> {
+        self.write(move |batch| {
+            outbox::mark_undelivered(batch, (&channel, &message), &why, &context)
+        })
+        .await
+    }
+
+    async fn deliveries(&self, request: Id) -> StoreResult<Vec<DeliveryStatus>> {
+        self.read(move |conn| outbox::deliveries(conn, request)).await
+    }
+
+    async fn entries(&self, from: u64, limit: u32) -> StoreResult<LedgerSlice> {
+        self.read(move |conn| ledger::entries(conn, from, limit)).await
+    }
+
+    async fn request_history(&self, request: Id) -> StoreResult<Vec<IndexedEntry>> {
+        self.read(move |conn| ledger::request_history(conn, request)).await
+    }
+
+    async fn tree_head(&self) -> StoreResult<TreeHead> {
+        self.check_open()?;
+        Ok(self.shared.head())
+    }
+
+    async fn inclusion_proof(&self, index: u64, size: u64) -> StoreResult<MerkleProof> {
+        let committed = self.shared.head().size;
+        self.read(move |conn| ledger::inclusion_proof_of(conn, committed, index, size)).await
+    }
+
+    async fn consistency_proof(&self, old: u64, new: u64) -> StoreResult<MerkleProof> {
+        let committed = self.shared.head().size;
+        self.read(move |conn| ledger::consistency_proof_of(conn, committed, old, new)).await
+    }
+
+    async fn save_checkpoint(&self, size: u64, note: String) -> StoreResult<()> {
+        if size > self.shared.head().size {
+            return Err(StoreError::Invalid(format!("the ledger has fewer than {size} entries")));
+        }
+        self.write(move |batch| ledger::save_checkpoint(batch.conn, size, &note)).await
+    }
+
+    async fn checkpoint(&self) -> StoreResult<Option<String>> {
+        self.read(ledger::checkpoint).await
+    }
+
+    fn subscribe(&self) -> broadcast::Receiver<StoreEvent> {
+        self.shared.events.subscribe()
+    }
+
+    async fn is_healthy(&self) -> bool {
+        self.probe().await
+    }
+
+    async fn close(&self) -> StoreResult<()> {
+        self.stop().await
+    }
+}
