@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use countersign_gateways::install::Ours;
+use countersign_gateways::install::HookCommand;
 
 use crate::measure::{at, micros, ratio, time};
 
@@ -28,14 +28,14 @@ pub fn bench(rounds: usize) -> Result<(), String> {
         Program { name, path, arguments, runs: Vec::new() }
     };
     let small = beside("countersign-hook");
-    let ours = Ours { program: small.display().to_string(), patience: 60 };
+    let ours = HookCommand { program: small.display().to_string(), patience: 60 };
     let mut programs = vec![
         program("an empty Rust program", beside("empty"), &[]),
         program("/bin/true", PathBuf::from("/bin/true"), &[]),
         program("countersign assess, safe", beside("countersign"), &["assess", "git status"]),
         program("countersign assess, risky", beside("countersign"), &["assess", "rm -rf /srv"]),
         program("countersign-hook, a read", small, &["hook", "claude"]),
-        program("  as installed, in its shell", "/bin/sh".into(), &["-c", &ours.before("claude")]),
+        program("  as installed, in its shell", "/bin/sh".into(), &["-c", &ours.gate("claude")]),
         program("countersign hook, a read", beside("countersign"), &["hook", "claude"]),
         program("countersign --version", beside("countersign"), &["--version"]),
     ];

@@ -18,7 +18,8 @@ use crate::gate::{self, args};
 /// Runs the daemon until it is told to stop.
 pub fn run(args: &args::Serve) -> Result<ExitCode, Failure> {
     let paths = gate::paths(args.config.as_deref(), args.state.as_deref())?;
-    let mut config = DaemonConfig::load(&paths).map_err(|error| Failure::Input(error.to_string()))?;
+    let mut config =
+        DaemonConfig::load(&paths).map_err(|error| Failure::Input(error.to_string()))?;
     apply(args, &mut config)?;
     let every = config.test_gates_every.map(|every| Duration::from_millis(every.0));
     if !countersign_daemon::log::start(&config.log) {
@@ -74,7 +75,8 @@ fn apply(args: &args::Serve, config: &mut DaemonConfig) -> Result<(), Failure> {
     if let Some(level) = &args.log {
         config.log = config.log.at(level).map_err(|error| Failure::at("--log", error))?;
     }
-    config.test_gates_every = args.prove_every.map(Millis::from_seconds).or(config.test_gates_every);
+    config.test_gates_every =
+        args.prove_every.map(Millis::from_seconds).or(config.test_gates_every);
     Ok(())
 }
 

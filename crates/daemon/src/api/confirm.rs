@@ -64,7 +64,10 @@ where
 }
 
 /// Waits for the end of a request.
-async fn wait_for_end(api: &Api, stored: Box<StoredRequest>) -> Result<Box<StoredRequest>, ApiProblem> {
+async fn wait_for_end(
+    api: &Api,
+    stored: Box<StoredRequest>,
+) -> Result<Box<StoredRequest>, ApiProblem> {
     let (id, deadline) = (stored.request.id, stored.request.schedule.deadline);
     drop(stored);
     let left = api.gate.clock().now().at.until(deadline);
@@ -221,8 +224,12 @@ pub async fn pending(State(api): State<Api>, request: Request) -> ApiResult {
         let peer = request.extensions().get().copied();
         Some(authenticate::confirm_agent(&api, request.headers(), peer)?.agent.clone())
     };
-    let query =
-        RequestQuery { state: Some(RequestState::Pending), agent, limit: 500, ..RequestQuery::default() };
+    let query = RequestQuery {
+        state: Some(RequestState::Pending),
+        agent,
+        limit: 500,
+        ..RequestQuery::default()
+    };
     let page = api.gate.store().find(query).await?;
     let now = api.gate.clock().now().at;
     let list: Vec<_> = page.requests.iter().map(|stored| pending_entry(stored, now)).collect();

@@ -55,7 +55,8 @@ pub fn announcement(
     });
     let mut reasons = Vec::new();
     if let Some(card) = &card {
-        reasons.extend(card.reasons.iter().take(MAX_REASONS).map(|reason| reason.message.to_string()));
+        reasons
+            .extend(card.reasons.iter().take(MAX_REASONS).map(|reason| reason.message.to_string()));
     }
     Announcement {
         key: format!("{}-{}", request.id, about.seq),

@@ -56,7 +56,8 @@ pub async fn deliver(delivery: Arc<OutboxDelivery>, target: Target, prompt: Opti
         failures = failures.saturating_add(1);
         let random = random::bytes::<1>().map_or(0, |[byte]| byte);
         let pause = pause(failures, random).max(error.retry_after.unwrap_or_default());
-        let next = now(&delivery).plus(Millis(u64::try_from(pause.as_millis()).unwrap_or(u64::MAX)));
+        let next =
+            now(&delivery).plus(Millis(u64::try_from(pause.as_millis()).unwrap_or(u64::MAX)));
         if error.permanent {
             delivery.close(&target, AttemptResult::Failed(short(&error.problem))).await;
             return;

@@ -160,11 +160,8 @@ impl Alarm {
             } else {
                 tracing::warn!(gate, state, "{}", change.say);
             }
-            let kind = if change.is_alarm {
-                EntryKind::GateUnprotected
-            } else {
-                EntryKind::GateProtected
-            };
+            let kind =
+                if change.is_alarm { EntryKind::GateUnprotected } else { EntryKind::GateProtected };
             let mut entry = Entry::new(0, kind, policy);
             let fact = |text: &str| Value::String(text.to_owned().into());
             entry.facts = vec![("gate".into(), fact(gate)), ("state".into(), fact(state))];

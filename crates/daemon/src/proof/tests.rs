@@ -123,7 +123,11 @@ async fn an_alarm_is_delivered_in_quiet_hours_and_recorded() {
     let entries_text: Vec<String> =
         entries.entries.iter().map(|entry| String::from_utf8_lossy(entry).into_owned()).collect();
     let with = |kind: &str| entries_text.iter().filter(|line| line.contains(kind)).count();
-    assert_eq!((with("\"gate_unprotected\""), with("\"gate_protected\"")), (1, 1), "{entries_text:#?}");
+    assert_eq!(
+        (with("\"gate_unprotected\""), with("\"gate_protected\"")),
+        (1, 1),
+        "{entries_text:#?}"
+    );
 }
 
 #[tokio::test]
@@ -159,8 +163,7 @@ async fn the_inbox_and_the_metrics_show_the_alarm() {
     gate.api.proofs.take(Ok(result(GateState::Unprotected)), Timestamp(5_000));
     assert!(page(&gate.person("/", "").await.text));
     let counts = gate.person("/metrics", "").await.text;
-    for line in
-        ["countersign_gates_unprotected 1", "countersign_gates_tested_timestamp_seconds 5"]
+    for line in ["countersign_gates_unprotected 1", "countersign_gates_tested_timestamp_seconds 5"]
     {
         assert!(counts.contains(line), "{line}: {counts}");
     }

@@ -78,8 +78,10 @@ async fn after_a_restart_requests_escalate_to_the_current_rung() {
         notifier.stored(&high).await.request.level == EscalationLevel::Administrators
     })
     .await;
-    until("one climb", async || notifier.stored(&medium).await.request.level == EscalationLevel::Next)
-        .await;
+    until("one climb", async || {
+        notifier.stored(&medium).await.request.level == EscalationLevel::Next
+    })
+    .await;
     assert_eq!(notifier.ledger_lines(&high, "climb").await.len(), 1);
     notifier.crash().await;
     let notifier = TestNotifier::open(folder.path(), NO_CHANNELS).await;

@@ -152,7 +152,8 @@ pub(super) fn begin_crisis(
         crisis.imminent,
         crisis.since.0
     ])?;
-    let mut entry = entry(EntryKind::CrisisBegin, context, vec![number_fact("level", crisis.level)])?;
+    let mut entry =
+        entry(EntryKind::CrisisBegin, context, vec![number_fact("level", crisis.level)])?;
     entry.agent = Some(Cow::Borrowed(&crisis.agent));
     entry.session = Some(Cow::Borrowed(&crisis.session));
     batch.append(entry)?;

@@ -40,7 +40,8 @@ pub fn test(checks: &mut Vec<Check>) {
     for entry in record.entries() {
         let Some((name, project)) = entry.agent.split_once(" in ") else { continue };
         let known = gates.iter().any(|gate| gate.key == entry.agent);
-        let scope = InstallScope::new(Some(Path::new(project)), |name| ProcessEnvironment.get(name));
+        let scope =
+            InstallScope::new(Some(Path::new(project)), |name| ProcessEnvironment.get(name));
         // A project that was removed has no agent.
         if let (false, Some(agent), Ok(scope)) = (known, agents::named(name), scope) {
             gates.push(AgentGate::new(agent, &scope, &current, &record));
