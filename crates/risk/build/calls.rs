@@ -25,8 +25,10 @@ pub fn generate(source: &Path, out: &Path) -> Result<(), String> {
         ("MODULES", calls.modules),
     ] {
         words.sort();
-        if let Some(twice) = words.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(format!("{}: `{}` is listed twice", source.display(), twice[0]));
+        let count = words.len();
+        words.dedup();
+        if words.len() != count {
+            return Err(format!("{}: {name} lists a word twice", source.display()));
         }
         let _ = writeln!(code, "static {name}: &[&str] = &{words:?};");
     }

@@ -377,7 +377,8 @@ mod unread {
             ("", "\n# done\n"),
             ("# first\n", "\n"),
             ("\n\n  ", "  \n"),
-            ("( ", " )"),
+            // The first blank keeps `$(` and `(` apart: `$((` is arithmetic, which runs nothing.
+            (" ( ", " )"),
             ("{ ", "; }"),
             ("if true; then ", "; fi"),
             ("for i in 1 2; do ", "; done"),

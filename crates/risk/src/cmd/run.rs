@@ -16,7 +16,7 @@ const MAX_VALUES: usize = 16;
 /// How deep commands may be inside each other (`if … if …`, `call call …`).
 const MAX_INNER: u8 = 16;
 
-/// CmdVariables of a text, and what could not be read.
+/// Variables of a text, and what could not be read.
 #[derive(Debug, Default)]
 pub struct Environment {
     variables: Vec<(String, String)>,

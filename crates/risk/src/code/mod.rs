@@ -53,8 +53,8 @@ pub fn read(lang: Language, text: &str, base: usize, ctx: &Context<'_>, out: &mu
     read_at(lang, text, base, ctx, 0, out);
 }
 
-/// Whether all of a code is read, nothing in it is known only when it runs, and what it does asks for
-/// nobody.
+/// Whether all of a code is read, nothing in it is known only when it runs, and nothing in it asks
+/// for a person.
 pub(crate) fn is_harmless(lang: Language, text: &str, ctx: &Context<'_>, depth: u8) -> bool {
     let mut findings = Findings::default();
     read_at(lang, text, 0, ctx, depth, &mut findings);

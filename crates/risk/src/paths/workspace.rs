@@ -1,5 +1,5 @@
-//! The folders a session works in. A project is equally trusted wherever its folder is: paths inside
-//! it are turned into paths relative to it before they are classified.
+//! The folders a session works in. A project is equally trusted wherever its folder is: paths
+//! inside it are made relative to it before they are classified.
 
 use std::borrow::Cow;
 
@@ -25,8 +25,8 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// The workspace that a context describes: its project, else its working directory. Empty if the
-    /// context names neither.
+    /// The workspace that a context describes: its project, else its working directory. Empty if
+    /// the context names neither.
     pub fn of(ctx: &Context<'_>) -> Workspace {
         let Some(project) = ctx.project.or(ctx.cwd) else { return Workspace::default() };
         let windows = [Some(project), ctx.cwd].into_iter().flatten().any(windows_path::is_windows);

@@ -1,4 +1,4 @@
-//! PsStatements and pipelines: what would run, in what order, with which values.
+//! Statements and pipelines: what would run, in what order, with which values.
 
 use super::value::{Kind, Value};
 use crate::shell::tables::Touch;
@@ -51,7 +51,7 @@ pub struct State {
     levels: u16,
     /// How often any variable was set.
     pub version: u32,
-    /// PsFunction calls in progress.
+    /// Function calls in progress.
     pub calls: u8,
     /// Bytes of text made so far.
     pub made: usize,

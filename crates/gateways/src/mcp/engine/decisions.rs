@@ -1,4 +1,4 @@
-//! WaitLimits for the decision on a held call: progress for the client, its time limit, its leaving.
+//! Waiting for the decision on a held call: progress, time limit, a client that leaves.
 
 use std::time::Duration;
 
