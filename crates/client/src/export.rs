@@ -123,8 +123,8 @@ fn sense(kind: EntryKind) -> Sense {
         EntryKind::CrisisBegin | EntryKind::CrisisLift => alarm(3),
         EntryKind::LockedOut | EntryKind::Quarantine => denied(4),
         EntryKind::Clock | EntryKind::Gap => alarm(4),
-        EntryKind::DoorOpen => alarm(5),
-        EntryKind::DoorShut => alarm(1),
+        EntryKind::GateUnprotected => alarm(5),
+        EntryKind::GateProtected => alarm(1),
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use countersign_risk::verdict::Mode;
 use countersign_types::tier::Tier;
-use countersign_types::time::Span;
+use countersign_types::time::Millis;
 
 use super::*;
 
