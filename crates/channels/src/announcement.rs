@@ -45,7 +45,7 @@ pub struct Announcement {
     /// The deadline for an approval.
     pub deadline: Timestamp,
     /// The people who have been asked so far.
-    pub rung: EscalationLevel,
+    pub level: EscalationLevel,
     /// Whether a person may be in danger.
     pub crisis: bool,
     /// The base URL of the inbox.
@@ -200,7 +200,7 @@ impl Announcement {
             agent: String::new(),
             session: String::new(),
             deadline: now,
-            rung: EscalationLevel::First,
+            level: EscalationLevel::First,
             crisis: false,
             inbox,
             call: String::new(),
@@ -239,7 +239,7 @@ impl Announcement {
             "request": self.request, "kind": self.news.word(), "ended": ended,
             "brief": brief, "tool": self.tool, "tier": self.tier,
             "emoji": self.tier.emoji(), "phrase": self.phrase, "agent": self.agent,
-            "session": self.session, "deadline": self.deadline, "rung": self.rung,
+            "session": self.session, "deadline": self.deadline, "rung": self.level,
             "crisis": self.crisis, "link": self.link(),
         })
     }
@@ -298,7 +298,7 @@ pub(crate) mod tests {
             agent: "hermes".to_owned(),
             session: "s1".to_owned(),
             deadline: Timestamp(1_794_700_041_000),
-            rung: EscalationLevel::First,
+            level: EscalationLevel::First,
             crisis: false,
             inbox: "http://127.0.0.1:6001".to_owned(),
             call: "rm -rf ~/code/shop".to_owned(),

@@ -37,7 +37,7 @@ mod webhooks {
             agent: "hermes".to_owned(),
             session: "s1".to_owned(),
             deadline: Timestamp(1_794_700_041_000),
-            rung: EscalationLevel::First,
+            level: EscalationLevel::First,
             crisis: false,
             inbox: "http://127.0.0.1:6001".to_owned(),
             call: String::new(),

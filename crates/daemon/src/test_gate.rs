@@ -138,12 +138,12 @@ async fn add_people_and_agents(store: &Backend, config: &DaemonConfig, clock: &D
 }
 
 impl TestGate {
-    /// Asks at the agents' door.
+    /// Sends a request to the agent API.
     pub async fn agent(&self, token: &str, path: &str, body: &str) -> TestResponse {
         response(api::agents(&self.api), token, path, body).await
     }
 
-    /// Asks at the people's door.
+    /// Sends a request to the people API.
     pub async fn person(&self, path: &str, body: &str) -> TestResponse {
         response(api::people(&self.api), PERSON, path, body).await
     }

@@ -159,8 +159,9 @@ impl Due {
     fn passed(&mut self, id: Id, passed: Result<Applied, StoreError>, now: Timestamp) {
         match passed {
             Ok(applied) => {
-                if let Transition::Escalated(rung) = applied.change {
-                    tracing::info!(request = %id, rung = rung.label(), "a request was escalated");
+                if let Transition::Escalated(level) = applied.change {
+                    let level = level.label();
+                    tracing::info!(request = %id, escalation_level = level, "a request was escalated");
                 }
                 self.set(id, applied.stored.request.next_due());
             }

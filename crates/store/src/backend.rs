@@ -11,9 +11,9 @@ use countersign_workflow::request::{Event, Requester};
 use crate::sqlite::SqliteStore;
 use crate::{
     Applied, CrisisSession, DeliveryAttempt, DeliveryStatus, IndexedEntry, LedgerSlice,
-    LinkedAccount, MerkleProof, NewRequest, OutboxEntry, Passkey, PushSubscription, Redemption,
-    RequestPage, RequestQuery, SimilarCalls, Store, StoreEvent, StoreResult, StoredAgent,
-    StoredLogin, StoredPerson, StoredRequest, SubmitResult, TreeHead, WriteContext,
+    LinkedAccount, NewRequest, OutboxEntry, Passkey, ProofPath, PushSubscription, Redemption,
+    RequestQuery, SimilarCalls, Store, StoreEvent, StoreResult, StoredAgent, StoredLogin,
+    StoredPerson, StoredRequest, StoredRequestPage, SubmitResult, TreeHead, WriteContext,
 };
 
 /// One of the backends. A new backend is a new variant.
@@ -49,7 +49,7 @@ forward! {
     request_by_key(requester: Requester, key: String) -> StoreResult<Option<StoredRequest>>;
     pending() -> StoreResult<Vec<StoredRequest>>;
     deadlines() -> StoreResult<Vec<(Id, Timestamp)>>;
-    find(query: RequestQuery) -> StoreResult<RequestPage>;
+    find(query: RequestQuery) -> StoreResult<StoredRequestPage>;
     similar_calls(
         agent: String,
         tool: (String, Tier),
@@ -105,8 +105,8 @@ forward! {
     entries(from: u64, limit: u32) -> StoreResult<LedgerSlice>;
     request_history(request: Id) -> StoreResult<Vec<IndexedEntry>>;
     tree_head() -> StoreResult<TreeHead>;
-    inclusion_proof(index: u64, size: u64) -> StoreResult<MerkleProof>;
-    consistency_proof(old: u64, new: u64) -> StoreResult<MerkleProof>;
+    inclusion_proof(index: u64, size: u64) -> StoreResult<ProofPath>;
+    consistency_proof(old: u64, new: u64) -> StoreResult<ProofPath>;
     save_checkpoint(size: u64, note: String) -> StoreResult<()>;
     checkpoint() -> StoreResult<Option<String>>;
     is_healthy() -> bool;

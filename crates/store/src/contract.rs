@@ -20,9 +20,9 @@ use crate::people::{
     LinkedAccount, Passkey, PushSubscription, StoredAgent, StoredLogin, StoredPerson,
 };
 use crate::record::{
-    Applied, CrisisSession, DeliveryAttempt, DeliveryStatus, IndexedEntry, LedgerSlice,
-    MerkleProof, NewRequest, OutboxEntry, Redemption, RequestPage, RequestQuery, SimilarCalls,
-    StoredRequest, SubmitResult, TreeHead, WriteContext,
+    Applied, CrisisSession, DeliveryAttempt, DeliveryStatus, IndexedEntry, LedgerSlice, NewRequest,
+    OutboxEntry, ProofPath, Redemption, RequestQuery, SimilarCalls, StoredRequest,
+    StoredRequestPage, SubmitResult, TreeHead, WriteContext,
 };
 
 /// A store. An error means that nothing of the call was stored; the caller must not act as if it
@@ -69,7 +69,10 @@ pub trait Store: Send + Sync + 'static {
     fn deadlines(&self) -> impl Future<Output = StoreResult<Vec<(Id, Timestamp)>>> + Send;
 
     /// Requests that match a query, newest first.
-    fn find(&self, query: RequestQuery) -> impl Future<Output = StoreResult<RequestPage>> + Send;
+    fn find(
+        &self,
+        query: RequestQuery,
+    ) -> impl Future<Output = StoreResult<StoredRequestPage>> + Send;
 
     /// Earlier calls of this tool by this agent, before that request and of the same tier, because
     /// many approved low-risk calls say nothing about a high-risk one: the newest few, and the
@@ -275,14 +278,14 @@ pub trait Store: Send + Sync + 'static {
         &self,
         index: u64,
         size: u64,
-    ) -> impl Future<Output = StoreResult<MerkleProof>> + Send;
+    ) -> impl Future<Output = StoreResult<ProofPath>> + Send;
 
     /// The RFC 6962 consistency proof between two sizes.
     fn consistency_proof(
         &self,
         old: u64,
         new: u64,
-    ) -> impl Future<Output = StoreResult<MerkleProof>> + Send;
+    ) -> impl Future<Output = StoreResult<ProofPath>> + Send;
 
     /// Stores a signed checkpoint, unless one of the same or a greater size exists. Durable. Fails
     /// if the ledger has fewer entries than the checkpoint.

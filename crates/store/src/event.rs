@@ -10,7 +10,7 @@ pub enum StoreEvent {
     Asked(Id),
     /// A person voted, and more votes are needed.
     Voted(Id),
-    /// A request was escalated to this rung.
+    /// A request was escalated to this level.
     Escalated(Id, EscalationLevel),
     /// A message about a request was reported as undelivered after it counted as delivered.
     Undelivered(Id),

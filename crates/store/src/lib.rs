@@ -18,7 +18,8 @@ pub use people::{
 };
 pub use record::{
     AnnouncementKind, Applied, AttemptResult, CrisisSession, DeliveryAttempt, DeliveryStatus,
-    EditRecord, IndexedEntry, LedgerSlice, MerkleProof, NewRequest, OutboxEntry, Redemption,
-    RequestPage, RequestQuery, SimilarCalls, StoredRequest, SubmitResult, TreeHead, WriteContext,
+    EditRecord, IndexedEntry, LedgerSlice, NewRequest, OutboxEntry, ProofPath, Redemption,
+    RequestQuery, SimilarCalls, StoredRequest, StoredRequestPage, SubmitResult, TreeHead,
+    WriteContext,
 };
 pub use sqlite::{OfflineLedger, SqliteOptions, SqliteStore};

@@ -140,7 +140,7 @@ pub struct RequestQuery {
 
 /// A page of requests, newest first.
 #[derive(Debug, Clone, Default)]
-pub struct RequestPage {
+pub struct StoredRequestPage {
     /// The requests.
     pub requests: Vec<StoredRequest>,
     /// The `before` of the next page, if there is one.
@@ -270,4 +270,4 @@ pub struct TreeHead {
 }
 
 /// An RFC 6962 proof; `None` if the tree has no such entry or size.
-pub type MerkleProof = Option<Vec<Digest>>;
+pub type ProofPath = Option<Vec<Digest>>;

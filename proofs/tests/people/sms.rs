@@ -310,7 +310,7 @@ fn a_text_that_was_lost_opens_the_next_rung_at_once() {
     std::thread::sleep(std::time::Duration::from_millis(1500));
     assert_eq!(next.got().len(), 1);
     assert_eq!(setting.look(&late)["deliveries"][0]["state"], "arrived");
-    say(&format!("sms: a lost text, and the next rung told {} ms later", took.as_millis()));
+    say(&format!("sms: a lost text, and the next level told {} ms later", took.as_millis()));
 }
 
 #[test]

@@ -77,7 +77,7 @@ Examples:
   countersign install AGENT
   countersign install AGENT --project .   this project only
 
-The old text of each file is kept beside it as NAME.countersign-backup-1. `countersign uninstall`
+The old text of each file is kept next to it as NAME.countersign-backup-1. `countersign uninstall`
 removes our part and leaves everything else. No credential is written anywhere.
 Exit codes: 0 the agent is protected, 1 it is not (you declined, or the agent ignores the gate; the
 output says why), 2 an error: nothing was written.";

@@ -149,7 +149,7 @@ pub struct WhitelistSection {
     pub file: Option<String>,
 }
 
-/// The channels of each rung.
+/// The channels of each escalation level.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LadderSection {
@@ -159,27 +159,27 @@ pub struct LadderSection {
     pub emergency: Vec<String>,
     pub time_zone: Option<String>,
     pub at_keyboard_seconds: Option<u32>,
-    pub medium: Option<RungsSection>,
-    pub high: Option<RungsSection>,
-    pub critical: Option<RungsSection>,
-    pub crisis: Option<RungsSection>,
+    pub medium: Option<EscalationSection>,
+    pub high: Option<EscalationSection>,
+    pub critical: Option<EscalationSection>,
+    pub crisis: Option<EscalationSection>,
     pub hours: Vec<HoursSection>,
 }
 
-/// Rungs that replace the default ones.
+/// Escalation levels that replace the default ones.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct RungsSection {
+pub struct EscalationSection {
     pub first: Option<Vec<String>>,
     pub next: Option<Vec<String>>,
     pub administrators: Option<Vec<String>>,
     pub emergency: Option<Vec<String>>,
 }
 
-impl RungsSection {
+impl EscalationSection {
     /// Lowest first.
     pub const fn in_order(&self) -> [Option<&Vec<String>>; 4] {
-        let RungsSection { first, next, administrators, emergency } = self;
+        let EscalationSection { first, next, administrators, emergency } = self;
         [first.as_ref(), next.as_ref(), administrators.as_ref(), emergency.as_ref()]
     }
 }
@@ -198,9 +198,9 @@ pub struct HoursSection {
 }
 
 impl HoursSection {
-    /// Only the rungs.
-    pub fn rungs(&self) -> RungsSection {
-        RungsSection {
+    /// Only the escalation levels.
+    pub fn levels(&self) -> EscalationSection {
+        EscalationSection {
             first: self.first.clone(),
             next: self.next.clone(),
             administrators: self.administrators.clone(),

@@ -88,7 +88,7 @@ pub struct DaemonRules {
     pub preset: Preset,
     /// The whitelist file.
     pub whitelist: Option<PathBuf>,
-    /// The channels of each rung, lowest first.
+    /// The channels of each escalation level, lowest first.
     pub ladder: Ladder,
     /// Exceptions by tier and time of day.
     pub oncall: OnCall,

@@ -11,7 +11,7 @@ use countersign_workflow::oncall::{Hours, Rotation, WallTime};
 
 use super::check;
 use super::error::ConfigError;
-use super::file::{self, RungsSection};
+use super::file::{self, EscalationSection};
 
 /// The time zone database, and the time zone of this machine.
 const ZONES: &str = "/usr/share/zoneinfo";
@@ -19,15 +19,15 @@ const LOCAL: &str = "/etc/localtime";
 /// The prefix of a rotation's name on the ladder.
 const ROTA: char = '@';
 
-/// The channels of each rung, lowest first.
+/// The channels of each escalation level, lowest first.
 pub type Ladder = [Vec<String>; 4];
 
 /// Exceptions from the default ladder.
 #[derive(Debug, Clone)]
 pub struct OnCall {
     zone: Zone,
-    by_tier: Vec<(Severity, RungsSection)>,
-    by_hour: Vec<(Hours, RungsSection)>,
+    by_tier: Vec<(Severity, EscalationSection)>,
+    by_hour: Vec<(Hours, EscalationSection)>,
     rotas: BTreeMap<String, Rotation>,
     quiet: Option<Quiet>,
     /// How long interrupting channels wait while a person is active in the inbox.
@@ -110,12 +110,13 @@ impl OnCall {
             (Severity::Critical, &ladder.critical),
             (Severity::Crisis, &ladder.crisis),
         ];
-        let by_tier = by_tier.into_iter().filter_map(|(for_, rungs)| Some((for_, rungs.clone()?)));
+        let by_tier =
+            by_tier.into_iter().filter_map(|(for_, levels)| Some((for_, levels.clone()?)));
         let mut by_hour = Vec::new();
         for part in &ladder.hours {
             let hours = hours(&part.days, part.from.as_deref(), part.to.as_deref())
                 .map_err(|problem| wrong("ladder.hours", problem))?;
-            by_hour.push((hours, part.rungs()));
+            by_hour.push((hours, part.levels()));
         }
         let quiet = quiet
             .map(|quiet| {
@@ -133,8 +134,8 @@ impl OnCall {
         Ok(OnCall { zone, by_tier: by_tier.collect(), by_hour, rotas: turns, quiet, at_keyboard })
     }
 
-    /// Who is asked about such a call now. Hours of the day replace the usual rungs that they name,
-    /// and what is said about a tier replaces either.
+    /// The channels for such a call now. Hours of the day replace the default levels that they name,
+    /// and the levels of a tier replace both.
     pub fn ladder(&self, default: &Ladder, tier: Tier, crisis: bool, now: Timestamp) -> Ladder {
         let wall = self.zone.wall(now);
         let grave = match tier {
@@ -145,25 +146,25 @@ impl OnCall {
         };
         let mut ladder = default.clone();
         let hour =
-            self.by_hour.iter().find(|(hours, _)| hours.contains(wall)).map(|(_, rungs)| rungs);
-        let tier = self.by_tier.iter().find(|(for_, _)| *for_ == grave).map(|(_, rungs)| rungs);
-        for rungs in [hour, tier].into_iter().flatten() {
-            for (rung, channel_names) in ladder.iter_mut().zip(rungs.in_order()) {
+            self.by_hour.iter().find(|(hours, _)| hours.contains(wall)).map(|(_, levels)| levels);
+        let tier = self.by_tier.iter().find(|(for_, _)| *for_ == grave).map(|(_, levels)| levels);
+        for levels in [hour, tier].into_iter().flatten() {
+            for (level, channel_names) in ladder.iter_mut().zip(levels.in_order()) {
                 if let Some(channel_names) = channel_names {
-                    rung.clone_from(channel_names);
+                    level.clone_from(channel_names);
                 }
             }
         }
-        ladder.map(|rung| self.resolve_rotas(rung, now))
+        ladder.map(|level| self.resolve_rotas(level, now))
     }
 
     /// Replaces rotations by the channel that is on call.
-    fn resolve_rotas(&self, rung: Vec<String>, now: Timestamp) -> Vec<String> {
+    fn resolve_rotas(&self, level: Vec<String>, now: Timestamp) -> Vec<String> {
         let on_duty = |name: String| match name.strip_prefix(ROTA) {
             None => Some(name),
             Some(rota) => self.rotas.get(rota)?.on_call(now).map(str::to_owned),
         };
-        rung.into_iter().filter_map(on_duty).collect()
+        level.into_iter().filter_map(on_duty).collect()
     }
 
     /// Whether quiet hours apply to such a call now. They never apply to high tiers.
@@ -204,11 +205,11 @@ impl OnCall {
 
     /// Every channel or rota that is named anywhere.
     pub fn channel_names(&self) -> impl Iterator<Item = &String> {
-        let parts = self.by_tier.iter().map(|(_, rungs)| rungs);
-        let parts = parts.chain(self.by_hour.iter().map(|(_, rungs)| rungs));
-        let rungs = parts.flat_map(|rungs| rungs.in_order().into_iter().flatten().flatten());
+        let parts = self.by_tier.iter().map(|(_, levels)| levels);
+        let parts = parts.chain(self.by_hour.iter().map(|(_, levels)| levels));
+        let levels = parts.flat_map(|levels| levels.in_order().into_iter().flatten().flatten());
         let digest = self.quiet.iter().flat_map(|quiet| &quiet.digest);
-        rungs.chain(digest).chain(self.rotas.values().flat_map(|rota| &rota.channels))
+        levels.chain(digest).chain(self.rotas.values().flat_map(|rota| &rota.channels))
     }
 
     /// Whether a name on the ladder is a configured rotation.
@@ -278,9 +279,9 @@ mod tests {
             rules
                 .oncall
                 .ladder(&rules.ladder, tier, crisis, monday(hour))
-                .map(|rung| rung.join("+"))
+                .map(|level| level.join("+"))
         };
-        // At noon the usual ladder; in the evening its first rung is another; CRITICAL its own.
+        // At noon the usual ladder; in the evening its first level is another; CRITICAL its own.
         assert_eq!(first(Tier::Medium, false, 12)[..2], ["desktop", "desktop"]);
         assert_eq!(first(Tier::Medium, false, 20)[..2], ["terminal", "desktop"]);
         assert_eq!(first(Tier::Critical, false, 20)[0], "desktop+terminal");

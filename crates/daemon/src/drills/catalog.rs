@@ -16,7 +16,7 @@ pub struct DrillTemplate {
     command: Option<String>,
     tool: Option<String>,
     arguments: Option<String>,
-    /// What the agent would have written beside it.
+    /// The description that the agent would have given.
     pub says: String,
     /// What one should have noticed.
     pub noticed: String,

@@ -20,9 +20,11 @@ pub fn explain(stored: &StoredRequest) -> Option<String> {
             "{nothing} It was made to be denied; this happens to everybody, and that is what \
              drills are for.{look}"
         ),
-        State::Expired => format!("{nothing} Nobody answered in time, which is a no.{look}"),
+        State::Expired => {
+            format!("{nothing} It expired without an answer, which counts as a denial.{look}")
+        }
         State::Cancelled => {
-            "This was a drill. It was taken back, because something graver came.".to_owned()
+            "This was a drill. It was cancelled, because a graver request arrived.".to_owned()
         }
     })
 }

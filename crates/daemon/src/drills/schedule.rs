@@ -14,7 +14,7 @@ pub struct Conditions {
     pub someone_is_available: bool,
     /// It is one of the quiet hours.
     pub quiet: bool,
-    /// Somebody may be in crisis.
+    /// A person may be in crisis.
     pub crisis: bool,
     /// Something HIGH, CRITICAL or in a crisis waits in earnest.
     pub grave: bool,
@@ -25,26 +25,26 @@ pub struct Conditions {
 /// Why there is no drill now.
 #[derive(Debug, thiserror::Error)]
 pub enum DrillRefusal {
-    /// Nobody is there.
-    #[error("nobody is at the inbox, and it is none of the hours for drills")]
+    /// No person is at the inbox.
+    #[error("no person is at the inbox, and this hour is not one for drills")]
     Asleep,
     /// Quiet hours.
     #[error("these are quiet hours")]
     Quiet,
     /// A crisis.
-    #[error("somebody may be in crisis")]
+    #[error("a person may be in crisis")]
     Crisis,
-    /// Something grave.
-    #[error("something grave waits for an answer")]
+    /// A request of high risk is pending.
+    #[error("a request of high risk is pending")]
     Grave,
     /// One at a time.
-    #[error("a drill waits for an answer already")]
+    #[error("another drill is pending")]
     Open,
-    /// Nobody whose name it could bear.
+    /// No agent whose name it could have.
     #[error("no agent has asked for anything yet")]
     NoAgent,
-    /// The rules ask nobody.
-    #[error("with these rules nobody would be asked about any of the calls")]
+    /// The rules let every call of the drills pass.
+    #[error("under these rules every call of the drills passes without a question")]
     NoCall,
     /// It could not be made.
     #[error(transparent)]

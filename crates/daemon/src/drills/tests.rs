@@ -251,7 +251,7 @@ async fn one_drill_at_a_time_and_it_is_cancelled_for_risky_requests() {
     cancel_for_graver(&conditions.daemon.gate).await.unwrap();
     let stored = conditions.stands(open).await;
     assert_eq!(stored.request.state, State::Cancelled);
-    assert!(explain(&stored).unwrap().contains("something graver came"));
+    assert!(explain(&stored).unwrap().contains("a graver request arrived"));
     assert_eq!(conditions.daemon.gate.open_drill(), None);
     assert_eq!(conditions.create_now().await, 409, "something HIGH waits");
 }

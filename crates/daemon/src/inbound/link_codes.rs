@@ -21,11 +21,11 @@ const CODE_LENGTH: usize = 8;
 /// The valid codes.
 #[derive(Debug, Default)]
 pub struct LinkCodes {
-    open: Mutex<OpenCodes>,
+    open: Mutex<UnusedCodes>,
 }
 
 #[derive(Debug, Default)]
-struct OpenCodes {
+struct UnusedCodes {
     codes: Vec<LinkCode>,
     wrong: u32,
 }

@@ -183,7 +183,7 @@ impl Responder<'_> {
             news: AnnouncementEvent::Asked,
             at: stored.request.schedule.created,
             seq: 0,
-            rung: EscalationLevel::First,
+            level: EscalationLevel::First,
         };
         let channel = (self.channel(), self.open_channel.limits);
         let told = announcement::announcement(&self.api.gate, &self.api.buttons, channel, about);

@@ -18,7 +18,7 @@ fn time_left(view: &RequestView) -> Markup {
             span.line aria-hidden="true" {}
             p {
                 "Denied " (relative_time(request.schedule.deadline, view.now))
-                " if nobody answers. Escalated to: "
+                " without an answer. Escalated to: "
                 (labels::escalation_step(request.level)) "."
                 @if request.quorum.approve > 1 {
                     " " (view.approvals()) " of " (request.quorum.approve) " have approved."

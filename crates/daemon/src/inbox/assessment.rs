@@ -86,7 +86,9 @@ fn impact(card: &Card) -> Markup {
                 impact.lists().into_iter().filter(|(_, list)| !list.is_empty()) {
                 dt { (name) }
                 dd {
-                    @for entry in &touched.listed { code { (sanitize_within(entry, TEXT).text) } " " }
+                    @for entry in &touched.listed {
+                        code { (sanitize_within(entry, TEXT).text) } " "
+                    }
                     @let listed = touched.listed.len() as u64;
                     @let more = u64::from(touched.count).saturating_sub(listed);
                     @if more > 0 { "and " (thousands(more)) " more" }

@@ -32,7 +32,7 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
     let now = api.gate.clock().now().at;
     let mut channels: Vec<_> = rules.channels.iter().collect();
     channels.sort_by_key(|(name, _)| {
-        rung(&rules, name).map_or(EscalationLevel::ALL.len(), |it| it as usize)
+        level(&rules, name).map_or(EscalationLevel::ALL.len(), |it| it as usize)
     });
     let seen = Seen { api: &api, rules: &rules, identity: &identity, now };
     let body = html! {
@@ -77,7 +77,7 @@ fn channel(
                 @if name != channel_config.settings.kind() {
                     span.hint { " (" (channel_config.settings.kind()) ")" }
                 }
-                p.hint { (used(rung(seen.rules, name))) }
+                p.hint { (used(level(seen.rules, name))) }
                 p.hint { (limits(channel_config.limits, answers)) }
                 (health(line.as_ref(), seen.now))
             }
@@ -97,15 +97,15 @@ fn channel(
 }
 
 /// The first step of the default escalation that uses the channel.
-fn rung(rules: &DaemonRules, name: &str) -> Option<EscalationLevel> {
-    let mut rungs = rules.ladder.iter().zip(EscalationLevel::ALL);
-    let found = rungs.find(|(channels, _)| channels.iter().any(|known| known == name));
-    found.map(|(_, rung)| rung)
+fn level(rules: &DaemonRules, name: &str) -> Option<EscalationLevel> {
+    let mut levels = rules.ladder.iter().zip(EscalationLevel::ALL);
+    let found = levels.find(|(channels, _)| channels.iter().any(|known| known == name));
+    found.map(|(_, level)| level)
 }
 
 /// When the channel is used, in words.
-const fn used(rung: Option<EscalationLevel>) -> &'static str {
-    match rung {
+const fn used(level: Option<EscalationLevel>) -> &'static str {
+    match level {
         Some(EscalationLevel::First) => "Notified first.",
         Some(EscalationLevel::Next) => "Notified next, if nobody answers.",
         Some(EscalationLevel::Administrators) => "Notified after that, for administrators.",

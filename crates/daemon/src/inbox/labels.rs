@@ -19,8 +19,8 @@ pub fn shape(tier: Tier) -> &'static str {
 }
 
 /// Who a request was escalated to.
-pub fn escalation_step(rung: EscalationLevel) -> &'static str {
-    match rung {
+pub fn escalation_step(level: EscalationLevel) -> &'static str {
+    match level {
         EscalationLevel::First => "the first channel",
         EscalationLevel::Next => "the next channel",
         EscalationLevel::Administrators => "the administrators",
@@ -41,7 +41,7 @@ pub fn decision_text(decision: &Decision, edited: bool, now: Timestamp) -> Strin
             let edited = if edited { " as edited" } else { "" };
             format!("{}{edited} by {}{channel}, {when}", state.label(), people.join(" and "))
         }
-        (Decider::Deadline, _) => format!("expired: nobody answered in time, {when}"),
+        (Decider::Deadline, _) => format!("expired without an answer, {when}"),
         (Decider::Requester, _) => format!("cancelled by the agent, {when}"),
         (Decider::Policy, state) => format!("{} by the rules, {when}", state.label()),
         (Decider::Grant(_), state) => format!("{} by a grant, {when}", state.label()),

@@ -190,7 +190,7 @@ fn nothing() -> Markup {
     html! {
         div.nothing {
             h1 { "Nothing is pending." }
-            p { "When an agent wants to do something risky, it appears here at once." }
+            p { "A risky call of an agent appears here at once." }
         }
     }
 }

@@ -116,11 +116,12 @@ fn times(rules: &DaemonRules) -> Vec<Rule> {
 
 fn told(rules: &DaemonRules, now: Timestamp) -> Vec<Rule> {
     let ladder = |name: &str, tier, crisis| {
-        let rungs = rules.oncall.ladder(&rules.ladder, tier, crisis, now);
-        let rungs = rungs.into_iter().filter(|rung| !rung.is_empty());
-        let rungs: Vec<String> = rungs.map(|rung| rung.join(" and ")).collect();
-        let rungs = if rungs.is_empty() { "nobody".to_owned() } else { rungs.join(", then ") };
-        format!("{name}: {}.", sanitize_within(&rungs, 300).text)
+        let levels = rules.oncall.ladder(&rules.ladder, tier, crisis, now);
+        let levels = levels.into_iter().filter(|level| !level.is_empty());
+        let levels: Vec<String> = levels.map(|level| level.join(" and ")).collect();
+        let levels =
+            if levels.is_empty() { "no channel".to_owned() } else { levels.join(", then ") };
+        format!("{name}: {}.", sanitize_within(&levels, 300).text)
     };
     let quiet = match rules.oncall.describe_quiet_hours() {
         None => "There are no quiet hours.".to_owned(),

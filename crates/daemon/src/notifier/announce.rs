@@ -85,7 +85,7 @@ async fn deliver_to_all(delivery: OutboxDelivery, targets: Vec<TargetMessage>) -
 /// Records that there was no channel to tell, and removes the announcement from the outbox.
 async fn finish_without_channels(context: &NotifierContext, outgoing: &OutboxEntry) {
     let now = context.gate.clock().now().at;
-    let result = AttemptResult::Retry("there is nobody to tell".to_owned(), now);
+    let result = AttemptResult::Retry("there is no channel to notify".to_owned(), now);
     outbox_delivery::write(context, outgoing, NO_CHANNEL, result, true, None).await;
 }
 
@@ -119,7 +119,7 @@ async fn deliveries(context: &NotifierContext, outgoing: &OutboxEntry) -> Vec<De
 /// Which channels are asked, of those that are not finished.
 fn ask_targets(ladder: &Ladder, outgoing: &OutboxEntry) -> Vec<TargetMessage> {
     let tried = &outgoing.tried;
-    plan::targets(ladder, outbox_delivery::rung(outgoing), |channel| plan::failed(tried, channel))
+    plan::targets(ladder, outbox_delivery::level(outgoing), |channel| plan::failed(tried, channel))
         .into_iter()
         .filter(|target| !plan::finished(tried, &target.channel))
         .map(|target| (target, None))
@@ -133,12 +133,12 @@ async fn withdraw_targets(
     stored: &StoredRequest,
 ) -> Vec<TargetMessage> {
     let deliveries = deliveries(context, outgoing).await;
-    let rung = stored.request.level;
-    let mut targets = plan::targets(&ladder(context, stored), rung, |_| false);
+    let level = stored.request.level;
+    let mut targets = plan::targets(&ladder(context, stored), level, |_| false);
     for delivery in &deliveries {
         let channel = &delivery.channel;
         if channel != NO_CHANNEL && !targets.iter().any(|target| target.channel == *channel) {
-            targets.push(Target { channel: channel.clone(), rung, early: false });
+            targets.push(Target { channel: channel.clone(), level, early: false });
         }
     }
     // What an earlier life of the daemon sent may never have been written down.

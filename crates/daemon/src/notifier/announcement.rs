@@ -14,7 +14,7 @@ use countersign_workflow::request::{Choice, EscalationLevel};
 use crate::buttons::{ButtonTarget, Buttons};
 use crate::gate::Gate;
 
-/// So many reasons stand in a message.
+/// The most reasons in a message.
 const MAX_REASONS: usize = 3;
 
 /// Something to tell about a request.
@@ -28,7 +28,7 @@ pub struct AnnouncementSource<'a> {
     /// Its place in the ledger.
     pub seq: u64,
     /// Who is asked by now.
-    pub rung: EscalationLevel,
+    pub level: EscalationLevel,
 }
 
 /// What is told through this channel.
@@ -71,7 +71,7 @@ pub fn announcement(
         agent: request.requester.display_name().to_owned(),
         session: stored.session.clone(),
         deadline: request.schedule.deadline,
-        rung: about.rung,
+        level: about.level,
         crisis: request.crisis,
         inbox: gate.rules().inbox.clone(),
         folded: card.as_ref().map_or(0, |card| card.folded),

@@ -199,13 +199,13 @@ fn announcement(delivery: &OutboxDelivery, target: &Target, limits: ChannelLimit
             edited: announcement::edited(&delivery.stored, limits),
         }),
     };
-    let rung = match delivery.outgoing.news {
-        AnnouncementKind::Escalated(rung) => rung.max(target.rung),
-        AnnouncementKind::Asked => target.rung,
+    let level = match delivery.outgoing.news {
+        AnnouncementKind::Escalated(level) => level.max(target.level),
+        AnnouncementKind::Asked => target.level,
         AnnouncementKind::Ended(_) => request.level,
     };
     let (at, seq) = (delivery.outgoing.at, delivery.outgoing.seq);
-    let about = AnnouncementSource { stored: &delivery.stored, news, at, seq, rung };
+    let about = AnnouncementSource { stored: &delivery.stored, news, at, seq, level };
     let context = &delivery.context;
     announcement::announcement(&context.gate, &context.buttons, (&target.channel, limits), about)
 }

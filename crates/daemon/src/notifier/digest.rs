@@ -108,8 +108,8 @@ impl Counts {
             (self.pending, "still waiting"),
             (self.approved, "approved"),
             (self.denied, "denied"),
-            (self.expired, "denied because nobody answered"),
-            (self.cancelled, "taken back"),
+            (self.expired, "expired without an answer"),
+            (self.cancelled, "cancelled"),
         ];
         let total = parts.iter().map(|(count, _)| count).sum::<u32>();
         let parts: Vec<String> = parts
@@ -193,12 +193,12 @@ mod tests {
         let mut counts = Counts::default();
         assert_eq!(counts.text(), None);
         counts.add(State::Expired);
-        let one = "While it was quiet, 1 call was asked about: 1 denied because nobody answered.";
+        let one = "While it was quiet, 1 call was asked about: 1 expired without an answer.";
         assert_eq!(counts.text().as_deref(), Some(one));
         counts.add(State::Approved);
         counts.add(State::Expired);
-        let three = "While it was quiet, 3 calls were asked about: 1 approved, 2 denied because \
-                     nobody answered.";
+        let three = "While it was quiet, 3 calls were asked about: 1 approved, 2 expired \
+                     without an answer.";
         assert_eq!(counts.text().as_deref(), Some(three));
     }
 }

@@ -48,7 +48,7 @@ pub fn ladder(context: &NotifierContext, stored: &StoredRequest) -> Ladder {
     with_browsers(context, rules.oncall.ladder(&rules.ladder, tier, crisis, now))
 }
 
-/// Subscribed browsers are notified even if no rung names them.
+/// Subscribed browsers are notified even if no level names them.
 pub fn with_browsers(context: &NotifierContext, mut ladder: Ladder) -> Ladder {
     let named = ladder.iter().flatten().any(|channel| channel == webpush::NAME);
     if context.channels.browsers().any() && !named {
@@ -58,9 +58,9 @@ pub fn with_browsers(context: &NotifierContext, mut ladder: Ladder) -> Ladder {
     ladder
 }
 
-pub fn rung(outgoing: &OutboxEntry) -> EscalationLevel {
+pub fn level(outgoing: &OutboxEntry) -> EscalationLevel {
     match outgoing.news {
-        AnnouncementKind::Escalated(rung) => rung,
+        AnnouncementKind::Escalated(level) => level,
         AnnouncementKind::Asked | AnnouncementKind::Ended(_) => EscalationLevel::First,
     }
 }
@@ -95,7 +95,7 @@ impl OutboxDelivery {
     }
 
     /// Records the final result of one channel. The last one removes the announcement from the
-    /// outbox, unless the next rung has to be notified early.
+    /// outbox, unless the next level has to be notified early.
     pub async fn close(&self, target: &Target, result: AttemptResult) {
         let mut closing = self.closing.lock().await;
         let bad = matches!(result, AttemptResult::Failed(_));
@@ -113,7 +113,7 @@ impl OutboxDelivery {
         }
         let known = |channel: &str| results.iter().any(|(name, _)| name == channel);
         let failed = |channel: &str| results.iter().any(|(name, bad)| *bad && name == channel);
-        plan::targets(&ladder(&self.context, &self.stored), rung(&self.outgoing), failed)
+        plan::targets(&ladder(&self.context, &self.stored), level(&self.outgoing), failed)
             .iter()
             .any(|target| !known(&target.channel))
     }
@@ -141,9 +141,9 @@ pub async fn write(
     let gate = &context.gate;
     let facts = target.map(|target| {
         if target.early {
-            json!({ "rung": target.rung, "early": true }).to_string()
+            json!({ "rung": target.level, "early": true }).to_string()
         } else {
-            json!({ "rung": target.rung }).to_string()
+            json!({ "rung": target.level }).to_string()
         }
     });
     if let AttemptResult::Failed(why) = &result {

@@ -25,28 +25,28 @@ const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 pub struct Target {
     /// The channel.
     pub channel: String,
-    /// On which rung it stands.
-    pub rung: EscalationLevel,
+    /// The escalation level that it belongs to.
+    pub level: EscalationLevel,
     /// Asked before its time, because nobody below could be reached.
     pub early: bool,
 }
 
-/// The channels for a request on this rung. Where every one of them has failed for good, the next
-/// rung is asked at once; the request itself climbs in its own time.
+/// The channels for a request on this level. Where every one of them has failed for good, the next
+/// level is asked at once; the request itself climbs in its own time.
 pub fn targets(
     ladder: &[Vec<String>; 4],
-    rung: EscalationLevel,
+    level: EscalationLevel,
     failed: impl Fn(&str) -> bool,
 ) -> Vec<Target> {
     let mut list: Vec<Target> = Vec::new();
     for (channels, on) in ladder.iter().zip(EscalationLevel::ALL) {
-        let early = on > rung;
+        let early = on > level;
         if early && (list.is_empty() || !list.iter().all(|target| failed(&target.channel))) {
             break;
         }
         for channel in channels {
             if !list.iter().any(|target| target.channel == *channel) {
-                list.push(Target { channel: channel.clone(), rung: on, early });
+                list.push(Target { channel: channel.clone(), level: on, early });
             }
         }
     }
@@ -114,8 +114,8 @@ mod tests {
 
     use super::*;
 
-    fn ladder(rungs: [&[&str]; 4]) -> [Vec<String>; 4] {
-        rungs.map(|rung| rung.iter().map(|&name| name.to_owned()).collect())
+    fn ladder(levels: [&[&str]; 4]) -> [Vec<String>; 4] {
+        levels.map(|level| level.iter().map(|&name| name.to_owned()).collect())
     }
 
     fn names(targets: &[Target]) -> Vec<&str> {
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn each_rung_adds_channels_without_duplicates() {
+    fn each_level_adds_channels_without_duplicates() {
         let ladder = ladder([&["a", "b"], &["b", "c"], &[], &["d"]]);
         let none = |_: &str| false;
         assert_eq!(names(&targets(&ladder, EscalationLevel::First, none)), ["a", "b"]);
@@ -135,20 +135,20 @@ mod tests {
     }
 
     #[test]
-    fn the_next_rung_is_early_only_if_all_channels_failed() {
+    fn the_next_level_is_early_only_if_all_channels_failed() {
         let ladder = ladder([&["a", "b"], &["c"], &[], &["d"]]);
         let some = targets(&ladder, EscalationLevel::First, |name| name == "a");
         assert_eq!(names(&some), ["a", "b"]);
         let all = targets(&ladder, EscalationLevel::First, |name| name != "c" && name != "d");
         assert_eq!(names(&all), ["a", "b", "c"]);
-        assert!(all[2].early && all[2].rung == EscalationLevel::Next && !all[0].early);
-        // An empty rung keeps nobody waiting.
+        assert!(all[2].early && all[2].level == EscalationLevel::Next && !all[0].early);
+        // An empty level keeps nobody waiting.
         let every = targets(&ladder, EscalationLevel::First, |name| name != "d");
         assert_eq!(names(&every), ["a", "b", "c", "d"]);
     }
 
     #[test]
-    fn an_empty_rung_does_not_escalate_early() {
+    fn an_empty_level_does_not_escalate_early() {
         let ladder = ladder([&[], &["a"], &[], &[]]);
         assert!(targets(&ladder, EscalationLevel::First, |_| true).is_empty());
     }

@@ -21,7 +21,7 @@ use crate::clock::DaemonClock;
 use crate::config::{DaemonConfig, Paths};
 use crate::gate::{Caller, Gate, GateAnswer, JoinOptions, Submission};
 
-/// A gate with whatever runs beside it.
+/// A gate with its notifier and inbound channels.
 pub struct TestNotifier {
     pub gate: Arc<Gate>,
     pub parts: NotifierParts,
@@ -86,7 +86,7 @@ impl TestNotifier {
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        panic!("something still holds the gate");
+        panic!("the gate is still in use");
     }
 
     pub async fn ask(&self, command: &str) -> StoredRequest {
@@ -100,7 +100,7 @@ impl TestNotifier {
             join: JoinOptions::default(),
             detail: &|| "{}".to_owned(),
         };
-        let caller = Caller { agent: "hermes".to_owned(), own_addresses: [].into() };
+        let caller = Caller { agent: "coder".to_owned(), own_addresses: [].into() };
         match self.gate.submit(asks, &caller).await {
             Ok(GateAnswer::Kept(stored)) => *stored,
             Ok(GateAnswer::Passed(_)) => panic!("{command} passed"),

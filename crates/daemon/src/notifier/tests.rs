@@ -29,7 +29,7 @@ async fn a_question_is_announced_and_withdrawn_at_its_end() {
     let got = hook.got();
     let data = &got[0].1["data"];
     assert_eq!(data["tier"], "HIGH");
-    assert_eq!(data["agent"], "hermes");
+    assert_eq!(data["agent"], "coder");
     assert_eq!(data["request"], asked.request.id.to_string());
     assert!(data.get("arguments").is_none() && data.get("card").is_none());
     assert_eq!(got[1].1["data"]["ended"]["state"], "denied");
@@ -63,7 +63,7 @@ async fn failures_are_retried_under_the_same_id_and_recorded() {
 }
 
 #[tokio::test]
-async fn if_all_channels_of_a_rung_fail_the_next_is_asked_at_once() {
+async fn if_all_channels_of_a_level_fail_the_next_is_asked_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let (moved, good) = (
         WebhookReceiver::start(ReceiverBehavior::Answers(302)).await,
@@ -78,7 +78,7 @@ async fn if_all_channels_of_a_rung_fail_the_next_is_asked_at_once() {
     let notifier = TestNotifier::open(folder.path(), &text).await.start();
     let since = Instant::now();
     let asked = notifier.ask(HIGH).await;
-    until("the next rung", async || good.kinds() == ["asked"]).await;
+    until("the next level", async || good.kinds() == ["asked"]).await;
     assert!(since.elapsed().as_secs() < 5, "long before the climb");
     notifier.outbox_is_empty().await;
     assert_eq!(moved.got().len(), 1, "a redirect is neither followed nor tried again");

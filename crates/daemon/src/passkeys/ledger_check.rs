@@ -85,7 +85,7 @@ impl LedgerSignatureCheck {
         };
         let nonce = bytes("nonce")?.try_into().map_err(|_| LACKS)?;
         let data = client_data::read(&assertion.client_data, "webauthn.get");
-        let data = data.map_err(|_| "a signature for something else")?;
+        let data = data.map_err(|_| "a signature for another purpose")?;
         if data.challenge != decision_challenge(&decided, &nonce).as_bytes() {
             return Err("a signature for another call, request or answer");
         }

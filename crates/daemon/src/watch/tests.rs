@@ -18,7 +18,7 @@ async fn requests_escalate_by_tier_with_announcement_and_entry() {
         let folder = tempfile::tempdir().unwrap();
         let notifier = TestNotifier::open(folder.path(), NO_CHANNELS).await.start_deadlines();
         let asked = notifier.ask(command).await;
-        for (climbs, rung) in
+        for (climbs, level) in
             [EscalationLevel::Next, EscalationLevel::Administrators, EscalationLevel::Emergency]
                 .iter()
                 .enumerate()
@@ -32,7 +32,8 @@ async fn requests_escalate_by_tier_with_announcement_and_entry() {
                 "{command}: too early"
             );
             notifier.advance_to(&asked, due);
-            until("the climb", async || notifier.stored(&asked).await.request.level == *rung).await;
+            until("the climb", async || notifier.stored(&asked).await.request.level == *level)
+                .await;
             assert_eq!(notifier.ledger_lines(&asked, "climb").await.len(), climbs + 1);
         }
         let outbox = notifier.gate.store().outbox(0, 10).await.unwrap();
@@ -66,7 +67,7 @@ async fn the_strict_profile_expires_instead_of_escalating() {
 }
 
 #[tokio::test]
-async fn after_a_restart_requests_escalate_to_the_current_rung() {
+async fn after_a_restart_requests_escalate_to_the_current_level() {
     let folder = tempfile::tempdir().unwrap();
     let notifier = TestNotifier::open(folder.path(), NO_CHANNELS).await.start_deadlines();
     let (high, medium) = (notifier.ask(HIGH).await, notifier.ask(MEDIUM).await);

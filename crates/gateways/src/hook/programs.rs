@@ -6,12 +6,12 @@ use std::{env, io};
 const ASKING: &str = "countersign";
 const SMALL: &str = "countersign-hook";
 
-/// The program that can ask people: this one, or the one beside it.
+/// The program that can ask people: this one, or the one next to it.
 pub fn asking_program() -> io::Result<PathBuf> {
     env::current_exe().map(|this| asking_program_beside(&this))
 }
 
-/// The program that can ask people: the given one, or the one beside it if it is the small one.
+/// The program that can ask people: the given one, or the one next to it if it is the small one.
 pub fn asking_program_beside(program: &Path) -> PathBuf {
     // Linux adds a word to the name of a program that was replaced while it runs.
     let name = program.file_name().and_then(|name| name.to_str()).unwrap_or_default();

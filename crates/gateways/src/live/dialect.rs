@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::http::ServerEvent;
+use super::http::ModelEvent;
 use super::tool_call::ModelToolCall;
 
 /// The API of one vendor.
@@ -16,11 +16,11 @@ pub struct Dialect {
     /// Whether the request wants a stream.
     pub streams: fn(&str, &Value) -> bool,
     /// The events that propose a call with an id.
-    pub call: fn(&ModelToolCall, &str) -> Vec<ServerEvent>,
+    pub call: fn(&ModelToolCall, &str) -> Vec<ModelEvent>,
     /// The events of a text answer.
-    pub text: fn(&str) -> Vec<ServerEvent>,
+    pub text: fn(&str) -> Vec<ModelEvent>,
     /// The same events as one response.
-    pub whole: fn(&[ServerEvent]) -> Value,
+    pub whole: fn(&[ModelEvent]) -> Value,
 }
 
 const DIALECTS: [Dialect; 4] = [
@@ -146,12 +146,12 @@ fn anthropic_results(request: &Value) -> Vec<String> {
     messages.flat_map(|message| items_of_type(message.get("content"), "tool_result")).collect()
 }
 
-fn anthropic(start: &Value, delta: &Value, stop: &str) -> Vec<ServerEvent> {
+fn anthropic(start: &Value, delta: &Value, stop: &str) -> Vec<ModelEvent> {
     let event = |name: &'static str, mut data: Value| {
         if let Some(members) = data.as_object_mut() {
             members.insert("type".to_owned(), name.into());
         }
-        ServerEvent { name: Some(name), data }
+        ModelEvent { name: Some(name), data }
     };
     let usage = json!({ "input_tokens": 1, "output_tokens": 1 });
     let message = json!({
@@ -169,12 +169,12 @@ fn anthropic(start: &Value, delta: &Value, stop: &str) -> Vec<ServerEvent> {
     ]
 }
 
-fn openai(item: &Value) -> Vec<ServerEvent> {
+fn openai(item: &Value) -> Vec<ModelEvent> {
     let usage = json!({
         "input_tokens": 1, "input_tokens_details": null, "output_tokens": 1,
         "output_tokens_details": null, "total_tokens": 2,
     });
-    let event = |name: &'static str, data: Value| ServerEvent { name: Some(name), data };
+    let event = |name: &'static str, data: Value| ModelEvent { name: Some(name), data };
     vec![
         event(
             "response.created",
@@ -193,7 +193,7 @@ fn openai(item: &Value) -> Vec<ServerEvent> {
     ]
 }
 
-fn chat(message: &Value) -> Vec<ServerEvent> {
+fn chat(message: &Value) -> Vec<ModelEvent> {
     let calls = message.get("tool_calls").is_some();
     let stop = if calls { "tool_calls" } else { "stop" };
     let chunk = |delta: &Value, stop: Option<&str>| {
@@ -202,13 +202,13 @@ fn chat(message: &Value) -> Vec<ServerEvent> {
             "id": "chat_1", "object": "chat.completion.chunk", "created": 1, "model": "stand-in",
             "choices": [choice],
         });
-        ServerEvent { name: None, data }
+        ModelEvent { name: None, data }
     };
     vec![chunk(message, None), chunk(&json!({}), Some(stop))]
 }
 
-fn chat_whole(events: &[ServerEvent]) -> Value {
-    let of = |event: Option<&ServerEvent>, place: &str| {
+fn chat_whole(events: &[ModelEvent]) -> Value {
+    let of = |event: Option<&ModelEvent>, place: &str| {
         event.and_then(|event| event.data.pointer(place)).cloned().unwrap_or_default()
     };
     let message = of(events.first(), "/choices/0/delta");
@@ -231,7 +231,7 @@ fn google_results(request: &Value) -> Vec<String> {
     parts.filter_map(|part| part.get("functionResponse")).map(Value::to_string).collect()
 }
 
-fn google(part: &Value) -> Vec<ServerEvent> {
+fn google(part: &Value) -> Vec<ModelEvent> {
     let data = json!({
         "candidates": [{
             "content": { "role": "model", "parts": [part] }, "finishReason": "STOP", "index": 0,
@@ -240,7 +240,7 @@ fn google(part: &Value) -> Vec<ServerEvent> {
             "promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2,
         },
     });
-    vec![ServerEvent { name: None, data }]
+    vec![ModelEvent { name: None, data }]
 }
 
 #[cfg(test)]

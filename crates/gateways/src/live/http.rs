@@ -28,7 +28,7 @@ pub struct ModelResponse {
 
 /// One server-sent event.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ServerEvent {
+pub struct ModelEvent {
     /// The line `event:`, if there is one.
     pub name: Option<&'static str>,
     /// The line `data:`.
@@ -42,8 +42,8 @@ impl ModelResponse {
     }
 
     /// A stream of events, sent at once.
-    pub fn events(events: &[ServerEvent]) -> ModelResponse {
-        let line = |event: &ServerEvent| match event.name {
+    pub fn events(events: &[ModelEvent]) -> ModelResponse {
+        let line = |event: &ModelEvent| match event.name {
             Some(name) => format!("event: {name}\ndata: {}\n\n", event.data),
             None => format!("data: {}\n\n", event.data),
         };

@@ -45,7 +45,7 @@ pub struct ApprovedCall {
 
 /// What using up an approval gave.
 #[derive(Debug)]
-pub enum Redemption {
+pub enum ApprovalUse {
     /// The approval is used up now: the call runs.
     Run(ApprovedCall),
     /// The call does not run.
@@ -151,12 +151,12 @@ pub fn redeem(
     question: &CallRequest,
     approved: ApprovedCall,
     is_new: impl FnOnce(&str) -> bool,
-) -> Redemption {
+) -> ApprovalUse {
     let Some(permit) = approved.permit.as_deref() else {
         return match question.call_id.as_deref() {
-            _ if !approved.by_people => Redemption::Run(approved),
-            Some(call_id) if approved.is_used && is_new(call_id) => Redemption::Run(approved),
-            _ => Redemption::AskAgain,
+            _ if !approved.by_people => ApprovalUse::Run(approved),
+            Some(call_id) if approved.is_used && is_new(call_id) => ApprovalUse::Run(approved),
+            _ => ApprovalUse::AskAgain,
         };
     };
     let called = match approved.edited.as_deref() {
@@ -167,13 +167,13 @@ pub fn redeem(
         Ok(used) if Some(&used.request) == approved.request.as_ref() => {
             // This call id has had its run: the daemon would give the same answer again.
             question.call_id.as_deref().map(is_new);
-            Redemption::Run(approved)
+            ApprovalUse::Run(approved)
         }
-        Ok(_) => Redemption::Refused(not_asked("the approval was for another request")),
+        Ok(_) => ApprovalUse::Refused(not_asked("the approval was for another request")),
         Err(Error::Denied(problem)) if matches!(problem.why.as_deref(), Some("used" | "late")) => {
-            Redemption::AskAgain
+            ApprovalUse::AskAgain
         }
-        Err(error) => Redemption::Refused(not_asked(&error.to_string())),
+        Err(error) => ApprovalUse::Refused(not_asked(&error.to_string())),
     }
 }
 

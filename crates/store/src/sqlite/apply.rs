@@ -57,9 +57,9 @@ pub(super) fn apply(
     }
     match &change {
         Transition::Nothing => {}
-        Transition::Escalated(rung) => {
-            announce(batch, id, AnnouncementKind::Escalated(*rung))?;
-            batch.publish(StoreEvent::Escalated(id, *rung));
+        Transition::Escalated(level) => {
+            announce(batch, id, AnnouncementKind::Escalated(*level))?;
+            batch.publish(StoreEvent::Escalated(id, *level));
         }
         Transition::ApprovalCounted { .. } | Transition::DenialCounted { .. } => {
             batch.publish(StoreEvent::Voted(id));
@@ -165,8 +165,8 @@ fn append_entry(
     facts.extend(drill_kind(&request.requester).map(|kind| text_fact("drill", kind)));
     let kind = match change {
         Transition::Nothing => return Ok(()),
-        Transition::Escalated(rung) => {
-            facts.push(text_fact("rung", rung.label()));
+        Transition::Escalated(level) => {
+            facts.push(text_fact("rung", level.label()));
             EntryKind::Climb
         }
         Transition::ApprovalCounted { approvals: count, needed } => {

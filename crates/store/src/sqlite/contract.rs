@@ -23,9 +23,9 @@ use crate::people::{
     LinkedAccount, Passkey, PushSubscription, StoredAgent, StoredLogin, StoredPerson,
 };
 use crate::record::{
-    Applied, CrisisSession, DeliveryAttempt, DeliveryStatus, IndexedEntry, LedgerSlice,
-    MerkleProof, NewRequest, OutboxEntry, Redemption, RequestPage, RequestQuery, SimilarCalls,
-    StoredRequest, SubmitResult, TreeHead, WriteContext,
+    Applied, CrisisSession, DeliveryAttempt, DeliveryStatus, IndexedEntry, LedgerSlice, NewRequest,
+    OutboxEntry, ProofPath, Redemption, RequestQuery, SimilarCalls, StoredRequest,
+    StoredRequestPage, SubmitResult, TreeHead, WriteContext,
 };
 
 impl Store for SqliteStore {
@@ -76,7 +76,7 @@ impl Store for SqliteStore {
         self.read(request_row::deadlines).await
     }
 
-    async fn find(&self, query: RequestQuery) -> StoreResult<RequestPage> {
+    async fn find(&self, query: RequestQuery) -> StoreResult<StoredRequestPage> {
         self.read(move |conn| query::find(conn, &query)).await
     }
 
@@ -259,12 +259,12 @@ impl Store for SqliteStore {
         Ok(self.shared.head())
     }
 
-    async fn inclusion_proof(&self, index: u64, size: u64) -> StoreResult<MerkleProof> {
+    async fn inclusion_proof(&self, index: u64, size: u64) -> StoreResult<ProofPath> {
         let committed = self.shared.head().size;
         self.read(move |conn| ledger::inclusion_proof_of(conn, committed, index, size)).await
     }
 
-    async fn consistency_proof(&self, old: u64, new: u64) -> StoreResult<MerkleProof> {
+    async fn consistency_proof(&self, old: u64, new: u64) -> StoreResult<ProofPath> {
         let committed = self.shared.head().size;
         self.read(move |conn| ledger::consistency_proof_of(conn, committed, old, new)).await
     }

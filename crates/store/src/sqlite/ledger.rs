@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::errors::{corrupt, signed, unsigned};
 use super::pending_entries::{Entries, PendingEntries};
 use crate::error::StoreResult;
-use crate::record::{IndexedEntry, LedgerSlice, MerkleProof};
+use crate::record::{IndexedEntry, LedgerSlice, ProofPath};
 
 /// The maximum number of entries in a row, and the size after which no entry is added. Reading one
 /// entry reads its whole row.
@@ -166,7 +166,7 @@ fn prove_error(error: ProveError<crate::StoreError>) -> crate::StoreError {
 }
 
 /// A proof; `None` if the tree has no such entry or size.
-fn existing(proof: Result<Vec<Digest>, ProveError<crate::StoreError>>) -> StoreResult<MerkleProof> {
+fn existing(proof: Result<Vec<Digest>, ProveError<crate::StoreError>>) -> StoreResult<ProofPath> {
     match proof {
         Ok(proof) => Ok(Some(proof)),
         Err(ProveError::Unread(error)) => Err(error),
@@ -180,7 +180,7 @@ pub(super) fn inclusion_proof_of(
     committed: u64,
     index: u64,
     size: u64,
-) -> StoreResult<MerkleProof> {
+) -> StoreResult<ProofPath> {
     if size > committed {
         return Ok(None);
     }
@@ -193,7 +193,7 @@ pub(super) fn consistency_proof_of(
     committed: u64,
     old: u64,
     new: u64,
-) -> StoreResult<MerkleProof> {
+) -> StoreResult<ProofPath> {
     if new > committed {
         return Ok(None);
     }

@@ -20,9 +20,9 @@ use crate::record::{
 /// Adds an announcement to the outbox, in the commit of the change that it announces. Its sequence
 /// number is that of the ledger entry that was just appended.
 pub(super) fn announce(batch: &Batch<'_>, request: Id, news: AnnouncementKind) -> StoreResult<()> {
-    let (word, rung, state) = match news {
+    let (word, level, state) = match news {
         AnnouncementKind::Asked => ("asked", None, None),
-        AnnouncementKind::Escalated(rung) => ("climbed", Some(rung.index()), None),
+        AnnouncementKind::Escalated(level) => ("climbed", Some(level.index()), None),
         AnnouncementKind::Ended(state) => ("ended", None, Some(state.label())),
     };
     let sql = "INSERT INTO outbox VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
@@ -30,7 +30,7 @@ pub(super) fn announce(batch: &Batch<'_>, request: Id, news: AnnouncementKind) -
         signed(batch.entries())?,
         request.as_bytes(),
         word,
-        rung,
+        level,
         state,
         batch.now.at.0
     ])?;
@@ -159,7 +159,7 @@ pub(super) fn mark_undelivered(
     let Some((request, seq, climbs)): Option<([u8; 16], i64, u32)> = found else {
         return Ok(None);
     };
-    let (id, rung) = (Id::from_bytes(request), level(climbs)?);
+    let (id, level) = (Id::from_bytes(request), level(climbs)?);
     let facts = vec![text_fact("channel", channel), text_fact("reason", why)];
     let mut entry = entry(EntryKind::NotifyFailed, context, facts)?;
     entry.request = Some(Cow::Owned(id.to_string()));
@@ -171,10 +171,10 @@ pub(super) fn mark_undelivered(
                   coalesce((SELECT max(seq) FROM outbox WHERE request = ?1), 0))";
     let newest: i64 = batch.conn.prepare_cached(newest)?.query_row([request], |row| row.get(0))?;
     if newest == seq {
-        let news = if rung == EscalationLevel::First {
+        let news = if level == EscalationLevel::First {
             AnnouncementKind::Asked
         } else {
-            AnnouncementKind::Escalated(rung)
+            AnnouncementKind::Escalated(level)
         };
         announce(batch, id, news)?;
         let sql = "UPDATE delivery SET outbox = ?3 WHERE request = ?1 AND outbox = ?2 \

@@ -9,7 +9,7 @@ use rusqlite::{Connection, ToSql};
 use super::request_row::load;
 use super::text_search::TextSearch;
 use crate::error::StoreResult;
-use crate::record::{RequestPage, RequestQuery, SimilarCalls, StoredRequest};
+use crate::record::{RequestQuery, SimilarCalls, StoredRequest, StoredRequestPage};
 
 /// The maximum number of requests read for one page where no index helps.
 const MAX_SCANNED: usize = 20_000;
@@ -19,7 +19,7 @@ const MAX_SEARCHED: usize = 5_000;
 const MAX_SEARCHED_BYTES: usize = 32 << 20;
 
 /// A page of requests, newest first. A page that reached a limit is marked and can be continued.
-pub(super) fn find(conn: &Connection, query: &RequestQuery) -> StoreResult<RequestPage> {
+pub(super) fn find(conn: &Connection, query: &RequestQuery) -> StoreResult<StoredRequestPage> {
     let max = match query.limit {
         0 => 50,
         limit => usize::try_from(limit.min(500)).unwrap_or(500),
@@ -30,7 +30,7 @@ pub(super) fn find(conn: &Connection, query: &RequestQuery) -> StoreResult<Reque
     let (sql, values) = statement(query, group.as_ref(), before.as_ref(), search.is_some());
     let mut statement = conn.prepare_cached(&sql)?;
     let mut rows = statement.query(values.as_slice())?;
-    let mut page = RequestPage::default();
+    let mut page = StoredRequestPage::default();
     let limit = if search.is_some() { MAX_SEARCHED } else { MAX_SCANNED };
     let (mut scanned, mut bytes, mut last) = (0_usize, 0_usize, None);
     while let Some(row) = rows.next()? {

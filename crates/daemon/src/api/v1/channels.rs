@@ -39,12 +39,12 @@ async fn list(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
 pub fn document(api: &Api, name: &str) -> Option<Value> {
     let rules = api.gate.rules();
     let channel_config = rules.channels.get(name)?;
-    let rungs: Vec<&str> = rules
+    let levels: Vec<&str> = rules
         .ladder
         .iter()
         .zip(EscalationLevel::ALL)
         .filter(|(channels, _)| channels.iter().any(|channel| channel == name))
-        .map(|(_, rung)| rung.label())
+        .map(|(_, level)| level.label())
         .collect();
     let line = api.channels.get(&rules, name);
     let health = line.as_ref().map(|line| line.health()).unwrap_or_default();
@@ -60,7 +60,7 @@ pub fn document(api: &Api, name: &str) -> Option<Value> {
     Some(json!({
         "name": name,
         "kind": channel_config.settings.kind(),
-        "rungs": rungs,
+        "rungs": levels,
         "max_tier": channel_config.limits.max_tier,
         "approves": assurance.map(|_| channel_config.limits.approves),
         "assurance": assurance,

@@ -5,7 +5,7 @@ use axum::extract::{Query, State};
 use axum::http::{HeaderMap, header};
 use axum::response::IntoResponse as _;
 use axum::routing::get;
-use countersign_store::{MerkleProof, Store as _};
+use countersign_store::{ProofPath, Store as _};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -80,7 +80,7 @@ async fn checkpoint(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
     Ok(([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], note).into_response())
 }
 
-fn proof(found: MerkleProof) -> Result<Vec<String>, ApiProblem> {
+fn proof(found: ProofPath) -> Result<Vec<String>, ApiProblem> {
     let proof =
         found.ok_or_else(|| ApiProblem::not_found("the ledger has no such entry or size"))?;
     Ok(proof.iter().map(ToString::to_string).collect())

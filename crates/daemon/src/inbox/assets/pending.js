@@ -159,7 +159,7 @@ function showNothing() {
   loading = "";
   mark(undefined);
   pane.removeAttribute("aria-busy");
-  pane.replaceChildren(message("nothing", "Nothing is pending.", "When an agent wants to do something risky, it appears here at once."));
+  pane.replaceChildren(message("nothing", "Nothing is pending.", "A risky call of an agent appears here at once."));
   history.replaceState(null, "", "/");
 }
 

@@ -21,7 +21,7 @@ fn tiers(hook: &WebhookReceiver) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_tier_can_have_its_own_rungs() {
+async fn a_tier_can_have_its_own_levels() {
     let folder = tempfile::tempdir().unwrap();
     let (usual, grave) = (
         WebhookReceiver::start(ReceiverBehavior::Answers(200)).await,

@@ -9,7 +9,9 @@ use countersign_client::{AgentClient, CallRequest, ReportStatus};
 
 use super::open_questions::{OpenQuestion, OpenQuestions, UNKNOWN_REFERENCE};
 use super::waiter::{CallWaiter, Update};
-use crate::mcp::approval::{self, ApprovalResult, ApprovedCall, Redemption, Submission, not_asked};
+use crate::mcp::approval::{
+    self, ApprovalResult, ApprovalUse, ApprovedCall, Submission, not_asked,
+};
 use crate::mcp::message::RequestId;
 use crate::mcp::plan::CallQuestion;
 use crate::mcp::replies::{self, CallRefusal};
@@ -146,12 +148,12 @@ impl PendingCalls {
         };
         let is_new = |call_id: &str| self.lock().used_ids.insert(call_id);
         match approval::redeem(&self.agent, &open.question, approved, is_new) {
-            Redemption::Refused(refusal) => waiter.refuse(&refusal),
-            Redemption::Run(mut approved) => {
+            ApprovalUse::Refused(refusal) => waiter.refuse(&refusal),
+            ApprovalUse::Run(mut approved) => {
                 approved.server_state = open.server_state;
                 self.release(number, waiter, approved);
             }
-            Redemption::AskAgain => {
+            ApprovalUse::AskAgain => {
                 let mut question = (*open.question).clone();
                 question.call_id = None;
                 let OpenQuestion { identity, server_state, attempts, .. } = open;

@@ -91,7 +91,7 @@ pub(super) async fn list_all(
 
 fn page_document(
     list: &impl serde::Serialize,
-    page: &countersign_store::RequestPage,
+    page: &countersign_store::StoredRequestPage,
 ) -> serde_json::Value {
     json!({ "requests": list, "next": page.next, "truncated": page.truncated })
 }
