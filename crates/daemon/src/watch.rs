@@ -161,7 +161,7 @@ impl Due {
             Ok(applied) => {
                 if let Transition::Escalated(level) = applied.change {
                     let level = level.label();
-                    tracing::info!(request = %id, escalation_level = level, "a request was escalated");
+                    tracing::info!(request = %id, escalated_to = level, "a request was escalated");
                 }
                 self.set(id, applied.stored.request.next_due());
             }

@@ -134,8 +134,8 @@ impl OnCall {
         Ok(OnCall { zone, by_tier: by_tier.collect(), by_hour, rotas: turns, quiet, at_keyboard })
     }
 
-    /// The channels for such a call now. Hours of the day replace the default levels that they name,
-    /// and the levels of a tier replace both.
+    /// The channels for such a call now. Hours of the day replace the default levels that they
+    /// name, and the levels of a tier replace both.
     pub fn ladder(&self, default: &Ladder, tier: Tier, crisis: bool, now: Timestamp) -> Ladder {
         let wall = self.zone.wall(now);
         let grave = match tier {
