@@ -1,9 +1,11 @@
 //! `countersign mcp install` and `uninstall`: changes are shown before they are written.
 
 use std::fs;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::ExitCode;
 
+use countersign_client::Endpoint;
 use countersign_gateways::install::plan::{self, Aim, Done};
 use countersign_gateways::install::record::Record;
 use countersign_gateways::install::{LONGEST_PATIENCE, Ours, Piece, Place};
@@ -27,8 +29,10 @@ pub fn uninstall(args: &Configured) -> Result<ExitCode, Failure> {
 fn run(args: &Configured, aim: Aim) -> Result<ExitCode, Failure> {
     let place = place(args.project.as_deref())?;
     let ours = Ours { program: program(&place)?, patience: LONGEST_PATIENCE };
-    // Without an address the proxy looks for the daemon itself, each time it is started.
-    let agents = reach::agent_endpoint(None, false).ok().map(|endpoint| endpoint.to_string());
+    // The address is written only if a daemon answers there now. Without an address the proxy looks
+    // for the daemon itself, each time it is started.
+    let agents = reach::agent_endpoint(None, false).ok().filter(answers);
+    let agents = agents.map(|endpoint| endpoint.to_string());
     let proxy = ProxyCommand { program: ours.program.clone(), agents };
     let (title, pieces) = meant(args, &place, &proxy)?;
     let name = format!("mcp {title}");
@@ -69,6 +73,14 @@ fn run(args: &Configured, aim: Aim) -> Result<ExitCode, Failure> {
         ))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether a daemon accepts connections at this address.
+fn answers(endpoint: &Endpoint) -> bool {
+    match endpoint {
+        Endpoint::Unix(path) => UnixStream::connect(path).is_ok(),
+        Endpoint::Tcp(_) => true,
+    }
 }
 
 /// A client by its name, or a file.
