@@ -33,7 +33,7 @@ fuzz_target!(|bytes: &[u8]| {
         let found = check(&Call::shell(text));
         // SQL is read as SQL; what is neither is asked about.
         let sql = countersign_risk::sql::looks_like_sql(text);
-        if !sql && countersign_risk::shell::readable(text).is_err() {
+        if !sql && countersign_shell::posix::check(text).is_err() {
             assert!(found.tier >= Tier::Medium, "unreadable and {:?}", found.tier);
         }
         for span in found.reasons.iter().filter_map(|r| r.span) {

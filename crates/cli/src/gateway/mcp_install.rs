@@ -1,9 +1,11 @@
 //! `countersign mcp install` and `uninstall`: changes are shown before they are written.
 
 use std::fs;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::ExitCode;
 
+use countersign_client::Endpoint;
 use countersign_gateways::agents::{mcp_client, mcp_clients};
 use countersign_gateways::install::plan::{self, AppliedEdit, InstallAction, plan_edits};
 use countersign_gateways::install::record::InstallRecord;
@@ -28,8 +30,10 @@ pub fn uninstall(args: &Configured) -> Result<ExitCode, Failure> {
 fn run(args: &Configured, action: InstallAction) -> Result<ExitCode, Failure> {
     let scope = scope(args.project.as_deref())?;
     let command = HookCommand { program: program(&scope)?, patience: MAX_PATIENCE };
-    // Without an address the proxy looks for the daemon itself, each time it is started.
-    let agents = reach::agent_endpoint(None, false).ok().map(|endpoint| endpoint.to_string());
+    // The address is written only if a daemon answers there now. Without an address the proxy looks
+    // for the daemon itself, each time it is started.
+    let agents = reach::agent_endpoint(None, false).ok().filter(answers);
+    let agents = agents.map(|endpoint| endpoint.to_string());
     let proxy = ProxyCommand { program: command.program.clone(), agents };
     let (title, files) = meant(args, &scope, &proxy)?;
     let name = format!("mcp {title}");
@@ -73,6 +77,14 @@ fn run(args: &Configured, action: InstallAction) -> Result<ExitCode, Failure> {
         ))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether a daemon accepts connections at this address.
+fn answers(endpoint: &Endpoint) -> bool {
+    match endpoint {
+        Endpoint::Unix(path) => UnixStream::connect(path).is_ok(),
+        Endpoint::Tcp(_) => true,
+    }
 }
 
 /// A client by its name, or a file.

@@ -184,7 +184,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             Act::Delete | Act::DeleteTree => {
                 out.effect(Effect::Delete);
                 out.impact.deletes.add(shown);
-                if tier >= Tier::Medium {
+                // A whole folder is gone for good, even one that a session may clear away.
+                if tier >= Tier::Medium || act == Act::DeleteTree && class.id == "temporary" {
                     out.irreversible();
                 }
                 if act == Act::Delete {

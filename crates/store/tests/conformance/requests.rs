@@ -223,7 +223,7 @@ pub async fn a_truncated_search_can_be_continued<P: Fixture>() {
     let mut wanted = asked(1);
     wanted.brief = "Deletes the needle".to_owned();
     let wanted = submit(&*store, wanted).await.request.id;
-    // Fewer at once than the store's queue holds.
+    // The writer's queue is bounded: fewer at once than it holds.
     for _ in 0..OTHERS / 1_020 {
         let tasks: Vec<_> = (0..1_020)
             .map(|_| {
