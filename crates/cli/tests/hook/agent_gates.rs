@@ -58,7 +58,10 @@ fn every_installed_gate_refuses_a_forbidden_call_and_nobody_is_asked() {
     for (agent, title) in installable() {
         let (mark, say) = said(&home, title).unwrap();
         assert_eq!(mark, "ok", "{agent}: {say}");
-        assert!(say.contains(": protected") && say.contains("policy does not allow"), "{agent}: {say}");
+        assert!(
+            say.contains(": protected") && say.contains("policy does not allow"),
+            "{agent}: {say}"
+        );
     }
     assert_eq!(said(&home, "Codex"), None, "it is not installed");
     let waiting = home.person().list(&Filter::default()).unwrap();
