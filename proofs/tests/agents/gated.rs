@@ -141,7 +141,10 @@ fn the_call_that_tries_the_gate_is_refused_at_once() {
 fn a_daemon_that_is_killed_while_a_call_waits_lets_nothing_through() {
     each("daemon killed", HARM, &Meanwhile::Killed, |live, trial| {
         assert!(!trial.ran, "{}: {trial:?}", live.agent.name);
-        assert!(trial.results().contains("still waiting"), "{}: {trial:?}", live.agent.name);
+        // The daemon may die after it kept the request and before the hook has read its answer.
+        let told = trial.results();
+        let known = ["still waiting", "nobody could be asked"].iter().any(|say| told.contains(say));
+        assert!(known, "{}: {trial:?}", live.agent.name);
     });
 }
 
