@@ -1,5 +1,6 @@
 //! `countersign assess`: one call or a stream of them.
 
+use std::collections::HashMap;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -7,7 +8,7 @@ use serde::Serialize;
 
 use crate::args::{self, CallContext};
 use crate::card::{self, Style};
-use crate::engine::{self, Assessment, Call, Identity, Value, Verdict};
+use crate::engine::{self, Assessment, Call, Identity, SessionMemory, Value, Verdict};
 use crate::failure::Failure;
 use crate::input::{self, Files};
 use crate::stream;
@@ -109,12 +110,23 @@ fn verdict_code(verdict: Verdict) -> ExitCode {
 
 fn batch(args: &args::Assess) -> Result<ExitCode, Failure> {
     let input = stream::standard_input("calls");
+    let mut sessions: HashMap<String, SessionMemory> = HashMap::new();
     stream::answer_each(input, io::stdout().lock(), |item, out| {
         let mut call = engine::read_call(&item.value)?;
         apply_context(&mut call, &args.context);
         call.claimed = call.claimed.max(args.claimed);
+        let session = call.session.as_deref().map(str::to_owned);
+        let memory = session.as_ref().map(|id| sessions.remove(id).unwrap_or_default());
+        call.context.session = memory.as_ref();
         let assessment = engine::assess(&call);
         let identity = engine::identify(&call, engine::raw_arguments(item.raw));
+        if let (Some(id), Some(mut memory)) = (session, memory) {
+            let passes = assessment.verdict == Verdict::Allow;
+            if passes || args.assume_approved {
+                assessment.remember(&mut memory, !passes);
+            }
+            sessions.insert(id, memory);
+        }
         Ok(serde_json::to_writer(out, &Record::of(&assessment, &identity))?)
     })?;
     Ok(ExitCode::SUCCESS)

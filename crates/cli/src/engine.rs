@@ -18,6 +18,7 @@ pub use countersign_crisis::Screening;
 use countersign_crisis::{Preset, ScreenOptions};
 use countersign_json as json;
 pub use countersign_risk::assess::{Assessment, Reason};
+pub use countersign_risk::session::SessionMemory;
 pub use countersign_risk::batch::Plan;
 pub use countersign_risk::call_view::leaves;
 pub use countersign_risk::summary::brief;

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::session::SessionMemory;
+
 /// The surface the agent's user sits at; each has its own threshold (mission 3.1).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -89,4 +91,6 @@ pub struct Context<'a> {
     /// The agent program that runs the tool, such as `claude-code`. Its own tools are known by
     /// their exact names.
     pub host: Option<&'a str>,
+    /// What the session did before, if somebody keeps it.
+    pub session: Option<&'a SessionMemory>,
 }

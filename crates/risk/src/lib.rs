@@ -22,6 +22,7 @@ pub mod redact;
 pub mod route;
 pub mod rules;
 pub mod score;
+pub mod session;
 pub mod shell;
 pub mod sql;
 pub mod summary;

@@ -84,6 +84,7 @@ impl<'a> Call<'a> {
                 cwd: text(value, "cwd")?,
                 project: text(value, "project")?,
                 host: text(value, "host")?,
+                session: None,
             },
             annotations: annotations(value)?,
             claimed: claimed(value)?,

@@ -78,6 +78,16 @@ impl Workspace {
         }
     }
 
+    /// One name for a file, by whatever path it is reached from the working directory.
+    pub fn identity(&self, path: &str, cwd: Option<&str>) -> String {
+        let absolute = path.starts_with(['/', '~']) || windows_path::has_drive(path);
+        let whole = match cwd {
+            Some(cwd) if !absolute => self.located(&format!("{cwd}/{path}")),
+            _ => self.located(path),
+        };
+        if self.windows { whole.to_ascii_lowercase() } else { whole }
+    }
+
     /// An absolute path, normalized.
     fn located(&self, path: &str) -> String {
         if windows_path::has_drive(path) {

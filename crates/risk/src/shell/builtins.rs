@@ -7,7 +7,7 @@ use super::evaluator::{Evaluator, representative};
 use super::expand::Arg;
 use super::flow::{Flow, Taint};
 use super::structural_findings;
-use super::tables::Touch;
+use super::tables::{Speech, Touch};
 use crate::effect::Effect;
 use crate::finding::Span;
 use crate::limit::Limit;
@@ -165,10 +165,13 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if let Some(flow) = self.known_file(&arg.text) {
             return self.run_flow(&flow, span);
         }
+        if let Some(flow) = self.run_remembered(Some(Speech::Shell), &arg.text, stdin, span) {
+            return flow;
+        }
         self.touch(Touch::Read, arg, false);
         let class = self.shared.class_for(Act::Write, &arg.text);
         if class.id == "temporary" {
-            self.shared.sign(&structural_findings::ODD_PLACE, Some(span));
+            self.first_use(&structural_findings::ODD_PLACE, &arg.text, span);
         }
         Flow::unknown(Taint::default())
     }

@@ -83,6 +83,9 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             if let Some(content) = self.known_file(&first.text) {
                 return self.run_written(content, first, &stdin);
             }
+            if let Some(flow) = self.run_remembered(None, &first.text, &stdin, first.span) {
+                return flow;
+            }
         } else if let Some(path) = self.shared.program_file(&first.text) {
             // `PATH` may lead there.
             if let Some(content) = self.known_file(&path) {
@@ -172,6 +175,10 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     /// A file this text wrote before is run.
     fn run_written(&mut self, content: Flow, first: &Arg<'t>, stdin: &Flow) -> Flow {
         self.shared.out.effect(Effect::Exec);
+        if content.taint.has(Taint::BUILT) && self.shared.workspace.is_known() {
+            // Built from the project's own code, and as trusted.
+            return Flow::unknown(stdin.taint);
+        }
         if content.taint.has(Taint::NET) {
             let sign = self.remote_sign(content.taint);
             self.shared.sign(sign, Some(first.span));
@@ -219,7 +226,11 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             _ if away => &structural_findings::PROGRAM_AWAY,
             _ => &structural_findings::UNKNOWN_PROGRAM,
         };
-        self.shared.sign(sign, Some(first.span));
+        if sign.tier >= Tier::Medium && first.has_slash() {
+            self.first_use(sign, &first.text, first.span);
+        } else {
+            self.shared.sign(sign, Some(first.span));
+        }
         self.rules(UNDESCRIBED, &inv, stdin.present, span);
         self.rules(EVERY_PROGRAM, &inv, stdin.present, span);
         self.undescribed_runner(&inv, stdin, span);
@@ -272,8 +283,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
         let odd =
             |a: &Arg<'_>| a.has_slash() && is_odd_place(&self.shared.workspace.local(&a.text));
-        if args.first().is_some_and(odd) {
-            self.shared.sign(&structural_findings::ODD_PLACE, Some(span));
+        if let Some(first) = args.first().filter(|first| odd(first)) {
+            self.first_use(&structural_findings::ODD_PLACE, &first.text, span);
         }
         if !spec.inert {
             self.rules(EVERY_PROGRAM, inv, stdin.present, span);
@@ -446,7 +457,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let in_place = inv.has_any(spec.in_place);
         let skip_tail = !operands.tail.is_empty()
             && inv.values.iter().any(|(name, _)| {
-                spec.touches.iter().any(|(n, t)| matches!(t, Touch::Write) && n == name)
+                let writes = |t: &Touch| matches!(t, Touch::Write | Touch::Build);
+                spec.touches.iter().any(|(n, t)| writes(t) && n == name)
             });
         for (i, index) in inv.operands.iter().enumerate() {
             let Some(arg) = inv.arg(*index) else { continue };

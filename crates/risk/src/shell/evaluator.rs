@@ -106,6 +106,8 @@ pub(super) struct EvalState<'c, 'o> {
     pub expansion: usize,
     /// Bytes of text that may still be read, counting texts inside texts again.
     pub reading: usize,
+    /// Files of the session that were read as scripts so far.
+    pub scripts_read: Vec<String>,
     /// Programs named by patterns so far.
     pub guesses: u8,
     /// Whether the folder in which programs look for their settings was moved.
@@ -127,6 +129,7 @@ impl<'c, 'o> EvalState<'c, 'o> {
             files: Vec::new(),
             former_files: Vec::new(),
             files_lost: false,
+            scripts_read: Vec::new(),
             variables_lost: false,
             integers: false,
             folders: Folders::start(ctx),

@@ -28,6 +28,9 @@ impl Taint {
     /// Cut off by one of our own bounds; reported where it is used.
     pub const LOST: Taint = Taint(64);
 
+    /// Compiled from source files.
+    pub const BUILT: Taint = Taint(128);
+
     /// Both.
     #[must_use]
     pub const fn and(self, other: Taint) -> Taint {

@@ -226,9 +226,14 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             }
             return Some(result);
         }
+        if let Some(flow) =
+            self.run_remembered(Some(interpreter.speech), &arg.text, stdin, arg.span)
+        {
+            return Some(flow);
+        }
         let class = self.shared.class_for(Act::Write, &arg.text);
         if matches!(class.id, "temporary" | "shared-data") {
-            self.shared.sign(&structural_findings::ODD_PLACE, Some(arg.span));
+            self.first_use(&structural_findings::ODD_PLACE, &arg.text, arg.span);
         }
         None
     }

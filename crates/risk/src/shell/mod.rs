@@ -22,6 +22,7 @@ mod path_access;
 mod plain;
 mod program;
 mod redirects;
+mod remembered;
 mod runners;
 mod scope;
 mod sed;

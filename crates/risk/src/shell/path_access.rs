@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::evaluator::Evaluator;
 use super::expand::Arg;
-use super::flow::Taint;
+use super::flow::{Flow, Taint};
 use super::invocation::Invocation;
 use super::structural_findings;
 use super::tables::{PathClass, Spec, Touch};
@@ -31,6 +31,10 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 Taint::default()
             }
             Touch::Write | Touch::Append => self.on_path(Act::Write, arg),
+            Touch::Build => {
+                self.written(&arg.text, false, &Flow::unknown(Taint::BUILT));
+                self.on_path(Act::Write, arg)
+            }
             Touch::Delete if recursive => {
                 self.above_guarded(Act::DeleteTree, arg);
                 self.on_path(Act::DeleteTree, arg)
@@ -78,7 +82,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     pub(super) fn option_writes(&mut self, spec: &Spec, inv: &Invocation<'_, 't>, dry: bool) {
         for (name, value) in inv.values.iter().filter(|_| !dry) {
             let touch = spec.touches.iter().find(|(n, _)| n == name).map(|(_, touch)| *touch);
-            let Some(touch @ (Touch::Write | Touch::Append | Touch::Delete)) = touch else {
+            let Some(touch @ (Touch::Write | Touch::Build | Touch::Append | Touch::Delete)) = touch else {
                 continue;
             };
             let Some(word) = inv.args.get(value.word) else { continue };

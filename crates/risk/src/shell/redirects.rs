@@ -110,6 +110,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             }
             return;
         }
+        self.shared.note_write(path, append, flow);
         self.shared.file_uses += 1;
         for name in self.shared.names_of(path) {
             let old = self.shared.files.iter().find(|(n, _)| *n == name && append);

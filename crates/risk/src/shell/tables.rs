@@ -15,6 +15,8 @@ pub enum Touch {
     Read,
     /// Creates or overwrites the path.
     Write,
+    /// The same, with what was compiled from source files.
+    Build,
     /// Adds to the path.
     Append,
     /// Deletes the path.

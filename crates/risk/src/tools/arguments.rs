@@ -269,7 +269,9 @@ impl<'c> Reader<'c, '_> {
         };
         let others = words.split(' ').take(8).filter_map(table::verb).filter(grave);
         for (verb, strength) in first.into_iter().chain(others) {
-            if verb.class.only_looks() || self.looks && strength != Strength::Strong {
+            // That it runs what it is given is said already, and what that is has been read.
+            let runs = verb.class == Class::Exec && self.class == Some(Class::Exec);
+            if runs || verb.class.only_looks() || self.looks && strength != Strength::Strong {
                 continue;
             }
             for effect in verb.effects {

@@ -17,6 +17,7 @@ mod target;
 #[cfg(test)]
 mod tests;
 mod text;
+mod written;
 
 use std::borrow::Cow;
 
@@ -202,7 +203,11 @@ fn known(subject: &Subject<'_>, entry: &'static Entry, sure: bool, out: &mut Fin
     let mut reader = Reader {
         ctx: subject.context,
         agent: subject.agent,
-        class: effects.has(Effect::Delete).then_some(table::Class::Delete),
+        class: if effects.has(Effect::Delete) {
+            Some(table::Class::Delete)
+        } else {
+            entry.runs_code().then_some(table::Class::Exec)
+        },
         looks: effects.only_reads() && !entry.effects.is_empty(),
         outward: outward || served,
         language: None,
@@ -217,6 +222,7 @@ fn known(subject: &Subject<'_>, entry: &'static Entry, sure: bool, out: &mut Fin
         if sure || entry.runs_code() { listed } else { listed.or_else(|| arguments::guessed(key)) }
     };
     read_known(subject.arguments, (entry, sure), &role_of, &mut reader);
+    written::note(subject.arguments, &role_of, &subject.context, reader.out);
     reader.scan(subject.arguments, served, &|key| role_of(key) == Some(Role::Content));
     if entry.args.iter().any(|(_, role)| *role == Role::Tool) {
         let is = |key: &str, wanted: Role| {

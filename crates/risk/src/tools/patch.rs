@@ -10,6 +10,8 @@ pub(super) struct PatchedFile<'t> {
     pub access: Access,
     /// Where the patch names it.
     pub span: Span,
+    /// Whether the patch makes it anew.
+    pub is_new: bool,
     /// The lines it gets, without their `+`.
     pub added: String,
 }
@@ -35,6 +37,7 @@ pub(super) fn files(text: &str) -> Vec<PatchedFile<'_>> {
             old = Some((path, start + 4));
             continue;
         }
+        let is_new = bare.starts_with("*** Add File:");
         let head = HEADS.iter().find_map(|(head, access)| {
             bare.strip_prefix(head).map(|path| (path, *access, start + head.len()))
         });
@@ -54,7 +57,7 @@ pub(super) fn files(text: &str) -> Vec<PatchedFile<'_>> {
         if let Some((path, access, place)) = named {
             let (path, place) = own_path(path, place);
             let span = Span::new(place, place + path.len());
-            files.push(PatchedFile { path, access, span, added: String::new() });
+            files.push(PatchedFile { path, access, span, is_new, added: String::new() });
         }
     }
     files.retain(|file| !file.path.is_empty());
