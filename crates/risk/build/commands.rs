@@ -261,7 +261,7 @@ fn rule_source(r: &Rule) -> Result<String, String> {
         .collect();
     let wrap = |e: String| format!("rule `{}`: {e}", r.id);
     Ok(format!(
-        "Rule {{ gate: {:#x}, marks: {:#x}, head_marks: {:#x}, flag_marks: {:#x}, flag_gate: {:#x}, id: {:?}, tier: {}, message: {:?}, suggestion: {:?}, sub: &[{}], flags: {}, all_flags: &[{}], not_flags: {}, operand: {}, not_operand: {}, first: {}, not_first: {}, last: {}, arg: {}, option: &[{options}], min_operands: {}, max_operands: {}, stdin: {}, root: {}, home: {}, computed: {}, settings: {}, effects: {}, irreversible: {} }},\n",
+        "Rule {{ gate: {:#x}, marks: {:#x}, head_marks: {:#x}, flag_marks: {:#x}, flag_gate: {:#x}, id: {:?}, tier: {}, message: {:?}, suggestion: {:?}, sub: &[{}], flags: {}, all_flags: &[{}], not_flags: {}, operand: {}, not_operand: {}, first: {}, not_first: {}, last: {}, arg: {}, option: &[{options}], min_operands: {}, max_operands: {}, stdin: {}, root: {}, home: {}, computed: {}, settings: {}, once: {}, effects: {}, irreversible: {} }},\n",
         gate::gate(r),
         gate::marks(r),
         gate::head_marks(r),
@@ -288,9 +288,19 @@ fn rule_source(r: &Rule) -> Result<String, String> {
         r.home,
         r.computed,
         r.settings,
+        once(r)?,
         effects(&r.effects).map_err(wrap)?,
         r.irreversible
     ))
+}
+
+/// What one approval covers. Only what asks without being dangerous by itself can be approved once.
+fn once(r: &Rule) -> Result<String, String> {
+    match r.once {
+        Some(_) if r.tier != "MEDIUM" => Err(format!("rule `{}`: `once` needs MEDIUM", r.id)),
+        Some(once) => Ok(format!("Some(Once::{once:?})")),
+        None => Ok("None".to_owned()),
+    }
 }
 
 /// The first eight bytes of a name as a number that sorts like the name.

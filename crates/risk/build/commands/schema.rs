@@ -176,12 +176,25 @@ pub struct Rule {
     pub computed: bool,
     #[serde(default)]
     pub settings: bool,
+    pub once: Option<Once>,
     #[serde(default)]
     pub effects: Vec<String>,
     #[serde(default)]
     pub irreversible: bool,
     pub examples: Vec<String>,
     pub counter_examples: Vec<String>,
+}
+
+/// What a person approves for the rest of a session by saying yes once.
+#[derive(Deserialize, Debug, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Once {
+    /// The same program.
+    Program,
+    /// The same program with the same first two operands.
+    Command,
+    /// The same hosts.
+    Host,
 }
 
 /// The programs of a rule that names none.

@@ -10,6 +10,8 @@ use crate::windows_path;
 /// Classes of folders that can be a project. The root, a whole home folder, system folders and
 /// folders with a meaning of their own cannot.
 const ORDINARY: [&str; 4] = ["home", "elsewhere", "shared-data", "temporary"];
+/// Classes of folders that hold projects.
+const NEAR: [&str; 2] = ["elsewhere", "shared-data"];
 /// How a folder of git worktrees beside the project is named behind the project's own name.
 const WORKTREES: [&str; 5] = ["__worktrees", ".worktrees", "-worktrees", "_worktrees", ".wt"];
 
@@ -47,7 +49,9 @@ impl Workspace {
         let root = self.located(folder);
         let absolute = root.starts_with('/') || root.starts_with("~/");
         let source = root.starts_with("/usr/src/");
-        if absolute && (source || ORDINARY.contains(&class_of(&root, None).id)) {
+        // A folder that everybody uses is nobody's project.
+        let shared = ["/tmp", "/var/tmp", "/private/tmp", "/dev/shm"].contains(&root.as_str());
+        if absolute && !shared && (source || ORDINARY.contains(&class_of(&root, None).id)) {
             self.roots.push(root);
         }
     }
@@ -73,9 +77,23 @@ impl Workspace {
         match self.below_root(&whole) {
             Some(below) if below.is_empty() => Cow::Owned(".".to_owned()),
             Some(below) => Cow::Owned(below),
-            None if whole == path => Cow::Borrowed(path),
-            None => Cow::Owned(whole),
+            None => match self.beside_root(&whole) {
+                Some(beside) => Cow::Owned(beside),
+                None if whole == path => Cow::Borrowed(path),
+                None => Cow::Owned(whole),
+            },
         }
+    }
+
+    /// A path in the folder that holds the project, seen from the project. Under a home folder such
+    /// a path is as near as any other, and stays what it is.
+    fn beside_root(&self, path: &str) -> Option<String> {
+        let (parent, _) = self.roots.first()?.rsplit_once('/')?;
+        if parent.is_empty() || !NEAR.contains(&class_of(parent, None).id) {
+            return None;
+        }
+        let rest = path.strip_prefix(parent)?.strip_prefix('/')?;
+        (!rest.is_empty()).then(|| format!("../{rest}"))
     }
 
     /// One name for a file, by whatever path it is reached from the working directory.

@@ -423,7 +423,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 self.shared.out.irreversible();
             }
             // A rule of SAFE weighs nothing but says why nobody is asked.
-            let mut finding = Finding::pattern(rule.id, rule.tier, rule.message);
+            let mut finding = Finding::pattern(rule.id, self.rule_tier(rule, inv), rule.message);
             finding.suggestion = rule.suggestion.map(Into::into);
             finding.span = Some(span);
             self.shared.out.add(finding);

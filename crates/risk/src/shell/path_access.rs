@@ -141,6 +141,13 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         {
             tier = tier.min(Tier::Low);
         }
+        // What this session made it may take away again.
+        if act == Act::Delete && tier > Tier::Low && !glob && !path.contains(UNKNOWN) {
+            let made = self.shared.remembered(path).is_some_and(|(_, file)| !file.is_partial());
+            if made {
+                tier = class.cost(Act::Write).max(Tier::Low);
+            }
+        }
         let far = matches!(class.id, "home" | "home-whole" | "elsewhere");
         if glob && !disposable && (act == Act::Delete || act == Act::Change && far) {
             tier = tier.max(Tier::Medium);
@@ -158,11 +165,23 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             limit::report_lost(self.shared.out, Some(arg.span));
         }
         let class = self.shared.class_for(act, path);
-        let tier = self.cost(act, class, path, arg.glob);
+        let mut tier = self.cost(act, class, path, arg.glob);
+        // A project's own settings with secrets: one yes holds for the session. That its content
+        // leaves is another question.
+        if act == Act::Read
+            && tier == Tier::Medium
+            && class.id == "env-file"
+            && !path.contains(['*', '?', '[', UNKNOWN])
+            && self.shared.is_approved(|shared| shared.kind_of_path("read", path))
+        {
+            tier = Tier::Low;
+            self.shared.out.effect(Effect::Secret);
+        }
         let out = &mut *self.shared.out;
         if act == Act::Read && tier < Tier::Medium {
             out.effect(Effect::Read);
-            return Taint::FILE;
+            let secret = tier == Tier::Low && class.read == Tier::Medium;
+            return if secret { Taint::FILE.and(Taint::SECRET) } else { Taint::FILE };
         }
         let shown = if path.contains(UNKNOWN) {
             Cow::Owned(path.replace(UNKNOWN, "…"))

@@ -7,12 +7,20 @@ use super::evaluator::{EvalState, Evaluator};
 use super::expand::Arg;
 use super::flow::{Flow, Taint};
 use super::structural_findings::{self, Sign};
-use super::tables::Speech;
+use super::invocation::Invocation;
+use super::path_access::host_of;
+use super::tables::{Once, Rule, Speech};
 use crate::effect::Effect;
 use crate::finding::{Finding, Findings, Span};
-use crate::paths::normal;
+use crate::paths::{Act, last_part, normal};
 use crate::session::{ContentChange, FileOrigin, FileWrite, RememberedFile};
+use countersign_shell::UNKNOWN;
 use countersign_types::tier::Tier;
+
+/// Findings that say only that something is known when it runs. A project's own program may do
+/// that whether or not this session wrote it.
+const UNKNOWN_ONLY: [&str; 4] =
+    ["code.process.start", "code.unknown-call", "shell.inline-code", "shell.unknown-program"];
 
 impl<'c> EvalState<'c, '_> {
     /// The names under which the session may know a path.
@@ -32,6 +40,12 @@ impl<'c> EvalState<'c, '_> {
             }
         }
         names
+    }
+
+    /// The kind of calls that do the same to the same path.
+    pub(super) fn kind_of_path(&self, verb: &str, path: &str) -> String {
+        let names = self.identities(path);
+        format!("{verb} {}", names.first().map_or(path, String::as_str))
     }
 
     /// Notes for the session what a file now holds.
@@ -66,22 +80,53 @@ impl<'c> EvalState<'c, '_> {
     }
 }
 
+impl EvalState<'_, '_> {
+    /// Whether a person approved this kind of call in this session. If not, it is noted that the
+    /// call asks because it is the first of its kind.
+    pub(super) fn is_approved(&mut self, kind: impl FnOnce(&Self) -> String) -> bool {
+        let Some(session) = self.ctx.session.filter(|_| !self.elsewhere) else { return false };
+        let kind = kind(self);
+        let approved = session.is_approved(&kind);
+        if !approved {
+            self.out.first_of_kind(kind);
+        }
+        approved
+    }
+}
+
 impl<'t> Evaluator<'t, '_, '_, '_> {
+    /// The tier of a rule that fits; LOW if a person approved the same before.
+    pub(super) fn rule_tier(&mut self, rule: &Rule, inv: &Invocation<'_, 't>) -> Tier {
+        let Some(once) = rule.once else { return rule.tier };
+        let program = inv.args.first().map(|arg| last_part(&arg.text)).unwrap_or_default();
+        let operands = inv.operands.iter().filter_map(|at| inv.arg(*at)).map(|arg| arg.text.as_ref());
+        let object = match once {
+            Once::Program => program.to_owned(),
+            Once::Command => {
+                let words: Vec<&str> = std::iter::once(program).chain(operands.take(2)).collect();
+                words.join(" ")
+            }
+            Once::Host => {
+                let mut hosts: Vec<&str> =
+                    operands.filter(|text| text.contains("://")).map(host_of).collect();
+                hosts.sort_unstable();
+                hosts.dedup();
+                hosts.join(" ")
+            }
+        };
+        if object.contains(UNKNOWN) || object.is_empty() {
+            return rule.tier;
+        }
+        let approved = self.shared.is_approved(|_| format!("{} {object}", rule.id));
+        if approved { Tier::Low } else { rule.tier }
+    }
+
     /// A program or script that a person should see once: asks, unless somebody said yes to it in
     /// this session.
     pub(super) fn first_use(&mut self, sign: &Sign, path: &str, span: Span) {
-        let Some(session) = self.shared.ctx.session.filter(|_| !self.shared.elsewhere) else {
-            self.shared.sign(sign, Some(span));
-            return;
-        };
-        let name = self.shared.identities(path).swap_remove(0);
-        let kind = format!("run {name}");
-        if session.is_approved(&kind) {
-            self.shared.sign(&Sign { tier: Tier::Low, ..*sign }, Some(span));
-        } else {
-            self.shared.out.first_of_kind(kind);
-            self.shared.sign(sign, Some(span));
-        }
+        let approved = self.shared.is_approved(|shared| shared.kind_of_path("run", path));
+        let tier = if approved { sign.tier.min(Tier::Low) } else { sign.tier };
+        self.shared.sign(&Sign { tier, ..*sign }, Some(span));
     }
 
     /// Runs a file of the session. None if the session does not know what is in it.
@@ -114,14 +159,20 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         for text in file.texts() {
             let speech = script_language(path, text).or(speech).unwrap_or(Speech::Shell);
             let speech = if origin.built { Speech::Other } else { speech };
-            self.read_script(speech, text, file.is_partial(), span);
+            self.read_script(speech, (path, text), file.is_partial(), span);
         }
         Some(flow)
     }
 
     /// Judges a script by its text. Of a part of a file only what is dangerous by itself counts:
     /// without the rest it need not be readable.
-    fn read_script(&mut self, speech: Speech, text: &str, partial: bool, span: Span) {
+    fn read_script(
+        &mut self,
+        speech: Speech,
+        (path, text): (&str, &str),
+        partial: bool,
+        span: Span,
+    ) {
         let outer = std::mem::take(self.shared.out);
         let arg =
             Arg { text: Cow::Owned(text.to_owned()), span, taint: Taint::default(), glob: false };
@@ -129,10 +180,18 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         self.speech(speech, &arg, &Flow::none());
         self.shared.fixed = fixed;
         let inner = std::mem::replace(self.shared.out, outer);
+        let own = self.shared.class_for(Act::Write, path).id == "project";
         if partial {
             let mut grave = Findings::default();
             grave.absorb_reading(inner, false, |found| found.weight.tier() >= Tier::High);
             self.shared.out.absorb(grave, |found| found);
+        } else if own {
+            let mut seen = Findings::default();
+            let only_unknown = |found: &Finding| {
+                found.weight.tier() == Tier::Medium && UNKNOWN_ONLY.contains(&found.code.as_ref())
+            };
+            seen.absorb_reading(inner, false, |found| !only_unknown(found));
+            self.shared.out.absorb(seen, |found| Finding { span: Some(span), ..found });
         } else {
             self.shared.out.absorb(inner, |found| Finding { span: Some(span), ..found });
         }

@@ -41,6 +41,17 @@ pub enum Touch {
     Upload,
 }
 
+/// What a person approves for the rest of a session by saying yes once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Once {
+    /// The same program.
+    Program,
+    /// The same program with the same first two operands.
+    Command,
+    /// The same hosts.
+    Host,
+}
+
 /// How the words after the options are meant, e.g. `read* write`.
 #[derive(Debug, Clone, Copy)]
 pub struct Operands {
@@ -279,6 +290,8 @@ pub struct Rule {
     pub stdin: bool,
     /// Only under `sudo` and its kin.
     pub root: bool,
+    /// What a person approves for the rest of a session by saying yes once.
+    pub once: Option<Once>,
     /// Only when the home folder or that of the settings was moved before.
     pub home: bool,
     /// Only when an operand is computed by another command.

@@ -22,9 +22,10 @@ pub(super) fn read(subject: &Subject<'_>, out: &mut Findings) {
     } else {
         out.doubt(Doubt::UnknownProgram);
         out.effect(Effect::Remote);
+        let tier = once(subject, Tier::Medium, out);
         out.add(Finding::pattern(
             "tool.unknown",
-            Tier::Medium,
+            tier,
             "Nobody described this tool, and its name does not say what it does.",
         ));
         None
@@ -101,6 +102,19 @@ fn names_a_tool(key: &str, wanted: Role) -> bool {
     }
 }
 
+/// What a tool is guessed to do asks once a session. What its arguments say is judged every time.
+fn once(subject: &Subject<'_>, tier: Tier, out: &mut Findings) -> Tier {
+    let Some(session) = subject.context.session.filter(|_| tier == Tier::Medium) else {
+        return tier;
+    };
+    let kind = format!("tool {}", subject.name);
+    if session.is_approved(&kind) {
+        return Tier::Low;
+    }
+    out.first_of_kind(kind);
+    tier
+}
+
 /// What one verb says, given what it is about.
 fn named(subject: &Subject<'_>, verb: &'static Verb, nouns: &[&'static Noun], out: &mut Findings) {
     let mut effects: Effects = verb.effects.iter().copied().collect();
@@ -114,6 +128,7 @@ fn named(subject: &Subject<'_>, verb: &'static Verb, nouns: &[&'static Noun], ou
         out.irreversible();
     }
     out.effects.extend(effects);
+    let tier = once(subject, tier, out);
     out.add(Finding::pattern(verb.code, tier, verb.message));
     objects::note(verb.code, tier, subject, out);
 
