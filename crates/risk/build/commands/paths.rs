@@ -8,6 +8,10 @@ use super::source::{glob, put, tier};
 
 /// Path classes in file order: the first pattern that fits decides.
 pub fn write_paths(file: &PathFile, s: &mut String) -> Result<(), String> {
+    let mut rebuilt: Vec<&String> = file.rebuilt.iter().collect();
+    rebuilt.sort();
+    s.push_str("/// Folders of a project that its own tools make again, sorted.\n");
+    s.push_str(&format!("pub static REBUILT: &[&str] = &{rebuilt:?};\n"));
     put(
         s,
         "/// Path classes, the order of `rules/paths.toml`.\npub static CLASSES: &[PathClass] = &[\n",

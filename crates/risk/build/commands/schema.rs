@@ -229,6 +229,8 @@ pub struct Assignment {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PathFile {
+    /// Folders of a project that its own tools make again.
+    pub rebuilt: Vec<String>,
     pub class: Vec<PathClass>,
 }
 

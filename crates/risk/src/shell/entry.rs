@@ -90,6 +90,14 @@ fn several_readings(text: &str, ctx: &Context<'_>, out: &mut Findings) {
     let mut own = Findings::default();
     posix(text, ctx, &mut own);
     let unreadable = own.iter().any(|f| f.code == structural_findings::UNREADABLE.code);
+    let understood = other.iter().all(|finding| !finding.code.ends_with(".unreadable"));
+    if unreadable && understood && powershell::looks_like(text) {
+        // No POSIX shell would run it: what other lines would do counts, that it is no shell does not.
+        let code = structural_findings::UNREADABLE.code;
+        out.absorb_reading(own, false, |finding| finding.code != code);
+        out.absorb(other, |finding| finding);
+        return;
+    }
     out.absorb(own, |finding| finding);
     out.absorb_reading(other, unreadable, |finding| {
         unreadable || !finding.code.ends_with(".unreadable")

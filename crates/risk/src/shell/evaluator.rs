@@ -3,6 +3,7 @@
 use super::alternatives::Asked;
 use super::cwd_set::{Folders, Link};
 use super::expand::Arg;
+use super::endless::{spawns_without_end, turns_without_end};
 use super::flow::{Flow, Taint};
 use super::memo::Judged;
 use super::plain::is_plain;
@@ -348,8 +349,18 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             Node::Group(Runs::Here, list) => self.list(list, &stdin),
             Node::Group(Runs::Apart, list) => self.apart(|w| w.list(list, &stdin)),
             Node::Group(Runs::Maybe, list) => self.parts(list, &stdin),
-            Node::Group(Runs::Again, list) => self.turns(|w| w.parts(list, &stdin)),
-            Node::For { name, words, body } => self.for_loop(name, words, body, &stdin),
+            Node::Group(Runs::Again, list) => {
+                if spawns_without_end(list) {
+                    self.shared.sign(&structural_findings::ENDLESS_PROCESSES, None);
+                }
+                self.turns(|w| w.parts(list, &stdin))
+            }
+            Node::For { name, words, body } => {
+                if name.is_empty() && turns_without_end(words, body) {
+                    self.shared.sign(&structural_findings::ENDLESS_PROCESSES, None);
+                }
+                self.for_loop(name, words, body, &stdin)
+            }
             Node::Case { words, arms } => {
                 let mut args = Vec::new();
                 for word in words {

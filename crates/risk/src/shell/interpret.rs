@@ -147,7 +147,10 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if module.text == "http.server" {
             self.serves_folder(inv, span);
         }
-        super::program::resolve(module.text)?;
+        if super::program::resolve(module.text).is_none() {
+            // The module is the program: what is piped in is its data.
+            return Some(Flow::unknown(stdin.taint));
+        }
         let mut inner: Vec<Arg<'t>> = inv.args.get(module.word..)?.to_vec();
         inner.first_mut()?.text = Cow::Owned(module.text.to_owned());
         Some(self.command(&inner, stdin.clone(), span))

@@ -5,6 +5,7 @@ mod awk;
 mod builtins;
 mod command;
 mod cwd_set;
+mod endless;
 mod entry;
 mod evaluator;
 mod expand;

@@ -7,12 +7,12 @@ use super::expand::Arg;
 use super::flow::{Flow, Taint};
 use super::invocation::Invocation;
 use super::structural_findings;
-use super::tables::{PathClass, Spec, Touch};
+use super::tables::{PathClass, REBUILT, Spec, Touch};
 use crate::context::Environment;
 use crate::effect::Effect;
 use crate::finding::{Finding, Span};
 use crate::limit;
-use crate::paths::{Act, guard};
+use crate::paths::{Act, guard, last_part};
 use countersign_shell::UNKNOWN;
 use countersign_text::file_url;
 use countersign_types::tier::Tier;
@@ -141,6 +141,10 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         {
             tier = tier.min(Tier::Low);
         }
+        let deletes = matches!(act, Act::Delete | Act::DeleteTree);
+        if deletes && matches!(class.id, "project" | "project-whole") && is_rebuilt(path) {
+            tier = tier.min(Tier::Low);
+        }
         // What this session made it may take away again.
         if act == Act::Delete && tier > Tier::Low && !glob && !path.contains(UNKNOWN) {
             let made = self.shared.remembered(path).is_some_and(|(_, file)| !file.is_partial());
@@ -267,10 +271,12 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     /// `@file`, `name=@file` or a bare path that is sent out.
     fn on_upload(&mut self, arg: &Arg<'t>) -> Taint {
         let text: &str = &arg.text;
+        // `@file`, `name=@file`, `name@file`; in any other text the sign stands for itself.
+        let names = |before: &str| before.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-[]".contains(&b));
         let path = match text.split_once('@') {
-            Some((_, path)) => path,
-            None if text.starts_with(['/', '~', '.']) => text,
-            None => return Taint::default(),
+            Some((before, path)) if before.ends_with('=') || names(before) => path,
+            _ if text.starts_with(['/', '~', '.']) => text,
+            _ => return Taint::default(),
         };
         let path = path.split(';').next().unwrap_or(path);
         if path == "-" {
@@ -347,4 +353,11 @@ pub(super) fn is_local(host: &str) -> bool {
     matches!(host, "localhost" | "::1" | "0.0.0.0" | "host.docker.internal")
         || host.starts_with("127.")
         || host.ends_with(".localhost")
+}
+
+/// Whether a path is, or ends in, a folder that the project's own tools make again.
+fn is_rebuilt(path: &str) -> bool {
+    let path = path.trim_end_matches('/');
+    let path = path.strip_suffix("/*").unwrap_or(path);
+    REBUILT.binary_search(&last_part(path)).is_ok()
 }

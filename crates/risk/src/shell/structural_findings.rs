@@ -93,6 +93,12 @@ pub const FORK_BOMB: Sign = sign(
     Tier::Critical,
     "Starts endless copies of itself until the machine stops responding.",
 );
+/// A loop without end that starts processes.
+pub const ENDLESS_PROCESSES: Sign = sign(
+    "shell.endless-processes",
+    Tier::High,
+    "Starts processes in a loop without end, until the machine stops responding.",
+);
 /// Secret data meets the network.
 pub const EXFILTRATION: Sign = sign(
     "exfiltration.secret-sent",

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use crate::context::Context;
 use crate::paths::workspace::Workspace;
 use crate::paths::{Act, class_of};
+use crate::windows_path;
 use countersign_text::file_url;
 use countersign_types::tier::Tier;
 
@@ -61,10 +62,13 @@ pub(super) fn sensitive(path: &str, access: Access, ctx: &Context<'_>) -> Option
 /// Backslashes turned, addresses of files read; the shared classes do the rest.
 pub(super) fn tidy(path: &str) -> String {
     let path = path.trim();
-    file_url::file(path)
+    let path = file_url::file(path)
         .or_else(|| file_url::hostless(path))
-        .unwrap_or(Cow::Borrowed(path))
-        .replace('\\', "/")
+        .unwrap_or(Cow::Borrowed(path));
+    if windows_path::has_drive(&path) {
+        return windows_path::normalize(&path, None).into_owned();
+    }
+    path.replace('\\', "/")
 }
 
 #[cfg(test)]
@@ -83,6 +87,9 @@ mod tests {
         assert_eq!(tier(".env.example", Access::Read), None);
         assert_eq!(tier("/home", Access::Delete), Some(Tier::Critical));
         assert_eq!(tier("C:\\Windows\\System32\\x.dll", Access::Write), Some(Tier::High));
+        let startup = "AppData\\Roaming\\Microsoft\\Windows\\Start Menu\\Programs\\Startup\\x.bat";
+        let startup = format!("C:\\Users\\me\\{startup}");
+        assert!(tier(&startup, Access::Write) >= Some(Tier::Medium));
         assert_eq!(tier("", Access::Delete), None);
     }
 }

@@ -1,0 +1,63 @@
+//! Loops that start processes without end.
+
+use countersign_shell::posix::ast::{List, Node, Pipeline, Word};
+use countersign_shell::posix::unquoted;
+
+/// Whether a loop never ends by its condition and starts a process in the background each time,
+/// with nothing behind it that waits for the process or leaves the loop. The condition is the first
+/// pipeline of the list.
+pub(super) fn spawns_without_end(list: &List<'_>) -> bool {
+    let Some((condition, body)) = list.split_first() else { return false };
+    is_constant(condition) && keeps_spawning(body)
+}
+
+/// Whether a process is started in the background, with nothing behind it that waits or leaves.
+fn keeps_spawning(body: &[Pipeline<'_>]) -> bool {
+    let Some(last) = body.iter().rposition(|pipeline| pipeline.background) else { return false };
+    let behind = body.get(last + 1..).unwrap_or_default();
+    let ends = |pipeline: &Pipeline<'_>| {
+        words(pipeline)
+            .first()
+            .is_some_and(|word| ["wait", "break", "exit", "return"].contains(&word.as_str()))
+    };
+    !behind.iter().any(ends)
+}
+
+/// The same for `for ((…;;…))`, which has no condition.
+pub(super) fn turns_without_end(head: &[Word<'_>], body: &List<'_>) -> bool {
+    let [head] = head else { return false };
+    let text = unquoted(head).unwrap_or_default();
+    let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+    text.contains(";;") && keeps_spawning(body)
+}
+
+/// A condition that is the same every time.
+fn is_constant(pipeline: &Pipeline<'_>) -> bool {
+    let [stage] = pipeline.stages.as_slice() else { return false };
+    if let Node::Test(words) = &stage.node {
+        return words.iter().all(|word| unquoted(word).is_some_and(|text| is_literal(&text)));
+    }
+    let words = words(pipeline);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        [program] => {
+            let name = program.rsplit('/').next().unwrap_or_default();
+            matches!(name, "true" | "false" | ":")
+        }
+        ["[" | "[[" | "test", rest @ ..] => rest.iter().all(|word| is_literal(word)),
+        _ => false,
+    }
+}
+
+fn is_literal(word: &str) -> bool {
+    !word.contains(['$', '`', '-', '*', '?', '<', '>', '='])
+}
+
+/// The words of a pipeline that is one simple command; empty for any other, or one whose words are
+/// not all known.
+fn words(pipeline: &Pipeline<'_>) -> Vec<String> {
+    let [stage] = pipeline.stages.as_slice() else { return Vec::new() };
+    let Node::Simple(simple) = &stage.node else { return Vec::new() };
+    let text = |word: &Word<'_>| unquoted(word).map(|text| text.into_owned());
+    simple.words.iter().map(text).collect::<Option<_>>().unwrap_or_default()
+}
