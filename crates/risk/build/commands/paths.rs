@@ -12,6 +12,9 @@ pub fn write_paths(file: &PathFile, s: &mut String) -> Result<(), String> {
     rebuilt.sort();
     s.push_str("/// Folders of a project that its own tools make again, sorted.\n");
     s.push_str(&format!("pub static REBUILT: &[&str] = &{rebuilt:?};\n"));
+    let inside = &file.rebuilt_in_project;
+    s.push_str("/// The same, where the project is known.\n");
+    s.push_str(&format!("pub static REBUILT_IN_PROJECT: &[&str] = &{inside:?};\n"));
     put(
         s,
         "/// Path classes, the order of `rules/paths.toml`.\npub static CLASSES: &[PathClass] = &[\n",

@@ -178,6 +178,8 @@ pub struct Rule {
     pub settings: bool,
     pub once: Option<Once>,
     #[serde(default)]
+    pub unplaced: bool,
+    #[serde(default)]
     pub effects: Vec<String>,
     #[serde(default)]
     pub irreversible: bool,
@@ -231,6 +233,8 @@ pub struct Assignment {
 pub struct PathFile {
     /// Folders of a project that its own tools make again.
     pub rebuilt: Vec<String>,
+    /// The same, where the project is known.
+    pub rebuilt_in_project: Vec<String>,
     pub class: Vec<PathClass>,
 }
 

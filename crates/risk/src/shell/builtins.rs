@@ -48,6 +48,15 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 self.enter(args);
                 Some(Flow::none())
             }
+            // Named like this they change the folder all the same.
+            "builtin" | "command"
+                if args
+                    .get(1)
+                    .is_some_and(|a| matches!(a.text.as_ref(), "cd" | "pushd" | "popd")) =>
+            {
+                self.enter(args.get(1..).unwrap_or_default());
+                Some(Flow::none())
+            }
             "exit" => {
                 self.shared.folders = Folders::nowhere();
                 Some(Flow::none())

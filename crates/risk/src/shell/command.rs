@@ -274,11 +274,15 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         span: Span,
     ) -> Flow {
         let ((spec, rules, runners), args) = (known, inv.args);
+        let help = runners.is_empty() && asks_for_help(spec, inv);
+        if help && rules.iter().any(|rule| !rule.sub.is_empty()) && only_help(inv) {
+            return Flow::unknown(Taint::default());
+        }
         let matched = self.rules(rules, inv, stdin.present, span);
         let secret = |r: &&&Rule| r.effects.contains(&Effect::Secret);
         let reveals = spec.effects.contains(&Effect::Secret)
             || rules.iter().filter(secret).any(|r| inv.fits(r, stdin.present, self.shared.root));
-        if runners.is_empty() && asks_for_help(spec, inv) && !grave(rules, inv, stdin.present) {
+        if help && !grave(rules, inv, stdin.present) {
             return Flow::unknown(Taint::default());
         }
         let odd =
@@ -410,7 +414,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let mut matched = Matched::Nothing;
         let mut gravest: Option<&Rule> = None;
         for rule in rules {
-            let placed = !rule.home || self.shared.home_moved;
+            let placed = (!rule.home || self.shared.home_moved)
+                && (!rule.unplaced || !self.shared.workspace.is_known());
             if !placed || !inv.fits(rule, stdin, self.shared.root) {
                 continue;
             }
@@ -553,6 +558,12 @@ fn asks_for_help(spec: &Spec, inv: &Invocation<'_, '_>) -> bool {
     spec.interpreter.is_none()
         && inv.has_long()
         && ["--help", "--version"].iter().any(|f| inv.has(f) && !spec.values.contains(f))
+}
+
+/// Whether there is no other option: one might take `--help` for its value.
+fn only_help(inv: &Invocation<'_, '_>) -> bool {
+    let mut options = inv.options.iter().filter_map(|at| inv.arg(*at));
+    !inv.operands.is_empty() && options.all(|arg| arg.text == "--help")
 }
 
 /// Whether a rule that asks a person holds, whatever else is written.

@@ -91,10 +91,7 @@ fn several_readings(text: &str, ctx: &Context<'_>, out: &mut Findings) {
     posix(text, ctx, &mut own);
     let unreadable = own.iter().any(|f| f.code == structural_findings::UNREADABLE.code);
     let understood = other.iter().all(|finding| !finding.code.ends_with(".unreadable"));
-    if unreadable && understood && powershell::looks_like(text) {
-        // No POSIX shell would run it: what other lines would do counts, that it is no shell does not.
-        let code = structural_findings::UNREADABLE.code;
-        out.absorb_reading(own, false, |finding| finding.code != code);
+    if unreadable && understood && is_only_powershell(text) {
         out.absorb(other, |finding| finding);
         return;
     }
@@ -102,6 +99,24 @@ fn several_readings(text: &str, ctx: &Context<'_>, out: &mut Findings) {
     out.absorb_reading(other, unreadable, |finding| {
         unreadable || !finding.code.ends_with(".unreadable")
     });
+}
+
+/// One line that bash, dash, mksh and zsh refuse as a whole, so that none of it runs there:
+/// `foreach ($x in …) { … }` and `(…) -replace …`.
+fn is_only_powershell(text: &str) -> bool {
+    let line = text.trim();
+    if line.contains('\n') || !powershell::looks_like(line) {
+        return false;
+    }
+    let lower = line.get(..10).unwrap_or_default().to_ascii_lowercase();
+    if lower.starts_with("foreach ($") || lower.starts_with("foreach($") {
+        return true;
+    }
+    let Some(inner) = line.strip_prefix('(') else { return false };
+    let Some(end) = inner.find([')', '(', '\'', '"', '`', '$', '\\']) else { return false };
+    let behind = inner.get(end..).unwrap_or_default();
+    let operator = behind.strip_prefix(") -").unwrap_or_default();
+    operator.starts_with(|c: char| c.is_ascii_alphabetic())
 }
 
 /// A command in the language of POSIX shells.

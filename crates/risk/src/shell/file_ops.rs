@@ -25,7 +25,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 };
                 let Some(to) = value("of=") else { return };
                 let flow = match value("if=") {
-                    Some(from) => self.known_file(&from),
+                    Some(from) => self.file_content(&from),
                     None => Some(stdin.clone()),
                 };
                 if let Some(flow) = flow {
@@ -53,7 +53,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             // Whether `to` is a folder is not known: it may get the name or hold it.
             let within = format!("{}/{last}", to.trim_end_matches('/'));
             for name in [to.as_str(), within.as_str()] {
-                if let Some(flow) = self.known_file(&from) {
+                if let Some(flow) = self.file_content(&from) {
                     self.written(name, false, &flow);
                 }
                 self.shared.link(name, &from, copy);

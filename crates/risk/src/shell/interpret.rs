@@ -86,7 +86,10 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         {
             return self.script(interpreter, arg, stdin, span);
         }
-        if interpreter.stdin && stdin.present {
+        // With `-m` the module is the program, and what is piped in is its data.
+        let module = interpreter.speech == Speech::Python
+            && inv.values.iter().any(|(name, _)| *name == "-m");
+        if interpreter.stdin && stdin.present && !module {
             let flow = self.run_speech(interpreter, stdin, span);
             // A database client may be given statements in its words as well.
             let client = matches!(interpreter.speech, Speech::Sql | Speech::Redis | Speech::Mongo);
@@ -140,17 +143,14 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
         let (_, module) = inv.values.iter().find(|(name, _)| *name == "-m")?;
         let path = format!("{}.py", module.text.replace('.', "/"));
-        if let Some(flow) = self.known_file(&path) {
+        if let Some(flow) = self.file_content(&path) {
             self.shared.sign(&structural_findings::WRITE_AND_RUN, Some(span));
             return Some(self.run_speech(interpreter, &flow, span));
         }
         if module.text == "http.server" {
             self.serves_folder(inv, span);
         }
-        if super::program::resolve(module.text).is_none() {
-            // The module is the program: what is piped in is its data.
-            return Some(Flow::unknown(stdin.taint));
-        }
+        super::program::resolve(module.text)?;
         let mut inner: Vec<Arg<'t>> = inv.args.get(module.word..)?.to_vec();
         inner.first_mut()?.text = Cow::Owned(module.text.to_owned());
         Some(self.command(&inner, stdin.clone(), span))

@@ -28,7 +28,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                     let flow = match self.shared.process_of(path) {
                         Some(flow) => flow,
                         None if path == "-" || path == "/dev/stdin" => stdin.clone(),
-                        None => self.known_file(path).unwrap_or(Flow::unknown(Taint::FILE)),
+                        None => self.file_content(path).unwrap_or(Flow::unknown(Taint::FILE)),
                     };
                     all = all.then(flow);
                 }

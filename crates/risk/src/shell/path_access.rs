@@ -7,7 +7,7 @@ use super::expand::Arg;
 use super::flow::{Flow, Taint};
 use super::invocation::Invocation;
 use super::structural_findings;
-use super::tables::{PathClass, REBUILT, Spec, Touch};
+use super::tables::{PathClass, REBUILT, REBUILT_IN_PROJECT, Spec, Touch};
 use crate::context::Environment;
 use crate::effect::Effect;
 use crate::finding::{Finding, Span};
@@ -142,7 +142,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             tier = tier.min(Tier::Low);
         }
         let deletes = matches!(act, Act::Delete | Act::DeleteTree);
-        if deletes && matches!(class.id, "project" | "project-whole") && is_rebuilt(path) {
+        if deletes && matches!(class.id, "project" | "project-whole") && self.is_rebuilt(path) {
             tier = tier.min(Tier::Low);
         }
         // What this session made it may take away again.
@@ -161,6 +161,14 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             tier = tier.max(Tier::High);
         }
         tier
+    }
+
+    /// Whether a path is a folder that the project's own tools make again.
+    fn is_rebuilt(&self, path: &str) -> bool {
+        let path = path.trim_end_matches('/');
+        let name = last_part(path.strip_suffix("/*").unwrap_or(path));
+        REBUILT.binary_search(&name).is_ok()
+            || self.shared.workspace.is_known() && REBUILT_IN_PROJECT.contains(&name)
     }
 
     fn on_path(&mut self, act: Act, arg: &Arg<'t>) -> Taint {
@@ -353,11 +361,4 @@ pub(super) fn is_local(host: &str) -> bool {
     matches!(host, "localhost" | "::1" | "0.0.0.0" | "host.docker.internal")
         || host.starts_with("127.")
         || host.ends_with(".localhost")
-}
-
-/// Whether a path is, or ends in, a folder that the project's own tools make again.
-fn is_rebuilt(path: &str) -> bool {
-    let path = path.trim_end_matches('/');
-    let path = path.strip_suffix("/*").unwrap_or(path);
-    REBUILT.binary_search(&last_part(path)).is_ok()
 }

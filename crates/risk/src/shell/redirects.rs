@@ -52,7 +52,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             self.socket(arg);
             return Flow::unknown(Taint::NET.and(Taint::NET_OPEN));
         }
-        if let Some(flow) = self.known_file(&arg.text) {
+        if let Some(flow) = self.file_content(&arg.text) {
             return flow;
         }
         let taint = self.touch(Touch::Read, arg, false);
@@ -125,6 +125,11 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             };
             self.shared.hold(name, flow);
         }
+    }
+
+    /// What a file holds that this text or an earlier call of the session wrote.
+    pub(super) fn file_content(&mut self, path: &str) -> Option<Flow> {
+        self.shared.file_content(path)
     }
 
     /// What this text wrote into a file before.

@@ -12,15 +12,23 @@ use super::path_access::host_of;
 use super::tables::{Once, Rule, Speech};
 use crate::effect::Effect;
 use crate::finding::{Finding, Findings, Span};
-use crate::paths::{Act, last_part, normal};
+use crate::paths::{last_part, normal};
 use crate::session::{ContentChange, FileOrigin, FileWrite, RememberedFile};
 use countersign_shell::UNKNOWN;
 use countersign_types::tier::Tier;
 
-/// Findings that say only that something is known when it runs. A project's own program may do
-/// that whether or not this session wrote it.
-const UNKNOWN_ONLY: [&str; 4] =
-    ["code.process.start", "code.unknown-call", "shell.inline-code", "shell.unknown-program"];
+/// Findings that say only that something is known when it runs, or that a program does what any
+/// program of a project may do. They do not count in a script whose text the session knows.
+const UNKNOWN_ONLY: [&str; 5] = [
+    "code.environment.all",
+    "code.process.start",
+    "code.unknown-call",
+    "shell.inline-code",
+    "shell.program-in-odd-place",
+];
+
+/// How many lines of a part of a script are read by themselves.
+const MAX_LINES: usize = 400;
 
 impl<'c> EvalState<'c, '_> {
     /// The names under which the session may know a path.
@@ -81,6 +89,26 @@ impl<'c> EvalState<'c, '_> {
 }
 
 impl EvalState<'_, '_> {
+    /// What a file holds that this text or an earlier call of the session wrote.
+    pub(super) fn file_content(&mut self, path: &str) -> Option<Flow> {
+        if let Some(flow) = self.known_file(path) {
+            return Some(flow);
+        }
+        let (_, file) = self.remembered(path)?;
+        let marks = [
+            (file.origin.network, Taint::NET),
+            (file.origin.unprotected, Taint::NET_OPEN),
+            (file.origin.decoded, Taint::DECODED),
+            (file.origin.built, Taint::BUILT),
+        ];
+        let marks = marks.into_iter().filter(|(is, _)| *is);
+        let taint = marks.fold(Taint::FILE, |all, (_, mark)| all.and(mark));
+        Some(match file.texts() {
+            [text] if !file.is_partial() => Flow { taint, ..Flow::text(text.clone()) },
+            _ => Flow::unknown(taint),
+        })
+    }
+
     /// Whether a person approved this kind of call in this session. If not, it is noted that the
     /// call asks because it is the first of its kind.
     pub(super) fn is_approved(&mut self, kind: impl FnOnce(&Self) -> String) -> bool {
@@ -159,7 +187,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         for text in file.texts() {
             let speech = script_language(path, text).or(speech).unwrap_or(Speech::Shell);
             let speech = if origin.built { Speech::Other } else { speech };
-            self.read_script(speech, (path, text), file.is_partial(), span);
+            self.read_script(speech, text, file.is_partial(), span);
         }
         Some(flow)
     }
@@ -169,7 +197,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     fn read_script(
         &mut self,
         speech: Speech,
-        (path, text): (&str, &str),
+        text: &str,
         partial: bool,
         span: Span,
     ) {
@@ -178,22 +206,25 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             Arg { text: Cow::Owned(text.to_owned()), span, taint: Taint::default(), glob: false };
         let fixed = self.shared.fixed.replace(span);
         self.speech(speech, &arg, &Flow::none());
+        if partial && speech == Speech::Shell {
+            // As a whole it may be no shell; each line may still run.
+            for line in text.lines().take(MAX_LINES) {
+                self.shared.text(line, &Flow::none());
+            }
+        }
         self.shared.fixed = fixed;
         let inner = std::mem::replace(self.shared.out, outer);
-        let own = self.shared.class_for(Act::Write, path).id == "project";
         if partial {
             let mut grave = Findings::default();
             grave.absorb_reading(inner, false, |found| found.weight.tier() >= Tier::High);
             self.shared.out.absorb(grave, |found| found);
-        } else if own {
+        } else {
             let mut seen = Findings::default();
             let only_unknown = |found: &Finding| {
                 found.weight.tier() == Tier::Medium && UNKNOWN_ONLY.contains(&found.code.as_ref())
             };
             seen.absorb_reading(inner, false, |found| !only_unknown(found));
             self.shared.out.absorb(seen, |found| Finding { span: Some(span), ..found });
-        } else {
-            self.shared.out.absorb(inner, |found| Finding { span: Some(span), ..found });
         }
     }
 }

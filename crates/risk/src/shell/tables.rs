@@ -292,6 +292,8 @@ pub struct Rule {
     pub root: bool,
     /// What a person approves for the rest of a session by saying yes once.
     pub once: Option<Once>,
+    /// Only where neither a project nor a working directory is known.
+    pub unplaced: bool,
     /// Only when the home folder or that of the settings was moved before.
     pub home: bool,
     /// Only when an operand is computed by another command.
