@@ -123,7 +123,7 @@ fn batch(args: &args::Assess) -> Result<ExitCode, Failure> {
         if let (Some(id), Some(mut memory)) = (session, memory) {
             let passes = assessment.verdict == Verdict::Allow;
             if passes || args.assume_approved {
-                assessment.remember(&mut memory, !passes);
+                memory.add(&assessment.trace, !passes);
             }
             sessions.insert(id, memory);
         }

@@ -9,7 +9,7 @@ use crate::effect::{EffectClass, Effects};
 use crate::finding::{Doubt, Factor, Findings, Span};
 use crate::headline::Headline;
 use crate::impact::Impact;
-use crate::session::{FileWrite, SessionMemory};
+use crate::session::SessionTrace;
 use crate::verdict::{Policy, Verdict};
 use countersign_types::tier::{Points, Tier};
 
@@ -100,26 +100,9 @@ pub struct Assessment {
     /// What the findings act on, by name; the summary is made from it.
     #[serde(skip)]
     pub(crate) headlines: Vec<Headline>,
-    /// The files that the call would write, for the memory of its session.
+    /// What the call leaves behind for the memory of its session.
     #[serde(skip)]
-    pub writes: Vec<FileWrite>,
-    /// There are more than are listed.
-    #[serde(skip)]
-    pub writes_lost: bool,
-    /// The kinds of call that a person approves once, where that is why this call asks.
-    #[serde(skip)]
-    pub kinds: Vec<String>,
-}
-
-impl Assessment {
-    /// Adds to the memory of a session what the call leaves behind. To be called only when the call
-    /// ran; `approved` if a person said yes to it.
-    pub fn remember(&self, memory: &mut SessionMemory, approved: bool) {
-        memory.wrote(&self.writes, self.writes_lost);
-        if approved {
-            self.kinds.iter().for_each(|kind| memory.approve(kind));
-        }
-    }
+    pub trace: SessionTrace,
 }
 
 /// Judges one call.

@@ -13,7 +13,7 @@ use crate::assess::HumanImpact;
 use crate::effect::{Effect, Effects};
 use crate::headline::{Headline, MAX_HEADLINES};
 use crate::impact::Impact;
-use crate::session::FileWrite;
+use crate::session::SessionTrace;
 use countersign_types::tier::{Points, Tier};
 
 pub use countersign_types::span::Span;
@@ -128,12 +128,8 @@ pub struct Findings {
     irreversible: bool,
     /// How near what was seen comes to a person, where a reader knows.
     human: Option<HumanImpact>,
-    /// Files that the call would write, for the memory of its session.
-    writes: Vec<FileWrite>,
-    /// There are more than are noted.
-    writes_lost: bool,
-    /// What a person approves once, where that is why the call asks.
-    kinds: Vec<String>,
+    /// What the call leaves behind for the memory of its session.
+    pub trace: SessionTrace,
 }
 
 /// Every doubt, to copy them from one reader to another.
@@ -152,9 +148,6 @@ const DOUBTS: [Doubt; 7] = [
 /// if no finding of the same code, kind and argument weighs as much: only a further place is lost.
 const MAX_PLACES: usize = 1024;
 
-/// How many written files and kinds of one call are noted.
-const MAX_WRITES: usize = 64;
-
 impl Findings {
     /// Adds a finding unless the list has the same one: same code, kind, weight, argument and
     /// place.
@@ -170,35 +163,6 @@ impl Findings {
         if !self.list.iter().any(implied) {
             self.list.push(finding);
         }
-    }
-
-    /// Notes a file that the call would write.
-    pub fn wrote(&mut self, write: FileWrite) {
-        if self.writes.contains(&write) {
-            return;
-        }
-        if self.writes.len() < MAX_WRITES {
-            self.writes.push(write);
-        } else {
-            self.writes_lost = true;
-        }
-    }
-
-    /// The files that the call would write, and whether there are more.
-    pub fn take_writes(&mut self) -> (Vec<FileWrite>, bool) {
-        (std::mem::take(&mut self.writes), self.writes_lost)
-    }
-
-    /// Notes that the call asks because it is the first of this kind.
-    pub fn first_of_kind(&mut self, kind: String) {
-        if self.kinds.len() < MAX_WRITES && !self.kinds.contains(&kind) {
-            self.kinds.push(kind);
-        }
-    }
-
-    /// The kinds of which this call is the first.
-    pub fn take_kinds(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.kinds)
     }
 
     /// All findings in the order they were added.
@@ -218,9 +182,7 @@ impl Findings {
         self.irreversible |= inner.irreversible;
         self.human = self.human.max(inner.human);
         self.impact.absorb(&inner.impact);
-        self.writes_lost |= inner.writes_lost;
-        inner.writes.into_iter().for_each(|write| self.wrote(write));
-        inner.kinds.into_iter().for_each(|kind| self.first_of_kind(kind));
+        self.trace.absorb(inner.trace);
         for headline in inner.headlines {
             let mut finding = Finding::pattern(headline.code.clone(), headline.tier, "");
             finding.span = headline.span;
@@ -245,8 +207,7 @@ impl Findings {
         self.doubts |= if doubts { other.doubts } else { 0 };
         self.irreversible |= other.irreversible;
         self.human = self.human.max(other.human);
-        self.writes_lost |= other.writes_lost;
-        other.writes.into_iter().for_each(|write| self.wrote(write));
+        self.trace.absorb(other.trace);
         let kept: Vec<Finding> = other.list.into_iter().filter(keep).collect();
         let is_kept = |h: &Headline| kept.iter().any(|finding| finding.code == h.code);
         other.headlines.into_iter().filter(is_kept).for_each(|headline| self.headline(headline));

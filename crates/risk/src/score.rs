@@ -106,7 +106,6 @@ struct Sum {
 }
 
 fn finish(call: &Call<'_>, policy: &Policy, mut findings: Findings, sum: Sum) -> Assessment {
-    let (writes, writes_lost) = findings.take_writes();
     let effects = findings.effects;
     let crisis = effects.has(Effect::Crisis);
     let signs = findings.has_doubt(Doubt::CrisisSigns);
@@ -150,9 +149,7 @@ fn finish(call: &Call<'_>, policy: &Policy, mut findings: Findings, sum: Sum) ->
         reasons: sum.reasons,
         doubts: sum.doubts,
         headlines: findings.take_headlines(),
-        kinds: findings.take_kinds(),
-        writes,
-        writes_lost,
+        trace: std::mem::take(&mut findings.trace),
         impact: findings.impact,
     }
 }

@@ -17,30 +17,34 @@ const MAX_BYTES: usize = 1024 * 1024;
 const MAX_TEXT: usize = 64 * 1024;
 /// How many possible contents of one file are remembered.
 const MAX_VERSIONS: usize = 4;
+/// How many files and kinds of one call are noted.
+const MAX_NOTED: usize = 64;
 /// How many approved kinds are remembered.
 const MAX_APPROVED: usize = 256;
 
-/// Where the content of a file came from, as far as it matters when the file is run.
+/// Where the content of a file came from, as far as it matters when the file is run: a set.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileOrigin {
-    /// Downloaded.
-    pub network: bool,
-    /// Downloaded without encryption, or from a bare address.
-    pub unprotected: bool,
-    /// Decoded or unpacked.
-    pub decoded: bool,
-    /// Compiled from source files.
-    pub built: bool,
-}
+pub struct FileOrigin(u8);
 
 impl FileOrigin {
-    fn and(self, other: FileOrigin) -> FileOrigin {
-        FileOrigin {
-            network: self.network || other.network,
-            unprotected: self.unprotected || other.unprotected,
-            decoded: self.decoded || other.decoded,
-            built: self.built || other.built,
-        }
+    /// Downloaded.
+    pub const NETWORK: FileOrigin = FileOrigin(1);
+    /// Downloaded without encryption, or from a bare address.
+    pub const UNPROTECTED: FileOrigin = FileOrigin(2);
+    /// Decoded or unpacked.
+    pub const DECODED: FileOrigin = FileOrigin(4);
+    /// Compiled from source files.
+    pub const BUILT: FileOrigin = FileOrigin(8);
+
+    /// Both.
+    #[must_use]
+    pub const fn and(self, other: FileOrigin) -> FileOrigin {
+        FileOrigin(self.0 | other.0)
+    }
+
+    /// Whether all of `other` is in it.
+    pub const fn has(self, other: FileOrigin) -> bool {
+        self.0 & other.0 == other.0
     }
 }
 
@@ -71,6 +75,48 @@ pub struct FileWrite {
     pub change: ContentChange,
     /// Where the content came from.
     pub origin: FileOrigin,
+}
+
+/// What a call leaves behind for the memory of its session.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SessionTrace {
+    writes: Vec<FileWrite>,
+    /// More files are written than are noted.
+    lost: bool,
+    kinds: Vec<String>,
+}
+
+impl SessionTrace {
+    /// Notes a file that the call would write.
+    pub fn wrote(&mut self, write: FileWrite) {
+        if self.writes.contains(&write) {
+            return;
+        }
+        if self.writes.len() < MAX_NOTED {
+            self.writes.push(write);
+        } else {
+            self.lost = true;
+        }
+    }
+
+    /// Notes that the call asks because it is the first of this kind.
+    pub fn first_of_kind(&mut self, kind: String) {
+        if self.kinds.len() < MAX_NOTED && !self.kinds.contains(&kind) {
+            self.kinds.push(kind);
+        }
+    }
+
+    /// The kinds of call that a person approves once, where that is why the call asks.
+    pub fn kinds(&self) -> &[String] {
+        &self.kinds
+    }
+
+    /// Adds what another reading of the call noted.
+    pub fn absorb(&mut self, other: SessionTrace) {
+        self.lost |= other.lost;
+        other.writes.into_iter().for_each(|write| self.wrote(write));
+        other.kinds.into_iter().for_each(|kind| self.first_of_kind(kind));
+    }
 }
 
 /// A file that the session wrote.
@@ -164,10 +210,17 @@ pub struct SessionMemory {
 }
 
 impl SessionMemory {
-    /// Adds the files that a call wrote; `lost` if there were more. To be called only for calls
-    /// that ran.
-    pub fn wrote(&mut self, writes: &[FileWrite], lost: bool) {
-        self.lost |= lost;
+    /// Adds what a call left behind. To be called only for calls that ran; `approved` if a person
+    /// said yes to it.
+    pub fn add(&mut self, trace: &SessionTrace, approved: bool) {
+        self.wrote(&trace.writes);
+        self.lost |= trace.lost;
+        if approved {
+            trace.kinds.iter().for_each(|kind| self.approve(kind));
+        }
+    }
+
+    fn wrote(&mut self, writes: &[FileWrite]) {
         for (at, write) in writes.iter().enumerate() {
             let before = writes.get(..at).unwrap_or_default();
             self.write(write, before.iter().any(|other| other.path == write.path));
@@ -228,8 +281,7 @@ impl SessionMemory {
         self.files.iter().map(|file| (file.path.as_str(), file))
     }
 
-    /// A person approved this kind of call.
-    pub fn approve(&mut self, kind: &str) {
+    fn approve(&mut self, kind: &str) {
         if !self.is_approved(kind) {
             self.approved.push_back(kind.to_owned());
             if self.approved.len() > MAX_APPROVED {
@@ -276,7 +328,7 @@ mod tests {
     #[test]
     fn later_changes_are_followed() {
         let mut memory = SessionMemory::default();
-        let mut change = |change| memory.wrote(&[write("a", change)], false);
+        let mut change = |change| memory.wrote(&[write("a", change)]);
         change(ContentChange::Whole(Some("one two".to_owned())));
         change(ContentChange::Replace { old: "two".to_owned(), new: "three".to_owned() });
         change(ContentChange::Append(Some("\nfour".to_owned())));
@@ -287,7 +339,7 @@ mod tests {
     fn an_edit_of_an_unknown_file_keeps_its_new_lines() {
         let mut memory = SessionMemory::default();
         let edit = ContentChange::Replace { old: "x".to_owned(), new: "rm -rf ~".to_owned() };
-        memory.wrote(&[write("a.sh", edit)], false);
+        memory.wrote(&[write("a.sh", edit)]);
         assert_eq!(texts(&memory, "a.sh"), ["rm -rf ~"]);
     }
 
@@ -295,9 +347,9 @@ mod tests {
     fn a_call_that_writes_a_file_twice_may_leave_either_text() {
         let mut memory = SessionMemory::default();
         let text = |text: &str| write("a", ContentChange::Whole(Some(text.to_owned())));
-        memory.wrote(&[text("one"), text("two")], false);
+        memory.wrote(&[text("one"), text("two")]);
         assert_eq!(texts(&memory, "a"), ["one", "two"]);
-        memory.wrote(&[text("three")], false);
+        memory.wrote(&[text("three")]);
         assert_eq!(texts(&memory, "a"), ["three"]);
     }
 
@@ -305,9 +357,9 @@ mod tests {
     fn memory_is_bounded_and_says_what_it_forgot() {
         let mut memory = SessionMemory::default();
         let text = "x".repeat(MAX_TEXT);
-        for i in 0..MAX_FILES + 1 {
+        for i in 0..=MAX_FILES {
             let change = ContentChange::Whole(Some(text.clone()));
-            memory.wrote(&[write(&format!("f{i}"), change)], false);
+            memory.wrote(&[write(&format!("f{i}"), change)]);
         }
         assert_eq!(memory.files.len(), MAX_FILES);
         assert!(memory.is_lost() && memory.file("f5").unwrap().is_forgotten());

@@ -1,6 +1,8 @@
 //! What a session did before counts: a file that was written or downloaded in one call and run in a
 //! later one is judged by its content, as if both were one call.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
 use countersign_risk::assess::{Assessment, assess};
 use countersign_risk::call::Call;
 use countersign_risk::context::Context;
@@ -34,7 +36,7 @@ impl Session {
     fn run(&mut self, json: &str) -> Assessment {
         let assessment = self.judge(json);
         let passes = assessment.verdict == Verdict::Allow;
-        assessment.remember(&mut self.memory, !passes);
+        self.memory.add(&assessment.trace, !passes);
         assessment
     }
 
@@ -259,7 +261,7 @@ fn one_yes_holds_for_the_same_program_only() {
 fn what_was_not_approved_is_not_remembered() {
     let session = Session::default();
     let asked = session.judge(&shell("/tmp/other serve"));
-    assert!(asked.verdict == Verdict::Ask && !asked.kinds.is_empty());
+    assert!(asked.verdict == Verdict::Ask && !asked.trace.kinds().is_empty());
     assert!(session.judge(&shell("/tmp/other serve")).tier >= Tier::Medium);
 }
 

@@ -1,6 +1,7 @@
 //! `rules/paths.toml` → path classes and their patterns by first part.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use super::first_bytes;
 use super::schema::PathFile;
@@ -11,10 +12,10 @@ pub fn write_paths(file: &PathFile, s: &mut String) -> Result<(), String> {
     let mut rebuilt: Vec<&String> = file.rebuilt.iter().collect();
     rebuilt.sort();
     s.push_str("/// Folders of a project that its own tools make again, sorted.\n");
-    s.push_str(&format!("pub static REBUILT: &[&str] = &{rebuilt:?};\n"));
+    let _ = writeln!(s, "pub static REBUILT: &[&str] = &{rebuilt:?};");
     let inside = &file.rebuilt_in_project;
     s.push_str("/// The same, where the project is known.\n");
-    s.push_str(&format!("pub static REBUILT_IN_PROJECT: &[&str] = &{inside:?};\n"));
+    let _ = writeln!(s, "pub static REBUILT_IN_PROJECT: &[&str] = &{inside:?};");
     put(
         s,
         "/// Path classes, the order of `rules/paths.toml`.\npub static CLASSES: &[PathClass] = &[\n",

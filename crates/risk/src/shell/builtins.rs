@@ -26,6 +26,21 @@ fn set_words<'a, 't>(args: &'a [Arg<'t>]) -> Option<&'a [Arg<'t>]> {
     args.get(1..).filter(|words| words.first().is_some_and(plain))
 }
 
+/// `command cd` and `builtin cd` change the folder like `cd`.
+fn without_prefix<'a, 't>(args: &'a [Arg<'t>]) -> &'a [Arg<'t>] {
+    match args {
+        [first, rest @ ..]
+            if matches!(first.text.as_ref(), "builtin" | "command")
+                && rest
+                    .first()
+                    .is_some_and(|a| matches!(a.text.as_ref(), "cd" | "pushd" | "popd")) =>
+        {
+            rest
+        }
+        _ => args,
+    }
+}
+
 /// Whether a word of the shell takes some of its arguments for arithmetic.
 fn evaluates(args: &[Arg<'_>]) -> bool {
     const COMPARES: [&str; 6] = ["-eq", "-ne", "-lt", "-le", "-gt", "-ge"];
@@ -42,19 +57,11 @@ fn evaluates(args: &[Arg<'_>]) -> bool {
 impl<'t> Evaluator<'t, '_, '_, '_> {
     /// The command if it is one of the shell's own that change how we read on.
     pub(super) fn builtin(&mut self, args: &[Arg<'t>], stdin: &Flow, span: Span) -> Option<Flow> {
+        let args = without_prefix(args);
         let first = args.first()?;
         match first.text.as_ref() {
             "cd" | "pushd" | "popd" | "chdir" => {
                 self.enter(args);
-                Some(Flow::none())
-            }
-            // Named like this they change the folder all the same.
-            "builtin" | "command"
-                if args
-                    .get(1)
-                    .is_some_and(|a| matches!(a.text.as_ref(), "cd" | "pushd" | "popd")) =>
-            {
-                self.enter(args.get(1..).unwrap_or_default());
                 Some(Flow::none())
             }
             "exit" => {

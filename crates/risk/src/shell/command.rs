@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::evaluator::Evaluator;
 use super::expand::Arg;
 use super::flow::{Flow, Taint};
+use super::help::{asks_for_help, grave, only_help};
 use super::invocation::Invocation;
 use super::objects;
 use super::program::{Known, is_odd_place, is_recipe, is_standard_place, resolve};
@@ -176,7 +177,6 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     fn run_written(&mut self, content: Flow, first: &Arg<'t>, stdin: &Flow) -> Flow {
         self.shared.out.effect(Effect::Exec);
         if content.taint.has(Taint::BUILT) && self.shared.workspace.is_known() {
-            // Built from the project's own code, and as trusted.
             return Flow::unknown(stdin.taint);
         }
         if content.taint.has(Taint::NET) {
@@ -551,22 +551,4 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let text = arg.text.replace(UNKNOWN, "$_");
         self.inside(&text, arg.span, stdin)
     }
-}
-
-/// `--help` and `--version` of a program that only works by itself and takes no value there.
-fn asks_for_help(spec: &Spec, inv: &Invocation<'_, '_>) -> bool {
-    spec.interpreter.is_none()
-        && inv.has_long()
-        && ["--help", "--version"].iter().any(|f| inv.has(f) && !spec.values.contains(f))
-}
-
-/// Whether there is no other option: one might take `--help` for its value.
-fn only_help(inv: &Invocation<'_, '_>) -> bool {
-    let mut options = inv.options.iter().filter_map(|at| inv.arg(*at));
-    !inv.operands.is_empty() && options.all(|arg| arg.text == "--help")
-}
-
-/// Whether a rule that asks a person holds, whatever else is written.
-fn grave(rules: &[&'static Rule], inv: &Invocation<'_, '_>, stdin: bool) -> bool {
-    rules.iter().any(|r| r.tier >= Tier::Medium && !r.home && inv.fits(r, stdin, true))
 }

@@ -1,5 +1,7 @@
 //! Loops that start processes without end.
 
+use std::borrow::Cow;
+
 use countersign_shell::posix::ast::{List, Node, Pipeline, Word};
 use countersign_shell::posix::unquoted;
 
@@ -58,6 +60,6 @@ fn is_literal(word: &str) -> bool {
 fn words(pipeline: &Pipeline<'_>) -> Vec<String> {
     let [stage] = pipeline.stages.as_slice() else { return Vec::new() };
     let Node::Simple(simple) = &stage.node else { return Vec::new() };
-    let text = |word: &Word<'_>| unquoted(word).map(|text| text.into_owned());
+    let text = |word: &Word<'_>| unquoted(word).map(Cow::into_owned);
     simple.words.iter().map(text).collect::<Option<_>>().unwrap_or_default()
 }

@@ -2,8 +2,8 @@
 
 use super::alternatives::Asked;
 use super::cwd_set::{Folders, Link};
-use super::expand::Arg;
 use super::endless::{spawns_without_end, turns_without_end};
+use super::expand::Arg;
 use super::flow::{Flow, Taint};
 use super::memo::Judged;
 use super::plain::is_plain;

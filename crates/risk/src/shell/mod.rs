@@ -11,6 +11,7 @@ mod evaluator;
 mod expand;
 mod file_ops;
 mod flow;
+mod help;
 mod in_place;
 mod interpret;
 mod invocation;

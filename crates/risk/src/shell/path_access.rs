@@ -82,7 +82,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     pub(super) fn option_writes(&mut self, spec: &Spec, inv: &Invocation<'_, 't>, dry: bool) {
         for (name, value) in inv.values.iter().filter(|_| !dry) {
             let touch = spec.touches.iter().find(|(n, _)| n == name).map(|(_, touch)| *touch);
-            let Some(touch @ (Touch::Write | Touch::Build | Touch::Append | Touch::Delete)) = touch else {
+            let Some(touch @ (Touch::Write | Touch::Build | Touch::Append | Touch::Delete)) = touch
+            else {
                 continue;
             };
             let Some(word) = inv.args.get(value.word) else { continue };
@@ -171,6 +172,20 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             || self.shared.workspace.is_known() && REBUILT_IN_PROJECT.contains(&name)
     }
 
+    /// A project's own settings with secrets: one yes to read them holds for the session. That
+    /// their content leaves is another question.
+    fn is_approved_secret(&mut self, act: Act, class: &PathClass, path: &str, tier: Tier) -> bool {
+        let approved = act == Act::Read
+            && tier == Tier::Medium
+            && class.id == "env-file"
+            && !path.contains(['*', '?', '[', UNKNOWN])
+            && self.shared.is_approved(|shared| shared.kind_of_path("read", path));
+        if approved {
+            self.shared.out.effect(Effect::Secret);
+        }
+        approved
+    }
+
     fn on_path(&mut self, act: Act, arg: &Arg<'t>) -> Taint {
         let path: &str = &on_its_host(&arg.text);
         if arg.taint.has(Taint::LOST) {
@@ -178,16 +193,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
         let class = self.shared.class_for(act, path);
         let mut tier = self.cost(act, class, path, arg.glob);
-        // A project's own settings with secrets: one yes holds for the session. That its content
-        // leaves is another question.
-        if act == Act::Read
-            && tier == Tier::Medium
-            && class.id == "env-file"
-            && !path.contains(['*', '?', '[', UNKNOWN])
-            && self.shared.is_approved(|shared| shared.kind_of_path("read", path))
-        {
+        if self.is_approved_secret(act, class, path, tier) {
             tier = Tier::Low;
-            self.shared.out.effect(Effect::Secret);
         }
         let out = &mut *self.shared.out;
         if act == Act::Read && tier < Tier::Medium {
@@ -195,12 +202,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             let secret = tier == Tier::Low && class.read == Tier::Medium;
             return if secret { Taint::FILE.and(Taint::SECRET) } else { Taint::FILE };
         }
-        let shown = if path.contains(UNKNOWN) {
-            Cow::Owned(path.replace(UNKNOWN, "…"))
-        } else {
-            Cow::Borrowed(path)
-        };
-        let shown: &str = &shown;
+        let shown: &str = &shown(path);
         let (code, verb) = match act {
             Act::Read => {
                 out.effect(Effect::Read);
@@ -280,7 +282,9 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     fn on_upload(&mut self, arg: &Arg<'t>) -> Taint {
         let text: &str = &arg.text;
         // `@file`, `name=@file`, `name@file`; in any other text the sign stands for itself.
-        let names = |before: &str| before.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-[]".contains(&b));
+        let names = |before: &str| {
+            before.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-[]".contains(&b))
+        };
         let path = match text.split_once('@') {
             Some((before, path)) if before.ends_with('=') || names(before) => path,
             _ if text.starts_with(['/', '~', '.']) => text,
@@ -298,6 +302,15 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             if secret { &structural_findings::EXFILTRATION } else { &structural_findings::UPLOAD };
         self.shared.sign(sign, Some(arg.span));
         Taint::FILE
+    }
+}
+
+/// A path as people see it.
+fn shown(path: &str) -> Cow<'_, str> {
+    if path.contains(UNKNOWN) {
+        Cow::Owned(path.replace(UNKNOWN, "…"))
+    } else {
+        Cow::Borrowed(path)
     }
 }
 

@@ -1,14 +1,14 @@
-//! Files that earlier calls of the session wrote: what this call adds to them, and what they do when
-//! this call runs them.
+//! Files that earlier calls of the session wrote: what this call adds to them, and what they do
+//! when this call runs them.
 
 use std::borrow::Cow;
 
 use super::evaluator::{EvalState, Evaluator};
 use super::expand::Arg;
 use super::flow::{Flow, Taint};
-use super::structural_findings::{self, Sign};
 use super::invocation::Invocation;
 use super::path_access::host_of;
+use super::structural_findings::{self, Sign};
 use super::tables::{Once, Rule, Speech};
 use crate::effect::Effect;
 use crate::finding::{Finding, Findings, Span};
@@ -27,8 +27,13 @@ const UNKNOWN_ONLY: [&str; 5] = [
     "shell.program-in-odd-place",
 ];
 
-/// How many lines of a part of a script are read by themselves.
-const MAX_LINES: usize = 400;
+/// Marks of data in a text, and what is remembered of them.
+const ORIGINS: [(Taint, FileOrigin); 4] = [
+    (Taint::NET, FileOrigin::NETWORK),
+    (Taint::NET_OPEN, FileOrigin::UNPROTECTED),
+    (Taint::DECODED, FileOrigin::DECODED),
+    (Taint::BUILT, FileOrigin::BUILT),
+];
 
 impl<'c> EvalState<'c, '_> {
     /// The names under which the session may know a path.
@@ -62,16 +67,11 @@ impl<'c> EvalState<'c, '_> {
             return;
         }
         let text = flow.text.clone();
-        let change =
-            if append { ContentChange::Append(text) } else { ContentChange::Whole(text) };
-        let origin = FileOrigin {
-            network: flow.taint.has(Taint::NET),
-            unprotected: flow.taint.has(Taint::NET_OPEN),
-            decoded: flow.taint.has(Taint::DECODED),
-            built: flow.taint.has(Taint::BUILT),
-        };
+        let change = if append { ContentChange::Append(text) } else { ContentChange::Whole(text) };
+        let marks = ORIGINS.iter().filter(|(taint, _)| flow.taint.has(*taint));
+        let origin = marks.fold(FileOrigin::default(), |all, (_, origin)| all.and(*origin));
         for path in self.identities(path) {
-            self.out.wrote(FileWrite { path, change: change.clone(), origin });
+            self.out.trace.wrote(FileWrite { path, change: change.clone(), origin });
         }
     }
 
@@ -95,14 +95,8 @@ impl EvalState<'_, '_> {
             return Some(flow);
         }
         let (_, file) = self.remembered(path)?;
-        let marks = [
-            (file.origin.network, Taint::NET),
-            (file.origin.unprotected, Taint::NET_OPEN),
-            (file.origin.decoded, Taint::DECODED),
-            (file.origin.built, Taint::BUILT),
-        ];
-        let marks = marks.into_iter().filter(|(is, _)| *is);
-        let taint = marks.fold(Taint::FILE, |all, (_, mark)| all.and(mark));
+        let marks = ORIGINS.iter().filter(|(_, origin)| file.origin.has(*origin));
+        let taint = marks.fold(Taint::FILE, |all, (mark, _)| all.and(*mark));
         Some(match file.texts() {
             [text] if !file.is_partial() => Flow { taint, ..Flow::text(text.clone()) },
             _ => Flow::unknown(taint),
@@ -116,7 +110,7 @@ impl EvalState<'_, '_> {
         let kind = kind(self);
         let approved = session.is_approved(&kind);
         if !approved {
-            self.out.first_of_kind(kind);
+            self.out.trace.first_of_kind(kind);
         }
         approved
     }
@@ -127,7 +121,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     pub(super) fn rule_tier(&mut self, rule: &Rule, inv: &Invocation<'_, 't>) -> Tier {
         let Some(once) = rule.once else { return rule.tier };
         let program = inv.args.first().map(|arg| last_part(&arg.text)).unwrap_or_default();
-        let operands = inv.operands.iter().filter_map(|at| inv.arg(*at)).map(|arg| arg.text.as_ref());
+        let operands =
+            inv.operands.iter().filter_map(|at| inv.arg(*at)).map(|arg| arg.text.as_ref());
         let object = match once {
             Once::Program => program.to_owned(),
             Once::Command => {
@@ -168,15 +163,19 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let (name, file) = self.shared.remembered(path)?;
         self.shared.out.effect(Effect::Exec);
         let origin = file.origin;
-        if origin.network {
-            let open = if origin.unprotected { Taint::NET_OPEN } else { Taint::default() };
+        if origin.has(FileOrigin::NETWORK) {
+            let open = if origin.has(FileOrigin::UNPROTECTED) {
+                Taint::NET_OPEN
+            } else {
+                Taint::default()
+            };
             let sign = self.remote_sign(Taint::NET.and(open));
             self.shared.sign(sign, Some(span));
-        } else if origin.decoded {
+        } else if origin.has(FileOrigin::DECODED) {
             self.shared.sign(&structural_findings::DECODED_CODE, Some(span));
         } else if file.is_forgotten() {
             self.shared.sign(&structural_findings::UNSEEN_CODE, Some(span));
-        } else if file.texts().is_empty() && !origin.built {
+        } else if file.texts().is_empty() && !origin.has(FileOrigin::BUILT) {
             return None;
         }
         let flow = Flow::unknown(stdin.taint);
@@ -186,7 +185,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         self.shared.scripts_read.push(name);
         for text in file.texts() {
             let speech = script_language(path, text).or(speech).unwrap_or(Speech::Shell);
-            let speech = if origin.built { Speech::Other } else { speech };
+            let speech = if origin.has(FileOrigin::BUILT) { Speech::Other } else { speech };
             self.read_script(speech, text, file.is_partial(), span);
         }
         Some(flow)
@@ -194,13 +193,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
 
     /// Judges a script by its text. Of a part of a file only what is dangerous by itself counts:
     /// without the rest it need not be readable.
-    fn read_script(
-        &mut self,
-        speech: Speech,
-        text: &str,
-        partial: bool,
-        span: Span,
-    ) {
+    fn read_script(&mut self, speech: Speech, text: &str, partial: bool, span: Span) {
         let outer = std::mem::take(self.shared.out);
         let arg =
             Arg { text: Cow::Owned(text.to_owned()), span, taint: Taint::default(), glob: false };
@@ -208,7 +201,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         self.speech(speech, &arg, &Flow::none());
         if partial && speech == Speech::Shell {
             // As a whole it may be no shell; each line may still run.
-            for line in text.lines().take(MAX_LINES) {
+            for line in text.lines() {
                 self.shared.text(line, &Flow::none());
             }
         }

@@ -111,7 +111,7 @@ fn once(subject: &Subject<'_>, tier: Tier, out: &mut Findings) -> Tier {
     if session.is_approved(&kind) {
         return Tier::Low;
     }
-    out.first_of_kind(kind);
+    out.trace.first_of_kind(kind);
     tier
 }
 

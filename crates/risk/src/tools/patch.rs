@@ -10,7 +10,7 @@ pub(super) struct PatchedFile<'t> {
     pub access: Access,
     /// Where the patch names it.
     pub span: Span,
-    /// Whether the patch makes it anew.
+    /// Whether the patch creates it.
     pub is_new: bool,
     /// The lines it gets, without their `+`.
     pub added: String,

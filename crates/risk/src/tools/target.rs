@@ -62,9 +62,8 @@ pub(super) fn sensitive(path: &str, access: Access, ctx: &Context<'_>) -> Option
 /// Backslashes turned, addresses of files read; the shared classes do the rest.
 pub(super) fn tidy(path: &str) -> String {
     let path = path.trim();
-    let path = file_url::file(path)
-        .or_else(|| file_url::hostless(path))
-        .unwrap_or(Cow::Borrowed(path));
+    let path =
+        file_url::file(path).or_else(|| file_url::hostless(path)).unwrap_or(Cow::Borrowed(path));
     if windows_path::has_drive(&path) {
         return windows_path::normalize(&path, None).into_owned();
     }

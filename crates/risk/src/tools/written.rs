@@ -24,7 +24,7 @@ pub(super) fn note(
     let workspace = Workspace::of(ctx);
     let mut wrote = |path: &str, change: ContentChange| {
         let path = workspace.identity(path, ctx.cwd);
-        out.wrote(FileWrite { path, change, origin: FileOrigin::default() });
+        out.trace.wrote(FileWrite { path, change, origin: FileOrigin::default() });
     };
     let patched = |text: &str, wrote: &mut dyn FnMut(&str, ContentChange)| {
         for file in patch::files(text).into_iter().filter(|file| file.access == Access::Write) {
@@ -80,7 +80,7 @@ fn each_edit(item: &Value<'_>, wrote: &mut dyn FnMut(ContentChange)) {
     }
 }
 
-/// What a text does to its file, judging by its own name and the members beside it.
+/// What a text does to its file, judging by its own name and the other members.
 fn change(key: &str, text: &str, members: &[(Cow<'_, str>, Value<'_>)]) -> ContentChange {
     let old = members.iter().find_map(|(key, value)| {
         value.as_str().filter(|_| key.starts_with("old")).map(str::to_owned)
