@@ -121,8 +121,7 @@ pub struct Assess {
     /// Read one JSON object per line from standard input; write one JSON record per line.
     #[arg(long, conflicts_with_all = ["command", "tool", "args", "all", "exit_code"])]
     pub batch: bool,
-    /// For measuring: count each question of a session as approved, so that what a person approves
-    /// once is not asked again. Nothing is run or stored.
+    /// For measuring: count each question of a session as approved.
     #[arg(long, requires = "batch")]
     pub assume_approved: bool,
     /// Print the whole record as JSON.

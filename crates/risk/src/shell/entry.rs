@@ -169,16 +169,39 @@ fn line_by_line(text: &str, ctx: &Context<'_>, out: &mut Findings) {
         let mut shell = Findings::default();
         read_nested(piece, from, ctx, 0, &mut shell);
         if shell.has_doubt(Doubt::Unreadable) && countersign_shell::posix::check(piece).is_err() {
-            let mut at = from;
-            for part in piece.split_inclusive([';', '\n', '|', '&']) {
-                let bare = without_openers(part.trim_end_matches([';', '\n', '|', '&']));
-                read_nested(bare, at + part.find(bare).unwrap_or(0), ctx, 0, &mut shell);
-                at += part.len();
+            // With quotes and without: where a quote does not end, a separator may count after all.
+            for quotes in [true, false] {
+                let mut at = from;
+                for part in separated(piece, quotes) {
+                    let bare = without_openers(part.trim_end_matches(SEPARATORS));
+                    read_nested(bare, at + part.find(bare).unwrap_or(0), ctx, 0, &mut shell);
+                    at += part.len();
+                }
             }
         }
         add_grave(&shell, Some(&[structural_findings::UNREADABLE.code]), out);
         from += end.max(1);
     }
+}
+
+/// What ends a command.
+const SEPARATORS: [char; 4] = [';', '\n', '|', '&'];
+
+/// The parts of a text that end with a separator; `quotes` if one inside quotes is none.
+fn separated(text: &str, quotes: bool) -> Vec<&str> {
+    let (mut open, mut escaped) = (None, false);
+    let ends = |c: char| {
+        let was_escaped = std::mem::take(&mut escaped);
+        match (c, open) {
+            _ if !quotes => {}
+            ('\\', None | Some('"')) if !was_escaped => escaped = true,
+            ('\'' | '"', None) if !was_escaped => open = Some(c),
+            (_, Some(quote)) if c == quote && !was_escaped => open = None,
+            _ => {}
+        }
+        open.is_none() && SEPARATORS.contains(&c)
+    };
+    text.split_inclusive(ends).collect()
 }
 
 /// A piece of shell without what only opens a block.
