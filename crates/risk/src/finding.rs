@@ -1,23 +1,21 @@
 //! Findings: what the readers of shell, code, SQL, tools and text see in a call.
 //!
 //! Every reader gets a `&mut Findings` and adds to it. The list is append-only: an added finding
-//! can
-//! be read, but neither changed nor removed. A reader that changes what another reader found reads
+//! can be read, but neither changed nor removed. A reader that changes what another reader found reads
 //! into `Findings` of its own and adds the result with [`Findings::absorb`].
 
 use std::borrow::Cow;
 
 use serde::Serialize;
 
-use crate::assess::HumanImpact;
 use crate::effect::{Effect, Effects};
 use crate::headline::{Headline, MAX_HEADLINES};
-use crate::impact::Impact;
+use crate::impact::{HumanImpact, Impact};
 use countersign_types::tier::{Points, Tier};
 
 pub use countersign_types::span::Span;
 
-/// Which of the seed's three kinds of weight a finding carries.
+/// How the weight of a finding counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Factor {
@@ -141,8 +139,7 @@ const DOUBTS: [Doubt; 7] = [
 ];
 
 /// How many findings are kept with every place they were seen at. Beyond it, a finding is added
-/// only
-/// if no finding of the same code, kind and argument weighs as much: only a further place is lost.
+/// only if no finding of the same code, kind and argument weighs as much: only a further place is lost.
 const MAX_PLACES: usize = 1024;
 
 impl Findings {

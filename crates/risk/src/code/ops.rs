@@ -69,7 +69,7 @@ impl<'a> Reader<'a, '_> {
         Value { node: left.node, at: left.at, ..joined }
     }
 
-    /// Path pieces; an absolute piece starts anew, and `..` is resolved by the path reader.
+    /// Path pieces; an absolute piece starts again, and `..` is resolved by the path reader.
     fn joined(&mut self, pieces: &[Value<'a>]) -> Value<'a> {
         let (mut out, mut taint) = (String::new(), 0);
         for piece in pieces {

@@ -9,6 +9,7 @@ use crate::code::value::{Shape, Value};
 use crate::context::Context;
 use crate::finding::{Findings, Span};
 use crate::limit::{Excess, Limit};
+use crate::nested_command::ReadNested;
 
 /// Strings with code inside that do not close: what follows them is not read as code.
 const UNCLOSED: Limit = Limit::new("unclosed strings", 0);
@@ -37,6 +38,8 @@ pub(super) struct Reader<'a, 'o> {
     pub(super) modules: Vec<&'a str>,
     pub(super) out: &'o mut Findings,
     pub(super) ctx: &'o Context<'o>,
+    /// Reads the commands that the code hands to a shell.
+    pub(super) nested: ReadNested,
     pub(super) depth: u8,
     /// First of two walks: bindings only.
     pub(super) quiet: bool,
@@ -67,6 +70,7 @@ impl<'a, 'o> Reader<'a, 'o> {
         base: usize,
         ctx: &'o Context<'o>,
         depth: u8,
+        nested: ReadNested,
         out: &'o mut Findings,
     ) -> Reader<'a, 'o> {
         let (toks, unread) = lex(src, 0, src.len(), lang);
@@ -85,6 +89,7 @@ impl<'a, 'o> Reader<'a, 'o> {
             out,
             ctx,
             depth,
+            nested,
             quiet: false,
             signs: 0,
             fixed: None,

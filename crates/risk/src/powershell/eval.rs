@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use super::run::{Evaluator, plain_name};
-use super::value::{Block, Kind, MAX_ITEMS, MAX_TEXT, Value};
-use crate::shell::Taint;
-use crate::windows_path;
+use super::value::{Block, Kind, MAX_ITEMS, MAX_TEXT, Value, list_of, type_name};
+use crate::flow::Taint;
+use crate::paths::windows_path;
 use countersign_shell::UNKNOWN;
 use countersign_shell::powershell::ast::{PsAccess, PsExpr, PsStatement};
 
@@ -32,12 +32,10 @@ impl Evaluator<'_, '_, '_, '_> {
                 let block = Block { source, parameters, output };
                 Value::of(Kind::Block(block), Taint::default())
             }
-            PsExpr::Type(name) => {
-                Value::of(Kind::Type(super::dotnet::type_name(name)), Taint::default())
-            }
+            PsExpr::Type(name) => Value::of(Kind::Type(type_name(name)), Taint::default()),
             PsExpr::Cast(name, inner) => {
                 let value = self.value(inner);
-                self.cast(&super::dotnet::type_name(name), value)
+                self.cast(&type_name(name), value)
             }
             PsExpr::Unary(operator, inner) => {
                 let value = self.value(inner);
@@ -332,15 +330,6 @@ fn is_secret_name(name: &str) -> bool {
     ["secret", "password", "passwd", "token", "api_key", "apikey", "private_key", "access_key"]
         .iter()
         .any(|sign| name.contains(sign))
-}
-
-pub fn list_of<'p>(parts: impl Iterator<Item = &'p str>, taint: Taint) -> Value {
-    let mut items: Vec<Value> = parts.take(MAX_ITEMS).map(Value::text).collect();
-    if items.len() == MAX_ITEMS {
-        // There may be more than are followed.
-        items.push(Value::unknown(taint));
-    }
-    Value::of(Kind::List(items), taint)
 }
 
 /// Whether a regular expression stands for its own text.

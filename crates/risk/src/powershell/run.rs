@@ -1,9 +1,10 @@
 //! Statements and pipelines: what would run, in what order, with which values.
 
 use super::value::{Kind, Value};
-use crate::shell::tables::Touch;
-use crate::shell::{CommandJudge, Flow, Taint};
-use crate::windows_path;
+use crate::command_tables::Touch;
+use crate::flow::{Flow, Taint};
+use crate::paths::windows_path;
+use crate::shell::CommandJudge;
 use countersign_shell::UNKNOWN;
 use countersign_shell::powershell::ast::{
     PsAssignment, PsElement, PsElementKind, PsExpr, PsFunction, PsPipeline, PsRedirection,
