@@ -94,6 +94,17 @@ pub enum Doubt {
 }
 
 impl Doubt {
+    /// Every doubt.
+    pub const ALL: [Doubt; 7] = [
+        Doubt::UnknownProgram,
+        Doubt::DynamicProgram,
+        Doubt::DynamicArguments,
+        Doubt::Unreadable,
+        Doubt::GuessedTool,
+        Doubt::VagueArguments,
+        Doubt::CrisisSigns,
+    ];
+
     /// What keeps us from being sure, in words.
     pub const fn words(self) -> &'static str {
         match self {
@@ -127,17 +138,6 @@ pub struct Findings {
     human: Option<HumanImpact>,
 }
 
-/// Every doubt, to copy them from one reader to another.
-const DOUBTS: [Doubt; 7] = [
-    Doubt::UnknownProgram,
-    Doubt::DynamicProgram,
-    Doubt::DynamicArguments,
-    Doubt::Unreadable,
-    Doubt::GuessedTool,
-    Doubt::VagueArguments,
-    Doubt::CrisisSigns,
-];
-
 /// How many findings are kept with every place they were seen at. Beyond it, a finding is added
 /// only if no finding of the same code, kind and argument weighs as much: only a further place is lost.
 const MAX_PLACES: usize = 1024;
@@ -168,7 +168,7 @@ impl Findings {
     /// before it is added; findings that are in this list already are not touched.
     pub fn absorb(&mut self, inner: Findings, mut change: impl FnMut(Finding) -> Finding) {
         self.effects.extend(inner.effects);
-        for doubt in DOUBTS {
+        for doubt in Doubt::ALL {
             if inner.has_doubt(doubt) {
                 self.doubt(doubt);
             }

@@ -1,23 +1,33 @@
 //! Code given as text: Python, JavaScript and the other interpreters, read for what it would do.
 
 mod apply_rule;
+mod attributes;
+mod bindings;
+mod collections;
 mod expr;
 mod language;
 mod lex;
+mod loops;
 mod names;
 mod nested;
 mod ops;
 mod paths;
+mod postfix;
 mod quote;
 mod reader;
+mod requests;
+mod rights;
+mod starts;
 mod strings;
 mod table;
 #[cfg(test)]
 mod tests;
 mod text;
+mod text_ops;
 mod unknown_calls;
 mod url;
 mod value;
+mod work;
 
 use crate::context::Context;
 use crate::finding::{Doubt, Finding, Findings};

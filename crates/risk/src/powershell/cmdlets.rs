@@ -1,14 +1,14 @@
 //! Cmdlets that run text, start programs, set names or say where files are.
 
 use super::command::{Given, argument, is_pattern};
-use super::run::{Evaluator, Named};
+use super::run::Evaluator;
+use super::state::Named;
 use super::value::{Kind, Value, type_name};
 use crate::command_tables as tables;
 use crate::command_tables::Spec;
 use crate::finding::Span;
 use crate::flow::{Flow, Taint};
-use crate::paths::Act;
-use crate::paths::windows_path;
+use crate::paths::{Act, windows_path};
 use crate::shell::CommandWord;
 use countersign_shell::UNKNOWN;
 use countersign_types::tier::Tier;

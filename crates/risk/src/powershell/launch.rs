@@ -1,6 +1,7 @@
 //! `powershell.exe` and `pwsh` with their own options: the text, file or input they run.
 
-use super::run::{Evaluator, State};
+use super::run::Evaluator;
+use super::state::State;
 use super::value::Value;
 use crate::finding::Span;
 use crate::flow::{Flow, Taint, base64_bytes};

@@ -4,15 +4,21 @@
 //! `eval` and `dotnet` walk it; `command`, `bind` and `cmdlets` turn each command into words that
 //! the rules know; `launch` reads the options of `powershell` itself.
 
+mod assignments;
 mod bind;
 mod cmdlets;
 mod command;
 mod dotnet;
 mod eval;
+mod known_variables;
 mod launch;
+mod members;
+mod redirects;
 mod run;
+mod state;
 #[cfg(test)]
 mod tests;
+mod text_operations;
 mod value;
 
 use std::borrow::Cow;
@@ -22,7 +28,8 @@ use crate::context::Context;
 use crate::finding::{Findings, Span};
 use crate::flow::Flow;
 use crate::shell::{CommandJudge, CommandWord, Dispatch, judge_text};
-use run::{Evaluator, State};
+use run::Evaluator;
+use state::State;
 
 pub(crate) use cmdlets::split_arguments;
 pub(crate) use launch::launched;
