@@ -53,7 +53,7 @@ impl Reader<'_, '_> {
     fn shell_text(&mut self, text: &str) {
         match self.language {
             Some(ScriptLanguage::PowerShell) => {
-                crate::readers::read_powershell(text, &self.ctx, self.out)
+                crate::readers::read_powershell(text, &self.ctx, self.out);
             }
             Some(ScriptLanguage::Cmd) => {
                 crate::readers::read_cmd(text, &self.ctx, self.out);
@@ -127,7 +127,7 @@ impl Reader<'_, '_> {
                 self.shell_text(text);
             }
             ScriptLanguage::Code(language) => {
-                crate::readers::read_code(language, text, 0, &self.ctx, self.out)
+                crate::readers::read_code(language, text, 0, &self.ctx, self.out);
             }
         }
     }

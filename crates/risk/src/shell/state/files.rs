@@ -136,10 +136,10 @@ impl WrittenFiles {
 
     /// Puts back what `swap` returned; what came in between stays possible. `quiet` says that
     /// nothing came in between: then nothing has changed, unless it cannot be put back.
-    pub(super) fn restore(&mut self, name: &str, flow: Flow, quiet: bool) {
+    pub(super) fn restore(&mut self, name: &str, flow: &Flow, quiet: bool) {
         let (edits, formers) = (self.counters.edits(), self.former.len());
         self.hold(name.to_owned(), flow.clone());
-        if quiet && formers == self.former.len() && self.content(name) == Some(&flow) {
+        if quiet && formers == self.former.len() && self.content(name) == Some(flow) {
             self.counters.forget_edits_since(edits);
         }
     }

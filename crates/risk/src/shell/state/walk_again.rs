@@ -60,7 +60,7 @@ impl EvalState<'_, '_> {
             (Asked::Variable(name), Binding::Variable(value, taint)) => {
                 self.variables.restore(name, value, taint, quiet);
             }
-            (Asked::File(name), Binding::File(flow)) => self.files.restore(name, flow, quiet),
+            (Asked::File(name), Binding::File(flow)) => self.files.restore(name, &flow, quiet),
             _ => {}
         }
     }
