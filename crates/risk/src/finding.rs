@@ -1,8 +1,8 @@
 //! Findings: what the readers of shell, code, SQL, tools and text see in a call.
 //!
 //! Every reader gets a `&mut Findings` and adds to it. The list is append-only: an added finding
-//! can be read, but neither changed nor removed. A reader that changes what another reader found reads
-//! into `Findings` of its own and adds the result with [`Findings::absorb`].
+//! can be read, but neither changed nor removed. A reader that changes what another reader found
+//! reads into `Findings` of its own and adds the result with [`Findings::absorb`].
 
 use std::borrow::Cow;
 
@@ -139,7 +139,8 @@ pub struct Findings {
 }
 
 /// How many findings are kept with every place they were seen at. Beyond it, a finding is added
-/// only if no finding of the same code, kind and argument weighs as much: only a further place is lost.
+/// only if no finding of the same code, kind and argument weighs as much: only a further place is
+/// lost.
 const MAX_PLACES: usize = 1024;
 
 impl Findings {

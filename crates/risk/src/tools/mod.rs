@@ -66,8 +66,8 @@ pub fn runs_programs(tool: &str, arguments: &Value<'_>) -> bool {
     known || members.iter().any(|(key, _)| role_of(key).is_some_and(runs))
 }
 
-/// The one shell command of a call, and all members next to it. None where the tool runs none, where
-/// there are several, or where it is not one text.
+/// The one shell command of a call, and all members next to it. None where the tool runs none,
+/// where there are several, or where it is not one text.
 pub fn command_text<'v>(
     tool: &str,
     arguments: &'v Value<'v>,
