@@ -6,7 +6,7 @@ use countersign_risk::assess::assess;
 use countersign_risk::call::Call;
 use countersign_risk::context::Context;
 use countersign_risk::finding::Findings;
-use countersign_risk::shell;
+use countersign_risk::readers::read_shell;
 use countersign_risk::verdict::Policy;
 use countersign_shell::posix;
 
@@ -22,7 +22,7 @@ pub fn bench(corpus: &[String], rounds: usize) {
         }),
         Contender::new("  its shell walk alone", |command: &str| {
             let mut findings = Findings::default();
-            shell::read_nested(black_box(command), 0, &Context::default(), 0, &mut findings);
+            read_shell(black_box(command), 0, &Context::default(), 0, &mut findings);
             black_box(findings);
         }),
         Contender::new("  its reader alone", |command: &str| {

@@ -1,15 +1,15 @@
 //! Code in every language we know: the first byte chooses, the rest is the text.
 #![no_main]
 
-use countersign_risk::code;
 use countersign_risk::code::Language;
 use countersign_risk::context::Context;
 use countersign_risk::finding::Findings;
+use countersign_risk::readers::read_code;
 use libfuzzer_sys::fuzz_target;
 
 fn judge(lang: Language, text: &str) -> Findings {
     let mut findings = Findings::default();
-    code::read(lang, text, 0, &Context::default(), &mut findings);
+    read_code(lang, text, 0, &Context::default(), &mut findings);
     findings
 }
 

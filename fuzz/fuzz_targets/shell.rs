@@ -4,14 +4,14 @@
 
 use countersign_risk::context::Context;
 use countersign_risk::finding::{Doubt, Findings};
-use countersign_risk::shell;
+use countersign_risk::readers::read_shell;
 use countersign_shell::posix;
 use countersign_types::tier::Tier;
 use libfuzzer_sys::fuzz_target;
 
 fn judge(text: &str) -> Findings {
     let mut findings = Findings::default();
-    shell::read_nested(text, 0, &Context::default(), 0, &mut findings);
+    read_shell(text, 0, &Context::default(), 0, &mut findings);
     findings
 }
 

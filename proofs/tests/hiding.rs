@@ -6,9 +6,9 @@
 mod hiding {
     use std::process::{Command, Stdio};
 
+    use countersign_risk::command_text;
     use countersign_risk::context::Context;
     use countersign_risk::finding::Findings;
-    use countersign_risk::shell;
     use countersign_shell::posix;
     use countersign_types::tier::Tier;
     use proof_skip::{Cause, skip};
@@ -94,7 +94,7 @@ mod hiding {
             let readable = posix::check(&text).is_ok();
             let mut findings = Findings::default();
             let harmful = place.replace("@@", harm);
-            shell::read(&harmful, &Context::default(), &mut findings);
+            command_text::read(&harmful, &Context::default(), &mut findings);
             let tier = findings.tier();
             let judged = tier >= if readable { Tier::High } else { Tier::Medium };
             if judged && (found || !readable) {

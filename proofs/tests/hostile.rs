@@ -12,7 +12,7 @@ mod hostile {
     use countersign_risk::call::Call;
     use countersign_risk::context::Context;
     use countersign_risk::finding::Findings;
-    use countersign_risk::shell;
+    use countersign_risk::readers::read_shell;
     use countersign_risk::verdict::Policy;
     use countersign_shell::posix;
     use countersign_text::sanitize;
@@ -35,7 +35,7 @@ mod hostile {
 
     fn judge(text: &str) -> Findings {
         let mut findings = Findings::default();
-        shell::read_nested(text, 0, &Context::default(), 0, &mut findings);
+        read_shell(text, 0, &Context::default(), 0, &mut findings);
         findings
     }
 

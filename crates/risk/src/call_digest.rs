@@ -20,7 +20,7 @@ const CALL_TAG: &str = "countersign/call/1\0";
 pub fn digest(call: &Call<'_>, raw: &[u8]) -> CallDigest {
     let mut out = Canonical { text: String::with_capacity(raw.len() + 160), exact: false };
     out.text.push_str(CALL_TAG);
-    // The keys stand in canonical order.
+    // The keys are in canonical order.
     out.text.push_str("{\"agent\":");
     write_optional(call.agent.as_deref(), &mut out.text);
     out.text.push_str(",\"arguments\":");

@@ -130,7 +130,7 @@ const ALL: [Effect; 17] = [
     Effect::Crisis,
 ];
 
-/// The seed's side-effect classes.
+/// Side-effect classes, from harmless to irreversible or costly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum EffectClass {
     /// Read-only.

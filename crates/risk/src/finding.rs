@@ -1,24 +1,22 @@
 //! Findings: what the readers of shell, code, SQL, tools and text see in a call.
 //!
 //! Every reader gets a `&mut Findings` and adds to it. The list is append-only: an added finding
-//! can
-//! be read, but neither changed nor removed. A reader that changes what another reader found reads
-//! into `Findings` of its own and adds the result with [`Findings::absorb`].
+//! can be read, but neither changed nor removed. A reader that changes what another reader found
+//! reads into `Findings` of its own and adds the result with [`Findings::absorb`].
 
 use std::borrow::Cow;
 
 use serde::Serialize;
 
-use crate::assess::HumanImpact;
 use crate::effect::{Effect, Effects};
 use crate::headline::{Headline, MAX_HEADLINES};
-use crate::impact::Impact;
+use crate::impact::{HumanImpact, Impact};
 use crate::session::SessionTrace;
 use countersign_types::tier::{Points, Tier};
 
 pub use countersign_types::span::Span;
 
-/// Which of the seed's three kinds of weight a finding carries.
+/// How the weight of a finding counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Factor {
@@ -97,6 +95,17 @@ pub enum Doubt {
 }
 
 impl Doubt {
+    /// Every doubt.
+    pub const ALL: [Doubt; 7] = [
+        Doubt::UnknownProgram,
+        Doubt::DynamicProgram,
+        Doubt::DynamicArguments,
+        Doubt::Unreadable,
+        Doubt::GuessedTool,
+        Doubt::VagueArguments,
+        Doubt::CrisisSigns,
+    ];
+
     /// What keeps us from being sure, in words.
     pub const fn words(self) -> &'static str {
         match self {
@@ -132,20 +141,9 @@ pub struct Findings {
     pub trace: SessionTrace,
 }
 
-/// Every doubt, to copy them from one reader to another.
-const DOUBTS: [Doubt; 7] = [
-    Doubt::UnknownProgram,
-    Doubt::DynamicProgram,
-    Doubt::DynamicArguments,
-    Doubt::Unreadable,
-    Doubt::GuessedTool,
-    Doubt::VagueArguments,
-    Doubt::CrisisSigns,
-];
-
 /// How many findings are kept with every place they were seen at. Beyond it, a finding is added
-/// only
-/// if no finding of the same code, kind and argument weighs as much: only a further place is lost.
+/// only if no finding of the same code, kind and argument weighs as much: only a further place is
+/// lost.
 const MAX_PLACES: usize = 1024;
 
 impl Findings {
@@ -174,7 +172,7 @@ impl Findings {
     /// before it is added; findings that are in this list already are not touched.
     pub fn absorb(&mut self, inner: Findings, mut change: impl FnMut(Finding) -> Finding) {
         self.effects.extend(inner.effects);
-        for doubt in DOUBTS {
+        for doubt in Doubt::ALL {
             if inner.has_doubt(doubt) {
                 self.doubt(doubt);
             }

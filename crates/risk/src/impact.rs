@@ -5,6 +5,20 @@ use serde::Serialize;
 /// How many entries of a kind are listed; the rest is counted.
 pub const LISTED: usize = 16;
 
+/// How near the effect comes to a person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HumanImpact {
+    /// Nobody notices.
+    None,
+    /// Somebody's systems, accounts or money.
+    Administrative,
+    /// A person hears or feels it.
+    Personal,
+    /// Somebody's safety.
+    Safety,
+}
+
 /// A list that keeps its first entries and counts all of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Touched {
@@ -48,7 +62,7 @@ pub struct Money {
     pub currency: Option<String>,
 }
 
-/// What would be touched. Fields stand in the order in which people care.
+/// What would be touched. Fields are in the order in which people care.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Impact {
     /// Money moved or committed.

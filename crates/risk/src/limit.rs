@@ -1,10 +1,8 @@
 //! Bounds on what the readers follow. What exceeds a bound is a finding, never silence.
 //!
 //! The number in a [`Limit`] is private. A reader can only ask whether a count is within it, and
-//! the
-//! answer for a count beyond it is an [`Excess`], which becomes a finding now or a mark on the
-//! value
-//! that was cut off, reported when a command uses that value.
+//! the answer for a count beyond it is an [`Excess`], which becomes a finding now or a mark on the
+//! value that was cut off, reported when a command uses that value.
 
 use crate::finding::{Doubt, Finding, Findings, Span};
 use countersign_types::tier::Tier;

@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 
 pub mod guard;
+pub(crate) mod windows_path;
 pub mod workspace;
 
-pub use crate::shell::tables::PathClass;
-use crate::shell::tables::{
+pub use crate::command_tables::PathClass;
+use crate::command_tables::{
     CLASSES, DIRS, HOME_PATHS, INNER_PATHS, LOCAL_PATHS, NAME_GLOBS, NAMES, PathPattern, PathShape,
     ROOT_PATHS, first_bytes,
 };
@@ -99,7 +100,7 @@ pub fn class_of(path: &str, cwd: Option<&str>) -> &'static PathClass {
     let open = table.first().filter(|(k, _)| k.is_empty());
     let own = table.binary_search_by(|(k, _)| (*k).cmp(first)).ok().and_then(|at| table.get(at));
     for (_, patterns) in [open, own.filter(|_| !first.is_empty())].into_iter().flatten() {
-        // Patterns stand in class order, so the first that fits is the gravest of its kind.
+        // Patterns are in class order, so the first that fits is the gravest of its kind.
         if let Some(pattern) = patterns.iter().find(|p| fits(p, &path)) {
             offer(pattern.class);
         }

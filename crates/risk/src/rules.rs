@@ -4,9 +4,9 @@ use std::iter;
 
 use crate::code;
 use crate::code::Language;
-use crate::shell::tables::{ASSIGNMENTS, RULES, RUNNERS, Runner};
+use crate::command_tables::{ASSIGNMENTS, RULES, RUNNERS, Runner};
 use crate::tools;
-use crate::{shell, sql};
+use crate::{command_text, sql};
 use countersign_crisis as crisis;
 use countersign_types::tier::Tier;
 
@@ -79,7 +79,7 @@ pub struct RuleInfo {
 }
 
 impl RuleInfo {
-    /// The family: the rule file it stands in.
+    /// The family: the rule file it is in.
     pub fn family(&self) -> &'static str {
         if self.subject == Subject::Crisis {
             return "crisis";
@@ -179,10 +179,10 @@ fn statements() -> impl Iterator<Item = RuleInfo> {
 
 /// Every rule about text.
 fn texts() -> impl Iterator<Item = RuleInfo> {
-    let orders = shell::phrases().iter().zip(examples::PHRASES).map(|(p, shown)| RuleInfo {
+    let orders = command_text::phrases().iter().zip(examples::PHRASES).map(|(p, shown)| RuleInfo {
         subject: Subject::Orders,
         id: p.id,
-        tier: shell::NEW_ORDERS,
+        tier: command_text::NEW_ORDERS,
         message: p.message,
         suggestion: None,
         examples: shown.matching,

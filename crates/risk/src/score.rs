@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
-use crate::assess::{Assessment, HumanImpact, Pattern, Reason};
+use crate::assessment::{Assessment, Pattern, Reason};
 use crate::call::Call;
 use crate::context::Environment;
 use crate::effect::{Effect, EffectClass, Effects};
 use crate::finding::{Doubt, Factor, Finding, Findings};
+use crate::impact::HumanImpact;
 use crate::verdict::{Policy, Verdict};
 use countersign_types::tier::{Points, Tier};
 
@@ -288,7 +289,7 @@ fn confidence(findings: &Findings) -> (Vec<Doubt>, u8) {
     (doubts, confidence)
 }
 
-/// The seed's classes A to D.
+/// The side-effect class, A to D.
 fn class(effects: Effects, tier: Tier) -> EffectClass {
     let grave = effects.has_any(&[Effect::Crisis, Effect::Money]);
     if grave || tier == Tier::Critical || tier >= Tier::High && !effects.only_reads() {

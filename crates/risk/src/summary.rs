@@ -245,7 +245,7 @@ fn files(list: &Touched) -> String {
     }
 }
 
-/// The folder that all paths lie in.
+/// The folder that holds all paths.
 fn folder(paths: &[String]) -> Option<&str> {
     let mut shared = paths.first()?.rsplit_once('/')?.0;
     for path in paths {

@@ -1,4 +1,4 @@
-//! From assessment to verdict (mission 3.3): thresholds and modes.
+//! From assessment to verdict: thresholds and modes.
 
 use serde::Serialize;
 
@@ -43,7 +43,7 @@ pub struct Policy {
     pub low_confidence: u8,
 }
 
-/// Platform thresholds of the seed, in points.
+/// Platform thresholds, in points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Thresholds {
     /// API and everything unknown.

@@ -3,8 +3,8 @@
 mod runners {
     use countersign_risk::assess::assess;
     use countersign_risk::call::Call;
+    use countersign_risk::command_tables::{Inner, Runner, Speech};
     use countersign_risk::rules::runners;
-    use countersign_risk::shell::tables::{Inner, Runner, Speech};
     use countersign_risk::verdict::Policy;
     use countersign_types::tier::Tier;
 

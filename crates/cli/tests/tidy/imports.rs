@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::files::{product, read, shown};
-use crate::source::{code, without_tests};
+use crate::source::{code, without_test_body};
 
 type Module = Vec<String>;
 
@@ -26,7 +26,7 @@ pub fn edges() -> BTreeSet<(String, String)> {
         if inside.starts_with("bin/") || inside == "main.rs" {
             continue;
         }
-        let text = code(without_tests(&read(&path)));
+        let text = code(without_test_body(&read(&path)));
         let one = crates.entry(name.to_owned()).or_default();
         one.modules.insert(module(inside), (file.clone(), text));
     }
@@ -108,7 +108,7 @@ impl Crate {
         for (module, (file, text)) in &self.modules {
             let mut paths: Vec<Vec<String>> = Vec::new();
             paths.extend(uses(text).into_iter().filter(|used| !used.public).map(|used| used.path));
-            paths.extend(inline(text));
+            paths.extend(inline(&without_uses(text)));
             let used = paths.iter().filter_map(|path| self.absolute(module, path));
             for target in used.filter_map(|path| self.file(&path, 0)).filter(|to| *to != file) {
                 edges.insert((file.clone(), target.clone()));
@@ -129,17 +129,28 @@ struct Used {
 fn uses(code: &str) -> Vec<Used> {
     let mut found = Vec::new();
     for statement in code.split_inclusive(';').filter_map(|text| text.strip_suffix(';')) {
-        // What stands before the declaration in the same piece ends with a brace or a bracket.
-        let Some(at) = statement.rfind("use ") else { continue };
-        let (before, tree) = statement.split_at(at);
-        let line = before.rsplit(['\n', '}', ']']).next().unwrap_or_default().trim();
-        if !(line.is_empty() || line.starts_with("pub")) {
-            continue;
-        }
-        let tree = tree.trim_start_matches("use ");
-        flatten(tree, &[], line.starts_with("pub"), &mut found);
+        let Some((at, public)) = declaration(statement) else { continue };
+        let tree = statement.get(at..).unwrap().trim_start_matches("use ");
+        flatten(tree, &[], public, &mut found);
     }
     found
+}
+
+/// Where in a statement a `use` declaration starts, and whether it is public.
+fn declaration(statement: &str) -> Option<(usize, bool)> {
+    // What stands before the declaration in the same piece ends with a brace or a bracket.
+    let at = statement.rfind("use ")?;
+    let line = statement.get(..at)?.rsplit(['\n', '}', ']']).next().unwrap_or_default().trim();
+    (line.is_empty() || line.starts_with("pub")).then(|| (at, line.starts_with("pub")))
+}
+
+/// The code without its `use` declarations: a name that is only passed on is not used.
+fn without_uses(code: &str) -> String {
+    let kept = |statement: &str| {
+        let at = declaration(statement).map_or(statement.len(), |(at, _)| at);
+        statement.get(..at).unwrap().to_owned()
+    };
+    code.split_inclusive(';').map(kept).collect()
 }
 
 /// A tree such as `a::{b, c::d as e}`, path by path.
@@ -180,12 +191,18 @@ fn flatten(tree: &str, prefix: &[String], public: bool, found: &mut Vec<Used>) {
 /// Paths in the code, such as `crate::a::B` or `child::f`.
 fn inline(code: &str) -> Vec<Vec<String>> {
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    let words = code.split(|c: char| !is_name(c) && c != ':').filter(|word| !word.is_empty());
     let mut found = Vec::new();
-    for word in code.split(|c: char| !is_name(c) && c != ':') {
+    let mut before = ["", ""];
+    for word in words {
         let parts: Vec<String> = word.split("::").map(str::to_owned).collect();
-        if parts.len() > 1 && parts.iter().all(|part| !part.is_empty() && !part.contains(':')) {
+        let is_path =
+            parts.len() > 1 && parts.iter().all(|part| !part.is_empty() && !part.contains(':'));
+        // `pub(in crate::a)` says who may use something; it uses nothing.
+        if is_path && before != ["pub", "in"] {
             found.push(parts);
         }
+        before = [before[1], word];
     }
     found
 }
@@ -205,7 +222,8 @@ fn declarations_are_read() {
             one("crate::f", "f", false),
         ]
     );
-    assert!(inline(text).contains(&vec!["g".to_owned(), "h".to_owned()]));
+    assert_eq!(inline(&without_uses(text)), [["g".to_owned(), "h".to_owned()]]);
+    assert!(inline("pub(in crate::a) fn b() {}").is_empty());
     assert_eq!(module("shell/mod.rs"), ["shell"]);
     assert_eq!(module("shell/walk.rs"), ["shell", "walk"]);
 }

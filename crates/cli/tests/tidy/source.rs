@@ -7,6 +7,14 @@ pub fn without_tests(text: &str) -> &str {
     ends.min().and_then(|end| text.get(..end)).unwrap_or(text)
 }
 
+/// The source before unit tests that are in the same file. A declaration such as `mod tests;` ends
+/// nothing: product code may stand behind it.
+pub fn without_test_body(text: &str) -> &str {
+    let marks = ["#[cfg(test)]\nmod tests {", "#[cfg(test)]\npub(crate) mod tests {"];
+    let ends = marks.iter().filter_map(|mark| text.find(mark));
+    ends.min().and_then(|end| text.get(..end)).unwrap_or(text)
+}
+
 /// The source with comments and quoted texts blanked out. Line breaks stay.
 pub fn code(text: &str) -> String {
     let mut code = String::with_capacity(text.len());
@@ -92,4 +100,12 @@ fn comments_and_texts_are_blanked_out() {
     let source = "use a::b; // use c::d\nlet x = \"use \\\" e\"; let y: &'a str = '\"'; f()";
     assert_eq!(code(source), "use a::b;  \nlet x =  ; let y: &'a str =  ; f()");
     assert_eq!(code("r#\"a \" b\"# c '\\'' d '\\u{1}' e"), "  c   d   e");
+}
+
+#[test]
+fn code_behind_a_declaration_of_tests_is_kept() {
+    let declared = "#[cfg(test)]\nmod tests;\nuse a::b;\n";
+    assert_eq!(without_test_body(declared), declared);
+    let inside = "use a::b;\n#[cfg(test)]\nmod tests {\nuse c::d;\n}";
+    assert_eq!(without_test_body(inside), "use a::b;\n");
 }

@@ -1,18 +1,21 @@
 //! The command interpreter of Windows: its text, read command by command and judged by the rules.
 
+mod options;
 mod run;
 #[cfg(test)]
 mod tests;
 
 use crate::context::Context;
 use crate::finding::{Findings, Span};
-use crate::shell::{CommandJudge, CommandWord, Flow, judge_text};
+use crate::flow::Flow;
+use crate::shell::{CommandJudge, CommandWord, Dispatch, judge_text};
 use countersign_types::tier::Tier;
 
-/// Reads a whole text for cmd that an agent wants to run.
-pub fn read(text: &str, ctx: &Context<'_>, out: &mut Findings) {
-    crate::shell::hidden_text(text, out);
-    judge_text(0, ctx, 0, out, |judge| {
+pub(crate) use options::slash_options;
+
+/// Reads text for cmd and adds what it would do.
+pub(crate) fn read(text: &str, ctx: &Context<'_>, dispatch: &'static Dispatch, out: &mut Findings) {
+    judge_text(0, ctx, 0, dispatch, out, |judge| {
         run::run(judge, text, &Flow::none());
     });
 }
@@ -83,33 +86,6 @@ fn run_text(judge: &mut CommandJudge<'_, '_, '_>, text: &str, stdin: &Flow, span
     flow
 }
 
-/// Options that begin with a slash in the form the rules know: `/S/Q` is `-s -q`, `/a:h` is `-a=h`.
-pub(crate) fn slash_options(words: &[CommandWord]) -> Vec<CommandWord> {
-    let mut out = Vec::new();
-    for word in words {
-        let option = word
-            .text
-            .strip_prefix('/')
-            .filter(|o| o.bytes().next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'?'))
-            .filter(|o| !o.contains(['\\', '.']) && !o.contains(":/") && o.len() <= 40)
-            // Several short ones may follow each other; anything longer is a path.
-            .filter(|o| !o.contains('/') || o.split('/').all(|part| part.len() <= 3));
-        let Some(options) = option else {
-            let mut word = word.clone();
-            if word.text.starts_with('-') {
-                word.text = word.text.to_ascii_lowercase();
-            }
-            out.push(word);
-            continue;
-        };
-        for option in options.split('/') {
-            let text = format!("-{}", option.to_ascii_lowercase().replacen(':', "=", 1));
-            out.push(CommandWord { text, ..word.clone() });
-        }
-    }
-    out
-}
-
 /// Whether a text whose shell nobody named may be for cmd: one of its own commands with options.
 pub fn looks_like(text: &str) -> bool {
     if text.len() > countersign_shell::MAX_BYTES {
@@ -136,9 +112,10 @@ pub fn looks_like(text: &str) -> bool {
         if !signs {
             return matches!(name, "for" | "if") && part.contains("%%");
         }
-        let own = crate::shell::tables::spec(&format!("cmd:{name}"));
-        let slashed =
-            own.or_else(|| crate::shell::tables::spec(name)).is_some_and(|(s, ..)| s.slash_options);
+        let own = crate::command_tables::spec(&format!("cmd:{name}"));
+        let slashed = own
+            .or_else(|| crate::command_tables::spec(name))
+            .is_some_and(|(s, ..)| s.slash_options);
         slashed || matches!(name, "for" | "if") && part.contains("%%")
     })
 }

@@ -1,10 +1,12 @@
 //! cmd commands in order: what each of them is, and the words that the rules know it by.
 
+use super::options::slash_options;
+use crate::command_tables as tables;
+use crate::command_tables::Touch;
 use crate::finding::Span;
-use crate::shell::tables;
-use crate::shell::tables::Touch;
-use crate::shell::{CommandJudge, CommandWord, Flow, Taint};
-use crate::windows_path;
+use crate::flow::{Flow, Taint};
+use crate::paths::windows_path;
+use crate::shell::{CommandJudge, CommandWord};
 use countersign_shell::UNKNOWN;
 use countersign_shell::cmd::{CmdCommand, CmdVariables, CmdWord, Lexer, Separator};
 use countersign_types::tier::Tier;
@@ -336,7 +338,7 @@ impl Runner<'_, '_, '_, '_> {
         let reads_share = words.last().is_some_and(|w| windows_path::share_host(&w.text).is_some());
         let flow = if own {
             let mut all = vec![CommandWord::new(builtin, place)];
-            all.extend(super::slash_options(&words));
+            all.extend(slash_options(&words));
             self.judge.described(&all, stdin, span)
         } else {
             let text = self.values(first).into_iter().next().unwrap_or_default();

@@ -1,11 +1,12 @@
 //! cmd texts and what they are worth.
 
 use super::*;
+use crate::readers::read_cmd;
 use countersign_types::tier::Tier;
 
 fn read_text(text: &str) -> Findings {
     let mut out = Findings::default();
-    read(text, &Context::default(), &mut out);
+    read_cmd(text, &Context::default(), &mut out);
     out
 }
 

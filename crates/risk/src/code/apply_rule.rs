@@ -1,17 +1,14 @@
 //! From a matched call to findings: paths, commands, code in text, addresses, rights.
 
-use crate::code::ops::words;
 use crate::code::paths::{Reach, sensitive};
 use crate::code::reader::Reader;
 use crate::code::table::{
-    Kind, Rule, SIGN_DECODED, SIGN_DELETE, SIGN_ENV, SIGN_FETCH, SIGN_FOREVER, SIGN_FORK,
-    SIGN_SECRET, SIGN_SEND, SIGN_SHELL, SIGN_START, SIGN_START_NET, SIGN_SYSTEM, SIGN_WRITE,
-    TAINT_BUILT, TAINT_DECODED, TAINT_ENV, TAINT_INPUT, TAINT_MANY, TAINT_NET, id,
+    Kind, Rule, SIGN_DELETE, SIGN_FOREVER, SIGN_FORK, SIGN_SECRET, SIGN_SYSTEM, SIGN_WRITE,
+    TAINT_MANY, id,
 };
-use crate::code::url;
 use crate::code::value::{HOLE, Shape, TAINT_LOST, Value};
 use crate::effect::Effect;
-use crate::finding::{Doubt, Finding};
+use crate::finding::Finding;
 use crate::limit;
 use countersign_types::tier::Tier;
 
@@ -20,7 +17,7 @@ const RECEIVER: u8 = 9;
 /// As `arg` of a rule: the last argument.
 const LAST: u8 = 8;
 
-type At = (u32, u32);
+pub(super) type At = (u32, u32);
 
 impl<'a> Reader<'a, '_> {
     /// Adds a finding for a rule; SAFE adds its effects only.
@@ -227,124 +224,6 @@ impl<'a> Reader<'a, '_> {
         self.paths(rule, Kind::Write, to, at);
     }
 
-    /// A program is started: by a shell line or by its words.
-    fn start(&mut self, rule: &'static Rule, subject: Option<&Value<'a>>, line: bool, at: At) {
-        self.signs |= SIGN_START;
-        let Some(value) = subject else { return self.dynamic_start(rule, 0, at) };
-        if value.taint & TAINT_NET != 0 {
-            self.signs |= SIGN_START_NET;
-        }
-        for choice in value.choices() {
-            let taint = value.taint | choice.taint;
-            if choice.shape == Shape::List && !line {
-                self.start_words(rule, choice, taint, at);
-            } else if let Some(text) = choice.text() {
-                let cost = text.len() * 2 + 64;
-                if text.starts_with(HOLE) || !self.pay(cost) {
-                    self.dynamic_start(rule, taint, at);
-                    continue;
-                }
-                self.started(rule, text.split_whitespace().next().unwrap_or_default(), text, at);
-                if text.contains(HOLE) {
-                    self.dynamic_words(rule, taint, at);
-                }
-                if taint & (TAINT_DECODED | TAINT_NET) != 0 {
-                    self.dynamic_start(rule, taint, at);
-                }
-                self.hand_line(choice, text, at);
-            } else {
-                self.dynamic_start(rule, taint, at);
-            }
-        }
-    }
-
-    fn start_words(&mut self, rule: &'static Rule, list: &Value<'a>, taint: u32, at: At) {
-        let mut argv = Vec::with_capacity(list.items().len());
-        list.items().iter().for_each(|v| words(v, &mut argv));
-        let cost: usize = argv.iter().map(|w| w.len() + 8).sum();
-        let program = argv.first().cloned().unwrap_or_default();
-        if program.is_empty() || program.starts_with("$_") || !self.pay(cost * 2) {
-            return self.dynamic_start(rule, taint, at);
-        }
-        self.started(rule, &program, &argv.join(" "), at);
-        if argv.iter().any(|w| w.contains("$_")) {
-            self.dynamic_words(rule, taint, at);
-        }
-        self.hand_words(&argv, at);
-    }
-
-    fn started(&mut self, rule: &'static Rule, program: &str, line: &str, at: At) {
-        let name = program.rsplit(['/', '\\']).next().unwrap_or_default();
-        let shell = matches!(
-            name,
-            "sh" | "bash" | "zsh" | "dash" | "ksh" | "cmd" | "cmd.exe" | "powershell.exe"
-        );
-        let open = shell && !line.contains(" -c ") && !line.contains("/c ");
-        if open {
-            self.signs |= SIGN_SHELL;
-        }
-        if !self.quiet {
-            self.out.impact.programs.add(name);
-        }
-        if open {
-            return self.note(rule, Tier::Medium, "a shell that takes any command", at);
-        }
-        self.note(rule, Tier::Low, name, at);
-    }
-
-    fn dynamic_words(&mut self, rule: &'static Rule, taint: u32, at: At) {
-        self.out.doubt(Doubt::DynamicArguments);
-        let risky = taint & (TAINT_NET | TAINT_DECODED) != 0;
-        let tier = if risky { Tier::High } else { Tier::Medium };
-        self.note(rule, tier, "part of the command is only known when it runs", at);
-    }
-
-    fn dynamic_start(&mut self, rule: &'static Rule, taint: u32, at: At) {
-        if self.quiet {
-            return;
-        }
-        self.out.doubt(Doubt::DynamicProgram);
-        let (tier, note) = match taint {
-            t if t & TAINT_NET != 0 => (Tier::High, "the command comes from the network"),
-            t if t & TAINT_DECODED != 0 => (Tier::High, "the command is hidden by encoding"),
-            t if t & TAINT_INPUT != 0 => (Tier::Medium, "the command is whatever it is given"),
-            _ => (Tier::Medium, "which one is only known when it runs"),
-        };
-        self.note(rule, tier, note, at);
-    }
-
-    /// Code in a text.
-    fn eval(&mut self, rule: &'static Rule, subject: Option<&Value<'a>>, at: At) {
-        let Some(value) = subject else { return };
-        for choice in value.choices() {
-            let taint = value.taint | choice.taint;
-            let (tier, note) = match taint {
-                t if t & TAINT_NET != 0 => (Tier::High, "the code comes from the network"),
-                t if t & TAINT_DECODED != 0 => (Tier::High, "the code is hidden by encoding"),
-                _ => (Tier::Medium, "which code is only known when it runs"),
-            };
-            if taint & TAINT_DECODED != 0 {
-                self.signs |= SIGN_DECODED;
-            }
-            let whole = choice.whole().filter(|t| t.len() <= 65_536);
-            let Some(text) = whole else {
-                if !self.quiet && choice.num.is_none() {
-                    self.out.doubt(Doubt::DynamicProgram);
-                    self.note(rule, tier, note, at);
-                }
-                continue;
-            };
-            if tier == Tier::High {
-                self.note(rule, tier, note, at);
-            } else if taint & TAINT_BUILT != 0 {
-                self.note(rule, tier, "it is put together while it runs", at);
-            }
-            if !self.quiet {
-                self.hand_code(rule, choice, text, at);
-            }
-        }
-    }
-
     fn sql(&mut self, rule: &'static Rule, subject: Option<&Value<'a>>, at: At) {
         let Some(value) = subject else { return };
         for choice in value.choices() {
@@ -355,115 +234,6 @@ impl<'a> Reader<'a, '_> {
             }
         }
     }
-
-    /// An HTTP request: fetching, or sending when it carries data.
-    fn request(
-        &mut self,
-        rule: &'static Rule,
-        subject: Option<&Value<'a>>,
-        args: &[Value<'a>],
-        at: At,
-    ) {
-        let mut carries = false;
-        if rule.kind == Kind::Request {
-            let verb = |v: &Value<'_>| v.text().is_some_and(sends);
-            let options = args.iter().flat_map(|a| a.items().iter().chain(std::iter::once(a)));
-            carries = options.clone().any(|v| match v.key {
-                "method" | "type" => verb(v),
-                "data" | "json" | "files" | "body" => v.text() != Some("None"),
-                _ => false,
-            }) || args.iter().take(2).any(verb);
-            // `urlopen(url, data)`, `Request(url, data)`.
-            let second = Value::nth(args, rule.arg + 1);
-            let data = |v: &Value<'_>| v.num.is_none() && v.name != "None" && v.key.is_empty();
-            carries |= rule.tier == Tier::Medium && second.is_some_and(data);
-        }
-        let address = subject.filter(|v| v.text().is_some_and(|t| t.contains("://")));
-        let address =
-            address.or_else(|| args.iter().find(|v| v.text().is_some_and(|t| t.contains("://"))));
-        self.address(address, at);
-        let data = args.iter().fold(0, |t, v| t | v.taint);
-        if carries {
-            self.signs |= SIGN_SEND;
-            self.signs |= if data & TAINT_ENV != 0 { SIGN_ENV } else { 0 };
-            if !self.quiet {
-                self.out.effect(Effect::NetOut);
-            }
-            self.note(rule, Tier::Medium, "", at);
-        } else {
-            self.signs |= SIGN_FETCH;
-            if !self.quiet {
-                self.out.effect(Effect::NetIn);
-            }
-        }
-    }
-
-    fn address(&mut self, value: Option<&Value<'a>>, at: At) {
-        let Some(value) = value.filter(|_| !self.quiet) else { return };
-        for choice in value.choices() {
-            let Some(text) = choice.text() else { continue };
-            if let Some(host) = url::host(text) {
-                self.out.impact.hosts.add(host);
-            }
-            let rule = self.table.rules.iter().find(|r| r.id == "code.net.disguised");
-            if let Some(rule) = rule.filter(|_| url::disguised(text)) {
-                self.note(rule, rule.tier, "", at);
-            }
-        }
-    }
-
-    fn kill(
-        &mut self,
-        rule: &'static Rule,
-        subject: Option<&Value<'a>>,
-        args: &[Value<'a>],
-        at: At,
-    ) {
-        let signal = Value::nth(args, rule.arg + 1).and_then(|v| v.num);
-        if signal == Some(0) {
-            return;
-        }
-        let tier = match subject.and_then(|v| v.num) {
-            Some(-1 | 1) => Tier::Critical,
-            _ => rule.tier,
-        };
-        self.note(
-            rule,
-            tier,
-            if tier == Tier::Critical { "everything on the machine" } else { "" },
-            at,
-        );
-    }
-
-    /// `chmod`, `chown`.
-    fn mode(
-        &mut self,
-        rule: &'static Rule,
-        subject: Option<&Value<'a>>,
-        args: &[Value<'a>],
-        at: At,
-    ) {
-        let bits = args.iter().filter_map(|v| v.num.or_else(|| octal(v.text()?))).max();
-        let open = bits.is_some_and(|b| b & 0o002 != 0 || b & 0o6000 != 0);
-        let path = subject.and_then(|v| v.latest().text());
-        let reach = sensitive(path.unwrap_or("x"), self.ctx);
-        let (tier, note) = if !reach.note.is_empty() {
-            (reach.write, reach.note)
-        } else if open {
-            (Tier::High, "everybody may change it")
-        } else {
-            (rule.tier, "")
-        };
-        self.note(rule, tier, note, at);
-    }
-}
-
-fn octal(text: &str) -> Option<i64> {
-    (text.len() >= 3).then(|| i64::from_str_radix(text, 8).ok()).flatten()
-}
-
-fn sends(verb: &str) -> bool {
-    ["POST", "PUT", "PATCH", "DELETE"].iter().any(|v| v.eq_ignore_ascii_case(verb))
 }
 
 fn spread<'a>(value: &Value<'a>) -> Vec<Value<'a>> {

@@ -7,7 +7,7 @@ use crate::code::value::{Shape, Value};
 use crate::limit::Limit;
 
 /// How deep expressions may nest.
-const NESTED: Limit = Limit::new("expressions inside expressions", 48);
+pub(super) const NESTED: Limit = Limit::new("expressions inside expressions", 48);
 
 impl<'a> Reader<'a, '_> {
     /// One expression, up to a comma, a closing bracket or the end of the statement.
@@ -81,7 +81,7 @@ impl<'a> Reader<'a, '_> {
         left
     }
 
-    fn ruby(&self) -> bool {
+    pub(super) fn ruby(&self) -> bool {
         self.lang == Language::Ruby
     }
 
@@ -218,184 +218,6 @@ impl<'a> Reader<'a, '_> {
         value.at = (tok.start, tok.end);
         self.read_of(&value);
         value
-    }
-
-    fn postfix(&mut self, mut value: Value<'a>) -> Value<'a> {
-        while let Some(tok) = self.tok(0) {
-            let spaced = self.spaced(&tok);
-            match tok.k {
-                K::Newline if self.is(1, K::Dot) && self.is(2, K::Ident) => self.pos += 1,
-                K::Dot if self.is(1, K::Ident) => {
-                    let name = self.word(1);
-                    let end = self.tok(1).map_or(tok.end, |t| t.end);
-                    self.pos += 2;
-                    value = self.attribute(value, name, end);
-                }
-                K::Dot if self.opens(1, b'(') || self.opens(1, b'[') => self.pos += 1,
-                K::Open if tok.mark == b'(' && !(spaced && self.ruby() && value.node == 0) => {
-                    self.pos += 1;
-                    let over = self.over.replace(value.clone());
-                    let (args, _) = self.list(b'(');
-                    if !self.ruby() {
-                        self.over = over;
-                    }
-                    let end = self.toks.get(self.pos.wrapping_sub(1)).map_or(tok.end, |t| t.end);
-                    let at = (value.at.0, end);
-                    value = self.call(&value, &args, at);
-                }
-                K::Open if tok.mark == b'[' && !(spaced && self.bare(&value)) => {
-                    self.pos += 1;
-                    value = self.subscript(&value);
-                }
-                K::Open if tok.mark == b'{' && self.lang == Language::Perl && !spaced => {
-                    self.pos += 1;
-                    value = self.subscript(&value);
-                }
-                K::Str | K::Ident | K::Num | K::Open if self.bare(&value) && tok.mark != b'{' => {
-                    if self.stops(&tok) {
-                        break;
-                    }
-                    let (args, _) = self.list(0);
-                    let end = self.toks.get(self.pos.wrapping_sub(1)).map_or(tok.end, |t| t.end);
-                    let at = (value.at.0, end);
-                    value = self.call(&value, &args, at);
-                }
-                _ => {
-                    if self.ruby() && (self.word(0) == "do" || self.opens(0, b'{')) {
-                        self.over = Some(value.clone());
-                    }
-                    break;
-                }
-            }
-        }
-        value
-    }
-
-    fn spaced(&self, tok: &Tok) -> bool {
-        self.toks.get(self.pos.wrapping_sub(1)).is_some_and(|before| before.end < tok.start)
-    }
-
-    /// Whether this is a known function of a language that calls without brackets.
-    fn bare(&self, value: &Value<'a>) -> bool {
-        !matches!(self.lang, Language::Python | Language::JavaScript)
-            && value.node != 0
-            && value.text.is_none()
-            && self
-                .table
-                .node(value.node)
-                .is_some_and(|n| !n.calls.is_empty() || n.op != crate::code::table::Op::None)
-    }
-
-    fn stops(&self, tok: &Tok) -> bool {
-        tok.k == K::Ident
-            && tok.mark == KEYWORD
-            && matches!(
-                self.slice(tok),
-                "if" | "unless"
-                    | "while"
-                    | "until"
-                    | "do"
-                    | "and"
-                    | "or"
-                    | "then"
-                    | "end"
-                    | "for"
-                    | "in"
-                    | "else"
-                    | "as"
-            )
-    }
-
-    /// Entries up to the closing bracket (`0`: the end of the line); whether commas stood there.
-    pub(super) fn list(&mut self, open: u8) -> (Vec<Value<'a>>, bool) {
-        let (mut items, mut commas) = (Vec::new(), false);
-        while let Some(tok) = self.tok(0) {
-            match tok.k {
-                K::Close => {
-                    if open != 0 {
-                        self.pos += 1;
-                    }
-                    break;
-                }
-                K::Newline | K::Semi if open == 0 => break,
-                K::Comma => {
-                    commas = true;
-                    self.pos += 1;
-                }
-                K::Newline | K::Semi | K::Assign | K::Aug | K::Colon => self.pos += 1,
-                _ if open == 0 && self.stops(&tok) => break,
-                _ => {
-                    let before = self.pos;
-                    let key = self.key(&tok, true);
-                    let member = std::mem::replace(&mut self.member, key == "env");
-                    let mut value = self.expr();
-                    self.member = member;
-                    if value.at == (0, 0) {
-                        value.at = (tok.start, tok.end);
-                    }
-                    value.key = key;
-                    items.push(value);
-                    self.pos = self.pos.max(before + 1);
-                }
-            }
-        }
-        (items, commas)
-    }
-
-    /// The key before `=`, `:` or `=>`; steps over it.
-    fn key(&mut self, tok: &Tok, assign: bool) -> &'a str {
-        let hash = !matches!(self.lang, Language::Python | Language::JavaScript);
-        let text = match tok.k {
-            K::Str => self.src.get(tok.inner as usize..tok.inner_end as usize).unwrap_or_default(),
-            K::Ident => self.slice(tok),
-            _ => return "",
-        };
-        let mark = match self.tok(1) {
-            Some(t) if t.k == K::Assign && assign && tok.k == K::Ident => t,
-            Some(t) if t.k == K::Colon => t,
-            Some(t) if t.k == K::Arrow && hash => t,
-            _ => return "",
-        };
-        self.pos += 2;
-        if mark.k == K::Assign && mark.end - mark.start == 2 {
-            // `name := value` binds as well.
-            let value = self.expr();
-            self.pos = self.pos.max(1);
-            self.bind_more(text, value);
-            return "";
-        }
-        text
-    }
-
-    /// A dictionary, a block or a function body.
-    pub(super) fn braces(&mut self) -> Value<'a> {
-        self.pos += 1;
-        if !self.within(NESTED, usize::from(self.nest) + 1) {
-            return Value::default();
-        }
-        self.nest += 1;
-        self.block += 1;
-        let depth = self.block;
-        let mut items = Vec::new();
-        while let Some(tok) = self.tok(0) {
-            if tok.k == K::Close && self.block <= depth {
-                self.pos += 1;
-                break;
-            }
-            let before = self.pos;
-            let key = self.key(&tok, self.lang == Language::Other);
-            if key.is_empty() && self.lang != Language::Python {
-                self.statement();
-            } else {
-                let mut value = self.expr();
-                value.key = key;
-                items.push(value);
-            }
-            self.pos = self.pos.max(before + 1);
-        }
-        self.block = depth.saturating_sub(1);
-        self.nest -= 1;
-        Value::of_items(items, Shape::List)
     }
 }
 

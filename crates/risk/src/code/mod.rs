@@ -1,46 +1,43 @@
 //! Code given as text: Python, JavaScript and the other interpreters, read for what it would do.
 
 mod apply_rule;
+mod attributes;
+mod bindings;
+mod collections;
 mod expr;
+mod language;
 mod lex;
+mod loops;
 mod names;
 mod nested;
 mod ops;
 mod paths;
+mod postfix;
 mod quote;
 mod reader;
+mod requests;
+mod rights;
+mod starts;
 mod strings;
 mod table;
 #[cfg(test)]
 mod tests;
 mod text;
+mod text_ops;
 mod unknown_calls;
 mod url;
 mod value;
+mod work;
 
 use crate::context::Context;
 use crate::finding::{Doubt, Finding, Findings};
+use crate::nested_command::ReadNested;
 use countersign_types::tier::Tier;
+
+pub use language::Language;
 
 /// Longest code that is read.
 const SIZE_LIMIT: usize = 1 << 20;
-
-/// A language code can be written in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Language {
-    /// Python.
-    Python,
-    /// JavaScript and TypeScript.
-    JavaScript,
-    /// Perl.
-    Perl,
-    /// Ruby.
-    Ruby,
-    /// PHP.
-    Php,
-    /// Lua, R, Tcl, … : read as text with the common signs only.
-    Other,
-}
 
 /// The rules and the combinations of a language: its own first, then those of every language.
 pub(crate) fn rules(language: Language) -> (&'static [table::Rule], &'static [table::Rule]) {
@@ -48,31 +45,21 @@ pub(crate) fn rules(language: Language) -> (&'static [table::Rule], &'static [ta
     (table.rules, table.combos)
 }
 
-/// Reads code and adds what it would do. `base` is where the code starts in its argument.
-pub fn read(lang: Language, text: &str, base: usize, ctx: &Context<'_>, out: &mut Findings) {
-    read_at(lang, text, base, ctx, 0, out);
-}
-
 /// Whether all of a code is read, nothing in it is known only when it runs, and nothing in it asks
-/// for a person.
-pub(crate) fn is_harmless(lang: Language, text: &str, ctx: &Context<'_>, depth: u8) -> bool {
-    let mut findings = Findings::default();
-    read_at(lang, text, 0, ctx, depth, &mut findings);
-    is_harmless_reading(lang, &findings)
-}
-
-/// The same for what a reading of the code found.
+/// for a person; by what a reading of the code found.
 pub(crate) fn is_harmless_reading(lang: Language, findings: &Findings) -> bool {
     lang != Language::Other && unknown_calls::is_harmless(findings)
 }
 
-/// Reads code found at some depth of shell in code in shell.
-pub(crate) fn read_at(
+/// Reads code and adds what it would do. `base` is where the code starts in its argument, `depth`
+/// how many texts it is inside of, and `nested` reads the commands that it hands to a shell.
+pub(crate) fn read(
     lang: Language,
     text: &str,
     base: usize,
     ctx: &Context<'_>,
     depth: u8,
+    nested: ReadNested,
     out: &mut Findings,
 ) {
     if text.len() > SIZE_LIMIT {
@@ -81,5 +68,5 @@ pub(crate) fn read_at(
         return;
     }
     let ctx = *ctx;
-    reader::Reader::new(lang, text, base, &ctx, depth, out).run();
+    reader::Reader::new(lang, text, base, &ctx, depth, nested, out).run();
 }

@@ -5,6 +5,7 @@ use crate::code::table::Rule;
 use crate::code::value::{HOLE, Value};
 use crate::effect::Effect;
 use crate::finding::{Doubt, Finding, Findings, Span};
+use crate::nested_command::{Command, NestedCommand};
 use countersign_types::tier::Tier;
 
 /// How deep code in code is followed.
@@ -42,16 +43,22 @@ impl<'a> Reader<'a, '_> {
         }
         let place = self.place(value);
         let fixed = self.span(at);
-        let mut inner = Findings::default();
-        let depth = self.depth.saturating_add(1);
         if text.contains(HOLE) {
             let known = text.replace(HOLE, "$_");
-            crate::shell::read_nested(&known, 0, self.ctx, depth, &mut inner);
-            absorb(self.out, inner, Some(fixed));
+            self.hand_command(Command::Text(&known), 0, Some(fixed));
         } else {
-            crate::shell::read_nested(text, place.unwrap_or(0), self.ctx, depth, &mut inner);
-            absorb(self.out, inner, if place.is_some() { None } else { Some(fixed) });
+            let span = if place.is_some() { None } else { Some(fixed) };
+            self.hand_command(Command::Text(text), place.unwrap_or(0), span);
         }
+    }
+
+    /// Gives a command to the reader of shells. Its findings are added at once: whether code acts
+    /// and how grave it is depends on them. All of them get the place `fixed`, where it is given.
+    fn hand_command(&mut self, command: Command<'_>, base: usize, fixed: Option<Span>) {
+        let mut inner = Findings::default();
+        let depth = self.depth.saturating_add(1);
+        (self.nested)(&NestedCommand { command, base, depth }, self.ctx, &mut inner);
+        absorb(self.out, inner, fixed);
     }
 
     pub(super) fn hand_words(&mut self, argv: &[String], at: At) {
@@ -60,9 +67,7 @@ impl<'a> Reader<'a, '_> {
             return;
         }
         let fixed = self.span(at);
-        let mut inner = Findings::default();
-        crate::shell::read_argv(argv, 0, self.ctx, self.depth.saturating_add(1), &mut inner);
-        absorb(self.out, inner, Some(fixed));
+        self.hand_command(Command::Words(argv), 0, Some(fixed));
     }
 
     pub(super) fn hand_sql(&mut self, value: &Value<'a>, text: &str, at: At) {
@@ -88,8 +93,9 @@ impl<'a> Reader<'a, '_> {
         let mut inner = Findings::default();
         let ctx = *self.ctx;
         let signs = {
+            let (base, depth) = (place.unwrap_or(0), self.depth + 1);
             let mut reader =
-                Reader::new(self.lang, text, place.unwrap_or(0), &ctx, self.depth + 1, &mut inner);
+                Reader::new(self.lang, text, base, &ctx, depth, self.nested, &mut inner);
             reader.fuel = reader.fuel.min(self.fuel);
             reader.fixed = if place.is_some() { None } else { Some(fixed) };
             reader.run();

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use crate::code::Language;
 use crate::code::lex::{K, KEYWORD, Tok, lex};
-use crate::code::table::{Id, Table, id, of};
-use crate::code::value::{Shape, Value};
+use crate::code::table::{Id, Table, of};
+use crate::code::value::Value;
 use crate::context::Context;
 use crate::finding::{Findings, Span};
-use crate::limit::{Excess, Limit};
+use crate::limit::Limit;
+use crate::nested_command::ReadNested;
 
 /// Strings with code inside that do not close: what follows them is not read as code.
 const UNCLOSED: Limit = Limit::new("unclosed strings", 0);
@@ -37,6 +38,8 @@ pub(super) struct Reader<'a, 'o> {
     pub(super) modules: Vec<&'a str>,
     pub(super) out: &'o mut Findings,
     pub(super) ctx: &'o Context<'o>,
+    /// Reads the commands that the code hands to a shell.
+    pub(super) nested: ReadNested,
     pub(super) depth: u8,
     /// First of two walks: bindings only.
     pub(super) quiet: bool,
@@ -67,6 +70,7 @@ impl<'a, 'o> Reader<'a, 'o> {
         base: usize,
         ctx: &'o Context<'o>,
         depth: u8,
+        nested: ReadNested,
         out: &'o mut Findings,
     ) -> Reader<'a, 'o> {
         let (toks, unread) = lex(src, 0, src.len(), lang);
@@ -85,6 +89,7 @@ impl<'a, 'o> Reader<'a, 'o> {
             out,
             ctx,
             depth,
+            nested,
             quiet: false,
             signs: 0,
             fixed: None,
@@ -253,169 +258,6 @@ impl<'a, 'o> Reader<'a, 'o> {
             _ => return false,
         }
         true
-    }
-
-    /// `while True`, `while (1)`, `for (;;)`, `loop do`, `fork while fork`.
-    fn forever(&mut self) {
-        let skip = if self.opens(1, b'(') { 2 } else { 1 };
-        let first = self.tok(skip).map_or("", |t| self.slice(&t));
-        let endless = matches!(first, "True" | "true" | "1" | "fork" | "do" | "{" | "not");
-        if endless || self.word(0) == "loop" {
-            self.forever_from_here();
-        }
-        self.pos += 1;
-    }
-
-    fn forever_from_here(&mut self) {
-        let python = self.lang == Language::Python;
-        self.endless = Some(if python { self.indent } else { self.block });
-    }
-
-    fn for_clause_names(&mut self) -> Vec<&'a str> {
-        let mut names = Vec::new();
-        while let Some(tok) = self.tok(0) {
-            match (tok.k, self.slice(&tok)) {
-                (K::Ident, "in" | "of") => {
-                    self.pos += 1;
-                    return names;
-                }
-                (K::Ident, "const" | "let" | "var" | "my" | "await" | "each")
-                | (K::Comma, _)
-                | (K::Open, "(" | "[")
-                | (K::Close, ")" | "]") => {}
-                (K::Ident, name) => names.push(name),
-                (K::Semi, _) => {
-                    if self.is(1, K::Semi) {
-                        self.forever_from_here();
-                    }
-                    return Vec::new();
-                }
-                _ => return Vec::new(),
-            }
-            self.pos += 1;
-        }
-        Vec::new()
-    }
-
-    /// `for a, b in list`, `for (const a of list)`, `foreach ($list as $a)`.
-    pub(super) fn for_clause(&mut self) {
-        self.pos += 1;
-        if self.lang == Language::Php || self.lang == Language::Perl {
-            self.foreach();
-            return;
-        }
-        let start = self.pos;
-        let names = self.for_clause_names();
-        if names.is_empty() {
-            self.pos = self.pos.max(start);
-            return;
-        }
-        let list = self.expr();
-        let element = list.element();
-        for name in names {
-            self.bind_more(name, element.clone());
-        }
-    }
-
-    fn foreach(&mut self) {
-        let mut name = "";
-        while matches!(self.word(0), "my" | "our") || self.word(0).starts_with('$') {
-            if self.word(0).starts_with('$') {
-                name = self.word(0);
-            }
-            self.pos += 1;
-        }
-        if !self.opens(0, b'(') {
-            return;
-        }
-        if self.is(1, K::Semi) && self.is(2, K::Semi) {
-            self.forever_from_here();
-        }
-        self.pos += 1;
-        let list = self.expr();
-        if self.word(0) == "as" {
-            name = self.word(1);
-            self.pos += 2;
-        }
-        self.bind_more(if name.is_empty() { "$_" } else { name }, list.element());
-    }
-
-    fn with(&mut self) {
-        self.pos += 1;
-        loop {
-            let value = self.expr();
-            if self.word(0) == "as" {
-                let name = self.word(1);
-                self.pos += 2;
-                self.bind(name, value);
-            }
-            if !self.is(0, K::Comma) {
-                return;
-            }
-            self.pos += 1;
-        }
-    }
-
-    /// Ruby's `|x, y|` after `each do` or `{`.
-    fn block_params(&mut self) {
-        self.pos += 1;
-        let element = self.over.take().map(|v| v.element()).unwrap_or_default();
-        while !self.word(0).is_empty() || self.is(0, K::Comma) {
-            let name = self.word(0);
-            if !name.is_empty() {
-                self.bind_more(name, element.clone());
-            }
-            self.pos += 1;
-        }
-        if self.tok(0).is_some_and(|t| t.mark == b'|') {
-            self.pos += 1;
-        }
-    }
-
-    fn returned(&mut self, value: Value<'a>) {
-        // `__reduce__` and its like hand out a callable and its arguments.
-        if let [callee, args, ..] = value.items()
-            && callee.node != 0
-            && args.shape == Shape::List
-        {
-            let (callee, args) = (callee.clone(), args.items().to_vec());
-            let at = callee.at;
-            drop(self.call(&callee, &args, at));
-        }
-        let name = self.function;
-        if let Some(function) = self.funcs.get_mut(&id(name)) {
-            let old = std::mem::take(&mut function.returns);
-            function.returns = old.or(value);
-        }
-    }
-
-    /// Binds a name; inside a block what it was before stays possible.
-    pub(super) fn bind(&mut self, name: &'a str, value: Value<'a>) {
-        if self.indent > 0 || self.block > 0 || self.nest > 0 {
-            self.bind_more(name, value);
-        } else if !name.is_empty() {
-            self.env.insert(id(name), value);
-        }
-    }
-
-    /// Adds a possible value to a name.
-    pub(super) fn bind_more(&mut self, name: &'a str, value: Value<'a>) {
-        if name.is_empty() {
-            return;
-        }
-        let old = self.env.remove(&id(name)).unwrap_or_default();
-        self.env.insert(id(name), old.or(value));
-    }
-
-    /// Adds the finding of an exceeded bound.
-    pub(super) fn exceeded(&mut self, excess: Excess) {
-        let whole = self.span((0, 0));
-        excess.report(self.out, Some(whole));
-    }
-
-    /// Whether so many are within a bound; adds the finding where they are not.
-    pub(super) fn within(&mut self, limit: Limit, count: usize) -> bool {
-        limit.check(count).map_err(|excess| self.exceeded(excess)).is_ok()
     }
 
     /// Where something stands, in the caller's argument.

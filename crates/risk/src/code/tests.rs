@@ -2,10 +2,11 @@
 
 use proptest::prelude::*;
 
-use super::{Language, read};
+use super::Language;
 use crate::context::{Context, Environment};
 use crate::effect::Effect;
 use crate::finding::Findings;
+use crate::readers::read_code;
 use countersign_types::tier::Tier;
 
 const LANGUAGES: [Language; 6] = [
@@ -19,7 +20,7 @@ const LANGUAGES: [Language; 6] = [
 
 fn findings(lang: Language, text: &str) -> Findings {
     let mut out = Findings::default();
-    read(lang, text, 0, &Context::default(), &mut out);
+    read_code(lang, text, 0, &Context::default(), &mut out);
     out
 }
 
@@ -69,7 +70,7 @@ fn tiers_by_target() {
     assert_eq!(py("open('/etc/sudoers', 'a').write('')"), Tier::Critical);
     assert_eq!(py("open('/tmp/x', 'w').write('')"), Tier::Low);
     assert_eq!(
-        py("import os\np = os.path.join('/usr', '../etc/shadow')\nprint(open(p).read())"),
+        py("import os\np = os.path.join('/usr', '../etc/shadow')\nprint(open(p).read_code())"),
         Tier::High
     );
     assert_eq!(
@@ -86,7 +87,7 @@ fn a_disposable_machine_forgives_its_own_files_only() {
     let ctx = Context { environment: Environment::Container, ..Context::default() };
     let seen = |text: &str| {
         let mut out = Findings::default();
-        read(Language::Python, text, 0, &ctx, &mut out);
+        read_code(Language::Python, text, 0, &ctx, &mut out);
         out.tier()
     };
     assert_eq!(seen("import shutil\nshutil.rmtree('/tmp/build')"), Tier::Low);
@@ -97,7 +98,7 @@ fn a_disposable_machine_forgives_its_own_files_only() {
 fn disguises_do_not_help() {
     for text in [
         "import os as o\ns = o.system\ns(input())",
-        "from os import system as s\nx = open('c').read()\ns(x)",
+        "from os import system as s\nx = open('c').read_code()\ns(x)",
         "__import__('os').system(x)",
         "getattr(__import__('o'+'s'), 'metsys'[::-1])(x)",
         "import importlib as i\ni.import_module('sub' 'process').run(x, shell=True)",
@@ -303,7 +304,7 @@ fn what_exceeds_a_bound_is_a_finding() {
         let branches = each(|i| format!("if c:\n  x = 'b{i}'\n"));
         let imports = each(|i| format!("import m{i}\n"));
         for text in [
-            format!("import os\nfor f in [{items}'/etc/shadow']: open(f).read()"),
+            format!("import os\nfor f in [{items}'/etc/shadow']: open(f).read_code()"),
             format!("import os\nx = [{items}'/etc/shadow']\nopen(x[{n}])"),
             format!("{branches}if c:\n  x = '/etc/shadow'\nopen(x)"),
             format!("{imports}import os\nos.system('cat /etc/shadow')"),
@@ -346,7 +347,7 @@ proptest! {
         for lang in LANGUAGES {
             let run = || {
                 let mut out = Findings::default();
-                read(lang, &text, base, &Context::default(), &mut out);
+                read_code(lang, &text, base, &Context::default(), &mut out);
                 out
             };
             let (one, two) = (run(), run());

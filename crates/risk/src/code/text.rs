@@ -2,7 +2,7 @@
 
 use crate::code::lex::RAW;
 use crate::code::value::{HOLE, Shape, TAINT_LOST, TEXT, Text, Value};
-use crate::shell;
+use crate::flow;
 
 /// The content of a string literal, its escapes resolved.
 pub(super) fn literal(raw: &str, flags: u8) -> Text<'_> {
@@ -73,12 +73,12 @@ fn readable(bytes: Vec<u8>) -> Option<String> {
 
 /// Base64 (either alphabet) to text; what is not UTF-8 becomes unknown.
 pub(super) fn base64(text: &str) -> Option<String> {
-    shell::base64_bytes(text).and_then(readable)
+    flow::base64_bytes(text).and_then(readable)
 }
 
 /// Hex digits to text.
 pub(super) fn hex(text: &str) -> Option<String> {
-    shell::hex_bytes(text).and_then(readable)
+    flow::hex_bytes(text).and_then(readable)
 }
 
 /// Percent escapes to text.

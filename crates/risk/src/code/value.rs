@@ -56,7 +56,7 @@ pub(super) struct Value<'a> {
     pub(super) items: Option<Rc<[Value<'a>]>>,
     pub(super) shape: Shape,
     pub(super) taint: u32,
-    /// Where it stands in the source.
+    /// Where it is in the source.
     pub(super) at: (u32, u32),
     /// Where its text starts in the source, if it stands there as it is.
     pub(super) exact: Option<u32>,

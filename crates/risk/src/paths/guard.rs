@@ -1,6 +1,6 @@
 //! Whether a path, read as a pattern or as a folder, could reach what Countersign protects.
 
-use crate::shell::tables::{CLASSES, GUARDED, GuardedKind, GuardedPath, PathClass};
+use crate::command_tables::{CLASSES, GUARDED, GuardedKind, GuardedPath, PathClass};
 use countersign_shell::UNKNOWN;
 use countersign_text::glob;
 

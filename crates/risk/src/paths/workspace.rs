@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use super::{class_of, normal};
 use crate::context::Context;
-use crate::windows_path;
+use crate::paths::windows_path;
 
 /// Classes of folders that can be a project. The root, a whole home folder, system folders and
 /// folders with a meaning of their own cannot.

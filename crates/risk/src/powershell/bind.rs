@@ -1,9 +1,10 @@
 //! The parameters of a cmdlet: abbreviated names, positions, switches, input through the pipe.
 
+use crate::command_tables::Spec;
 use crate::finding::Span;
-use crate::shell::tables::Spec;
-use crate::shell::{CommandWord, Flow};
-use crate::windows_path;
+use crate::flow::Flow;
+use crate::paths::windows_path;
+use crate::shell::CommandWord;
 use countersign_shell::UNKNOWN;
 
 /// Parameters with a value that every cmdlet has.

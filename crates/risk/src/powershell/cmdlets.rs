@@ -1,14 +1,15 @@
 //! Cmdlets that run text, start programs, set names or say where files are.
 
 use super::command::{Given, argument, is_pattern};
-use super::run::{Evaluator, Named};
-use super::value::{Kind, Value};
+use super::run::Evaluator;
+use super::state::Named;
+use super::value::{Kind, Value, type_name};
+use crate::command_tables as tables;
+use crate::command_tables::Spec;
 use crate::finding::Span;
-use crate::paths::Act;
-use crate::shell::tables;
-use crate::shell::tables::Spec;
-use crate::shell::{CommandWord, Flow, Taint};
-use crate::windows_path;
+use crate::flow::{Flow, Taint};
+use crate::paths::{Act, windows_path};
+use crate::shell::CommandWord;
 use countersign_shell::UNKNOWN;
 use countersign_types::tier::Tier;
 
@@ -140,7 +141,7 @@ impl Evaluator<'_, '_, '_, '_> {
                 let com = argument(spec, given, "-comobject").map(|c| c.string());
                 let kind = match (com, kind) {
                     (Some(com), _) => format!("com:{}", com.to_ascii_lowercase()),
-                    (None, Some(kind)) => super::dotnet::type_name(&kind.string()),
+                    (None, Some(kind)) => type_name(&kind.string()),
                     (None, None) => UNKNOWN.to_string(),
                 };
                 let mut taint = Taint::default();

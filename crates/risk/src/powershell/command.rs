@@ -3,13 +3,14 @@
 use super::bind::{self, Argument, Parameter};
 use super::run::Evaluator;
 use super::value::{Block, Kind, MAX_ITEMS, Value};
+use crate::command_tables as tables;
+use crate::command_tables::Spec;
 use crate::effect::Effect;
 use crate::finding::Span;
+use crate::flow::{Flow, Taint};
 use crate::paths::Act;
-use crate::shell::tables;
-use crate::shell::tables::Spec;
-use crate::shell::{CommandWord, Flow, Taint, described_program};
-use crate::windows_path;
+use crate::paths::windows_path;
+use crate::shell::{CommandWord, described_program};
 use countersign_shell::UNKNOWN;
 use countersign_shell::powershell::ast::{PsExpr, PsWord, PsWordKind};
 use countersign_types::tier::Tier;

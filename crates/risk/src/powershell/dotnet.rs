@@ -1,26 +1,16 @@
 //! .NET types and methods: described ones are held against rules, constants are computed.
 
 use super::run::Evaluator;
-use super::value::{Block, Kind, MAX_TEXT, Value};
+use super::value::{Block, Kind, MAX_TEXT, Value, list_of, type_name};
+use crate::command_tables as tables;
 use crate::finding::Span;
-use crate::shell::tables;
-use crate::shell::{CommandWord, Flow, Taint, base64_bytes};
-use crate::windows_path;
+use crate::flow::{Flow, Taint, base64_bytes};
+use crate::paths::windows_path;
+use crate::shell::CommandWord;
 use countersign_types::tier::Tier;
 
 /// How long a text may be to be taken apart into characters.
 const MAX_CHARS: usize = 4096;
-
-/// A type's name in lower case, without `System.`, type arguments and blanks.
-pub fn type_name(name: &str) -> String {
-    let lower: String = name.chars().filter(|c| !c.is_whitespace()).collect();
-    let lower = lower.to_ascii_lowercase();
-    let short = lower.strip_prefix("system.").unwrap_or(&lower);
-    match short.find(['[', '(']) {
-        Some(at) if !short.ends_with("[]") => short.get(..at).unwrap_or_default().to_owned(),
-        _ => short.to_owned(),
-    }
-}
 
 /// A folder that .NET knows by name.
 fn special_folder(name: &str) -> Option<&'static str> {
@@ -341,7 +331,7 @@ impl Evaluator<'_, '_, '_, '_> {
             "split" => {
                 let by = at(0)?;
                 let parts = text.split(|c: char| by.contains(c));
-                Some(super::eval::list_of(parts, taint))
+                Some(list_of(parts, taint))
             }
             _ => None,
         }

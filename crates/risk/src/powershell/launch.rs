@@ -1,10 +1,12 @@
 //! `powershell.exe` and `pwsh` with their own options: the text, file or input they run.
 
-use super::run::{Evaluator, State};
+use super::run::Evaluator;
+use super::state::State;
 use super::value::Value;
 use crate::finding::Span;
-use crate::shell::{CommandJudge, CommandWord, Flow, Taint, base64_bytes};
-use crate::windows_path;
+use crate::flow::{Flow, Taint, base64_bytes};
+use crate::paths::windows_path;
+use crate::shell::{CommandJudge, CommandWord};
 use countersign_shell::UNKNOWN;
 use countersign_types::tier::Tier;
 

@@ -4,39 +4,47 @@
 //! `eval` and `dotnet` walk it; `command`, `bind` and `cmdlets` turn each command into words that
 //! the rules know; `launch` reads the options of `powershell` itself.
 
+mod assignments;
 mod bind;
 mod cmdlets;
 mod command;
 mod dotnet;
 mod eval;
+mod known_variables;
 mod launch;
+mod members;
+mod redirects;
 mod run;
+mod state;
 #[cfg(test)]
 mod tests;
+mod text_operations;
 mod value;
 
 use std::borrow::Cow;
 
+use crate::command_tables::Spec;
 use crate::context::Context;
 use crate::finding::{Findings, Span};
-use crate::shell::tables::Spec;
-use crate::shell::{CommandJudge, CommandWord, Flow, judge_text};
-use run::{Evaluator, State};
+use crate::flow::Flow;
+use crate::shell::{CommandJudge, CommandWord, Dispatch, judge_text};
+use run::Evaluator;
+use state::State;
 
 pub(crate) use cmdlets::split_arguments;
 pub(crate) use launch::launched;
 
-/// Reads a whole PowerShell text that an agent wants to run.
-pub fn read(text: &str, ctx: &Context<'_>, out: &mut Findings) {
-    crate::shell::hidden_text(text, out);
-    read_nested(text, 0, ctx, 0, out);
-}
-
 /// Reads PowerShell text and adds what it would do. `base` is its place in its argument.
-pub fn read_nested(text: &str, base: usize, ctx: &Context<'_>, depth: u8, out: &mut Findings) {
+pub(crate) fn read(
+    text: &str,
+    base: usize,
+    ctx: &Context<'_>,
+    dispatch: &'static Dispatch,
+    out: &mut Findings,
+) {
     let plain = plain_marks(text);
     let length = text.len();
-    judge_text(base, ctx, depth, out, |judge| {
+    judge_text(base, ctx, 0, dispatch, out, |judge| {
         if matches!(plain, Cow::Owned(_)) {
             // Places in the changed text mean nothing in the one that came.
             judge.pin(Some(Span::new(base, base + length)));
@@ -130,7 +138,7 @@ fn begins_powershell(word: &str, rest: Option<&str>) -> bool {
     if POSIX_WORDS.contains(&word) {
         return false;
     }
-    if crate::shell::tables::cmdlet_of_alias(word).is_some() {
+    if crate::command_tables::cmdlet_of_alias(word).is_some() {
         // An alias that is no program elsewhere, or hardly one.
         return matches!(word, "ri" | "ni" | "ii" | "gc")
             || crate::shell::described_program(word).is_none();
@@ -144,7 +152,7 @@ fn begins_powershell(word: &str, rest: Option<&str>) -> bool {
     word.split_once('-').is_some_and(|(verb, noun)| {
         !noun.is_empty()
             && noun.bytes().all(|b| b.is_ascii_alphanumeric())
-            && crate::shell::tables::spec(&format!("{verb}-*")).is_some()
+            && crate::command_tables::spec(&format!("{verb}-*")).is_some()
             && crate::shell::described_program(word).is_none()
     })
 }

@@ -2,11 +2,12 @@
 
 use super::*;
 use crate::finding::Findings;
+use crate::readers::read_powershell;
 use countersign_types::tier::Tier;
 
 fn read_text(text: &str) -> Findings {
     let mut out = Findings::default();
-    read(text, &Context::default(), &mut out);
+    read_powershell(text, &Context::default(), &mut out);
     out
 }
 
@@ -197,7 +198,7 @@ fn harmless_work_is_quiet() {
 fn plain_text_that_may_be_powershell_is_read_as_both() {
     let plain = |text: &str| {
         let mut out = Findings::default();
-        crate::shell::read(text, &Context::default(), &mut out);
+        crate::command_text::read(text, &Context::default(), &mut out);
         (out.tier(), out.iter().map(|f| f.code.to_string()).collect::<Vec<_>>())
     };
     for text in [
@@ -246,7 +247,7 @@ fn what_another_shell_takes_for_harmless_is_asked_about() {
         "$env:X='y'; npm test",
     ] {
         let mut out = Findings::default();
-        crate::shell::read(text, &Context::default(), &mut out);
+        crate::command_text::read(text, &Context::default(), &mut out);
         assert!(out.tier() >= Tier::Medium, "{text}: {:?}", out.tier());
     }
     for text in [
@@ -256,7 +257,7 @@ fn what_another_shell_takes_for_harmless_is_asked_about() {
         "$x = Get-Content a.txt; Write-Host $x",
     ] {
         let mut out = Findings::default();
-        crate::powershell::read(text, &Context::default(), &mut out);
+        crate::readers::read_powershell(text, &Context::default(), &mut out);
         assert!(out.tier() < Tier::Medium, "{text}: {:?}", out.tier());
     }
 }

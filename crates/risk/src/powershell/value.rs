@@ -1,7 +1,8 @@
 //! What is known of a PowerShell value before the text runs.
 
 use crate::finding::Span;
-use crate::shell::{CommandWord, Flow, Taint};
+use crate::flow::{Flow, Taint};
+use crate::shell::CommandWord;
 use countersign_shell::UNKNOWN;
 
 /// How long a text may grow before it counts as unknown.
@@ -243,4 +244,25 @@ impl Value {
 /// Any file in a folder.
 pub fn below(place: &str) -> String {
     format!("{}/{UNKNOWN}", place.trim_end_matches('/'))
+}
+
+/// The parts of a text as a list; what is behind the last item that is followed is unknown.
+pub fn list_of<'p>(parts: impl Iterator<Item = &'p str>, taint: Taint) -> Value {
+    let mut items: Vec<Value> = parts.take(MAX_ITEMS).map(Value::text).collect();
+    if items.len() == MAX_ITEMS {
+        // There may be more than are followed.
+        items.push(Value::unknown(taint));
+    }
+    Value::of(Kind::List(items), taint)
+}
+
+/// A type's name in lower case, without `System.`, type arguments and blanks.
+pub fn type_name(name: &str) -> String {
+    let lower: String = name.chars().filter(|c| !c.is_whitespace()).collect();
+    let lower = lower.to_ascii_lowercase();
+    let short = lower.strip_prefix("system.").unwrap_or(&lower);
+    match short.find(['[', '(']) {
+        Some(at) if !short.ends_with("[]") => short.get(..at).unwrap_or_default().to_owned(),
+        _ => short.to_owned(),
+    }
 }

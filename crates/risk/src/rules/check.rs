@@ -8,7 +8,7 @@ use crate::call::{Annotations, Call};
 use crate::context::{Context, Environment};
 use crate::finding::Findings;
 use crate::verdict::Policy;
-use crate::{cmd, code, powershell, shell, sql, tools};
+use crate::{command_text, readers, shell, sql, tools};
 use countersign_crisis as crisis;
 use countersign_crisis::ScreenOptions;
 use countersign_json as json;
@@ -47,13 +47,13 @@ fn holds(rule: &RuleInfo, line: &str, wanted: bool) -> bool {
         }
         // An example may name its shell: `PS> …`, `cmd> …`.
         Subject::Command => match (line.strip_prefix("PS> "), line.strip_prefix("cmd> ")) {
-            (Some(line), _) => powershell::read(line, &ctx, &mut findings),
-            (_, Some(line)) => cmd::read(line, &ctx, &mut findings),
-            _ => shell::read(line, &ctx, &mut findings),
+            (Some(line), _) => readers::read_powershell(line, &ctx, &mut findings),
+            (_, Some(line)) => readers::read_cmd(line, &ctx, &mut findings),
+            _ => command_text::read(line, &ctx, &mut findings),
         },
         Subject::Tool => return tool_holds(rule, line, wanted),
         Subject::Code(language) => {
-            code::read(language, line, 0, &ctx, &mut findings);
+            readers::read_code(language, line, 0, &ctx, &mut findings);
             if wanted {
                 let tier = rule.tier;
                 return findings.iter().any(|f| f.code == rule.id && f.weight.tier() >= tier);
@@ -61,7 +61,7 @@ fn holds(rule: &RuleInfo, line: &str, wanted: bool) -> bool {
         }
         Subject::Statement(reader) => return statement_holds(rule, reader, line, wanted),
         Subject::Orders => {
-            let found = shell::new_orders(line);
+            let found = command_text::new_orders(line);
             return if wanted { found.is_some_and(|p| p.id == rule.id) } else { found.is_none() };
         }
         Subject::Crisis => {

@@ -1,11 +1,11 @@
 //! awk programs: only what leaves the text they work on.
 
 use super::evaluator::Evaluator;
-use super::flow::Flow;
 use super::redirects::is_socket;
-use super::structural_findings;
-use super::tables::Touch;
+use crate::command_tables::Touch;
 use crate::finding::Span;
+use crate::flow::Flow;
+use crate::structural_findings;
 
 /// A token of awk.
 #[derive(Debug, Clone, PartialEq, Eq)]

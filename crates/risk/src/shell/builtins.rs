@@ -2,16 +2,17 @@
 
 use std::borrow::Cow;
 
-use super::cwd_set::Folders;
-use super::evaluator::{Evaluator, representative};
-use super::expand::Arg;
-use super::flow::{Flow, Taint};
-use super::structural_findings;
-use super::tables::{Speech, Touch};
+use super::arg::Arg;
+use super::evaluator::Evaluator;
+use super::loops::representative;
+use super::state::{Folders, Variable};
+use crate::command_tables::{Speech, Touch};
 use crate::effect::Effect;
 use crate::finding::Span;
+use crate::flow::{Flow, Taint};
 use crate::limit::Limit;
 use crate::paths::Act;
+use crate::structural_findings;
 use countersign_shell::UNKNOWN;
 
 /// How many lines `read` is followed through.
@@ -65,7 +66,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 Some(Flow::none())
             }
             "exit" => {
-                self.shared.folders = Folders::nowhere();
+                self.shared.folders.set(Folders::nowhere());
                 Some(Flow::none())
             }
             "eval" => Some(self.eval(args, stdin, span)),
@@ -147,8 +148,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let whole =
             |a: &Arg<'_>| a.text == "integer" || a.text.starts_with('-') && a.text.contains('i');
         if args.iter().any(whole) {
-            self.shared.integers = true;
-            self.shared.edits += 1;
+            self.shared.variables.declare_integers();
             self.arithmetic_values(span);
         }
         self.export(args);
@@ -172,7 +172,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let Some(arg) = args.get(1) else { return Flow::none() };
         self.shared.out.effect(Effect::Exec);
         if arg.text.starts_with("/dev/fd/") || arg.taint.has(Taint::NET) {
-            let flow = self.shared.process_of(&arg.text).unwrap_or(Flow::unknown(arg.taint));
+            let flow = self.shared.processes.take(&arg.text).unwrap_or(Flow::unknown(arg.taint));
             return self.run_flow(&flow, span);
         }
         if arg.text == "/dev/stdin" || arg.text == "-" {
@@ -234,7 +234,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
     }
 
-    /// Where a name or number is wanted, the shell runs what stands in its `[ … ]`.
+    /// Where a name or number is wanted, the shell runs the commands in its `[ … ]`.
     pub(super) fn subscripts(&mut self, text: &str, span: Span) {
         if text.contains('[') && (text.contains("$(") || text.contains('`')) {
             self.prompt(text, span);
@@ -243,9 +243,9 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
 
     /// Arithmetic takes the values of variables as names and numbers again.
     pub(super) fn arithmetic_values(&mut self, span: Span) {
-        let held = |v: &&(String, String, Taint)| v.1.contains('[') && v.1.contains(['$', '`']);
-        let all = self.shared.variables.iter().chain(&self.shared.former);
-        let texts: Vec<String> = all.filter(held).map(|v| v.1.clone()).collect();
+        let runs = |v: &&Variable| v.value.contains('[') && v.value.contains(['$', '`']);
+        let all = self.shared.variables.all();
+        let texts: Vec<String> = all.filter(runs).map(|v| v.value.clone()).collect();
         for text in texts {
             self.subscripts(&text, span);
         }

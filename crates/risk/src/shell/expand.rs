@@ -2,61 +2,16 @@
 
 use std::borrow::Cow;
 
+use super::arg::Arg;
+use super::braces::{FIELDS, brace};
 use super::evaluator::Evaluator;
-use super::flow::{Flow, Taint};
-use super::structural_findings;
+use super::fields::{Field, fixed, guard_tilde, is_pattern, splice, substitute};
+use super::parameter::{edit, slice, slice_list};
 use crate::finding::{Doubt, Span};
-use crate::limit::{Excess, Limit};
+use crate::flow::Taint;
+use crate::structural_findings;
 use countersign_shell::UNKNOWN;
 use countersign_shell::posix::ast::{Operation, Part, Parts, Word};
-
-/// A word after expansion. Parts that are only known at run time are `UNKNOWN` characters.
-#[derive(Debug, Clone)]
-pub struct Arg<'t> {
-    /// The text.
-    pub text: Cow<'t, str>,
-    /// Where it stands.
-    pub span: Span,
-    /// Where its unknown parts come from.
-    pub taint: Taint,
-    /// Holds an unquoted `*`, `?` or `[`.
-    pub glob: bool,
-}
-
-impl Arg<'_> {
-    /// Whether some of it is only known at run time.
-    pub fn is_unknown(&self) -> bool {
-        self.text.as_bytes().contains(&0)
-    }
-
-    /// Whether it is a path with a folder in it.
-    pub fn has_slash(&self) -> bool {
-        self.text.as_bytes().contains(&b'/')
-    }
-}
-
-/// How many bytes the braces of one word may become, with every step on the way.
-const MAX_BRACES: usize = 1024 * 1024;
-
-/// How many fields one word may become.
-const FIELDS: Limit = Limit::new("words made from one", 2048);
-/// How many numbers of `{1..n}` are written out; those between the first and the last stand as one
-/// unknown word.
-const MAX_RANGE: usize = 512;
-
-/// A word being put together.
-struct Field {
-    text: String,
-    glob: bool,
-    /// Something was written, even if it is empty (`""`).
-    real: bool,
-}
-
-impl Field {
-    fn new() -> Field {
-        Field { text: String::new(), glob: false, real: false }
-    }
-}
 
 impl<'t> Evaluator<'t, '_, '_, '_> {
     /// Expands a word into as many fields as it becomes.
@@ -161,7 +116,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             Part::Process { list, reads } => {
                 let flow = if *reads { self.nested_list(list) } else { self.fed_list(list) };
                 *taint = taint.and(flow.taint);
-                let path = if *reads { self.process_text(flow) } else { "/dev/fd/63".to_owned() };
+                let path =
+                    if *reads { self.shared.processes.add(flow) } else { "/dev/fd/63".to_owned() };
                 field.real = true;
                 field.text.push_str(&path);
             }
@@ -178,9 +134,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
 
     /// An `IFS` of one's own splits at other characters than blanks.
     fn split_at_ifs(&mut self, value: &mut String) {
-        self.shared.ask_variable("IFS");
-        let own = self.shared.variables.iter().rev().find(|(n, _, _)| n == "IFS");
-        if let Some((_, marks, _)) = own.filter(|(_, m, _)| !m.is_empty() && !m.contains(UNKNOWN)) {
+        let own = self.shared.variable("IFS").map(|own| own.value.as_str());
+        if let Some(marks) = own.filter(|marks| !marks.is_empty() && !marks.contains(UNKNOWN)) {
             *value = value.replace(|c: char| marks.contains(c), " ");
         }
     }
@@ -190,19 +145,18 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if !matches!(operation, Operation::Plain) || !value.contains(' ') {
             return;
         }
-        let own = self.shared.variables.iter().rev().find(|(n, _, _)| n == "IFS");
-        let Some(marks) = own.map(|(_, marks, _)| marks.clone()) else { return };
+        let Some(marks) = self.shared.variables.value("IFS") else { return };
         if marks.starts_with(' ') || name == "@" {
             return;
         }
-        let elements = self.shared.elements(name);
+        let elements = self.shared.variables.elements(name);
         if elements.len() > 1 {
             let mark = marks.chars().next().map(String::from).unwrap_or_default();
             *value = elements.join(&mark);
         }
     }
 
-    /// Runs what stands in parts whose text does not matter.
+    /// Runs the commands in parts whose text does not matter.
     fn aside(&mut self, parts: &'t [Part<'t>]) {
         let mut fields = vec![Field::new()];
         let mut taint = Taint::default();
@@ -236,7 +190,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                     let span = self.span(word.start, word.end);
                     self.arithmetic_values(span);
                 }
-                let elements = self.shared.elements(name);
+                let elements = self.shared.variables.elements(name);
                 let sliced = if elements.len() > 1 {
                     slice_list(&elements, range, matches!(name, "@" | "*"))
                 } else {
@@ -269,228 +223,5 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             *taint = taint.and(arg.taint);
         }
         text
-    }
-}
-
-/// A word of plain and quoted pieces without braces, and whether it holds a pattern.
-fn fixed(parts: &[Part<'_>]) -> Option<(String, bool)> {
-    let mut length = 2;
-    for part in parts {
-        match part {
-            Part::Bare(text) if !text.contains('{') => length += text.len(),
-            Part::Quoted(text) => length += text.len(),
-            _ => return None,
-        }
-    }
-    let mut text = String::with_capacity(length);
-    let mut glob = false;
-    for (i, part) in parts.iter().enumerate() {
-        match part {
-            Part::Bare(piece) => {
-                glob |= is_pattern(piece);
-                text.push_str(piece);
-            }
-            Part::Quoted(piece) => {
-                text.push_str(if i == 0 && piece.starts_with('~') { "./" } else { "" });
-                text.push_str(piece);
-            }
-            _ => {}
-        }
-    }
-    (!parts.is_empty()).then_some((text, glob))
-}
-
-/// Whether unquoted text holds a `*`, a `?` or brackets.
-fn is_pattern(text: &str) -> bool {
-    text.contains(['*', '?']) || (text.contains('[') && text.contains(']'))
-}
-
-/// A quoted `~` is a name, not a home.
-fn guard_tilde<'t>(text: &Cow<'t, str>) -> Cow<'t, str> {
-    if text.starts_with('~') { Cow::Owned(format!("./{text}")) } else { text.clone() }
-}
-
-/// Adds a value: whole where quoted, split at blanks where not.
-fn splice(fields: &mut Vec<Field>, value: &str, quoted: bool) {
-    let Some(field) = fields.last_mut() else { return };
-    if quoted || !value.contains([' ', '\t', '\n']) {
-        field.real |= quoted || !value.is_empty();
-        field.glob |= !quoted && value.contains(['*', '?']);
-        field.text.push_str(value);
-        return;
-    }
-    let mut words = value.split([' ', '\t', '\n']);
-    if let Some(first) = words.next() {
-        field.real |= !first.is_empty();
-        field.text.push_str(first);
-    }
-    for word in words {
-        if fields.last().is_some_and(|f| f.text.is_empty() && !f.real) {
-            fields.pop();
-        }
-        let glob = word.contains(['*', '?']);
-        fields.push(Field { text: word.to_owned(), glob, real: !word.is_empty() });
-    }
-}
-
-fn substitute(fields: &mut Vec<Field>, flow: &Flow, quoted: bool, taint: &mut Taint) {
-    *taint = taint.and(flow.taint);
-    if let Some(text) = &flow.text {
-        splice(fields, text.trim_end_matches('\n'), quoted);
-    } else {
-        *taint = taint.and(Taint::COMPUTED);
-        splice(fields, "\0", quoted);
-    }
-}
-
-/// `${v:offset:length}` with plain numbers.
-fn slice(value: &str, range: &str) -> Option<String> {
-    let (offset, length) = match range.split_once(':') {
-        Some((o, l)) => (o.trim(), Some(l.trim().parse::<usize>().ok()?)),
-        None => (range.trim(), None),
-    };
-    let count = value.chars().count();
-    let offset = if let Some(back) = offset.strip_prefix('-') {
-        count.checked_sub(back.parse::<usize>().ok()?)?
-    } else {
-        offset.parse::<usize>().ok()?
-    };
-    Some(value.chars().skip(offset).take(length.unwrap_or(usize::MAX)).collect())
-}
-
-/// `${list[@]:offset:length}` with plain numbers; positional words count from one.
-fn slice_list(elements: &[String], range: &str, positional: bool) -> Option<String> {
-    let (offset, length) = match range.split_once(':') {
-        Some((o, l)) => (o, l.trim().parse::<usize>().ok()?),
-        None => (range, usize::MAX),
-    };
-    let offset = offset.trim();
-    let offset = match offset.strip_prefix('-') {
-        Some(back) => elements.len().checked_sub(back.parse().ok()?)?,
-        None => offset.parse::<usize>().ok()?.saturating_sub(usize::from(positional)),
-    };
-    let kept: Vec<&str> = elements.iter().skip(offset).take(length).map(String::as_str).collect();
-    Some(kept.join(" "))
-}
-
-/// `#`, `##`, `%`, `%%` with plain text, `/a/b`, `//a/b`, `,,`, `^^`.
-fn edit(value: &str, pattern: &str) -> Option<String> {
-    if pattern.contains(UNKNOWN) {
-        return None;
-    }
-    let plain = |p: &str| !p.contains(['*', '?', '[']);
-    if let Some(p) = pattern.strip_prefix("//") {
-        let (a, b) = p.split_once('/').unwrap_or((p, ""));
-        return (plain(a) && !a.is_empty()).then(|| value.replace(a, b));
-    }
-    if let Some(p) = pattern.strip_prefix('/') {
-        let (a, b) = p.split_once('/').unwrap_or((p, ""));
-        return (plain(a) && !a.is_empty()).then(|| value.replacen(a, b, 1));
-    }
-    match pattern {
-        ",," => return Some(value.to_lowercase()),
-        "^^" => return Some(value.to_uppercase()),
-        _ => {}
-    }
-    if let Some(p) = pattern.strip_prefix("##*").filter(|p| plain(p) && !p.is_empty()) {
-        return Some(value.rsplit_once(p).map_or(value, |(_, rest)| rest).to_owned());
-    }
-    if let Some(p) = pattern.strip_prefix("#*").filter(|p| plain(p) && !p.is_empty()) {
-        return Some(value.split_once(p).map_or(value, |(_, rest)| rest).to_owned());
-    }
-    if let Some(p) =
-        pattern.strip_prefix("%%").and_then(|p| p.strip_suffix('*')).filter(|p| plain(p))
-    {
-        return Some(value.split_once(p).map_or(value, |(rest, _)| rest).to_owned());
-    }
-    if let Some(p) =
-        pattern.strip_prefix('%').and_then(|p| p.strip_suffix('*')).filter(|p| plain(p))
-    {
-        return Some(value.rsplit_once(p).map_or(value, |(rest, _)| rest).to_owned());
-    }
-    if let Some(p) = pattern.strip_prefix("##").or(pattern.strip_prefix('#')) {
-        return plain(p).then(|| value.strip_prefix(p).unwrap_or(value).to_owned());
-    }
-    if let Some(p) = pattern.strip_prefix("%%").or(pattern.strip_prefix('%')) {
-        return plain(p).then(|| value.strip_suffix(p).unwrap_or(value).to_owned());
-    }
-    None
-}
-
-/// `{a,b}` and `{1..3}`, outermost first, bounded; false where a word too long was left as it is.
-fn brace(text: &str, out: &mut Vec<String>) -> Result<bool, Excess> {
-    let mut work = vec![text.to_owned()];
-    let (mut bytes, mut whole) = (MAX_BRACES, true);
-    while let Some(text) = work.pop() {
-        FIELDS.check(out.len() + work.len() + 1)?;
-        match split_brace(&text) {
-            None => out.push(text),
-            Some((_, middle, _)) if middle.len() * text.len() > bytes => {
-                whole = false;
-                out.push(text);
-            }
-            Some((before, middle, after)) => {
-                bytes -= middle.len() * text.len();
-                for choice in middle.into_iter().rev() {
-                    work.push(format!("{before}{choice}{after}"));
-                }
-            }
-        }
-    }
-    Ok(whole)
-}
-
-fn split_brace(text: &str) -> Option<(&str, Vec<String>, &str)> {
-    let open = text.find('{')?;
-    let (mut depth, mut commas, mut close) = (0usize, Vec::new(), None);
-    for (i, b) in text.bytes().enumerate().skip(open) {
-        match b {
-            b'{' => depth += 1,
-            b'}' => {
-                depth -= 1;
-                if depth == 0 {
-                    close = Some(i);
-                    break;
-                }
-            }
-            b',' if depth == 1 => commas.push(i),
-            _ => {}
-        }
-    }
-    let close = close?;
-    let before = text.get(..open)?;
-    let inner = text.get(open + 1..close)?;
-    let after = text.get(close + 1..)?;
-    if !commas.is_empty() {
-        let mut choices = Vec::new();
-        let mut from = open + 1;
-        for comma in commas.into_iter().chain([close]) {
-            choices.push(text.get(from..comma)?.to_owned());
-            from = comma + 1;
-        }
-        return Some((before, choices, after));
-    }
-    let (a, b) = inner.split_once("..")?;
-    let (b, step) = b.split_once("..").unwrap_or((b, "1"));
-    let step = step.parse::<i32>().ok()?.unsigned_abs().max(1) as usize;
-    if let (Ok(a), Ok(b)) = (a.parse::<i32>(), b.parse::<i32>()) {
-        let (low, high) = (a.min(b), a.max(b));
-        let mut choices: Vec<String> =
-            (low..=high).step_by(step).take(MAX_RANGE).map(|n| n.to_string()).collect();
-        if usize::try_from(i64::from(high) - i64::from(low)).unwrap_or(usize::MAX) / step
-            >= MAX_RANGE
-        {
-            choices.push(UNKNOWN.to_string());
-            choices.push(high.to_string());
-        }
-        return Some((before, choices, after));
-    }
-    let (mut ca, mut cb) = (a.chars(), b.chars());
-    match (ca.next(), ca.next(), cb.next(), cb.next()) {
-        (Some(x), None, Some(y), None) if x.is_ascii_alphabetic() && y.is_ascii_alphabetic() => {
-            let choices = (x.min(y)..=x.max(y)).step_by(step).map(String::from).collect();
-            Some((before, choices, after))
-        }
-        _ => None,
     }
 }

@@ -1,8 +1,8 @@
 //! Files made from other files: `cp`, `mv`, `ln`, `tee`, `dd`.
 
 use super::evaluator::Evaluator;
-use super::flow::Flow;
 use super::invocation::Invocation;
+use crate::flow::Flow;
 use crate::paths::last_part;
 
 impl<'t> Evaluator<'t, '_, '_, '_> {

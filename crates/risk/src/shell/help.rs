@@ -1,7 +1,7 @@
 //! Calls that only print how a program is used.
 
 use super::invocation::Invocation;
-use super::tables::{Rule, Spec};
+use crate::command_tables::{Rule, Spec};
 use countersign_types::tier::Tier;
 
 /// `--help` and `--version` of a program that only works by itself and takes no value there.

@@ -1,10 +1,10 @@
 //! Files that a program works on: emptied in place, or named so that a command runs instead.
 
 use super::evaluator::Evaluator;
-use super::flow::Flow;
 use super::invocation::Invocation;
-use super::tables::{Interpreter, Spec, Speech, Touch};
 use super::{awk, sed};
+use crate::command_tables::{Interpreter, Spec, Speech, Touch};
+use crate::flow::Flow;
 use countersign_shell::UNKNOWN;
 
 impl<'t> Evaluator<'t, '_, '_, '_> {

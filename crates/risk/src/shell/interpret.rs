@@ -2,20 +2,20 @@
 
 use std::borrow::Cow;
 
+use super::arg::Arg;
 use super::evaluator::Evaluator;
-use super::expand::Arg;
-use super::flow::{Flow, Taint};
 use super::invocation::Invocation;
-use super::structural_findings::{self, Sign};
-use super::tables::{Interpreter, Spec, Speech, Touch};
 use super::{awk, sed};
 use crate::code;
 use crate::code::Language;
+use crate::command_tables::{Interpreter, Spec, Speech, Touch};
 use crate::context::Context;
 use crate::effect::Effect;
 use crate::finding::{Doubt, Finding, Findings, Span};
+use crate::flow::{Flow, Taint};
 use crate::paths::Act;
 use crate::sql;
+use crate::structural_findings::{self, Sign};
 use countersign_shell::UNKNOWN;
 use countersign_types::tier::Tier;
 
@@ -44,14 +44,14 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if interpreter.speech == Speech::Shell && inv.has("-c") {
             let arg = inv.operands.first().and_then(|i| inv.arg(*i))?;
             self.inline(interpreter, inv, arg, self.is_judged_by_text(&arg.text));
-            let keep = self.shared.variables.len();
+            let kept = self.shared.variables.count();
             let words: Vec<Arg<'t>> =
                 inv.operands.iter().skip(1).filter_map(|i| inv.arg(*i)).cloned().collect();
             if !words.is_empty() {
                 self.positional(&words, 0);
             }
             let flow = self.shell_text(arg, stdin);
-            self.shared.variables.truncate(keep);
+            self.shared.variables.truncate(kept);
             return Some(flow);
         }
         for (name, value) in &inv.values {
@@ -97,7 +97,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
         if interpreter.bare > Tier::Safe && is_session(interpreter, spec, inv) {
             // Inside a container nothing of this machine is in reach.
-            let tier = if self.shared.elsewhere { Tier::Low } else { interpreter.bare };
+            let tier = if self.shared.rights.elsewhere { Tier::Low } else { interpreter.bare };
             let sign = Sign { tier, ..structural_findings::SHELL_SESSION };
             self.shared.sign(&sign, Some(span));
             return Some(Flow::none());
@@ -188,7 +188,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             structural_findings::INLINE_CODE
         };
         // `docker exec web sh -c '…'` is how a command gets there; its text is judged as any other.
-        let carried = self.shared.elsewhere && interpreter.speech == Speech::Shell;
+        let carried = self.shared.rights.elsewhere && interpreter.speech == Speech::Shell;
         let tier = if filter || carried || harmless { Tier::Low } else { interpreter.inline };
         self.shared.sign(&Sign { tier, ..base }, Some(arg.span));
     }
@@ -209,7 +209,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     ) -> Option<Flow> {
         self.shared.out.effect(Effect::Exec);
         if arg.text.starts_with("/dev/fd/") {
-            let flow = self.shared.process_of(&arg.text).unwrap_or(Flow::unknown(arg.taint));
+            let flow = self.shared.processes.take(&arg.text).unwrap_or(Flow::unknown(arg.taint));
             return Some(self.run_speech(interpreter, &flow, span));
         }
         if arg.text == "-" || arg.text == "/dev/stdin" {
@@ -336,10 +336,11 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 return (Flow::unknown(Taint::default()), false);
             }
             Speech::Mongo => {
-                let depth = self.shared.texts.saturating_add(1);
+                let depth = self.shared.budget.depth().saturating_add(1);
+                let nested = self.shared.dispatch.nested;
                 self.foreign(arg.span, |ctx, out| {
                     sql::read_mongo(text, 0, ctx, out);
-                    code::read_at(Language::JavaScript, text, 0, ctx, depth, out);
+                    code::read(Language::JavaScript, text, 0, ctx, depth, nested, out);
                 });
                 return (Flow::unknown(Taint::default()), false);
             }
@@ -350,8 +351,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             Speech::Php => Language::Php,
             Speech::PowerShell => {
                 let span = arg.span;
-                let flow = self.other_shell(|judge| crate::powershell::run_text(judge, text, span));
-                return (flow, false);
+                let run = self.shared.dispatch.run_powershell;
+                return (run(self.shared, text, span), false);
             }
             Speech::Other => {
                 self.apple_shell(text, arg.span);
@@ -359,11 +360,12 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 Language::Other
             }
         };
-        let depth = self.shared.texts.saturating_add(1);
+        let depth = self.shared.budget.depth().saturating_add(1);
         let judged = self.is_judged_by_text(text);
         let mut harmless = false;
+        let nested = self.shared.dispatch.nested;
         self.foreign(arg.span, |ctx, out| {
-            code::read_at(language, text, 0, ctx, depth, out);
+            code::read(language, text, 0, ctx, depth, nested, out);
             harmless = judged && code::is_harmless_reading(language, out);
         });
         (Flow::unknown(stdin.taint), harmless)

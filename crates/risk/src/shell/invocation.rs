@@ -1,9 +1,9 @@
 //! One program call taken apart: flags, option values, operands; and rules held against it.
 
-use super::expand::Arg;
-use super::flow::Taint;
+use super::arg::Arg;
 use super::short_list::Few;
-use super::tables::{Flag, Rule, Spec};
+use crate::command_tables::{Flag, Rule, Spec};
+use crate::flow::Taint;
 use countersign_text::glob::{ALWAYS, DASH, Glob, GlobShape, Globs, bytes_of};
 
 /// The parts of a program call. Indices point into the words.
@@ -198,7 +198,7 @@ impl<'i, 't> Invocation<'i, 't> {
         self.option_bytes & DASH != 0
     }
 
-    /// The same for a flag that stands in no table.
+    /// The same for a flag that is in no table.
     pub fn has(&self, flag: &'static str) -> bool {
         let mut chars = flag.chars().skip(1);
         let letter = match (chars.next(), chars.next()) {
@@ -254,7 +254,7 @@ impl<'i, 't> Invocation<'i, 't> {
         !self.options.is_empty() && flags.iter().any(|f| self.has_flag(f))
     }
 
-    /// The same for flags that stand in no table.
+    /// The same for flags that are in no table.
     pub fn has_one(&self, flags: &[&'static str]) -> bool {
         !self.options.is_empty() && flags.iter().any(|f| self.has(f))
     }

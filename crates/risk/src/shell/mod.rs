@@ -1,75 +1,80 @@
 //! Shell text: read into a small IR, then walked for what it would do.
 
 mod alternatives;
+mod arg;
 mod awk;
+mod braces;
 mod builtins;
 mod command;
+mod command_word;
 mod cwd_set;
 mod endless;
-mod entry;
 mod evaluator;
 mod expand;
+mod fields;
 mod file_ops;
-mod flow;
+mod functions;
 mod help;
 mod in_place;
 mod interpret;
 mod invocation;
+mod loops;
 mod memo;
 mod nested;
 mod objects;
+mod operands;
 mod other_shells;
 mod output;
+mod parameter;
 mod path_access;
 mod plain;
 mod program;
 mod redirects;
 mod remembered;
+mod runner_texts;
 mod runners;
 mod scope;
 mod sed;
+mod shell_text;
 mod short_list;
-mod structural_findings;
-pub mod tables;
+mod state;
+mod transfers;
+mod undescribed;
+mod unexpected_commands;
+mod xargs;
 
-use std::borrow::Cow;
-
+use crate::command_tables::UNDESCRIBED_READ_ONLY;
 use crate::context::Context;
 use crate::finding::{Findings, Span};
-use evaluator::{EvalState, Evaluator};
-use expand::Arg;
+use crate::flow::Flow;
+use crate::nested_command::{Command, NestedCommand};
+use arg::Arg;
+use evaluator::Evaluator;
 
-pub use entry::read;
-pub(crate) use entry::{NEW_ORDERS, hidden_text, new_orders, phrases};
-pub(crate) use flow::{Flow, Taint};
-pub use flow::{base64_bytes, hex_bytes};
-pub(crate) use other_shells::{CommandJudge, CommandWord, described_program, judge_text};
+pub(crate) use command_word::CommandWord;
+pub(crate) use other_shells::{CommandJudge, described_program, judge_text};
+pub(crate) use state::{Dispatch, EvalState};
 
-/// Reads shell text and adds what it would do. `base` is where the text starts in its argument.
-pub fn read_nested(text: &str, base: usize, ctx: &Context<'_>, depth: u8, out: &mut Findings) {
-    let mut shared = EvalState::new(ctx, base, out);
-    shared.texts = depth;
-    shared.text(text, &Flow::none());
-}
-
-/// The same for a command that is already in words.
-pub fn read_argv(argv: &[String], base: usize, ctx: &Context<'_>, depth: u8, out: &mut Findings) {
-    // One word with blanks is a line for the shell, as `system("rm x")` takes it.
-    if let [line] = argv
-        && line.contains(char::is_whitespace)
-    {
-        read_nested(line, base, ctx, depth, out);
-        return;
-    }
-    let mut shared = EvalState::new(ctx, base, out);
-    shared.texts = depth;
-    let span = Span::new(base, base);
-    let args: Vec<Arg<'_>> = argv
-        .iter()
-        .map(|word| Arg { text: Cow::Borrowed(word), span, taint: Taint::default(), glob: false })
-        .collect();
+/// Reads shell text or words that code or another caller hands to a shell.
+pub(crate) fn read(
+    nested: &NestedCommand<'_>,
+    ctx: &Context<'_>,
+    dispatch: &'static Dispatch,
+    out: &mut Findings,
+) {
+    let mut state = EvalState::new(ctx, nested.base, nested.depth, dispatch, out);
+    let words = match nested.command {
+        Command::Text(text) => return drop(state.text(text, &Flow::none())),
+        // One word with blanks is a line for the shell, as `system("rm x")` takes it.
+        Command::Words([line]) if line.contains(char::is_whitespace) => {
+            return drop(state.text(line, &Flow::none()));
+        }
+        Command::Words(words) => words,
+    };
+    let span = Span::new(nested.base, nested.base);
+    let args: Vec<Arg<'_>> = words.iter().map(|word| Arg::plain(word, span)).collect();
     let mut walker =
-        Evaluator { shared: &mut shared, functions: Vec::new(), defining: None, text: "" };
+        Evaluator { shared: &mut state, functions: Vec::new(), defining: None, text: "" };
     walker.command(&args, Flow::none(), span);
 }
 
@@ -77,10 +82,7 @@ pub fn read_argv(argv: &[String], base: usize, ctx: &Context<'_>, depth: u8, out
 /// plain words. Such rules leave no finding of their own.
 pub(crate) fn looks(id: &str, line: &str) -> bool {
     let span = Span::new(0, 0);
-    let args: Vec<Arg<'_>> = line
-        .split_whitespace()
-        .map(|word| Arg { text: Cow::Borrowed(word), span, taint: Taint::default(), glob: false })
-        .collect();
+    let args: Vec<Arg<'_>> = line.split_whitespace().map(|word| Arg::plain(word, span)).collect();
     let inv = invocation::Invocation::new(&args, None);
-    tables::UNDESCRIBED_READ_ONLY.iter().any(|rule| rule.id == id && inv.fits(rule, false, true))
+    UNDESCRIBED_READ_ONLY.iter().any(|rule| rule.id == id && inv.fits(rule, false, true))
 }

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::expand::Arg;
-use super::flow::Taint;
+use super::arg::Arg;
 use crate::finding::Span;
+use crate::flow::Taint;
 
 /// How many commands are looked for in one word.
 const MAX_TEXTS: usize = 16;

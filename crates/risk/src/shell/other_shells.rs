@@ -1,48 +1,19 @@
 //! The way in for the readers of PowerShell and cmd: their commands are judged by the same rules.
 
-use std::borrow::Cow;
-
-use super::evaluator::{EvalState, Evaluator};
-use super::expand::Arg;
-use super::flow::{Flow, Taint};
+use super::arg::Arg;
+use super::command_word::CommandWord;
+use super::evaluator::Evaluator;
 use super::invocation::Invocation;
 use super::program::{Known, resolve};
-use super::structural_findings;
-use super::tables::{Interpreter, Spec, Speech, Touch};
+use super::state::{Dispatch, EvalState};
+use crate::command_tables::{Interpreter, Spec, Touch};
 use crate::context::Context;
 use crate::effect::Effect;
 use crate::finding::{Doubt, Finding, Findings, Span};
+use crate::flow::{Flow, Taint};
 use crate::paths::{Act, PathClass};
-use crate::{cmd, powershell};
+use crate::structural_findings;
 use countersign_types::tier::Tier;
-
-/// One word of a command that another shell's reader took apart.
-#[derive(Debug, Clone)]
-pub(crate) struct CommandWord {
-    /// The text; parts that are only known at run time are `UNKNOWN` characters.
-    pub text: String,
-    /// Its place.
-    pub span: Span,
-    /// The origin of its unknown parts.
-    pub taint: Taint,
-    /// Holds a wildcard.
-    pub glob: bool,
-}
-
-impl CommandWord {
-    /// A plain word.
-    pub fn new(text: impl Into<String>, span: Span) -> CommandWord {
-        CommandWord { text: text.into(), span, taint: Taint::default(), glob: false }
-    }
-
-    fn from_arg(arg: &Arg<'_>) -> CommandWord {
-        CommandWord { text: arg.text.to_string(), span: arg.span, taint: arg.taint, glob: arg.glob }
-    }
-
-    fn arg(&self) -> Arg<'_> {
-        Arg { text: Cow::Borrowed(&self.text), span: self.span, taint: self.taint, glob: self.glob }
-    }
-}
 
 /// Judges commands of other shells and keeps what one command leaves for the next.
 pub(crate) struct CommandJudge<'s, 'c, 'o> {
@@ -54,12 +25,19 @@ pub(crate) fn judge_text(
     base: usize,
     ctx: &Context<'_>,
     depth: u8,
+    dispatch: &'static Dispatch,
     out: &mut Findings,
     read: impl FnOnce(&mut CommandJudge<'_, '_, '_>),
 ) {
-    let mut shared = EvalState::new(ctx, base, out);
-    shared.texts = depth;
-    read(&mut CommandJudge { shared: &mut shared });
+    let mut shared = EvalState::new(ctx, base, depth, dispatch, out);
+    read(&mut CommandJudge::new(&mut shared));
+}
+
+impl<'s, 'c, 'o> CommandJudge<'s, 'c, 'o> {
+    /// Judges with what a call has set and used so far.
+    pub fn new(shared: &'s mut EvalState<'c, 'o>) -> CommandJudge<'s, 'c, 'o> {
+        CommandJudge { shared }
+    }
 }
 
 impl<'c, 'o> CommandJudge<'_, 'c, 'o> {
@@ -79,46 +57,41 @@ impl<'c, 'o> CommandJudge<'_, 'c, 'o> {
 
     /// A place in the text being read.
     pub fn span(&self, start: usize, end: usize) -> Span {
-        let base = self.shared.base;
-        self.shared.fixed.unwrap_or_else(|| Span::new(base + start, base + end))
+        self.shared.position.span(start, end)
     }
 
     /// Enters a text of this length; false (with a finding) when there were too many.
     pub fn begin_text(&mut self, length: usize) -> bool {
-        let cost = length.min(countersign_shell::MAX_BYTES);
         if length > countersign_shell::MAX_BYTES {
             self.shared.sign(&structural_findings::TOO_LONG, None);
             self.shared.out.doubt(Doubt::Unreadable);
             return false;
         }
-        if self.shared.texts >= super::evaluator::MAX_TEXTS || self.shared.reading < cost {
+        let fits = self.shared.budget.enter_text(length);
+        if !fits {
             self.too_deep(None);
-            return false;
         }
-        self.shared.texts += 1;
-        self.shared.reading -= cost;
-        true
+        fits
     }
 
     /// Leaves a text that `begin_text` entered.
     pub fn end_text(&mut self) {
-        self.shared.texts -= 1;
+        self.shared.budget.leave_text();
     }
 
     /// All findings fall on this place until the returned one is put back.
     pub fn pin(&mut self, span: Option<Span>) -> Option<Span> {
-        std::mem::replace(&mut self.shared.fixed, span)
+        self.shared.position.pin(span)
     }
 
     /// Counts one command; false (with a finding) when there were too many.
     pub fn spend(&mut self) -> bool {
-        if self.shared.budget == 0 {
+        let left = self.shared.budget.spend_command();
+        if !left {
             self.shared.sign(&structural_findings::TOO_MANY, None);
             self.shared.out.doubt(Doubt::Unreadable);
-            return false;
         }
-        self.shared.budget -= 1;
-        true
+        left
     }
 
     /// Commands are nested deeper than is followed.
@@ -130,7 +103,7 @@ impl<'c, 'o> CommandJudge<'_, 'c, 'o> {
     /// Adds a finding.
     pub fn find(&mut self, code: &'static str, tier: Tier, message: &'static str, span: Span) {
         let mut finding = Finding::pattern(code, tier, message);
-        finding.span = Some(self.shared.fixed.unwrap_or(span));
+        finding.span = Some(self.shared.position.fixed().unwrap_or(span));
         self.shared.out.add(finding);
     }
 
@@ -142,7 +115,7 @@ impl<'c, 'o> CommandJudge<'_, 'c, 'o> {
 
     /// Judges a described command whose words are already in their final form.
     pub fn described(&mut self, words: &[CommandWord], stdin: &Flow, span: Span) -> Flow {
-        let Some(known) = words.first().and_then(|w| super::tables::spec(&w.text)) else {
+        let Some(known) = words.first().and_then(|w| crate::command_tables::spec(&w.text)) else {
             return self.program(words, stdin, span);
         };
         let args: Vec<Arg<'_>> = words.iter().map(CommandWord::arg).collect();
@@ -151,14 +124,14 @@ impl<'c, 'o> CommandJudge<'_, 'c, 'o> {
 
     /// The commands that follow have full rights; returns what held before.
     pub fn elevate(&mut self, root: bool) -> bool {
-        let keep = self.shared.root;
-        self.shared.root |= root;
+        let keep = self.shared.rights.root;
+        self.shared.rights.root |= root;
         keep
     }
 
     /// Puts back what `elevate` returned.
     pub fn restore_rights(&mut self, keep: bool) {
-        self.shared.root = keep;
+        self.shared.rights.root = keep;
     }
 
     /// What a command does to one path.
@@ -231,11 +204,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         span: Span,
     ) -> Flow {
         let words: Vec<CommandWord> = args.iter().map(CommandWord::from_arg).collect();
-        let bound = if known.0.cmdlet {
-            powershell::bind_plain(known.0, &words, stdin)
-        } else {
-            cmd::slash_options(&words)
-        };
+        let bound = (self.shared.dispatch.bind)(known.0, &words, stdin);
         let args: Vec<Arg<'_>> = bound.iter().map(CommandWord::arg).collect();
         let mut walker =
             Evaluator { shared: self.shared, functions: Vec::new(), defining: None, text: "" };
@@ -252,22 +221,11 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     ) -> Option<Flow> {
         let words: Vec<CommandWord> = inv.args.iter().map(CommandWord::from_arg).collect();
         self.shared.out.effect(Effect::Exec);
-        let mut judge = CommandJudge { shared: self.shared };
-        let ran = match interpreter.speech {
-            Speech::Cmd => cmd::launched(&mut judge, &words, stdin, span),
-            _ => powershell::launched(&mut judge, &words, stdin, span),
-        };
+        let launch = self.shared.dispatch.launch;
+        let ran = launch(self.shared, interpreter.speech, &words, stdin, span);
         if ran.is_none() {
             self.shared.sign(&structural_findings::SHELL_SESSION, Some(span));
         }
         ran.or(Some(Flow::none()))
-    }
-
-    /// Text for PowerShell or cmd, found in a POSIX command.
-    pub(super) fn other_shell(
-        &mut self,
-        read: impl FnOnce(&mut CommandJudge<'_, '_, '_>) -> Flow,
-    ) -> Flow {
-        read(&mut CommandJudge { shared: self.shared })
     }
 }

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use super::evaluator::Evaluator;
-use super::flow::{self, Flow, Taint};
 use super::invocation::Invocation;
+use crate::flow::{self, Flow, Taint};
 use crate::paths::last_part;
 use countersign_shell::UNKNOWN;
 
@@ -25,7 +25,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 let mut all = Flow::none();
                 for index in &inv.operands {
                     let path = &inv.arg(*index)?.text;
-                    let flow = match self.shared.process_of(path) {
+                    let flow = match self.shared.processes.take(path) {
                         Some(flow) => flow,
                         None if path == "-" || path == "/dev/stdin" => stdin.clone(),
                         None => self.file_content(path).unwrap_or(Flow::unknown(Taint::FILE)),

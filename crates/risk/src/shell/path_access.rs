@@ -2,17 +2,17 @@
 
 use std::borrow::Cow;
 
+use super::arg::Arg;
 use super::evaluator::Evaluator;
-use super::expand::Arg;
-use super::flow::{Flow, Taint};
 use super::invocation::Invocation;
-use super::structural_findings;
-use super::tables::{PathClass, REBUILT, REBUILT_IN_PROJECT, Spec, Touch};
+use crate::command_tables::{PathClass, REBUILT, REBUILT_IN_PROJECT, Spec, Touch};
 use crate::context::Environment;
 use crate::effect::Effect;
 use crate::finding::{Finding, Span};
+use crate::flow::{Flow, Taint};
 use crate::limit;
 use crate::paths::{Act, guard, last_part};
+use crate::structural_findings;
 use countersign_shell::UNKNOWN;
 use countersign_text::file_url;
 use countersign_types::tier::Tier;
@@ -331,7 +331,7 @@ fn on_its_host(text: &str) -> Cow<'_, str> {
     Cow::Borrowed(path)
 }
 
-/// Whether a throw-away file system makes this act ordinary (mission 3.4): what belongs to the
+/// Whether a throw-away file system makes this act ordinary: what belongs to the
 /// build may go, and in a container the system's own files are the build.
 fn disposable(environment: Environment, class: &str, act: Act) -> bool {
     let own = matches!(

@@ -1,7 +1,7 @@
-//! Which program a word names, and what the place it lies in says about it.
+//! Which program a word names, and what its folder says about it.
 
-use super::tables;
-pub(super) use super::tables::Known;
+use crate::command_tables as tables;
+pub(super) use crate::command_tables::Known;
 use crate::paths::{class_of, last_part};
 
 /// The description of a program by the word that names it.

@@ -1,17 +1,65 @@
 //! Where data comes from and goes to: redirections, here-documents, files written on the way.
 
+use super::arg::Arg;
 use super::evaluator::Evaluator;
-use super::expand::Arg;
-use super::flow::{Flow, Taint};
-use super::structural_findings;
-use super::tables::Touch;
+use crate::command_tables::Touch;
 use crate::effect::Effect;
+use crate::finding::Doubt;
+use crate::flow::{Flow, Taint};
+use crate::structural_findings;
 use countersign_shell::UNKNOWN;
-use countersign_shell::posix::ast::{Node, Part, Parts, Redirect, Redirection, Simple, Word};
+use countersign_shell::posix::ast::{
+    Node, Part, Parts, Redirect, Redirection, Simple, Stage, Word,
+};
 
 impl<'t> Evaluator<'t, '_, '_, '_> {
+    /// One stage of a pipeline with its redirections; returns what it would write.
+    pub(super) fn stage(&mut self, stage: &'t Stage<'t>, stdin: Flow) -> Flow {
+        if !self.shared.budget.spend_command() {
+            self.shared.sign(&structural_findings::TOO_MANY, None);
+            self.shared.out.doubt(Doubt::Unreadable);
+            return Flow::unknown(Taint::default());
+        }
+        let mut stdin = stdin;
+        let mut sink: Option<(String, bool)> = None;
+        for redirection in &stage.redirections {
+            match &redirection.kind {
+                Redirect::Text(word) | Redirect::Here(word) => stdin = self.word_flow(word),
+                Redirect::Read(word) => stdin = self.file_flow(word),
+                Redirect::Write(word) | Redirect::Append(word) | Redirect::Both(word) => {
+                    let append = matches!(redirection.kind, Redirect::Append(_));
+                    let target = self.redirect_target(word, append, &stdin);
+                    let execs = matches!(&stage.node, Node::Simple(s) if is_exec(s));
+                    if redirection.number.is_none_or(|n| n == 1) && !execs {
+                        sink = target.map(|t| (t, append));
+                    } else if let Some(target) = target {
+                        // What goes there goes by its number, later.
+                        self.written(&target, append, &Flow::unknown(Taint::default()));
+                    }
+                }
+                Redirect::Duplicate(word) => {
+                    if let Some(target) = self.duplicate(word) {
+                        sink = Some((target, false));
+                    }
+                }
+            }
+        }
+        if sink.as_ref().is_some_and(|(_, append)| !append) && empties(&stage.node) {
+            self.emptied(&stage.redirections);
+        }
+        self.shared.folders.set_failed(None);
+        let flow = self.node(stage, stdin);
+        match sink {
+            None => flow,
+            Some((path, append)) => {
+                self.written(&path, append, &flow);
+                Flow::none()
+            }
+        }
+    }
+
     /// `: > file`: what was in it is gone, as if it had been deleted.
-    pub(super) fn emptied(&mut self, redirections: &'t [Redirection<'t>]) {
+    fn emptied(&mut self, redirections: &'t [Redirection<'t>]) {
         for redirection in redirections {
             if let Redirect::Write(word) = &redirection.kind {
                 let mut args = Vec::new();
@@ -23,7 +71,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
     }
 
-    pub(super) fn word_flow(&mut self, word: &'t Word<'t>) -> Flow {
+    fn word_flow(&mut self, word: &'t Word<'t>) -> Flow {
         let mut taint = Taint::default();
         let mut text = match &word.parts {
             // A here-document is one text, never split.
@@ -41,11 +89,11 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         Flow { present: true, text: Some(text), taint, place: None }
     }
 
-    pub(super) fn file_flow(&mut self, word: &'t Word<'t>) -> Flow {
+    fn file_flow(&mut self, word: &'t Word<'t>) -> Flow {
         let mut args = Vec::new();
         self.expand(word, &mut args);
         let Some(arg) = args.first() else { return Flow::unknown(Taint::default()) };
-        if let Some(flow) = self.shared.process_of(&arg.text) {
+        if let Some(flow) = self.shared.processes.take(&arg.text) {
             return flow;
         }
         if is_socket(&arg.text) {
@@ -59,7 +107,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         Flow::unknown(taint.and(Taint::FILE))
     }
 
-    pub(super) fn redirect_target(
+    fn redirect_target(
         &mut self,
         word: &'t Word<'t>,
         append: bool,
@@ -80,7 +128,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     }
 
     /// `2>&1` names a number; `>& file` names a file.
-    pub(super) fn duplicate(&mut self, word: &'t Word<'t>) -> Option<String> {
+    fn duplicate(&mut self, word: &'t Word<'t>) -> Option<String> {
         let mut args = Vec::new();
         self.expand(word, &mut args);
         let arg = args.into_iter().next()?;
@@ -111,20 +159,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             return;
         }
         self.shared.note_write(path, append, flow);
-        self.shared.file_uses += 1;
-        for name in self.shared.names_of(path) {
-            let old = self.shared.files.iter().find(|(n, _)| *n == name && append);
-            let flow = match old {
-                // Nothing stays in there: what cannot be told apart is not worth a new state.
-                _ if name == "/dev/null" && flow.text.is_none() => {
-                    let before = self.shared.files.iter().find(|(n, _)| *n == name);
-                    Flow::unknown(before.map_or(flow.taint, |(_, f)| f.taint.and(flow.taint)))
-                }
-                Some((_, content)) => content.clone().then(flow.clone()),
-                None => flow.clone(),
-            };
-            self.shared.hold(name, flow);
-        }
+        self.shared.write_file(path, append, flow);
     }
 
     /// What a file holds that this text or an earlier call of the session wrote.
@@ -139,7 +174,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
 }
 
 /// `exec > file`: from now on.
-pub(super) fn is_exec(simple: &Simple<'_>) -> bool {
+fn is_exec(simple: &Simple<'_>) -> bool {
     let [word] = simple.words.as_slice() else { return false };
     countersign_shell::posix::unquoted(word).is_some_and(|w| w == "exec")
 }
@@ -150,7 +185,7 @@ pub(super) fn is_socket(path: &str) -> bool {
 }
 
 /// Whether a command writes nothing, so that a redirection only empties its file.
-pub(super) fn empties(node: &Node<'_>) -> bool {
+fn empties(node: &Node<'_>) -> bool {
     let Node::Simple(simple) = node else { return false };
     let words: Vec<_> =
         simple.words.iter().filter_map(countersign_shell::posix::unquoted).collect();

@@ -3,17 +3,18 @@
 
 use std::borrow::Cow;
 
-use super::evaluator::{EvalState, Evaluator};
-use super::expand::Arg;
-use super::flow::{Flow, Taint};
+use super::arg::Arg;
+use super::evaluator::Evaluator;
 use super::invocation::Invocation;
 use super::path_access::host_of;
-use super::structural_findings::{self, Sign};
-use super::tables::{Once, Rule, Speech};
+use super::state::EvalState;
+use crate::command_tables::{Once, Rule, Speech};
 use crate::effect::Effect;
 use crate::finding::{Finding, Findings, Span};
+use crate::flow::{Flow, Taint};
 use crate::paths::{last_part, normal};
 use crate::session::{ContentChange, FileOrigin, FileWrite, RememberedFile};
+use crate::structural_findings::{self, Sign};
 use countersign_shell::UNKNOWN;
 use countersign_types::tier::Tier;
 
@@ -44,7 +45,7 @@ impl<'c> EvalState<'c, '_> {
                 names.push(name);
             }
         };
-        for place in self.folders.each() {
+        for place in self.folders.current().each() {
             let name = normal(path, place);
             add(self.workspace.identity(&name, self.ctx.cwd));
             // A folder of the workspace is named from its root.
@@ -63,7 +64,7 @@ impl<'c> EvalState<'c, '_> {
 
     /// Notes for the session what a file now holds.
     pub(super) fn note_write(&mut self, path: &str, append: bool, flow: &Flow) {
-        if self.ctx.session.is_none() || self.elsewhere || path == "/dev/null" {
+        if self.ctx.session.is_none() || self.rights.elsewhere || path == "/dev/null" {
             return;
         }
         let text = flow.text.clone();
@@ -78,7 +79,7 @@ impl<'c> EvalState<'c, '_> {
     /// A file that an earlier call of the session wrote, with its name there.
     pub(super) fn remembered(&self, path: &str) -> Option<(String, &'c RememberedFile)> {
         let session = self.ctx.session.filter(|session| !session.is_empty())?;
-        if self.elsewhere {
+        if self.rights.elsewhere {
             return None;
         }
         self.identities(path).into_iter().find_map(|name| {
@@ -106,7 +107,9 @@ impl EvalState<'_, '_> {
     /// Whether a person approved this kind of call in this session. If not, it is noted that the
     /// call asks because it is the first of its kind.
     pub(super) fn is_approved(&mut self, kind: impl FnOnce(&Self) -> String) -> bool {
-        let Some(session) = self.ctx.session.filter(|_| !self.elsewhere) else { return false };
+        let Some(session) = self.ctx.session.filter(|_| !self.rights.elsewhere) else {
+            return false;
+        };
         let kind = kind(self);
         let approved = session.is_approved(&kind);
         if !approved {
@@ -197,7 +200,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let outer = std::mem::take(self.shared.out);
         let arg =
             Arg { text: Cow::Owned(text.to_owned()), span, taint: Taint::default(), glob: false };
-        let fixed = self.shared.fixed.replace(span);
+        let fixed = self.shared.position.pin(Some(span));
         self.speech(speech, &arg, &Flow::none());
         if partial && speech == Speech::Shell {
             // As a whole it may be no shell; each line may still run.
@@ -205,7 +208,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 self.shared.text(line, &Flow::none());
             }
         }
-        self.shared.fixed = fixed;
+        self.shared.position.pin(fixed);
         let inner = std::mem::replace(self.shared.out, outer);
         if partial {
             let mut grave = Findings::default();

@@ -1,29 +1,19 @@
 //! Commands inside commands: `sudo`, `env`, `ssh`, `xargs`, `find -exec`, `docker exec` …
 
-use std::borrow::Cow;
-
+use super::arg::Arg;
 use super::evaluator::Evaluator;
-use super::expand::Arg;
-use super::flow::{Flow, Taint};
 use super::invocation::Invocation;
-use super::nested::{begins_command, is_assignment, joined, option_value, quoted, texts_behind};
+use super::nested::{is_assignment, joined};
 use super::program::resolve;
-use super::structural_findings;
-use super::tables::{COMMAND_OPTIONS, COMMAND_WORDS, Inner, Runner, Spec, Speech, Start};
+use super::xargs::feed;
+use crate::command_tables::{Inner, Runner, Spec, Start};
 use crate::finding::Span;
-use crate::limit::Limit;
-use countersign_shell::UNKNOWN;
-use countersign_text::glob::bytes_of;
+use crate::flow::Flow;
+use crate::structural_findings;
 use countersign_types::tier::Tier;
 
 /// Options with which a login starts no shell: a test, a tunnel, a question.
 const NO_SESSION: [&str; 9] = ["-T", "-N", "-G", "-V", "-Q", "-O", "-W", "--version", "--help"];
-
-/// In how many ways the words of one text may be read as commands beside the first way.
-const MAX_READINGS: u16 = 2048;
-
-/// How many words of standard input `xargs` is followed with.
-const FED: Limit = Limit::new("words on standard input", 1024);
 
 impl<'t> Evaluator<'t, '_, '_, '_> {
     /// Judges every command that a program would run; the output of the one it exists for.
@@ -67,13 +57,12 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
 
     /// Whether one more reading of the same words may be judged. Words that allow too many are a
     /// finding.
-    fn another_reading(&mut self, span: Span) -> bool {
-        self.shared.readings = self.shared.readings.saturating_add(1);
-        if self.shared.readings > MAX_READINGS {
+    pub(super) fn another_reading(&mut self, span: Span) -> bool {
+        let fits = self.shared.budget.spend_reading();
+        if !fits {
             self.shared.sign(&structural_findings::TOO_MANY, Some(span));
-            return false;
         }
-        true
+        fits
     }
 
     /// The command inside `sudo`, `env`, `ssh`, `docker exec` …; none if there is none.
@@ -195,188 +184,22 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     }
 
     /// Judges where and with which rights the inner command runs; afterwards all is as before.
-    fn placed(&mut self, runner: &Runner, judge: impl FnOnce(&mut Self) -> Flow) -> Flow {
-        let keep = (self.shared.root, self.shared.elsewhere);
-        let before = self.shared.folders.clone();
-        self.shared.root |= runner.root;
-        self.shared.elsewhere |= runner.elsewhere;
+    pub(super) fn placed(
+        &mut self,
+        runner: &Runner,
+        judge: impl FnOnce(&mut Self) -> Flow,
+    ) -> Flow {
+        let rights = self.shared.rights;
+        let before = self.shared.folders.current().clone();
+        self.shared.rights.root |= runner.root;
+        self.shared.rights.elsewhere |= runner.elsewhere;
         let flow = judge(self);
-        (self.shared.root, self.shared.elsewhere) = keep;
+        self.shared.rights = rights;
         // `command cd` really goes; `sudo -D` does not.
-        if self.shared.folders != before {
+        if *self.shared.folders.current() != before {
             self.shared.folders.join(before);
         }
         flow
-    }
-
-    /// The value of an option is the command, or the command stands behind the option.
-    fn in_options(&mut self, runner: &Runner, inv: &Invocation<'_, 't>, stdin: &Flow, span: Span) {
-        for (at, word) in inv.args.iter().enumerate().skip(1) {
-            let Some(attached) = runner.options.iter().find_map(|o| option_value(&word.text, o))
-            else {
-                continue;
-            };
-            let attached = Some(attached).filter(|text| !text.is_empty());
-            if runner.inner == Inner::Argv {
-                let mut inner: Vec<Arg<'t>> = inv.args.get(at + 1..).unwrap_or_default().to_vec();
-                if inner.get(1).is_some_and(|a| a.text == "--") {
-                    inner.remove(1);
-                }
-                if let Some(text) = attached {
-                    inner.insert(0, Arg { text: Cow::Owned(text.to_owned()), ..word.clone() });
-                }
-                if !inner.is_empty() && self.another_reading(span) {
-                    self.placed(runner, |w| w.command(&inner, stdin.clone(), span));
-                }
-                return;
-            }
-            let text = match attached {
-                Some(text) => Arg { text: Cow::Owned(text.to_owned()), ..word.clone() },
-                None => match inv.args.get(at + 1) {
-                    Some(next) => next.clone(),
-                    None => continue,
-                },
-            };
-            self.text_behind(runner, &text, stdin);
-        }
-    }
-
-    /// The command stands behind a prefix in any word.
-    fn in_words(&mut self, runner: &Runner, inv: &Invocation<'_, 't>, stdin: &Flow) {
-        for word in inv.args.iter().skip(1) {
-            self.text_behind(runner, word, stdin);
-        }
-    }
-
-    /// Judges the text behind the runner's prefix, or all of it where the runner has none.
-    fn text_behind(&mut self, runner: &Runner, word: &Arg<'t>, stdin: &Flow) {
-        let texts: Vec<String> = if runner.prefixes.is_empty() {
-            vec![word.text.to_string()]
-        } else {
-            runner.prefixes.iter().flat_map(|prefix| texts_behind(&word.text, prefix)).collect()
-        };
-        for text in texts.iter().filter(|t| !t.trim().is_empty()) {
-            if !self.another_reading(word.span) {
-                return;
-            }
-            // What is only put before another command ends with an operator.
-            let text = text.trim_end().trim_end_matches(['&', '|', ';']);
-            let arg = Arg { text: Cow::Owned(format!("{}{text}", runner.lead)), ..word.clone() };
-            self.placed(runner, |w| w.inner_text(runner, &arg, stdin));
-        }
-    }
-
-    /// Judges a text in the language that the runner hands it to.
-    fn inner_text(&mut self, runner: &Runner, arg: &Arg<'t>, stdin: &Flow) -> Flow {
-        let Inner::Code(speech) = runner.inner else { return self.shell_text(arg, stdin) };
-        let statements = matches!(speech, Speech::Sql | Speech::Redis | Speech::Mongo);
-        if !statements {
-            let sign =
-                structural_findings::Sign { tier: Tier::Low, ..structural_findings::INLINE_CODE };
-            self.shared.sign(&sign, Some(arg.span));
-        }
-        self.speech(speech, arg, stdin)
-    }
-
-    /// An option such as `--exec` holds a command in whatever program it stands.
-    fn command_options(&mut self, spec: &Spec, inv: &Invocation<'_, 't>, stdin: &Flow) {
-        for index in &inv.options {
-            let Some(word) = inv.arg(*index).filter(|a| a.text.starts_with("--")) else { continue };
-            let name = word.text.split('=').next().unwrap_or_default();
-            let described = spec.touches.iter().any(|(n, _)| *n == name);
-            if described || !COMMAND_OPTIONS.fit(name, bytes_of(name)) {
-                continue;
-            }
-            let value = match word.text.split_once('=') {
-                Some((_, value)) => Arg { text: Cow::Owned(value.to_owned()), ..word.clone() },
-                None => match inv.args.get(usize::from(*index) + 1) {
-                    Some(next) => next.clone(),
-                    None => continue,
-                },
-            };
-            let begins = begins_command(&value.text, |first| resolve(first).is_some());
-            if begins && self.another_reading(word.span) {
-                self.shell_text(&value, stdin);
-            }
-        }
-    }
-
-    /// A program without a description may be a runner: a word that is a command is one.
-    pub(super) fn undescribed_runner(
-        &mut self,
-        inv: &Invocation<'_, 't>,
-        stdin: &Flow,
-        span: Span,
-    ) {
-        let listed = |first: &str| {
-            let name = crate::paths::last_part(first);
-            COMMAND_WORDS.binary_search(&name).is_ok()
-        };
-        for (at, word) in inv.args.iter().enumerate().skip(1) {
-            let text: &str = &word.text;
-            let behind_dashes = inv.dashes.is_some_and(|d| d + 1 == at);
-            if !behind_dashes && names_a_value(inv, at) {
-                continue;
-            }
-            if (listed(text) || behind_dashes && resolve(text).is_some())
-                && self.another_reading(span)
-            {
-                let inner: Vec<Arg<'t>> = inv.args.get(at..).unwrap_or_default().to_vec();
-                self.command(&inner, stdin.clone(), span);
-                return;
-            }
-            let value = if text.starts_with('-') {
-                text.split_once('=').map_or("", |(_, value)| value)
-            } else {
-                text
-            };
-            if value.contains(' ') && begins_command(value, listed) && self.another_reading(span) {
-                let arg = Arg { text: Cow::Owned(value.to_owned()), ..word.clone() };
-                self.shell_text(&arg, stdin);
-            }
-        }
-    }
-
-    /// A command where the description of a program knows of none: behind `--`, or so plain that it
-    /// cannot be anything else.
-    fn unexpected_command(&mut self, inv: &Invocation<'_, 't>, stdin: &Flow, span: Span) {
-        for (at, word) in inv.args.iter().enumerate().skip(2) {
-            let name = crate::paths::last_part(&word.text);
-            let Some(next) = inv.args.get(at + 1) else { return };
-            if COMMAND_WORDS.binary_search(&name).is_err() {
-                continue;
-            }
-            let behind_dashes = inv.dashes.is_some_and(|d| d + 1 == at);
-            let plain = match name {
-                "rm" => ["-rf", "-fr", "-Rf", "-fR"].iter().any(|f| next.text.starts_with(f)),
-                "sh" | "bash" | "zsh" | "dash" | "ksh" => {
-                    ["-c", "-lc", "-ec", "-xc", "-ic"].contains(&next.text.as_ref())
-                }
-                "sudo" => true,
-                _ => false,
-            };
-            if (behind_dashes || plain) && self.another_reading(span) {
-                let inner: Vec<Arg<'t>> = inv.args.get(at..).unwrap_or_default().to_vec();
-                self.command(&inner, stdin.clone(), span);
-                return;
-            }
-        }
-    }
-
-    /// Commands in the quoted texts of code that no reader knows: `Sys.command "rm -rf x"`,
-    /// `System.cmd("rm", ["-rf", "x"])`.
-    pub(super) fn quoted_commands(&mut self, code: &str, span: Span) {
-        let listed =
-            |first: &str| COMMAND_WORDS.binary_search(&crate::paths::last_part(first)).is_ok();
-        let texts = quoted(code);
-        for (at, text) in texts.iter().enumerate() {
-            if !begins_command(text, listed) || !self.another_reading(span) {
-                continue;
-            }
-            let words = texts.get(at..).unwrap_or_default();
-            let line = if text.contains(' ') { text.clone() } else { words.join(" ") };
-            self.inside(&line, span, &Flow::none());
-        }
     }
 
     /// An option we take to have a value may have none on this system: then that "value" is the
@@ -419,51 +242,6 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             self.placed(runner, |w| w.command(&other, stdin.clone(), span));
         }
     }
-
-    /// `find … -exec COMMAND ;`
-    pub(super) fn exec_options(&mut self, spec: &Spec, inv: &Invocation<'_, 't>, span: Span) {
-        let tests = inv.options.len() > 1;
-        let start = inv.operand(0).filter(|o| !o.starts_with(['(', '!'])).unwrap_or(".");
-        let place = if tests {
-            format!("{}/{UNKNOWN}", start.trim_end_matches('/'))
-        } else {
-            start.to_owned()
-        };
-        let mut at = 1;
-        while let Some(arg) = inv.args.get(at) {
-            at += 1;
-            if !spec.exec.contains(&arg.text.as_ref()) {
-                continue;
-            }
-            let only_reads = |k: super::program::Known| k.0.inert && k.0.in_place.is_empty();
-            let reads = inv.args.get(at).and_then(|a| resolve(&a.text)).is_some_and(only_reads);
-            let mut inner: Vec<Arg<'t>> = Vec::new();
-            while let Some(word) = inv.args.get(at) {
-                at += 1;
-                if word.text == ";" || word.text == "+" {
-                    break;
-                }
-                let mut word = word.clone();
-                if word.text.contains("{}") {
-                    // Any file below: a pattern, so that what is protected there counts.
-                    let place = if reads { place.clone() } else { place.replace(UNKNOWN, "*") };
-                    word.text = Cow::Owned(word.text.replace("{}", &place));
-                    word.glob = true;
-                }
-                inner.push(word);
-            }
-            self.command(&inner, Flow::unknown(Taint::FILE), span);
-        }
-    }
-}
-
-/// The words of standard input: split at blanks, and where `-0` or `-d` say so.
-fn fed_words<'w>(text: &'w str, inv: &Invocation<'_, '_>) -> Vec<&'w str> {
-    let marks = inv.values.iter().find(|(n, _)| matches!(*n, "-d" | "--delimiter"));
-    let marks = marks.map_or("", |(_, value)| value.text.trim_start_matches('\\'));
-    // A NUL cannot stand in a text of ours; `\0` is kept as the byte 1.
-    let splits = |c: char| c.is_whitespace() || c == '\u{1}' || marks.contains(c);
-    text.split(splits).filter(|word| !word.is_empty()).collect()
 }
 
 /// Whether a host or app is called production.
@@ -476,52 +254,4 @@ fn is_production(name: &str) -> bool {
             "prod" | "production" | "live" | "prd"
         )
     })
-}
-
-/// Appends to `xargs`' command what standard input holds.
-fn feed<'t>(inner: &mut Vec<Arg<'t>>, inv: &Invocation<'_, 't>, stdin: &Flow) {
-    let span = inner.last().map_or(Span::new(0, 0), |a| a.span);
-    let mut taint = stdin.taint;
-    let words: Vec<String> = match &stdin.text {
-        Some(text) => {
-            let words = fed_words(text, inv);
-            taint =
-                taint.and(FED.check(words.len()).map_or_else(Taint::from, |()| Taint::default()));
-            words.into_iter().take(1024).map(str::to_owned).collect()
-        }
-        None => match &stdin.place {
-            Some(place) => vec![format!("{}/{UNKNOWN}", place.trim_end_matches('/'))],
-            None => vec![UNKNOWN.to_string()],
-        },
-    };
-    let place = inv.values.iter().find(|(n, _)| matches!(*n, "-I" | "-i" | "--replace" | "-J"));
-    if let Some((_, mark)) = place {
-        let all = words.join(" ");
-        for arg in inner.iter_mut().filter(|a| a.text.contains(mark.text) && !mark.text.is_empty())
-        {
-            arg.text = Cow::Owned(arg.text.replace(mark.text, &all));
-            arg.taint = arg.taint.and(taint);
-        }
-        return;
-    }
-    for word in words {
-        // An unknown list of files is as wide as a star.
-        let glob = word.contains(UNKNOWN);
-        inner.push(Arg { text: Cow::Owned(word), span, taint, glob });
-    }
-}
-
-/// Whether a word is more likely the value of an option than a command: `--shell zsh`.
-fn names_a_value(inv: &Invocation<'_, '_>, at: usize) -> bool {
-    let Some((spec, ..)) = inv.args.get(at).and_then(|a| resolve(&a.text)) else {
-        return false;
-    };
-    if spec.interpreter.is_none() {
-        return false;
-    }
-    let Some(next) = inv.args.get(at + 1) else { return true };
-    let before = at.checked_sub(1).and_then(|n| inv.args.get(n));
-    let option = before.is_some_and(|a| a.text.starts_with("--") && a.text.len() > 2);
-    let runs = ["-c", "-e", "-r", "-lc", "-ic", "-m"].iter().any(|f| next.text.starts_with(f));
-    option && !runs
 }

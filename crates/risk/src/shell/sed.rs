@@ -2,10 +2,10 @@
 
 use super::awk::write;
 use super::evaluator::Evaluator;
-use super::flow::Flow;
-use super::structural_findings;
-use super::tables::Touch;
+use crate::command_tables::Touch;
 use crate::finding::Span;
+use crate::flow::Flow;
+use crate::structural_findings;
 
 /// What a program does to the text it works on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub(super) fn summary(program: &str) -> Summary {
 }
 
 enum Act<'p> {
-    /// A command that stands in the program.
+    /// A command that the program holds.
     Run(&'p str),
     /// The line that is worked on is a command.
     RunLine,

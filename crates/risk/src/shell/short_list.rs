@@ -4,7 +4,7 @@ use std::ops::Deref;
 
 /// A list of which the first `N` entries need no memory of their own.
 pub(super) struct Few<T, const N: usize> {
-    /// How many entries stand in `near`; not used once there are more than fit.
+    /// How many entries are in `near`; not used once there are more than fit.
     used: usize,
     near: [T; N],
     /// All of them, as soon as they do not fit.

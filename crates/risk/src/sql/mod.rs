@@ -12,7 +12,7 @@ use crate::finding::{Finding, Findings, Span};
 use crate::headline::SQL as SQL_ROWS;
 use countersign_types::tier::Tier;
 pub use functions::unknown_function;
-use split::{T, Tok, tokens};
+use split::{T, Tok, begins, tokens};
 
 /// Whether a condition narrows a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,7 +97,7 @@ fn read_dialect(text: &str, backslash: bool, base: usize, ctx: &Context<'_>, out
             if called || may_begin && rule.starts.iter().any(|phrase| begins(statement, phrase)) {
                 known = true;
                 if let Some((tier, span)) = add(rule, first.start, text, base, ctx, out) {
-                    objects::note(SQL_ROWS, (rule, tier), statement, span, out);
+                    objects::note(SQL_ROWS, (rule.id, tier), statement, span, out);
                 }
                 if rule.tables {
                     for name in &names {
@@ -134,7 +134,7 @@ pub fn read_redis(text: &str, base: usize, ctx: &Context<'_>, out: &mut Findings
             .collect();
         for rule in &known {
             if let Some((tier, span)) = add(rule, start, text, base, ctx, out) {
-                objects::note_redis((rule, tier), line, span, out);
+                objects::note_redis((rule.id, tier), line, span, out);
             }
         }
         if known.is_empty() && words.first().is_some_and(|w| w.t == T::Word) {
@@ -174,7 +174,7 @@ pub fn read_mongo(text: &str, base: usize, ctx: &Context<'_>, out: &mut Findings
                 let added = add(rule, tok.start, text, base, ctx, out);
                 let collection = tok.text.split('.').nth(1).filter(|c| *c != method);
                 if let Some((tier, span)) = added {
-                    objects::note_mongo((rule, tier), (method, collection), span, out);
+                    objects::note_mongo((rule.id, tier), (method, collection), span, out);
                 }
                 if let Some(collection) = collection {
                     out.impact.rows.add(collection);
@@ -258,49 +258,6 @@ fn effective<'t, 'a>(statement: &'t [Tok<'a>]) -> &'t [Tok<'a>] {
         return statement.get(at..).unwrap_or(statement);
     }
     statement
-}
-
-/// Whether the statement begins with the phrase.
-fn begins(statement: &[Tok<'_>], phrase: &[&str]) -> bool {
-    let Some((word, more)) = phrase.split_first() else { return true };
-    match *word {
-        "*" => {
-            // The next words of the phrase are searched once, from left to right.
-            let Some((next, _)) = more.split_first() else { return true };
-            let is = |t: &Tok<'_>| t.t == T::Word && t.text.eq_ignore_ascii_case(next);
-            let mut rest = statement;
-            for _ in 0..64 {
-                let Some(at) = rest.iter().position(is) else { return false };
-                rest = rest.get(at..).unwrap_or_default();
-                if begins(rest, more) {
-                    return true;
-                }
-                rest = rest.get(1..).unwrap_or_default();
-            }
-            // What is not looked at any further counts as the statement it may be.
-            rest.iter().any(is)
-        }
-        "?" => match statement.split_first() {
-            Some((first, rest)) if matches!(first.t, T::Word | T::Name) => {
-                let open = rest.first().is_some_and(|t| t.t == T::Mark(b'(') && t.depth == 0);
-                let skip = if open {
-                    rest.iter()
-                        .position(|t| t.t == T::Mark(b')') && t.depth == 0)
-                        .map_or(0, |n| n + 1)
-                } else {
-                    0
-                };
-                begins(rest.get(skip..).unwrap_or_default(), more)
-            }
-            _ => false,
-        },
-        word => match statement.split_first() {
-            Some((first, rest)) if first.t == T::Word && first.text.eq_ignore_ascii_case(word) => {
-                begins(rest, more)
-            }
-            _ => false,
-        },
-    }
 }
 
 fn last_part(name: &str) -> &str {

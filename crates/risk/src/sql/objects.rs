@@ -1,7 +1,6 @@
 //! What a statement acts on, by the rows of `rules/headlines.toml`.
 
-use super::split::{T, Tok};
-use super::{Statement, begins};
+use super::split::{T, Tok, begins};
 use crate::finding::{Findings, Span};
 use crate::headline::{Headline, MONGO, Part, REDIS, Row, fill, object};
 use countersign_text::glob;
@@ -10,8 +9,8 @@ use countersign_types::tier::Tier;
 /// Words that may stand between the phrase and the name.
 const NOISE: [&str; 7] = ["IF", "NOT", "EXISTS", "ONLY", "CONCURRENTLY", "TABLE", "FROM"];
 
-/// A rule that applied, and the tier of its finding.
-type Applied = (&'static Statement, Tier);
+/// The id of a rule that applied, and the tier of its finding.
+type Applied = (&'static str, Tier);
 
 /// Notes the headline of a finding about this statement of SQL.
 pub(super) fn note(
@@ -57,13 +56,13 @@ pub(super) fn note_mongo(
     add(applied, parts, span, out);
 }
 
-fn applies(row: &Row, (rule, _): Applied) -> bool {
-    row.rules.is_empty() || row.rules.iter().any(|wanted| glob::matches(wanted, rule.id))
+fn applies(row: &Row, (id, _): Applied) -> bool {
+    row.rules.is_empty() || row.rules.iter().any(|wanted| glob::matches(wanted, id))
 }
 
-fn add((rule, tier): Applied, parts: Option<Vec<Part>>, span: Span, out: &mut Findings) {
+fn add((id, tier): Applied, parts: Option<Vec<Part>>, span: Span, out: &mut Findings) {
     let parts = parts.unwrap_or_default();
-    out.headline(Headline { code: rule.id.into(), tier, span: Some(span), parts });
+    out.headline(Headline { code: id.into(), tier, span: Some(span), parts });
 }
 
 /// The names that follow: `a, "b"."c"`, each with its schema. None where a name goes on in a way

@@ -88,7 +88,7 @@ impl Lexer<'_> {
                 self.at = self.find(self.at, "\n");
             }
             (b'#', _) if self.line_start() => self.at = self.find(self.at, "\n"),
-            // MySQL runs what stands in `/*! … */`.
+            // MySQL runs the text inside `/*! … */`.
             (b'/', b'*') if self.byte(self.at + 2) == b'!' => {
                 self.at += 3;
                 while self.byte(self.at).is_ascii_digit() {
@@ -160,4 +160,47 @@ impl Lexer<'_> {
 
 fn wordy(b: u8) -> bool {
     b.is_ascii_alphanumeric() || b == b'_' || b >= 0x80
+}
+
+/// Whether a statement begins with a phrase: `*` is any number of words, `?` one name.
+pub(super) fn begins(statement: &[Tok<'_>], phrase: &[&str]) -> bool {
+    let Some((word, more)) = phrase.split_first() else { return true };
+    match *word {
+        "*" => {
+            // The next words of the phrase are searched once, from left to right.
+            let Some((next, _)) = more.split_first() else { return true };
+            let is = |t: &Tok<'_>| t.t == T::Word && t.text.eq_ignore_ascii_case(next);
+            let mut rest = statement;
+            for _ in 0..64 {
+                let Some(at) = rest.iter().position(is) else { return false };
+                rest = rest.get(at..).unwrap_or_default();
+                if begins(rest, more) {
+                    return true;
+                }
+                rest = rest.get(1..).unwrap_or_default();
+            }
+            // What is not looked at any further counts as the statement it may be.
+            rest.iter().any(is)
+        }
+        "?" => match statement.split_first() {
+            Some((first, rest)) if matches!(first.t, T::Word | T::Name) => {
+                let open = rest.first().is_some_and(|t| t.t == T::Mark(b'(') && t.depth == 0);
+                let skip = if open {
+                    rest.iter()
+                        .position(|t| t.t == T::Mark(b')') && t.depth == 0)
+                        .map_or(0, |n| n + 1)
+                } else {
+                    0
+                };
+                begins(rest.get(skip..).unwrap_or_default(), more)
+            }
+            _ => false,
+        },
+        word => match statement.split_first() {
+            Some((first, rest)) if first.t == T::Word && first.text.eq_ignore_ascii_case(word) => {
+                begins(rest, more)
+            }
+            _ => false,
+        },
+    }
 }

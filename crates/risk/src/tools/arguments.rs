@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::program::Tongue;
+use super::script_language::{ScriptLanguage, script_language};
+use super::subject::Members;
 use super::table::{Class, Role, Strength, Verb};
 use super::target::Access;
 use super::{table, text};
@@ -63,7 +64,7 @@ pub(super) struct Reader<'c, 'o> {
     /// Whether what it is given leaves this machine.
     pub outward: bool,
     /// Language named by another argument.
-    pub language: Option<Tongue>,
+    pub language: Option<ScriptLanguage>,
     /// A currency named by another argument.
     pub currency: Option<String>,
     /// The file that another argument says is written.
@@ -81,7 +82,7 @@ impl<'c> Reader<'c, '_> {
         for (key, value) in members {
             let Value::String(text) = value else { continue };
             match role_of(key) {
-                Some(Role::Language) => self.language = Some(super::program::tongue(text)),
+                Some(Role::Language) => self.language = Some(script_language(text)),
                 Some(Role::Cwd) => self.ctx.cwd = Some(text),
                 Some(Role::Currency) => self.currency = Some(text.to_string()),
                 Some(Role::PathWrite) => self.target = Some(text),
@@ -97,6 +98,16 @@ impl<'c> Reader<'c, '_> {
             return;
         }
         self.placed(place, |reader| reader.read_as(role, value, place));
+    }
+
+    /// Reads every member whose role is known.
+    pub(super) fn members(&mut self, members: &Members<'_>, roles: &[Option<Role>]) {
+        for ((key, value), role) in members.iter().zip(roles) {
+            if let Some(role) = role {
+                let place = Place { parent: None, key, index: None, depth: 0 };
+                self.read(*role, value, &place);
+            }
+        }
     }
 
     /// Runs a reading, and notes for its findings which argument they are about.
@@ -117,8 +128,8 @@ impl<'c> Reader<'c, '_> {
         match role {
             Role::Shell | Role::Argv | Role::Program => self.shell(value),
             Role::ShellLines => self.shell_lines(value),
-            Role::PowerShell => self.shell_in(Tongue::PowerShell, value),
-            Role::Cmd => self.shell_in(Tongue::Cmd, value),
+            Role::PowerShell => self.shell_in(ScriptLanguage::PowerShell, value),
+            Role::Cmd => self.shell_in(ScriptLanguage::Cmd, value),
             Role::Code(_) | Role::AnyCode | Role::Sql => self.matter(role, value, place),
             Role::Items => {
                 self.items(value);
@@ -174,7 +185,9 @@ impl<'c> Reader<'c, '_> {
 
     pub(super) fn text(&mut self, role: Role, text: &str) {
         match role {
-            Role::Code(language) => crate::code::read(language, text, 0, &self.ctx, self.out),
+            Role::Code(language) => {
+                crate::readers::read_code(language, text, 0, &self.ctx, self.out);
+            }
             Role::AnyCode => self.code(text),
             Role::Sql => crate::sql::read(text, 0, &self.ctx, self.out),
             Role::MaybeSql if text::looks_like_sql(text) => {

@@ -302,7 +302,7 @@ impl Reader<'_, '_> {
         let typed = text::without_keys(&typed);
         self.out.effect(Effect::Exec);
         let mut seen = Findings::default();
-        crate::shell::read(&typed, &self.ctx, &mut seen);
+        crate::command_text::read(&typed, &self.ctx, &mut seen);
         let unclear = [Doubt::UnknownProgram, Doubt::DynamicProgram, Doubt::Unreadable];
         if unclear.iter().any(|doubt| seen.has_doubt(*doubt)) {
             self.unread();
@@ -318,7 +318,7 @@ impl Reader<'_, '_> {
         let ctx = self.ctx;
         let grave = |text: &str| {
             let mut seen = Findings::default();
-            crate::shell::read(text, &ctx, &mut seen);
+            crate::command_text::read(text, &ctx, &mut seen);
             seen.tier() >= Tier::Medium && !seen.has_doubt(Doubt::Unreadable)
         };
         if !each_text(value, &|text| !grave(text)) || self.spells_danger(value) {

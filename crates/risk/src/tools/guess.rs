@@ -1,15 +1,19 @@
 //! Tools nobody described: their name is read for its verb and nouns, their arguments by name.
 
 use super::arguments::{Place, Reader, guessed};
+use super::subject::Subject;
 use super::table::{self, Class, Noun, Role, Strength, Verb};
-use super::{Subject, name, objects};
+use super::{name, objects};
 use crate::effect::{Effect, Effects};
 use crate::finding::{Doubt, Finding, Findings};
 use countersign_json::Value;
 use countersign_types::tier::Tier;
 
+/// Judges the tool that the arguments of another one name, where a test finds its name among them.
+type JudgeInner = fn(&Subject<'_>, &dyn Fn(&str, Role) -> bool, &mut Findings);
+
 /// Reads a tool by its name and arguments.
-pub(super) fn read(subject: &Subject<'_>, out: &mut Findings) {
+pub(super) fn read(subject: &Subject<'_>, judge_inner: JudgeInner, out: &mut Findings) {
     let words = name::words(subject.name);
     let words: Vec<&str> = words.split(' ').filter(|w| !w.is_empty()).collect();
     let verbs = verbs(&words, subject.name);
@@ -48,7 +52,7 @@ pub(super) fn read(subject: &Subject<'_>, out: &mut Findings) {
         let message = "The agent would decide for a person.";
         reader.behaviour("behaviour.decides_for_people", 40, message);
     }
-    super::inner(subject, names_a_tool, reader.out);
+    judge_inner(subject, &names_a_tool, reader.out);
     match subject.arguments {
         Value::Object(members) => {
             let role_of = |key: &str| guessed(key);
@@ -64,7 +68,7 @@ pub(super) fn read(subject: &Subject<'_>, out: &mut Findings) {
             } else {
                 let roles: Vec<Option<Role>> =
                     members.iter().map(|(key, _)| role_of(key).or(Some(Role::Body))).collect();
-                super::members_of(members, &roles, &mut reader);
+                reader.members(members, &roles);
             }
             reader.scan(subject.arguments, true, &|_| false);
         }

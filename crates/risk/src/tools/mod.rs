@@ -12,6 +12,8 @@ mod patch;
 mod path_access;
 mod program;
 mod scan;
+mod script_language;
+mod subject;
 mod table;
 mod target;
 #[cfg(test)]
@@ -19,14 +21,13 @@ mod tests;
 mod text;
 mod written;
 
-use std::borrow::Cow;
-
 use arguments::{Place, Reader};
+use name::same;
+use subject::{Members, Subject};
 use table::{Entry, Role};
 pub(crate) use table::{about, host_of};
 
 use crate::call::{Annotations, Call};
-use crate::context::Context;
 use crate::effect::{Effect, Effects};
 use crate::finding::{Doubt, Finding, Findings};
 use countersign_json::Value;
@@ -35,7 +36,7 @@ use countersign_types::tier::Tier;
 /// A tool that calls a tool that calls a tool: no further than this.
 const DEEPEST: u8 = 4;
 
-/// The seed's tier of a named action; an action nobody named is MEDIUM.
+/// The tier of a named action; an action that is not listed is MEDIUM.
 pub fn action_tier(name: &str) -> Tier {
     table::action(&name.trim().to_ascii_lowercase()).unwrap_or(Tier::Medium)
 }
@@ -66,11 +67,8 @@ pub fn runs_programs(tool: &str, arguments: &Value<'_>) -> bool {
     known || members.iter().any(|(key, _)| role_of(key).is_some_and(runs))
 }
 
-/// The members of an object.
-type Members<'v> = [(Cow<'v, str>, Value<'v>)];
-
-/// The one shell command of a call, and all members beside it. None where the tool runs none, where
-/// there are several, or where it is not one text.
+/// The one shell command of a call, and all members next to it. None where the tool runs none,
+/// where there are several, or where it is not one text.
 pub fn command_text<'v>(
     tool: &str,
     arguments: &'v Value<'v>,
@@ -91,16 +89,6 @@ pub fn command_text<'v>(
     }
 }
 
-/// One tool with its arguments; a call may hold another one inside.
-struct Subject<'s> {
-    name: &'s str,
-    arguments: &'s Value<'s>,
-    context: Context<'s>,
-    agent: Option<&'s str>,
-    annotations: Annotations,
-    depth: u8,
-}
-
 fn judge(subject: &Subject<'_>, out: &mut Findings) {
     if subject.name.len() > name::LONGEST {
         out.doubt(Doubt::Unreadable);
@@ -119,7 +107,7 @@ fn judge(subject: &Subject<'_>, out: &mut Findings) {
         }
         None => {
             out.doubt(Doubt::GuessedTool);
-            guess::read(subject, out);
+            guess::read(subject, inner, out);
             annotated(subject, out);
         }
     }
@@ -175,7 +163,7 @@ fn harmless_code(subject: &Subject<'_>, entry: &Entry) -> bool {
         }
     });
     let harmless = |(language, text): (_, Option<&str>)| {
-        text.is_some_and(|text| crate::code::is_harmless(language, text, &subject.context, 0))
+        text.is_some_and(|text| crate::readers::is_harmless_code(language, text, &subject.context))
     };
     codes.next().is_some_and(harmless) && codes.all(harmless)
 }
@@ -234,7 +222,7 @@ fn known(subject: &Subject<'_>, entry: &'static Entry, sure: bool, out: &mut Fin
         {
             reader.unreadable();
         }
-        inner(subject, is, out);
+        inner(subject, &is, out);
     }
 }
 
@@ -270,7 +258,7 @@ fn read_known<'c>(
                 reader.unreadable();
             }
             reader.steer(members, role_of);
-            members_of(members, &roles, reader);
+            reader.members(members, &roles);
         }
         Value::String(_) | Value::Array(_) => {
             // A free-form tool is given its one text bare.
@@ -288,16 +276,6 @@ fn read_known<'c>(
     }
 }
 
-/// Reads every member whose role is known.
-fn members_of(members: &Members<'_>, roles: &[Option<Role>], reader: &mut Reader<'_, '_>) {
-    for ((key, value), role) in members.iter().zip(roles) {
-        if let Some(role) = role {
-            let place = Place { parent: None, key, index: None, depth: 0 };
-            reader.read(*role, value, &place);
-        }
-    }
-}
-
 /// A path by a name nobody listed (`user_path` beside `path`) means what the listed one means.
 fn another_path(key: &str, entry: &'static Entry) -> Option<Role> {
     let last = key.rsplit('_').next().filter(|last| last.len() < key.len())?;
@@ -311,7 +289,7 @@ fn another_path(key: &str, entry: &'static Entry) -> Option<Role> {
 }
 
 /// A tool whose arguments name another tool is judged as that tool too.
-fn inner(subject: &Subject<'_>, is: impl Fn(&str, Role) -> bool, out: &mut Findings) {
+fn inner(subject: &Subject<'_>, is: &dyn Fn(&str, Role) -> bool, out: &mut Findings) {
     let member = |wanted: Role| {
         let Value::Object(members) = subject.arguments else { return None };
         members.iter().find(|(key, _)| is(key, wanted)).map(|(_, value)| value)
@@ -364,15 +342,4 @@ fn annotated(subject: &Subject<'_>, out: &mut Findings) {
             "Its own server says that this tool acts on the world outside.",
         ));
     }
-}
-
-/// Whether an argument's name is this compact name in some spelling.
-fn same(key: &str, compact: &str) -> bool {
-    key == compact
-        || key.len() >= compact.len()
-            && key
-                .bytes()
-                .filter(u8::is_ascii_alphanumeric)
-                .map(|b| b.to_ascii_lowercase())
-                .eq(compact.bytes())
 }

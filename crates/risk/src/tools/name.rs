@@ -40,7 +40,7 @@ pub(super) fn parts(name: &str) -> Parts<'_> {
     Parts { server: key, tool }
 }
 
-/// Words that name no server, or one whose tools stand in the catalogue without it.
+/// Words that name no server, or one whose tools are in the catalogue without it.
 const NOISE: [&str; 14] = [
     "mcp",
     "server",
@@ -88,6 +88,17 @@ fn push_small(out: &mut String, c: char) {
     } else {
         out.extend(c.to_lowercase());
     }
+}
+
+/// Whether an argument's name is this compact name in some spelling.
+pub(super) fn same(key: &str, compact: &str) -> bool {
+    key == compact
+        || key.len() >= compact.len()
+            && key
+                .bytes()
+                .filter(u8::is_ascii_alphanumeric)
+                .map(|b| b.to_ascii_lowercase())
+                .eq(compact.bytes())
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! What a tool acts on, by the rows of `rules/headlines.toml`.
 
-use super::{Subject, name};
+use super::name;
+use super::subject::Subject;
 use crate::finding::Findings;
 use crate::headline::{Headline, Part, Row, TOOLS, fill, object};
 use crate::impact::Touched;

@@ -1,6 +1,7 @@
 //! Shell and code given as arguments, in one text or in pieces.
 
 use super::arguments::{Place, Reader};
+use super::script_language::{ScriptLanguage, is_shell};
 use super::table::Role;
 use crate::code::Language;
 use crate::finding::{Finding, Findings};
@@ -35,8 +36,8 @@ impl Reader<'_, '_> {
     }
 
     /// One command in the language of a shell that the tool is named after.
-    pub(super) fn shell_in(&mut self, tongue: Tongue, value: &Value<'_>) {
-        let old = self.language.replace(tongue);
+    pub(super) fn shell_in(&mut self, language: ScriptLanguage, value: &Value<'_>) {
+        let old = self.language.replace(language);
         if let Value::Array(list) = value {
             // Words of a program, or lines: both readings count.
             let words: Vec<&str> = list.iter().filter_map(Value::as_str).collect();
@@ -51,20 +52,22 @@ impl Reader<'_, '_> {
     /// given to `apply_patch` in it is read as a patch.
     fn shell_text(&mut self, text: &str) {
         match self.language {
-            Some(Tongue::PowerShell) => crate::powershell::read(text, &self.ctx, self.out),
-            Some(Tongue::Cmd) => {
-                crate::cmd::read(text, &self.ctx, self.out);
+            Some(ScriptLanguage::PowerShell) => {
+                crate::readers::read_powershell(text, &self.ctx, self.out);
+            }
+            Some(ScriptLanguage::Cmd) => {
+                crate::readers::read_cmd(text, &self.ctx, self.out);
                 // A tool called `cmd` need not be Windows: grave findings of a POSIX shell count.
                 let mut posix = Findings::default();
-                crate::shell::read(text, &self.ctx, &mut posix);
+                crate::command_text::read(text, &self.ctx, &mut posix);
                 self.out.absorb_reading(posix, false, |f| f.weight.tier() >= Tier::High);
             }
-            Some(Tongue::UnreadShell) => {
-                crate::shell::read(text, &self.ctx, self.out);
+            Some(ScriptLanguage::UnreadShell) => {
+                crate::command_text::read(text, &self.ctx, self.out);
                 let message = "Runs commands in a shell whose language Countersign does not read.";
                 self.out.add(Finding::pattern("shell.unread-language", Tier::Medium, message));
             }
-            _ => crate::shell::read(text, &self.ctx, self.out),
+            _ => crate::command_text::read(text, &self.ctx, self.out),
         }
         if text.contains("*** Begin Patch") {
             self.patch(text);
@@ -116,11 +119,16 @@ impl Reader<'_, '_> {
 
     /// Code in the language that another argument names.
     pub(super) fn code(&mut self, text: &str) {
-        match self.language.unwrap_or(Tongue::Code(Language::Python)) {
-            Tongue::Shell | Tongue::PowerShell | Tongue::Cmd | Tongue::UnreadShell => {
+        match self.language.unwrap_or(ScriptLanguage::Code(Language::Python)) {
+            ScriptLanguage::Shell
+            | ScriptLanguage::PowerShell
+            | ScriptLanguage::Cmd
+            | ScriptLanguage::UnreadShell => {
                 self.shell_text(text);
             }
-            Tongue::Code(language) => crate::code::read(language, text, 0, &self.ctx, self.out),
+            ScriptLanguage::Code(language) => {
+                crate::readers::read_code(language, text, 0, &self.ctx, self.out);
+            }
         }
     }
 }
@@ -135,11 +143,6 @@ pub(super) fn is_interpreter(text: &str) -> bool {
     let name = name.strip_suffix(".exe").unwrap_or(name);
     let known = ["pwsh", "powershell", "cmd", "python", "python3", "node", "true", "false", ""];
     super::text::is_plain_word(text) && (is_shell(name) || known.contains(&name))
-}
-
-fn is_shell(program: &str) -> bool {
-    let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
-    matches!(name, "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash")
 }
 
 /// Words as one line of shell, quoted so that it means the same.
@@ -159,39 +162,6 @@ pub(super) fn joined(words: &[&str]) -> String {
         }
     }
     line
-}
-
-/// What a piece of code is written in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tongue {
-    Shell,
-    PowerShell,
-    Cmd,
-    /// A shell whose language is not read.
-    UnreadShell,
-    Code(Language),
-}
-
-/// The language a caller names.
-pub(super) fn tongue(name: &str) -> Tongue {
-    let name = name.to_ascii_lowercase();
-    let name = name.rsplit(['/', '\\']).next().unwrap_or(&name);
-    let name = name.strip_suffix(".exe").unwrap_or(name).to_owned();
-    Tongue::Code(match name.as_str() {
-        "python" | "python3" | "py" | "ipython" => Language::Python,
-        "javascript" | "js" | "node" | "typescript" | "ts" | "deno" | "bun" => Language::JavaScript,
-        "perl" => Language::Perl,
-        "ruby" | "rb" => Language::Ruby,
-        "php" => Language::Php,
-        "shell" => return Tongue::Shell,
-        "powershell" | "pwsh" | "ps1" => return Tongue::PowerShell,
-        "cmd" | "batch" | "bat" => return Tongue::Cmd,
-        "fish" | "nu" | "nushell" | "xonsh" | "elvish" | "tcsh" | "csh" | "murex" => {
-            return Tongue::UnreadShell;
-        }
-        name if is_shell(name) => return Tongue::Shell,
-        _ => Language::Other,
-    })
 }
 
 #[cfg(test)]

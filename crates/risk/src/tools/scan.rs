@@ -178,7 +178,7 @@ pub(super) fn is_dangerous(text: &str, ctx: &Context<'_>, least: Tier) -> bool {
         return false;
     }
     let mut seen = Findings::default();
-    crate::shell::read(text, ctx, &mut seen);
+    crate::command_text::read(text, ctx, &mut seen);
     let listed = |code: &str| AUTORUN_DANGERS.iter().any(|start| code.starts_with(start));
     seen.tier() >= least || seen.iter().any(|finding| listed(&finding.code))
 }

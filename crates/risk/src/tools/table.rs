@@ -1,8 +1,9 @@
 //! The compiled rule tables and how they are searched.
 
-use crate::assess::HumanImpact;
+use super::name::same;
 use crate::code::Language;
 use crate::effect::Effect;
+use crate::impact::HumanImpact;
 use countersign_json::Value;
 use countersign_types::tier::Tier;
 
@@ -237,7 +238,7 @@ pub(super) fn tool(key: &str, arguments: &Value<'_>) -> Option<(&'static Entry, 
 
 /// The own tool of an agent, by its exact name.
 pub(super) fn host_tool(host: &str, name: &str, arguments: &Value<'_>) -> Option<&'static Entry> {
-    let (_, group) = HOSTS.iter().find(|(known, _)| super::same(host, known))?;
+    let (_, group) = HOSTS.iter().find(|(known, _)| same(host, known))?;
     in_group(*group, name, arguments)
 }
 
@@ -256,7 +257,7 @@ fn fits(entry: &Entry, arguments: &Value<'_>) -> bool {
     let (Some((wanted, values)), Value::Object(members)) = (entry.when, arguments) else {
         return false;
     };
-    let mut given = members.iter().filter(|(key, _)| super::same(key, wanted)).peekable();
+    let mut given = members.iter().filter(|(key, _)| same(key, wanted)).peekable();
     given.peek().is_some()
         && given.all(|(_, value)| match value {
             Value::String(text) => values.contains(&text.as_ref()),
@@ -296,7 +297,7 @@ pub(super) fn exec_argument(key: &str) -> Option<Role> {
     find(EXEC_ARGUMENTS, key)
 }
 
-/// The seed's tier of an action name.
+/// The tier of an action name.
 pub(super) fn action(name: &str) -> Option<Tier> {
     find(ACTIONS, name)
 }

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use crate::context::Context;
+use crate::paths::windows_path;
 use crate::paths::workspace::Workspace;
 use crate::paths::{Act, class_of};
-use crate::windows_path;
 use countersign_text::file_url;
 use countersign_types::tier::Tier;
 

@@ -1,4 +1,4 @@
-//! The seed's tables, and what must hold for every call.
+//! The tables of tools, and what must hold for every call.
 
 use std::borrow::Cow;
 

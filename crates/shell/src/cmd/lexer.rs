@@ -12,7 +12,7 @@ const MAX_NAME: usize = 128;
 pub struct CmdWord {
     /// Its text without the quotes around it.
     pub text: String,
-    /// The letters of loop variables that stand in it as `\u{2}x`.
+    /// The letters of loop variables, which it holds as `\u{2}x`.
     pub loops: bool,
     /// First byte.
     pub start: usize,
@@ -30,7 +30,7 @@ pub enum Separator {
     Pipe,
 }
 
-/// One command as it stands in the text.
+/// One command as it is written.
 #[derive(Debug, Default)]
 pub struct CmdCommand {
     /// The program and its arguments.

@@ -103,7 +103,7 @@ pub struct Simple<'a> {
 pub struct Assignment<'a> {
     /// Name.
     pub name: &'a str,
-    /// What stands in `NAME[…]=`, as written.
+    /// The text inside `NAME[…]=`, as written.
     pub subscript: Option<&'a str>,
     /// `+=`.
     pub append: bool,

@@ -1,12 +1,18 @@
 //! POSIX shell with the extensions of bash, zsh and ksh.
 
+mod assignment;
 pub mod ast;
+mod backquote;
 mod compound;
 mod dollar;
 mod escape;
 mod heredoc;
+mod keywords;
+mod list;
 mod outline;
 mod parser;
+mod pattern;
+mod plain_bytes;
 mod redirect;
 mod word;
 

@@ -2,12 +2,9 @@
 
 use std::borrow::Cow;
 
+use super::ast::{List, Node, Part, Parts, Redirection, Simple, Stage, Word};
+use super::heredoc::fill_word;
 use crate::MAX_BYTES;
-
-use super::ast::{
-    Assignment, Join, List, Node, Part, Parts, Pipeline, Redirection, Simple, Stage, Word,
-};
-use super::heredoc::{fill_list, fill_word};
 
 /// How deep constructs may nest before the text counts as unreadable.
 pub const MAX_DEPTH: u8 = 40;
@@ -60,7 +57,7 @@ pub fn check(text: &str) -> Result<(), (PosixProblem, usize)> {
 }
 
 /// Words that only close or continue a block.
-const CLOSING: &[&str] = &["fi", "done", "then", "do", "else", "elif", "esac", "}"];
+pub(super) const CLOSING: &[&str] = &["fi", "done", "then", "do", "else", "elif", "esac", "}"];
 
 /// What ends a list.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -176,27 +173,6 @@ impl<'a> Parser<'a> {
         result
     }
 
-    pub(super) fn list(&mut self, until: Until) -> Outcome<List<'a>> {
-        let mut list = Vec::new();
-        self.list_into(&mut list, until)?;
-        Ok(list)
-    }
-
-    /// Reads pipelines into `list`, so that what was understood survives a problem further on.
-    fn list_into(&mut self, list: &mut List<'a>, until: Until) -> Outcome<()> {
-        let first_body = self.bodies.len();
-        let result = self.list_items(list, until);
-        if self.bodies.len() > first_body && (until == Until::End || result.is_err()) {
-            // The text ended right behind the mark, or in the middle: bodies that never came.
-            let _ = self.finish_bodies();
-        }
-        if until == Until::End {
-            let mut bodies = std::mem::take(&mut self.bodies);
-            fill_list(list, &mut bodies);
-        }
-        result
-    }
-
     /// Puts the bodies this reader found into a word it made.
     pub(super) fn finish(mut self, word: &mut Word<'a>) {
         let _ = self.finish_bodies();
@@ -208,170 +184,6 @@ impl<'a> Parser<'a> {
             self.here_body(&pending)?;
         }
         Ok(())
-    }
-
-    fn list_items(&mut self, list: &mut List<'a>, until: Until) -> Outcome<()> {
-        loop {
-            self.skip_newlines()?;
-            match self.peek() {
-                None if until == Until::End => return Ok(()),
-                None => return Err(PosixProblem::Unclosed),
-                Some(b')') if until == Until::Paren => {
-                    self.at += 1;
-                    return Ok(());
-                }
-                Some(b')') => {
-                    return if until == Until::End {
-                        Err(PosixProblem::Unexpected)
-                    } else {
-                        Ok(())
-                    };
-                }
-                Some(b';') if self.peek_at(1) == Some(b';') || self.peek_at(1) == Some(b'&') => {
-                    return if matches!(until, Until::Words(_)) {
-                        Ok(())
-                    } else {
-                        Err(PosixProblem::Unexpected)
-                    };
-                }
-                Some(b';') => {
-                    self.at += 1;
-                    continue;
-                }
-                _ => {}
-            }
-            if let Until::Words(words) = until
-                && self.at_word(words)
-            {
-                return Ok(());
-            }
-            if self.at_word(CLOSING) {
-                return Err(PosixProblem::Unexpected);
-            }
-            self.and_or(list)?;
-            // A `;` may not follow `&`, and a word may not follow a closed block.
-            let after = self.at;
-            self.skip_blanks();
-            let ended = self.bytes.get(after.saturating_sub(1)) == Some(&b'&');
-            match self.peek() {
-                Some(b';') if ended => return Err(PosixProblem::Unexpected),
-                None | Some(b'\n' | b';' | b')' | b'&' | b'|' | b'(') => {}
-                _ if ended || self.at_word(CLOSING) => {}
-                _ => return Err(PosixProblem::Unexpected),
-            }
-        }
-    }
-
-    /// Pipelines joined by `&&` and `||`, with their end.
-    fn and_or(&mut self, list: &mut List<'a>) -> Outcome<()> {
-        let mut join = Join::Then;
-        loop {
-            let mut pipeline =
-                Pipeline { stages: Vec::with_capacity(1), background: false, join, negated: false };
-            let result = self.pipeline(&mut pipeline);
-            let got = !pipeline.stages.is_empty();
-            if result.is_err() {
-                if got {
-                    list.push(pipeline);
-                }
-                return result;
-            }
-            self.skip_blanks();
-            join = if self.starts_with("&&") { Join::And } else { Join::Or };
-            let joined = join == Join::And || self.starts_with("||");
-            if joined {
-                self.at += 2;
-            } else if self.peek() == Some(b'&') {
-                self.at += 1;
-                pipeline.background = true;
-            }
-            list.push(pipeline);
-            if !joined {
-                return Ok(());
-            }
-            self.skip_newlines()?;
-        }
-    }
-
-    fn pipeline(&mut self, pipeline: &mut Pipeline<'a>) -> Outcome<()> {
-        self.skip_blanks();
-        while self.at_word(&["!", "time", "coproc"]) {
-            let word = self.raw_word();
-            pipeline.negated |= word == "!";
-            self.at += word.len();
-            self.skip_blanks();
-            // `time -p`
-            if word == "time" && self.at_word(&["-p", "--"]) {
-                self.at += 2;
-                self.skip_blanks();
-            }
-            // `coproc NAME { … }`
-            if word == "coproc" {
-                let name = self.raw_word().len();
-                let rest = self.bytes.get(self.at + name..).unwrap_or_default();
-                let next = rest.iter().find(|b| !matches!(b, b' ' | b'\t'));
-                if name > 0 && !self.at_word(&["{"]) && matches!(next, Some(b'{' | b'(')) {
-                    self.at += name;
-                    self.skip_blanks();
-                }
-            }
-            // `time` or `!` alone is a whole pipeline.
-            if matches!(self.peek(), None | Some(b'\n' | b';' | b'&' | b'|' | b')')) {
-                let at = self.at;
-                let node = Node::Simple(Simple::default());
-                pipeline.stages.push(Stage { node, redirections: Vec::new(), start: at, end: at });
-                return Ok(());
-            }
-        }
-        loop {
-            let stage = self.stage()?;
-            pipeline.stages.push(stage);
-            self.skip_blanks();
-            match (self.peek(), self.peek_at(1)) {
-                (Some(b'|'), Some(b'|')) => return Ok(()),
-                (Some(b'|'), Some(b'&')) => self.at += 2,
-                (Some(b'|'), _) => self.at += 1,
-                _ => return Ok(()),
-            }
-            self.skip_newlines()?;
-        }
-    }
-
-    /// The unquoted word at this place, without reading it.
-    pub(super) fn raw_word(&self) -> &'a str {
-        let mut end = self.at;
-        while let Some(&b) = self.bytes.get(end) {
-            if matches!(
-                b,
-                b' ' | b'\t' | b'\r' | b'\n' | b';' | b'&' | b'|' | b'<' | b'>' | b'(' | b')'
-            ) {
-                break;
-            }
-            end += 1;
-        }
-        self.slice(self.at, end)
-    }
-
-    /// Whether one of these words stands here, whole.
-    pub(super) fn at_word(&self, words: &[&str]) -> bool {
-        let Some(first) = self.peek() else { return false };
-        if !words.iter().any(|w| w.as_bytes().first() == Some(&first)) {
-            return false;
-        }
-        let here = self.raw_word();
-        words.contains(&here)
-    }
-
-    pub(super) fn expect_word(&mut self, word: &'static str) -> Outcome<()> {
-        self.skip_newlines()?;
-        if self.at_word(&[word]) {
-            self.at += word.len();
-            Ok(())
-        } else if self.at >= self.bytes.len() {
-            Err(PosixProblem::Unclosed)
-        } else {
-            Err(PosixProblem::Unexpected)
-        }
     }
 
     pub(super) fn stage(&mut self) -> Outcome<Stage<'a>> {
@@ -455,16 +267,6 @@ impl<'a> Parser<'a> {
         Ok(Node::Simple(simple))
     }
 
-    fn after_bare_equals(&self, simple: &Simple<'a>) -> bool {
-        let Some(word) = simple.words.last() else { return false };
-        word.end == self.at && self.slice(word.start, word.end) == "="
-    }
-
-    fn after_equals(&self, simple: &Simple<'a>) -> bool {
-        let before = self.at.checked_sub(1).and_then(|i| self.bytes.get(i));
-        before == Some(&b'=') && simple.words.last().is_some_and(|w| w.end == self.at)
-    }
-
     /// `name (` begins a function; after `declare` and its kin, array brackets were read before.
     fn after_paren(&mut self, simple: Simple<'a>) -> Outcome<Node<'a>> {
         let mut words = simple.words.into_iter();
@@ -479,70 +281,6 @@ impl<'a> Parser<'a> {
         self.at += 1;
         let name = self.slice(word.start, word.end);
         self.function_body(Cow::Borrowed(name))
-    }
-
-    /// `NAME=`, `NAME+=`, `NAME[i]=` if one begins here.
-    pub(super) fn assignment(&mut self) -> Outcome<Option<Assignment<'a>>> {
-        let start = self.at;
-        let mut end = start;
-        while self.bytes.get(end).is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_') {
-            end += 1;
-        }
-        if end == start || self.bytes.get(start).is_some_and(u8::is_ascii_digit) {
-            return Ok(None);
-        }
-        let name = self.slice(start, end);
-        let mut inside = Vec::new();
-        let mut subscript = None;
-        if self.bytes.get(end) == Some(&b'[') {
-            let from = end + 1;
-            let back = self.at;
-            self.at = end + 1;
-            let Ok(parts) = self.deeper(|r| r.bracketed(false)) else {
-                self.at = back;
-                return Ok(None);
-            };
-            inside = parts;
-            end = self.at;
-            subscript = Some(self.slice(from, end.saturating_sub(1)));
-            self.at = back;
-        }
-        let append = self.bytes.get(end) == Some(&b'+');
-        let equals = end + usize::from(append);
-        if self.bytes.get(equals) != Some(&b'=') {
-            return Ok(None);
-        }
-        self.at = equals + 1;
-        let mut value = Vec::new();
-        if subscript.is_some() {
-            // An index is arithmetic: the values of variables in it are evaluated.
-            let index = Part::Arithmetic { parts: inside };
-            let parts = Parts::Many(vec![Part::Aside(vec![index])]);
-            value.push(Word { parts, start, end: equals });
-        }
-        let list = self.peek() == Some(b'(');
-        if list {
-            self.at += 1;
-            self.array(&mut value)?;
-        } else if let Some(word) = self.word()? {
-            value.push(word);
-        }
-        Ok(Some(Assignment { name, subscript, append, list, value }))
-    }
-
-    /// Elements up to `)`.
-    pub(super) fn array(&mut self, value: &mut Vec<Word<'a>>) -> Outcome<()> {
-        loop {
-            self.skip_newlines()?;
-            match self.peek() {
-                None => return Err(PosixProblem::Unclosed),
-                Some(b')') => {
-                    self.at += 1;
-                    return Ok(());
-                }
-                _ => value.push(self.word()?.ok_or(PosixProblem::Unexpected)?),
-            }
-        }
     }
 }
 

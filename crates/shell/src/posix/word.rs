@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::ast::{Part, Parts, Word};
 use super::parser::{Outcome, Parser, PosixProblem, Until};
+use super::plain_bytes::is_plain;
 
 /// What closes a run of double-quote-like text.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -72,59 +73,6 @@ impl<'a> Parser<'a> {
             }
             self.part(parts)?;
         }
-    }
-
-    /// `?(`, `*(`, `+(`, `@(`, `!(` inside a word are patterns.
-    fn follows_extglob(&self) -> bool {
-        let before = self.at.checked_sub(1).and_then(|i| self.bytes.get(i));
-        matches!(before, Some(b'?' | b'*' | b'+' | b'@' | b'!'))
-    }
-
-    /// The commands that a bracketed pattern from `from` to here would run.
-    fn inside_pattern(&mut self, parts: &mut Vec<Part<'a>>, from: usize) -> Outcome<()> {
-        let body = self.slice(from, self.at);
-        if let Some(text) = qualifier(body) {
-            let text = Cow::Owned(text);
-            let runs = Part::Backquote { text, start: from, end: self.at, quoted: false };
-            parts.push(Part::Aside(vec![runs]));
-        }
-        if body.contains(['$', '`']) {
-            let word = self.here_word(body, from)?;
-            if let Parts::Many(inside) = word.parts {
-                parts.push(Part::Aside(inside));
-            }
-        }
-        Ok(())
-    }
-
-    fn balanced_parens(&mut self) -> Outcome<()> {
-        let mut open = 0usize;
-        while let Some(b) = self.peek() {
-            self.at += 1;
-            match b {
-                b'\\' => self.at += 1,
-                b'\'' => self.skip_past(b'\'')?,
-                b'(' => open += 1,
-                b')' => {
-                    open -= 1;
-                    if open == 0 {
-                        return Ok(());
-                    }
-                }
-                _ => {}
-            }
-        }
-        Err(PosixProblem::Unclosed)
-    }
-
-    fn skip_past(&mut self, close: u8) -> Outcome<()> {
-        while let Some(b) = self.peek() {
-            self.at += 1;
-            if b == close {
-                return Ok(());
-            }
-        }
-        Err(PosixProblem::Unclosed)
     }
 
     /// One part of an unquoted word.
@@ -292,110 +240,6 @@ impl<'a> Parser<'a> {
         }
         Ok(Word { parts: Parts::Many(parts), start, end: self.at })
     }
-
-    pub(super) fn backquote(&mut self, parts: &mut Vec<Part<'a>>, quoted: bool) -> Outcome<()> {
-        self.at += 1;
-        let start = self.at;
-        let mut escaped = false;
-        loop {
-            match self.peek() {
-                None => return Err(PosixProblem::Unclosed),
-                Some(b'`') => break,
-                Some(b'\\') => {
-                    escaped = true;
-                    self.at += 2;
-                }
-                Some(_) => self.at += 1,
-            }
-        }
-        let raw = self.slice(start, self.at);
-        self.at += 1;
-        let text = if escaped { Cow::Owned(unescape_backquote(raw, quoted)) } else { raw.into() };
-        parts.push(Part::Backquote { text, start, end: self.at - 1, quoted });
-        Ok(())
-    }
-
-    /// `$'…'` after its opening.
-    fn ansi_c(&mut self) -> Outcome<String> {
-        let start = self.at;
-        loop {
-            match self.peek() {
-                None => return Err(PosixProblem::Unclosed),
-                Some(b'\'') => break,
-                Some(b'\\') => self.at += 2,
-                Some(_) => self.at += 1,
-            }
-        }
-        let raw = self.slice(start, self.at.min(self.bytes.len()));
-        self.at += 1;
-        Ok(super::escape::decode(raw, false))
-    }
-}
-
-/// What zsh runs for each file of `*(e:'…':)` or `*(+name)`.
-fn qualifier(body: &str) -> Option<String> {
-    let inner = body.strip_prefix('(')?.strip_suffix(')').unwrap_or(body);
-    if let Some((_, name)) = inner.split_once('+')
-        && !name.is_empty()
-        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-    {
-        return Some(name.to_owned());
-    }
-    let mut rest = inner;
-    while let Some((_, after)) = rest.split_once('e') {
-        rest = after;
-        let Some(open) = after.chars().next().filter(|c| !c.is_alphanumeric()) else { continue };
-        let close = match open {
-            '(' => ')',
-            '[' => ']',
-            '{' => '}',
-            '<' => '>',
-            other => other,
-        };
-        let code = after.get(open.len_utf8()..).unwrap_or_default();
-        if let Some((code, _)) = code.rsplit_once(close) {
-            let bare = |q: char| code.strip_prefix(q).and_then(|c| c.strip_suffix(q));
-            return Some(bare('\'').or(bare('"')).unwrap_or(code).to_owned());
-        }
-    }
-    None
-}
-
-/// Bytes that mean nothing special in a word.
-fn is_plain(b: u8) -> bool {
-    PLAIN.get(usize::from(b)).is_some_and(|plain| *plain)
-}
-
-static PLAIN: [bool; 256] = {
-    let mut plain = [false; 256];
-    let mut rest: &mut [bool] = &mut plain;
-    let mut b = 0_u8;
-    while let [first, others @ ..] = rest {
-        *first = b.is_ascii_alphanumeric()
-            || b >= 0x80
-            || matches!(
-                b,
-                b'-' | b'_' | b'.' | b'/' | b':' | b',' | b'=' | b'+' | b'@' | b'%' | b'^' | b']'
-            );
-        rest = others;
-        b = b.wrapping_add(1);
-    }
-    plain
-};
-
-fn unescape_backquote(raw: &str, quoted: bool) -> String {
-    let mut out = String::with_capacity(raw.len());
-    let mut chars = raw.chars().peekable();
-    while let Some(c) = chars.next() {
-        let next = chars.peek().copied();
-        let special = matches!(next, Some('$' | '`' | '\\')) || (quoted && next == Some('"'));
-        if c == '\\' && special {
-            out.extend(chars.next());
-        } else {
-            out.push(c);
-        }
-    }
-    out
 }
 
 /// The text of a word that holds nothing but text.

@@ -2,45 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::ast::{PsAccess, PsExpr};
+use super::ast::PsExpr;
 use super::parser::{Parser, PowerShellProblem};
-
-/// Operators that are words, without dash and without the `c` or `i` for case.
-const OPERATORS: [&str; 33] = [
-    "f",
-    "eq",
-    "ne",
-    "gt",
-    "ge",
-    "lt",
-    "le",
-    "like",
-    "notlike",
-    "match",
-    "notmatch",
-    "replace",
-    "split",
-    "join",
-    "contains",
-    "notcontains",
-    "in",
-    "notin",
-    "is",
-    "isnot",
-    "as",
-    "and",
-    "or",
-    "xor",
-    "band",
-    "bor",
-    "bxor",
-    "bnot",
-    "not",
-    "shl",
-    "shr",
-    "creplace",
-    "csplit",
-];
 
 impl<'t> Parser<'t> {
     /// An expression with its operators; `lines` lets it go on over line ends (inside parentheses).
@@ -79,60 +42,6 @@ impl<'t> Parser<'t> {
         }
         self.leave();
         if rest.is_empty() { first } else { PsExpr::Binary(Box::new(first), rest) }
-    }
-
-    /// A binary operator here, in lower case and without its dash.
-    fn operator(&mut self) -> Option<Cow<'t, str>> {
-        match (self.peek()?, self.peek_at(1)) {
-            (b'+', Some(b'+'))
-            | (b'-', Some(b'-'))
-            | (b'+' | b'-' | b'*' | b'/' | b'%', Some(b'=')) => None,
-            (b'-', Some(b)) if b.is_ascii_alphabetic() => {
-                let (word, length) = self.operator_word()?;
-                self.at += length;
-                Some(Cow::Owned(word))
-            }
-            (b'+' | b'-' | b'*' | b'/' | b'%', _) => {
-                self.at += 1;
-                Some(Cow::Borrowed(self.slice(self.at - 1, self.at)))
-            }
-            (b'.', Some(b'.')) => {
-                self.at += 2;
-                Some(Cow::Borrowed(".."))
-            }
-            (b'?', Some(b'?')) if self.peek_at(2) != Some(b'=') => {
-                self.at += 2;
-                Some(Cow::Borrowed("??"))
-            }
-            // `a ? b : c`
-            (b'?' | b':', Some(b' ')) => {
-                self.at += 1;
-                Some(Cow::Borrowed("?:"))
-            }
-            _ => None,
-        }
-    }
-
-    fn operator_word(&self) -> Option<(String, usize)> {
-        let rest = self.rest().get(1..)?;
-        let end = rest.bytes().take(16).position(|b| !b.is_ascii_alphabetic());
-        let end = end.unwrap_or_else(|| rest.len().min(16));
-        let word = rest.get(..end)?.to_ascii_lowercase();
-        let plain = if OPERATORS.contains(&word.as_str()) {
-            word.as_str()
-        } else {
-            word.strip_prefix(['c', 'i']).filter(|w| OPERATORS.contains(w))?
-        };
-        Some((plain.to_owned(), end + 1))
-    }
-
-    /// `-not`, `-join`, `-split`, `-bnot` before their operand.
-    pub(super) fn unary_word(&self) -> Option<(String, usize)> {
-        if self.peek() != Some(b'-') {
-            return None;
-        }
-        self.operator_word()
-            .filter(|(w, _)| matches!(w.as_str(), "not" | "bnot" | "join" | "split"))
     }
 
     /// Operands joined by commas, which bind tighter than operators.
@@ -232,117 +141,6 @@ impl<'t> Parser<'t> {
     pub(super) fn primary_with_access(&mut self) -> PsExpr<'t> {
         let base = self.primary();
         self.accesses(base)
-    }
-
-    /// `.name`, `::name`, `( … )` behind a name, `[ … ]`.
-    fn accesses(&mut self, base: PsExpr<'t>) -> PsExpr<'t> {
-        let mut steps = Vec::new();
-        loop {
-            let start = self.at;
-            match (self.peek(), self.peek_at(1)) {
-                (Some(b':'), Some(b':')) | (Some(b'?'), Some(b'.')) => self.at += 2,
-                (Some(b'.'), Some(b)) if b.is_ascii_alphabetic() || b"_$('\"".contains(&b) => {
-                    self.at += 1;
-                }
-                (Some(b'['), Some(_)) => {
-                    self.at += 1;
-                    self.blanks(true);
-                    let index = self.expression(true);
-                    self.blanks(true);
-                    if !self.eat(b']') {
-                        self.fail(PowerShellProblem::Unclosed, start);
-                        self.at = self.text.len();
-                    }
-                    steps.push(PsAccess::Index(index));
-                    continue;
-                }
-                (Some(b'+'), Some(b'+')) | (Some(b'-'), Some(b'-')) if steps.is_empty() => {
-                    // `$i++` behind a variable only.
-                    if matches!(base, PsExpr::Variable(_)) {
-                        self.at += 2;
-                    }
-                    break;
-                }
-                _ => break,
-            }
-            let is_static = self.text.as_bytes().get(start) == Some(&b':');
-            let name = self.member_name();
-            let arguments = match self.peek() {
-                Some(b'(') => {
-                    self.at += 1;
-                    Some(self.call_arguments(start))
-                }
-                // `.ForEach{ … }`
-                Some(b'{') => {
-                    self.at += 1;
-                    Some(vec![PsExpr::Block(self.script_block())])
-                }
-                _ => None,
-            };
-            steps.push(PsAccess::Member { name, is_static, arguments, start, end: self.at });
-            if steps.len() > 2_000 {
-                self.fail(PowerShellProblem::TooMany, self.at);
-                self.at = self.text.len();
-            }
-        }
-        if steps.is_empty() { base } else { PsExpr::Postfix(Box::new(base), steps) }
-    }
-
-    fn member_name(&mut self) -> PsExpr<'t> {
-        match self.peek() {
-            Some(b'\'') => self.single_quoted(),
-            Some(b'"') => self.double_quoted(),
-            Some(b'$') => self.variable(),
-            Some(b'(') => {
-                self.at += 1;
-                PsExpr::Statements(self.statements(Some(b')')))
-            }
-            _ => {
-                let start = self.at;
-                while self.char().is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '`') {
-                    self.bump();
-                }
-                let name = self.slice(start, self.at);
-                let text = if name.contains('`') {
-                    Cow::Owned(name.replace('`', ""))
-                } else {
-                    Cow::Borrowed(name)
-                };
-                PsExpr::Text { text, bare: true }
-            }
-        }
-    }
-
-    fn call_arguments(&mut self, start: usize) -> Vec<PsExpr<'t>> {
-        let mut arguments = Vec::new();
-        loop {
-            self.blanks(true);
-            match self.peek() {
-                None => {
-                    self.fail(PowerShellProblem::Unclosed, start);
-                    return arguments;
-                }
-                Some(b')') => {
-                    self.at += 1;
-                    return arguments;
-                }
-                Some(b',') => {
-                    self.at += 1;
-                    continue;
-                }
-                _ => {}
-            }
-            let before = self.at;
-            match self.expression(true) {
-                // Commas separate arguments here.
-                PsExpr::List(list) => arguments.extend(list),
-                other => arguments.push(other),
-            }
-            if self.at == before {
-                self.fail(PowerShellProblem::Unexpected, before);
-                self.bump();
-            }
-        }
     }
 
     /// One operand without its accesses.

@@ -329,7 +329,7 @@ pub struct AssignmentRule {
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a word of the rule files")]
 pub struct Spec {
-    /// Its family: the rule file it stands in.
+    /// Its family: the rule file it is in.
     pub family: &'static str,
     /// Tier when no rule matches.
     pub base: Tier,

@@ -1,22 +1,19 @@
-//! The front door for a command as an agent wrote it: what hides in the text, what only looks like
-//! a command, and what several findings mean together.
+//! A command as an agent wrote it: what hides in the text, what only looks like a command, and
+//! what several findings mean together.
 
 use std::borrow::Cow;
 
-use super::structural_findings::{self, Sign};
-use countersign_shell::posix::PosixProblem;
-
-use super::read_nested;
 use crate::context::Context;
 use crate::effect::Effect;
 use crate::finding::{Doubt, Finding, Findings, Span};
+use crate::hidden_text::{add, holds, look_alikes, without_terminal_codes};
 use crate::limit::Limit;
-use crate::sql;
-use crate::{cmd, powershell};
+use crate::readers::{read_cmd, read_plain_powershell, read_shell};
+use crate::{cmd, powershell, sql, structural_findings};
 use countersign_crisis as crisis;
 use countersign_crisis::ScreenOptions;
+use countersign_shell::posix::PosixProblem;
 use countersign_text::words::split_words;
-use countersign_text::{HiddenKind, hidden};
 use countersign_types::tier::Tier;
 
 /// A group of sentences that try to give an agent new orders.
@@ -82,10 +79,10 @@ fn read_clean(text: &str, ctx: &Context<'_>, out: &mut Findings) {
 fn several_readings(text: &str, ctx: &Context<'_>, out: &mut Findings) {
     let mut other = Findings::default();
     if powershell::looks_like(text) {
-        powershell::read_nested(text, 0, ctx, 0, &mut other);
+        read_plain_powershell(text, ctx, &mut other);
     }
     if cmd::looks_like(text) {
-        cmd::read(text, ctx, &mut other);
+        read_cmd(text, ctx, &mut other);
     }
     let mut own = Findings::default();
     posix(text, ctx, &mut own);
@@ -123,9 +120,9 @@ fn is_only_powershell(text: &str) -> bool {
 fn posix(text: &str, ctx: &Context<'_>, out: &mut Findings) {
     if holds(text, b'\r') && text.contains("\\\r\n") {
         // Some shells join such lines, some do not: both readings count.
-        read_nested(&text.replace("\\\r\n", "\n"), 0, ctx, 0, out);
+        read_shell(&text.replace("\\\r\n", "\n"), 0, ctx, 0, out);
     }
-    read_nested(text, 0, ctx, 0, out);
+    read_shell(text, 0, ctx, 0, out);
     if out.has_doubt(Doubt::Unreadable) && countersign_shell::posix::check(text).is_err() {
         line_by_line(text, ctx, out);
     }
@@ -143,7 +140,7 @@ fn posix(text: &str, ctx: &Context<'_>, out: &mut Findings) {
 /// The text as it came, terminal codes and all: what cannot be read so is not read.
 fn covered(text: &str, ctx: &Context<'_>, out: &mut Findings) {
     let mut raw = Findings::default();
-    read_nested(text, 0, ctx, 0, &mut raw);
+    read_shell(text, 0, ctx, 0, &mut raw);
     add_grave(&raw, None, out);
 }
 
@@ -167,14 +164,14 @@ fn line_by_line(text: &str, ctx: &Context<'_>, out: &mut Findings) {
         };
         let piece = rest.get(..end).unwrap_or(rest);
         let mut shell = Findings::default();
-        read_nested(piece, from, ctx, 0, &mut shell);
+        read_shell(piece, from, ctx, 0, &mut shell);
         if shell.has_doubt(Doubt::Unreadable) && countersign_shell::posix::check(piece).is_err() {
             // With quotes and without: where a quote does not end, a separator may count after all.
             for quotes in [true, false] {
                 let mut at = from;
                 for part in separated(piece, quotes) {
                     let bare = without_openers(part.trim_end_matches(SEPARATORS));
-                    read_nested(bare, at + part.find(bare).unwrap_or(0), ctx, 0, &mut shell);
+                    read_shell(bare, at + part.find(bare).unwrap_or(0), ctx, 0, &mut shell);
                     at += part.len();
                 }
             }
@@ -240,69 +237,6 @@ fn add_grave(other: &Findings, except: Option<&[&str]>, out: &mut Findings) {
     }
 }
 
-/// Notes hidden characters in text for another shell.
-pub(crate) fn hidden_text(text: &str, out: &mut Findings) {
-    let clean = without_terminal_codes(text, out);
-    look_alikes(&clean, out);
-}
-
-/// Whether the byte is in the text. Commands are short: a pass without an early end is quicker, as
-/// it looks at many bytes at once.
-fn holds(text: &str, byte: u8) -> bool {
-    text.bytes().fold(0, |seen, b| seen | u8::from(b == byte)) != 0
-}
-
-fn add(out: &mut Findings, sign: &Sign, span: Option<Span>) {
-    let mut finding = Finding::pattern(sign.code, sign.tier, sign.message);
-    finding.span = span;
-    out.add(finding);
-}
-
-/// Takes colour and title codes of a terminal away, so that what they cover is read.
-fn without_terminal_codes<'t>(text: &'t str, out: &mut Findings) -> Cow<'t, str> {
-    if !holds(text, 0x1b) {
-        return Cow::Borrowed(text);
-    }
-    let mut clean = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('\u{1b}') {
-        clean.push_str(before);
-        let end = if let Some(code) = after.strip_prefix('[') {
-            1 + code.find(|c: char| ('@'..='~').contains(&c)).map_or(code.len(), |i| i + 1)
-        } else if let Some(code) = after.strip_prefix(']') {
-            if code.starts_with("52;") {
-                add(out, &structural_findings::CLIPBOARD, None);
-            }
-            let bell = code.find('\u{7}').map(|i| i + 2);
-            let string = code.find("\u{1b}\\").map(|i| i + 3);
-            bell.into_iter().chain(string).min().unwrap_or(1 + code.len())
-        } else {
-            after.chars().next().map_or(0, char::len_utf8)
-        };
-        rest = after.get(end..).unwrap_or_default();
-    }
-    clean.push_str(rest);
-    Cow::Owned(clean)
-}
-
-/// Characters nobody sees, or that look like others.
-fn look_alikes(text: &str, out: &mut Findings) {
-    for found in hidden(text) {
-        let start = usize::try_from(found.span.start).unwrap_or(0);
-        let before = text.get(..start).and_then(|t| t.chars().next_back());
-        let sneaky = match found.kind {
-            HiddenKind::Bidi | HiddenKind::Tag | HiddenKind::MixedScript => true,
-            // Emoji are put together with joiners; plain letters have no reason for one.
-            HiddenKind::ZeroWidth => before.is_none_or(|c| c.is_ascii()),
-            HiddenKind::Control => !text.get(start..).is_some_and(|t| t.starts_with('\r')),
-        };
-        if sneaky {
-            add(out, &structural_findings::HIDDEN, Some(found.span));
-            return;
-        }
-    }
-}
-
 /// The text with full-width letters as plain ones, if it has any.
 fn narrowed(text: &str) -> Option<String> {
     let wide = |c: char| ('\u{ff01}'..='\u{ff5e}').contains(&c);
@@ -316,7 +250,7 @@ fn narrowed(text: &str) -> Option<String> {
 /// What the text would do if its full-width letters were plain: some tools fold them.
 fn wide_letters(ascii: &str, ctx: &Context<'_>, out: &mut Findings) {
     let mut folded = Findings::default();
-    read_nested(ascii, 0, ctx, 0, &mut folded);
+    read_shell(ascii, 0, ctx, 0, &mut folded);
     if folded.tier() > out.tier() && folded.tier() >= Tier::Medium {
         add(out, &structural_findings::HIDDEN, None);
         out.absorb(folded, |finding| Finding { span: None, ..finding });

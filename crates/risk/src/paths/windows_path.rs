@@ -5,8 +5,8 @@
 
 use std::borrow::Cow;
 
+use crate::command_tables::CLASSES;
 use crate::paths::class_of;
-use crate::shell::tables::CLASSES;
 use countersign_shell::UNKNOWN;
 
 /// Registry hives as they are written, and their short name.
@@ -109,18 +109,8 @@ fn located(path: &str) -> Option<String> {
     if slashed.starts_with("//") {
         return Some(slashed);
     }
-    let head = slashed.split(['/', ':']).next().unwrap_or_default().to_ascii_lowercase();
-    if let Some((written, hive)) = HIVES.iter().find(|(name, _)| *name == head) {
-        let rest = slashed.get(written.len()..).unwrap_or_default();
-        let rest = rest.trim_start_matches([':', '/']).to_ascii_lowercase();
-        return Some(format!("/{hive}:/{rest}"));
-    }
-    if ["env", "variable", "function", "alias"].contains(&head.as_str())
-        && slashed.as_bytes().get(head.len()) == Some(&b':')
-    {
-        // Drives of PowerShell that hold names, not files.
-        let rest = slashed.get(head.len() + 1..).unwrap_or_default();
-        return Some(format!("{head}-drive/{}", rest.trim_start_matches('/').replace('.', "_")));
+    if let Some(named) = named_drive(&slashed) {
+        return Some(named);
     }
     let bytes = slashed.as_bytes();
     match bytes {
@@ -134,6 +124,24 @@ fn located(path: &str) -> Option<String> {
         }
         _ => Some(slashed),
     }
+}
+
+/// A path in the registry, or on a drive of PowerShell that holds names.
+fn named_drive(slashed: &str) -> Option<String> {
+    let head = slashed.split(['/', ':']).next().unwrap_or_default().to_ascii_lowercase();
+    if let Some((written, hive)) = HIVES.iter().find(|(name, _)| *name == head) {
+        let rest = slashed.get(written.len()..).unwrap_or_default();
+        let rest = rest.trim_start_matches([':', '/']).to_ascii_lowercase();
+        return Some(format!("/{hive}:/{rest}"));
+    }
+    if ["env", "variable", "function", "alias"].contains(&head.as_str())
+        && slashed.as_bytes().get(head.len()) == Some(&b':')
+    {
+        // Drives of PowerShell that hold names, not files.
+        let rest = slashed.get(head.len() + 1..).unwrap_or_default();
+        return Some(format!("{head}-drive/{}", rest.trim_start_matches('/').replace('.', "_")));
+    }
+    None
 }
 
 fn on_drive(letter: u8, rest: &str) -> String {

@@ -1,0 +1,122 @@
+//! What the options and operands of a described program do to paths, hosts and texts.
+
+use std::borrow::Cow;
+
+use super::arg::Arg;
+use super::evaluator::Evaluator;
+use super::invocation::Invocation;
+use crate::command_tables::{Spec, Touch};
+use crate::effect::Effect;
+use crate::flow::{Flow, Taint};
+use crate::structural_findings;
+use countersign_shell::UNKNOWN;
+
+impl<'t> Evaluator<'t, '_, '_, '_> {
+    /// What options and operands do to paths and hosts.
+    pub(super) fn touches(
+        &mut self,
+        spec: &'static Spec,
+        inv: &Invocation<'_, 't>,
+        stdin: &Flow,
+    ) -> Taint {
+        let mut taint = self.option_touches(spec, inv, stdin);
+        let recursive = inv.has_any(spec.recursive);
+        let operands = &spec.operands;
+        let lead: &[Touch] = if inv.has_any(spec.first_if) { &[] } else { operands.lead };
+        let count = inv.operands.len();
+        let tail_from = count.saturating_sub(operands.tail.len()).max(lead.len().min(count));
+        let in_place = inv.has_any(spec.in_place);
+        let skip_tail = !operands.tail.is_empty()
+            && inv.values.iter().any(|(name, _)| {
+                let writes = |t: &Touch| matches!(t, Touch::Write | Touch::Build);
+                spec.touches.iter().any(|(n, t)| writes(t) && n == name)
+            });
+        for (i, index) in inv.operands.iter().enumerate() {
+            let Some(arg) = inv.arg(*index) else { continue };
+            if let Some((_, touch)) = spec.keys.iter().find(|(k, _)| arg.text.starts_with(k)) {
+                let value = arg.text.split_once('=').map_or("", |(_, v)| v).to_owned();
+                let value = Arg { text: Cow::Owned(value), ..arg.clone() };
+                taint = taint.and(self.touch(*touch, &value, recursive));
+                continue;
+            }
+            let mut touch = if let Some(touch) = lead.get(i) {
+                *touch
+            } else if i >= tail_from && !skip_tail && count > 1 {
+                operands.tail.get(i - tail_from).copied().unwrap_or(operands.rest)
+            } else {
+                operands.rest
+            };
+            if in_place && touch == Touch::Read {
+                touch = Touch::Write;
+            }
+            if matches!(touch, Touch::Shell | Touch::Sql) {
+                taint = taint.and(self.value_touch(touch, arg, stdin));
+            } else if touch != Touch::Skip {
+                taint = taint.and(self.touch(touch, arg, recursive));
+            }
+        }
+        taint
+    }
+
+    /// The same for the values of options.
+    fn option_touches(
+        &mut self,
+        spec: &'static Spec,
+        inv: &Invocation<'_, 't>,
+        stdin: &Flow,
+    ) -> Taint {
+        let mut taint = Taint::default();
+        for (name, value) in &inv.values {
+            let touch = match spec.touches.iter().find(|(n, _)| n == name) {
+                Some((_, touch)) => touch,
+                // The name of an option that takes no value in every program of the list: what
+                // stands behind it may be the file.
+                None if spec.inert && spec.operands.rest == Touch::Read => &Touch::Named,
+                None => continue,
+            };
+            let Some(word) = inv.args.get(value.word) else { continue };
+            let arg = Arg { text: Cow::Owned(value.text.to_owned()), ..word.clone() };
+            taint = taint.and(self.value_touch(*touch, &arg, stdin));
+        }
+        taint
+    }
+
+    /// Like `touch`, for values that may hold text to run.
+    fn value_touch(&mut self, touch: Touch, arg: &Arg<'t>, stdin: &Flow) -> Taint {
+        match touch {
+            Touch::Shell => {
+                self.shell_text(arg, stdin);
+                Taint::default()
+            }
+            Touch::Bang => {
+                if let Some(text) = arg.text.trim_start_matches(':').strip_prefix('!') {
+                    let text = text.replace(UNKNOWN, "$_");
+                    self.inside(&text, arg.span, &Flow::none());
+                }
+                Taint::default()
+            }
+            Touch::Sql => {
+                self.sql_text(&arg.text, arg.span);
+                Taint::default()
+            }
+            Touch::Upload => {
+                let from_stdin = stdin.taint.has(Taint::SECRET) && arg.text.ends_with('-');
+                if from_stdin || arg.taint.has(Taint::SECRET) {
+                    self.shared.out.effect(Effect::NetOut);
+                    self.shared.sign(&structural_findings::EXFILTRATION, Some(arg.span));
+                }
+                self.touch(touch, arg, false)
+            }
+            Touch::Run => {
+                self.shared.out.effect(Effect::Exec);
+                if let Some(content) = self.known_file(&arg.text) {
+                    self.run_written(content, arg, stdin);
+                } else {
+                    self.shared.sign(&structural_findings::UNSEEN_CODE, Some(arg.span));
+                }
+                Taint::default()
+            }
+            _ => self.touch(touch, arg, false),
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! What one call has set, written, entered and used up while its texts are walked.
+//!
+//! Each part keeps its data private. Whatever changes or reads it goes through its methods, and
+//! those count (see `counters`): the memo and the repeated walks depend on these counts.
+
+mod budget;
+mod combinations;
+mod counters;
+mod eval_state;
+mod files;
+mod folders;
+mod functions;
+mod judging;
+mod memo;
+mod position;
+mod processes;
+mod variables;
+mod walk_again;
+
+pub(super) use budget::{Guess, MAX_COMMANDS};
+pub(super) use combinations::{Asked, Binding, Combination};
+pub(crate) use eval_state::{Dispatch, EvalState};
+pub(super) use folders::Folders;
+pub(super) use functions::NamedText;
+pub(super) use variables::Variable;

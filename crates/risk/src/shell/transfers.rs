@@ -1,0 +1,50 @@
+//! Data that a command sends or fetches.
+
+use super::evaluator::Evaluator;
+use super::invocation::Invocation;
+use crate::effect::Effect;
+use crate::finding::Span;
+use crate::flow::{Flow, Taint};
+use crate::structural_findings;
+
+impl<'t> Evaluator<'t, '_, '_, '_> {
+    /// Data that leaves with this command.
+    pub(super) fn sent(&mut self, stdin: Taint, all: Taint, span: Span) {
+        if all.has(Taint::SECRET) {
+            self.shared.out.effect(Effect::NetOut);
+            self.shared.sign(&structural_findings::EXFILTRATION, Some(span));
+        } else if stdin.has(Taint::FILE) {
+            self.shared.out.effect(Effect::NetOut);
+            self.shared.sign(&structural_findings::UPLOAD, Some(span));
+        }
+    }
+
+    /// Where a download comes from, by its words.
+    pub(super) fn fetched(&mut self, inv: &Invocation<'_, 't>) -> Taint {
+        let mut taint = Taint::NET;
+        let mut remote = None;
+        for index in &inv.operands {
+            let Some(arg) = inv.arg(*index) else { continue };
+            if arg.text.contains("://") || arg.text.contains('.') {
+                taint = taint.and(self.on_net(&arg.text));
+                let path = arg.text.split(['?', '#']).next().unwrap_or_default();
+                remote = path.rsplit('/').next().filter(|n| !n.is_empty() && n.len() < path.len());
+            }
+        }
+        let named = inv
+            .values
+            .iter()
+            .find(|(n, _)| matches!(*n, "-o" | "--output" | "-O" | "--output-document" | "--out"));
+        // Without `-O`, wget keeps the remote name; curl does with it.
+        let file = match named {
+            Some((_, value)) => Some(value.text),
+            None if !inv.args.first().is_some_and(|a| a.text.ends_with("curl")) => remote,
+            None if inv.has_one(&["-O", "--remote-name", "--remote-name-all"]) => remote,
+            None => None,
+        };
+        if let Some(file) = file.filter(|f| *f != "-") {
+            self.written(file, false, &Flow::unknown(taint));
+        }
+        taint
+    }
+}

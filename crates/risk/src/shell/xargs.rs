@@ -1,0 +1,96 @@
+//! Commands for every file that is found or named: `xargs` and `find -exec`.
+
+use std::borrow::Cow;
+
+use super::arg::Arg;
+use super::evaluator::Evaluator;
+use super::invocation::Invocation;
+use super::program::{Known, resolve};
+use crate::command_tables::Spec;
+use crate::finding::Span;
+use crate::flow::{Flow, Taint};
+use crate::limit::Limit;
+use countersign_shell::UNKNOWN;
+
+/// How many words of standard input `xargs` is followed with.
+const FED: Limit = Limit::new("words on standard input", 1024);
+
+impl<'t> Evaluator<'t, '_, '_, '_> {
+    /// `find … -exec COMMAND ;`
+    pub(super) fn exec_options(&mut self, spec: &Spec, inv: &Invocation<'_, 't>, span: Span) {
+        let tests = inv.options.len() > 1;
+        let start = inv.operand(0).filter(|o| !o.starts_with(['(', '!'])).unwrap_or(".");
+        let place = if tests {
+            format!("{}/{UNKNOWN}", start.trim_end_matches('/'))
+        } else {
+            start.to_owned()
+        };
+        let mut at = 1;
+        while let Some(arg) = inv.args.get(at) {
+            at += 1;
+            if !spec.exec.contains(&arg.text.as_ref()) {
+                continue;
+            }
+            let only_reads = |k: Known| k.0.inert && k.0.in_place.is_empty();
+            let reads = inv.args.get(at).and_then(|a| resolve(&a.text)).is_some_and(only_reads);
+            let mut inner: Vec<Arg<'t>> = Vec::new();
+            while let Some(word) = inv.args.get(at) {
+                at += 1;
+                if word.text == ";" || word.text == "+" {
+                    break;
+                }
+                let mut word = word.clone();
+                if word.text.contains("{}") {
+                    // Any file below: a pattern, so that what is protected there counts.
+                    let place = if reads { place.clone() } else { place.replace(UNKNOWN, "*") };
+                    word.text = Cow::Owned(word.text.replace("{}", &place));
+                    word.glob = true;
+                }
+                inner.push(word);
+            }
+            self.command(&inner, Flow::unknown(Taint::FILE), span);
+        }
+    }
+}
+
+/// The words of standard input: split at blanks, and where `-0` or `-d` say so.
+fn fed_words<'w>(text: &'w str, inv: &Invocation<'_, '_>) -> Vec<&'w str> {
+    let marks = inv.values.iter().find(|(n, _)| matches!(*n, "-d" | "--delimiter"));
+    let marks = marks.map_or("", |(_, value)| value.text.trim_start_matches('\\'));
+    // A text that is read holds no NUL; `\0` is kept as the byte 1.
+    let splits = |c: char| c.is_whitespace() || c == '\u{1}' || marks.contains(c);
+    text.split(splits).filter(|word| !word.is_empty()).collect()
+}
+
+/// Appends to `xargs`' command what standard input holds.
+pub(super) fn feed<'t>(inner: &mut Vec<Arg<'t>>, inv: &Invocation<'_, 't>, stdin: &Flow) {
+    let span = inner.last().map_or(Span::new(0, 0), |a| a.span);
+    let mut taint = stdin.taint;
+    let words: Vec<String> = match &stdin.text {
+        Some(text) => {
+            let words = fed_words(text, inv);
+            taint =
+                taint.and(FED.check(words.len()).map_or_else(Taint::from, |()| Taint::default()));
+            words.into_iter().take(1024).map(str::to_owned).collect()
+        }
+        None => match &stdin.place {
+            Some(place) => vec![format!("{}/{UNKNOWN}", place.trim_end_matches('/'))],
+            None => vec![UNKNOWN.to_string()],
+        },
+    };
+    let place = inv.values.iter().find(|(n, _)| matches!(*n, "-I" | "-i" | "--replace" | "-J"));
+    if let Some((_, mark)) = place {
+        let all = words.join(" ");
+        for arg in inner.iter_mut().filter(|a| a.text.contains(mark.text) && !mark.text.is_empty())
+        {
+            arg.text = Cow::Owned(arg.text.replace(mark.text, &all));
+            arg.taint = arg.taint.and(taint);
+        }
+        return;
+    }
+    for word in words {
+        // An unknown list of files is as wide as a star.
+        let glob = word.contains(UNKNOWN);
+        inner.push(Arg { text: Cow::Owned(word), span, taint, glob });
+    }
+}

@@ -1,0 +1,20 @@
+//! The tool being judged.
+
+use std::borrow::Cow;
+
+use crate::call::Annotations;
+use crate::context::Context;
+use countersign_json::Value;
+
+/// The members of an object.
+pub(super) type Members<'v> = [(Cow<'v, str>, Value<'v>)];
+
+/// One tool with its arguments; a call may hold another one inside.
+pub(super) struct Subject<'s> {
+    pub name: &'s str,
+    pub arguments: &'s Value<'s>,
+    pub context: Context<'s>,
+    pub agent: Option<&'s str>,
+    pub annotations: Annotations,
+    pub depth: u8,
+}
