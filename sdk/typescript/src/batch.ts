@@ -54,7 +54,11 @@ export async function runBatch<T>(
     calls.forEach((_, at) => refuse(at, error));
   }
   return Array.from(results, (result, at) => {
-    const reason = new NotApproved(calls[at]?.tool ?? "the call", "error", "the call was not decided");
+    const reason = new NotApproved(
+      calls[at]?.tool ?? "the call",
+      "error",
+      "the call was not decided",
+    );
     return result ?? { status: "rejected", reason };
   });
 }
@@ -94,7 +98,10 @@ export async function submitted(
   });
   const requests = isPlainObject(reply) ? reply["requests"] : undefined;
   if (!isPlainObject(reply) || !Array.isArray(requests) || requests.length !== calls.length) {
-    throw new Fault("unexpected", "unexpected response from the daemon: another number of requests than calls");
+    throw new Fault(
+      "unexpected",
+      "unexpected response from the daemon: another number of requests than calls",
+    );
   }
   const answers = asked.map((one, at): Answer => {
     const found: unknown = requests[at];

@@ -3,7 +3,14 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 
-import { encodeCall, outcomeBody, passBody, redemption, type Call, type EncodedCall } from "./call.js";
+import {
+  encodeCall,
+  outcomeBody,
+  passBody,
+  redemption,
+  type Call,
+  type EncodedCall,
+} from "./call.js";
 import { resolveConnection, type ConnectionOptions } from "./endpoint.js";
 import { Fault, NotApproved } from "./errors.js";
 import { exchange } from "./http.js";
@@ -170,7 +177,10 @@ export class Countersign {
    * Reports calls that a gateway let pass by the same rules, each with its age in seconds. Returns
    * how many of them the daemon would have asked about.
    */
-  async reportPasses(gateway: string, calls: ReadonlyArray<readonly [Call, number]>): Promise<number> {
+  async reportPasses(
+    gateway: string,
+    calls: ReadonlyArray<readonly [Call, number]>,
+  ): Promise<number> {
     const list = calls.map(([call, seconds]) => passBody(encodeCall(call), seconds));
     const body = `{"gateway":${JSON.stringify(gateway)},"passes":[${list.join(",")}]}`;
     const found = await this.send("POST", "/v1/passes", { body });
@@ -237,7 +247,6 @@ export class Countersign {
     const { signal, ...said } = more;
     return new Patience().keepTrying(() => this.send(method, path, said), signal);
   }
-
 
   #patience(call: Call, options: AskOptions): Patience {
     return new Patience(call.timeoutSeconds, options.patienceSeconds);
@@ -319,7 +328,11 @@ export class Countersign {
     }
   }
 
-  async #redeem(asked: EncodedCall, approved: Approval, signal: AbortSignal | undefined): Promise<void> {
+  async #redeem(
+    asked: EncodedCall,
+    approved: Approval,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
     const { id } = approved.request;
     if (id === null || approved.permit === null) {
       throw new Fault("refused", "the approval has no usable permit");
@@ -386,7 +399,10 @@ export class Countersign {
       // Another caller with the same call used the approval: ask again, without the call id.
       first = await this.#put(nameless, undefined, options, patience);
     }
-    throw new Fault("refused", "this call was approved once, and another caller used the approval; propose it again");
+    throw new Fault(
+      "refused",
+      "this call was approved once, and another caller used the approval; propose it again",
+    );
   }
 
   async #runOnce<T>(

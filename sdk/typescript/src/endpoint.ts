@@ -78,7 +78,8 @@ export async function firstOpen(
 ): Promise<string> {
   if (await accepts(expected)) return expected;
   for (const path of alternatives) {
-    if (statSync(path, { throwIfNoEntry: false })?.uid === uid && (await accepts(path))) return path;
+    if (statSync(path, { throwIfNoEntry: false })?.uid === uid && (await accepts(path)))
+      return path;
   }
   return expected;
 }
@@ -104,10 +105,7 @@ export function parseEndpoint(text: string): Endpoint {
     throw new Fault("input", `\`${text}\` is not an absolute path`);
   }
   if (text.startsWith("https://")) {
-    throw new Fault(
-      "input",
-      `\`${text}\`: https is not supported; use http:// through a tunnel`,
-    );
+    throw new Fault("input", `\`${text}\`: https is not supported; use http:// through a tunnel`);
   }
   const parts = /^(?:http:\/\/)?([A-Za-z0-9._:[\]-]+):(\d{1,5})\/?$/.exec(text);
   const host = parts?.[1]?.replace(/^\[(.*)\]$/, "$1");
@@ -126,17 +124,16 @@ export function endpointText(endpoint: Endpoint): string {
 /** The value of the `Host` header. */
 export function authority(endpoint: Endpoint): string {
   if (endpoint.kind === "unix") return "localhost";
-  return endpoint.host.includes(":") ? `[${endpoint.host}]:${endpoint.port}` : `${endpoint.host}:${endpoint.port}`;
+  return endpoint.host.includes(":")
+    ? `[${endpoint.host}]:${endpoint.port}`
+    : `${endpoint.host}:${endpoint.port}`;
 }
 
 /** Turns an address to listen on into one to connect to. */
 function connectable(endpoint: Endpoint): Endpoint {
   if (endpoint.kind !== "tcp") return endpoint;
   if (endpoint.port === 0) {
-    throw new Fault(
-      "input",
-      "the configuration uses a random port; set COUNTERSIGN_AGENTS",
-    );
+    throw new Fault("input", "the configuration uses a random port; set COUNTERSIGN_AGENTS");
   }
   const here: Record<string, string> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
   return { ...endpoint, host: here[endpoint.host] ?? endpoint.host };
@@ -189,10 +186,7 @@ export function listenSettings(
   config = "countersign.toml",
 ): { agents?: string; socket?: string } {
   const unclear = (line: number, what: string): Fault =>
-    new Fault(
-      "input",
-      `${config}:${line}: ${what}; set COUNTERSIGN_AGENTS`,
-    );
+    new Fault("input", `${config}:${line}: ${what}; set COUNTERSIGN_AGENTS`);
   const found: { agents?: string; socket?: string } = {};
   let table = "";
   for (const [index, line] of text.split(/\r?\n/).entries()) {
@@ -206,7 +200,8 @@ export function listenSettings(
     if (parts === null) continue;
     const [, key = "", value = ""] = parts;
     const whole = `${table}.${key}`.replace(/["'\s]/g, "").replace(/^\./, "");
-    if (whole === "listen") throw unclear(index + 1, "`listen` as an inline table is not supported here");
+    if (whole === "listen")
+      throw unclear(index + 1, "`listen` as an inline table is not supported here");
     if (whole !== "listen.agents" && whole !== "listen.socket") continue;
     const plain = /^(?:"([^"\\]*)"|'([^']*)')\s*(?:#.*)?$/.exec(value);
     if (plain === null) throw unclear(index + 1, `\`${whole}\` is not a simple string`);

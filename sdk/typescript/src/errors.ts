@@ -27,7 +27,12 @@ export interface Problem {
  * - `aborted`: the caller's signal was aborted.
  */
 export type FaultKind =
-  "input" | "unreachable" | "unexpected" | "unavailable" | "refused" | "aborted";
+  | "input"
+  | "unreachable"
+  | "unexpected"
+  | "unavailable"
+  | "refused"
+  | "aborted";
 
 /** A failure to get a valid response. */
 export class Fault extends Error {

@@ -54,7 +54,9 @@ function whole(
       headers["Content-Length"] = Buffer.byteLength(asked.body);
     }
     const place =
-      endpoint.kind === "unix" ? { socketPath: endpoint.path } : { host: endpoint.host, port: endpoint.port };
+      endpoint.kind === "unix"
+        ? { socketPath: endpoint.path }
+        : { host: endpoint.host, port: endpoint.port };
     const outgoing = request({
       ...place,
       method: asked.method,

@@ -23,7 +23,10 @@ export type { Approval, Decision, RequestDocument, State } from "./request.js";
 type At<T> = T & { readonly client?: Countersign | undefined };
 
 /** `Countersign.requestConfirmation` at the daemon that `countersign ask` would find. */
-export async function requestConfirmation(call: Call, options: At<AskOptions> = {}): Promise<Approval> {
+export async function requestConfirmation(
+  call: Call,
+  options: At<AskOptions> = {},
+): Promise<Approval> {
   const { client = new Countersign(), ...rest } = options;
   return client.requestConfirmation(call, rest);
 }

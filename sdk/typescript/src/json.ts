@@ -4,7 +4,12 @@ import { Fault } from "./errors.js";
 
 /** A JSON value. */
 export type Json =
-  null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+  | null
+  | boolean
+  | number
+  | string
+  | readonly Json[]
+  | { readonly [key: string]: Json };
 
 /** The deepest nesting; it also stops circular objects. */
 const DEEPEST = 200;
@@ -81,7 +86,9 @@ function checkedText(text: string): string {
   // The tool runs with the parsed value, so every number must be exact.
   for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g)) {
     if (!token.startsWith('"') && !held(token)) {
-      throw bad(`the number ${token} has more digits than a double can represent; send it as a string`);
+      throw bad(
+        `the number ${token} has more digits than a double can represent; send it as a string`,
+      );
     }
   }
   return text.trim();

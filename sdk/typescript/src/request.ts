@@ -122,7 +122,9 @@ export function approval(asked: EncodedCall, document: RequestDocument): Approva
         request: document,
       });
     default:
-      throw new NotApproved(asked.tool, "error", "the request is still pending", { request: document });
+      throw new NotApproved(asked.tool, "error", "the request is still pending", {
+        request: document,
+      });
   }
 }
 

@@ -82,16 +82,19 @@ export function adapterContract(name: string, framework: Framework, traits: Trai
       assert.equal(ran.length, 1);
     });
 
-    await t.test("out of time: the model is told, and the same call continues to wait", async () => {
-      const options = { client, patienceSeconds: 0.3 };
-      const first = runScenario([risky(20)], { options });
-      assert.match(await first.seen, /still waiting for a person \(request [0-9a-z]+,/);
-      const asked = await daemon.answer(quiet);
-      const second = runScenario([risky(20)], { options });
-      assert.match(await second.seen, /the message is on its way/);
-      assert.deepEqual([first.ran, second.ran], [[], [risky(20)]]);
-      assert.equal((await daemon.reported(asked.id)).status, "ok");
-    });
+    await t.test(
+      "out of time: the model is told, and the same call continues to wait",
+      async () => {
+        const options = { client, patienceSeconds: 0.3 };
+        const first = runScenario([risky(20)], { options });
+        assert.match(await first.seen, /still waiting for a person \(request [0-9a-z]+,/);
+        const asked = await daemon.answer(quiet);
+        const second = runScenario([risky(20)], { options });
+        assert.match(await second.seen, /the message is on its way/);
+        assert.deepEqual([first.ran, second.ran], [[], [risky(20)]]);
+        assert.equal((await daemon.reported(asked.id)).status, "ok");
+      },
+    );
 
     await t.test("the framework's call id finds its request", async () => {
       const first = runScenario([risky(21)]);

@@ -27,23 +27,28 @@ test("one daemon", async (t) => {
     return { ran, send };
   };
 
-  await t.test("approved: runs once with these arguments, permit used, outcome reported", async () => {
-    const { ran, send } = sender();
-    const given = risky(1);
-    const sent = send(given, "me");
-    // Later changes of the object have no effect: the submitted arguments run.
-    given.to = "eve@example.org";
-    const asked = await daemon.answer(yes);
-    assert.equal(await sent, "sent by me");
-    assert.deepEqual(ran, [risky(1)]);
-    assert.equal(asked.session, "s1");
-    const reported = await daemon.reported(asked.id);
-    assert.equal(reported.status, "ok");
-    assert.equal(reported.result_digest, sha256("sent by me"));
-    assert.equal(typeof reported.duration_ms, "number");
-    const after = (await daemon.asOwner("GET", `/v1/requests/${asked.id}`)) as { redeemed: unknown };
-    assert.notEqual(after.redeemed, null);
-  });
+  await t.test(
+    "approved: runs once with these arguments, permit used, outcome reported",
+    async () => {
+      const { ran, send } = sender();
+      const given = risky(1);
+      const sent = send(given, "me");
+      // Later changes of the object have no effect: the submitted arguments run.
+      given.to = "eve@example.org";
+      const asked = await daemon.answer(yes);
+      assert.equal(await sent, "sent by me");
+      assert.deepEqual(ran, [risky(1)]);
+      assert.equal(asked.session, "s1");
+      const reported = await daemon.reported(asked.id);
+      assert.equal(reported.status, "ok");
+      assert.equal(reported.result_digest, sha256("sent by me"));
+      assert.equal(typeof reported.duration_ms, "number");
+      const after = (await daemon.asOwner("GET", `/v1/requests/${asked.id}`)) as {
+        redeemed: unknown;
+      };
+      assert.notEqual(after.redeemed, null);
+    },
+  );
 
   await t.test("denied: does not run, and says who and why", async () => {
     const { ran, send } = sender();
@@ -108,25 +113,22 @@ test("one daemon", async (t) => {
     assert.deepEqual(ran, []);
   });
 
-  await t.test(
-    "aborted during the submission: cancelled when its id is known",
-    async () => {
-      const stop = new AbortController();
-      daemon.freeze();
-      const sent = client.requestConfirmation({ tool: "send_message", arguments: risky(8) }, stop);
-      await pause(200);
-      stop.abort();
-      await assert.rejects(sent, { state: "cancelled" });
-      daemon.thaw();
-      const mine = sha256(JSON.stringify(risky(8)));
-      let found: string | undefined;
-      for (let tries = 0; tries < 200 && found !== "cancelled"; tries += 1) {
-        found = (await daemon.requests()).find((one) => one.raw_digest === mine)?.state;
-        await pause(25);
-      }
-      assert.equal(found, "cancelled");
-    },
-  );
+  await t.test("aborted during the submission: cancelled when its id is known", async () => {
+    const stop = new AbortController();
+    daemon.freeze();
+    const sent = client.requestConfirmation({ tool: "send_message", arguments: risky(8) }, stop);
+    await pause(200);
+    stop.abort();
+    await assert.rejects(sent, { state: "cancelled" });
+    daemon.thaw();
+    const mine = sha256(JSON.stringify(risky(8)));
+    let found: string | undefined;
+    for (let tries = 0; tries < 200 && found !== "cancelled"; tries += 1) {
+      found = (await daemon.requests()).find((one) => one.raw_digest === mine)?.state;
+      await pause(25);
+    }
+    assert.equal(found, "cancelled");
+  });
 
   await t.test("the same key makes one request", async () => {
     const call = { tool: "send_message", arguments: risky(9), key: "only-once" };
@@ -169,35 +171,38 @@ test("one daemon", async (t) => {
     assert.deepEqual(ran, [{ ...risky(13), hard: { ...hard, c: 0 } }]);
   });
 
-  await t.test("a batch: one group, results in order, a denial does not affect the others", async () => {
-    const ran: string[] = [];
-    const given = risky(14);
-    const run = (name: string) => async (args: unknown) => {
-      ran.push(name);
-      if (name === "approved") assert.deepEqual(args, risky(14));
-      if (name === "breaks") throw new Error("broken");
-      return name;
-    };
-    const calls = [
-      { tool: "terminal", arguments: { command: "git status" }, run: run("status") },
-      { tool: "send_message", arguments: given, run: run("approved") },
-      { tool: "send_message", arguments: risky(15), run: run("denied") },
-      { tool: "send_message", arguments: risky(16), run: run("breaks") },
-    ];
-    const results = batch(calls, { client });
-    given.to = "eve@example.org";
-    const unwanted = sha256(JSON.stringify(risky(15)));
-    for (const waiting of await daemon.waiting(3)) {
-      await daemon.decide(waiting, waiting.raw_digest === unwanted ? no : yes);
-    }
-    const [one, two, three, four] = await results;
-    assert.deepEqual(one, { status: "fulfilled", value: "status" });
-    assert.deepEqual(two, { status: "fulfilled", value: "approved" });
-    assert.ok(three?.status === "rejected" && three.reason instanceof NotApproved);
-    assert.ok(four?.status === "rejected" && /broken/.test(String(four.reason)));
-    assert.deepEqual(ran.sort(), ["approved", "breaks", "status"]);
-    assert.equal(new Set((await daemon.requests()).slice(0, 4).map((one) => one.group)).size, 1);
-  });
+  await t.test(
+    "a batch: one group, results in order, a denial does not affect the others",
+    async () => {
+      const ran: string[] = [];
+      const given = risky(14);
+      const run = (name: string) => async (args: unknown) => {
+        ran.push(name);
+        if (name === "approved") assert.deepEqual(args, risky(14));
+        if (name === "breaks") throw new Error("broken");
+        return name;
+      };
+      const calls = [
+        { tool: "terminal", arguments: { command: "git status" }, run: run("status") },
+        { tool: "send_message", arguments: given, run: run("approved") },
+        { tool: "send_message", arguments: risky(15), run: run("denied") },
+        { tool: "send_message", arguments: risky(16), run: run("breaks") },
+      ];
+      const results = batch(calls, { client });
+      given.to = "eve@example.org";
+      const unwanted = sha256(JSON.stringify(risky(15)));
+      for (const waiting of await daemon.waiting(3)) {
+        await daemon.decide(waiting, waiting.raw_digest === unwanted ? no : yes);
+      }
+      const [one, two, three, four] = await results;
+      assert.deepEqual(one, { status: "fulfilled", value: "status" });
+      assert.deepEqual(two, { status: "fulfilled", value: "approved" });
+      assert.ok(three?.status === "rejected" && three.reason instanceof NotApproved);
+      assert.ok(four?.status === "rejected" && /broken/.test(String(four.reason)));
+      assert.deepEqual(ran.sort(), ["approved", "breaks", "status"]);
+      assert.equal(new Set((await daemon.requests()).slice(0, 4).map((one) => one.group)).size, 1);
+    },
+  );
 
   await t.test("a cancelled batch leaves nothing pending", async () => {
     const stop = new AbortController();

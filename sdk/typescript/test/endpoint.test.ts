@@ -50,12 +50,21 @@ test("the daemon is found by option, variable, configuration, socket, in this or
   const state = { XDG_RUNTIME_DIR: "/run/u", COUNTERSIGN_STATE: "/s" };
   assert.deepEqual(await at(state), unix("/s/agents.sock"));
   assert.deepEqual(await at({ COUNTERSIGN_AGENT_TOKEN: "csa_x" }), tcp(6000));
-  assert.deepEqual(await at({ COUNTERSIGN_AGENTS: "127.0.0.1:1", COUNTERSIGN_AGENT_TOKEN: "" }), tcp(1));
-  assert.deepEqual(await at({ COUNTERSIGN_AGENTS: "127.0.0.1:1" }, { agents: "127.0.0.1:2" }), tcp(2));
+  assert.deepEqual(
+    await at({ COUNTERSIGN_AGENTS: "127.0.0.1:1", COUNTERSIGN_AGENT_TOKEN: "" }),
+    tcp(1),
+  );
+  assert.deepEqual(
+    await at({ COUNTERSIGN_AGENTS: "127.0.0.1:1" }, { agents: "127.0.0.1:2" }),
+    tcp(2),
+  );
   const config = join(home, "c.toml");
   writeFileSync(config, "[listen]\nagents = \"0.0.0.0:7000\" # here\nsocket = '/run/own.sock'\n");
   assert.deepEqual(await at({ COUNTERSIGN_CONFIG: config }), unix("/run/own.sock"));
-  assert.deepEqual(await at({ COUNTERSIGN_CONFIG: config, COUNTERSIGN_AGENT_TOKEN: "t" }), tcp(7000));
+  assert.deepEqual(
+    await at({ COUNTERSIGN_CONFIG: config, COUNTERSIGN_AGENT_TOKEN: "t" }),
+    tcp(7000),
+  );
   writeFileSync(config, 'listen.socket = ""\n');
   assert.deepEqual(await at({ COUNTERSIGN_CONFIG: config }), tcp(6000));
 });

@@ -38,7 +38,7 @@ test("arguments are sent exactly, or rejected", () => {
 
 test("a number that a double cannot represent is rejected with a clear error", () => {
   assert.throws(() => argumentsText('{"to":"9007199254740993","id":9007199254740993}'), {
-    message: 
+    message:
       "the number 9007199254740993 has more digits than a double can represent; send it as a string",
   });
   assert.throws(() => argumentsText({ id: 9007199254740993n }), {

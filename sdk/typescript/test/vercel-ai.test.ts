@@ -40,7 +40,8 @@ function turns(play: Scenario) {
 }
 
 const prompt = "Tell Bo.";
-const signalled = (play: Scenario) => (play.signal === undefined ? {} : { abortSignal: play.signal });
+const signalled = (play: Scenario) =>
+  play.signal === undefined ? {} : { abortSignal: play.signal };
 
 adapterContract("Vercel AI SDK 7", async (play) => {
   const model = new MockLanguageModelV4({ doGenerate: turns(play) });
