@@ -90,7 +90,7 @@ def test_without_the_program_nothing_runs(hook, call, keep, monkeypatch, named):
     monkeypatch.chdir(hook.place)
     result = call("terminal", {"command": f"rm -rf {keep}"})
     assert (keep / "thesis.txt").exists()
-    assert result["error"].startswith("Not run: Countersign gave no answer")
+    assert result["error"].startswith("Not run: Countersign could not decide")
 
 
 def test_the_program_is_found_by_the_installer_s_file_and_then_on_the_path(

@@ -192,5 +192,5 @@ def test_without_a_daemon_nothing_runs(person, call, keep, monkeypatch):
     monkeypatch.setenv("COUNTERSIGN_AGENTS", "127.0.0.1:9")
     monkeypatch.setenv("COUNTERSIGN_WAIT_SECONDS", "20")
     result = call("terminal", {"command": f"rm -rf {keep}"})
-    assert "nobody could be asked" in result["error"] and "output" not in result
+    assert "no person could be asked" in result["error"] and "output" not in result
     assert (keep / "thesis.txt").exists()

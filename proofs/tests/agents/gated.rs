@@ -143,7 +143,8 @@ fn a_daemon_that_is_killed_while_a_call_waits_lets_nothing_through() {
         assert!(!trial.ran, "{}: {trial:?}", live.agent.name);
         // The daemon may die after it kept the request and before the hook has read its answer.
         let told = trial.results();
-        let known = ["still waiting", "nobody could be asked"].iter().any(|say| told.contains(say));
+        let known =
+            ["still waiting", "no person could be asked"].iter().any(|say| told.contains(say));
         assert!(known, "{}: {trial:?}", live.agent.name);
     });
 }
@@ -164,6 +165,6 @@ fn without_a_daemon_nothing_risky_runs() {
         );
         assert!(trial.log.proposed && !trial.ran, "{}: {trial:?}", live.agent.name);
         let told = trial.results();
-        assert!(told.contains("nobody could be asked"), "{}: {trial:?}", live.agent.name);
+        assert!(told.contains("no person could be asked"), "{}: {trial:?}", live.agent.name);
     });
 }

@@ -227,7 +227,7 @@ pub fn secret(folder: &Path, name: &str, text: &str) -> PathBuf {
 pub fn house(folder: &Path, channels: &[(&str, String)]) -> Setting {
     let names: Vec<&str> = channels.iter().map(|(name, _)| *name).collect();
     let mut settings =
-        format!("{OPEN_HOUSE}[ladder]\nfirst = {}\nat_keyboard_seconds = 0\n", json!(names));
+        format!("{OPEN_HOUSE}[escalation]\nfirst = {}\nat_keyboard_seconds = 0\n", json!(names));
     for (name, text) in channels {
         let usual = "allow_private = true\nper_minute = 6000\ntimeout_seconds = 2";
         let _ = write!(settings, "[channels.{name}]\n{usual}\n{text}\n");

@@ -287,7 +287,7 @@ fn every_message_about_a_request_says_how_it_ended_and_late_taps_change_nothing(
     let folder = tempfile::tempdir().unwrap();
     let stand_in = StandIn::start(Discord::default());
     let mut set_up = settings(folder.path(), &stand_in, true);
-    set_up.push_str("[times]\nmedium_climb_seconds = 2\n");
+    set_up.push_str("[times]\nmedium_escalation_seconds = 2\n");
     let setting = house(folder.path(), &[("discord", set_up)]);
     let mut caller = Caller::new(setting.gate.people, "discord");
     link(&setting, &mut caller);

@@ -202,7 +202,7 @@ fn a_dead_channel_costs_at_most_one_rung() {
         let ntfy = server();
         let channels = channel("dead", &format!("http://{dead}"), folder.path(), "")
             + &channel("phone", &ntfy.url(), folder.path(), "")
-            + "[times]\nhigh_climb_seconds = 2\n";
+            + "[times]\nhigh_escalation_seconds = 2\n";
         let ladder = "first = [\"dead\"]\nnext = [\"phone\"]";
         let setting = Setting::new(plain_house(folder.path(), ladder, &channels));
         let since = Instant::now();

@@ -156,7 +156,7 @@ pub fn house(folder: &Path, first: &str, channels: &str) -> Setting {
 /// The same, with this ladder, not started.
 pub fn plain_house(folder: &Path, ladder: &str, channels: &str) -> House {
     let settings = format!(
-        "{OPEN_HOUSE}[assurance]\nmedium = \"reached\"\n[ladder]\nat_keyboard_seconds = 0\n\
+        "{OPEN_HOUSE}[assurance]\nmedium = \"reached\"\n[escalation]\nat_keyboard_seconds = 0\n\
          {ladder}\n{channels}"
     );
     House::new(folder, &settings).unwrap()

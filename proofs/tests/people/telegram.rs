@@ -45,7 +45,7 @@ fn house(folder: &Path, base_url: &str) -> House {
 fn house_with(folder: &Path, base_url: &str, lines: &str) -> House {
     let token = secret(folder, "telegram.token", TOKEN);
     let settings = format!(
-        "{OPEN_HOUSE}[ladder]\nfirst = [\"telegram\"]\n[channels.telegram]\nkind = \"telegram\"\n\
+        "{OPEN_HOUSE}[escalation]\nfirst = [\"telegram\"]\n[channels.telegram]\nkind = \"telegram\"\n\
          token_file = \"{token}\"\nchat = {OWNER}\nbase_url = \"{base_url}\"\n\
          allow_private = true\nper_minute = 6000\ntimeout_seconds = 2\n{lines}"
     );

@@ -45,7 +45,7 @@ const approved: Document = {
   crisis: false,
   created: "2026-01-01T00:00:00Z",
   deadline: "2026-01-01T00:05:00Z",
-  rung: "first",
+  level: "first",
   quorum: { approve: 1, deny: 1 },
   approvals: 1,
   permit: "a.b.c",

@@ -118,8 +118,8 @@ mod telegram {
         channel.announce(&asked()).await.unwrap();
         let other = Announcement { request: Id::from_bytes([9; 16]), ..asked() };
         channel.announce(&other).await.unwrap();
-        let climbed = Announcement { news: AnnouncementEvent::Escalated, ..asked() };
-        let receipt = channel.announce(&climbed).await.unwrap();
+        let escalated = Announcement { news: AnnouncementEvent::Escalated, ..asked() };
+        let receipt = channel.announce(&escalated).await.unwrap();
         channel.withdraw(Some(&receipt), &ended()).await.unwrap();
         let edits = server.calls("editMessageText");
         let numbers: Vec<&Value> = edits.iter().map(|call| &call.body["message_id"]).collect();

@@ -236,7 +236,7 @@ impl CardLines {
         let mut text = format!(
             "Denied {} if not answered. Escalation: {}.",
             in_words(request, pen.now),
-            escalation(&request.rung)
+            escalation(&request.level)
         );
         if request.quorum.approve > 1 {
             let votes = format!(" {} of {} approvals.", request.approvals, request.quorum.approve);

@@ -89,7 +89,7 @@ fn lines(child: &mut Child) -> impl Iterator<Item = String> + use<> {
 #[test]
 fn from_a_token_to_the_first_tap() {
     let server = StandIn::start();
-    let place = Place::new("# mine\n[ladder]\n# as it was\nfirst = [\"terminal\"]\n");
+    let place = Place::new("# mine\n[escalation]\n# as it was\nfirst = [\"terminal\"]\n");
     let state = place.path("state");
     let daemon = Daemon::with(Path::new(&state), &["--config", &place.config()]);
     let token = daemon.token();

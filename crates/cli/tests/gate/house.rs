@@ -14,7 +14,7 @@ fn health() -> StandIn {
 fn alone_it_says_what_is_going_on() {
     let daemon = health();
     let text = stdout(&daemon.run(&[]));
-    assert!(text.contains("The daemon runs; 2 requests wait for a person."), "{text}");
+    assert!(text.contains("The daemon is running; 2 pending requests."), "{text}");
     assert!(text.contains("countersign pending"), "{text}");
     let output = countersign()
         .env("COUNTERSIGN_AGENTS", "127.0.0.1:1")

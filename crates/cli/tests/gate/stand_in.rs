@@ -163,7 +163,7 @@ pub fn document(state: &str, tier: &str) -> serde_json::Value {
         "risk": record["risk"], "confidence": record["confidence"], "phrase": record["phrase"],
         "digest": record["digest"], "raw_digest": record["raw_digest"], "both_bind": false,
         "agent": "hermes\u{1b}[2J", "session": "s1", "group": null, "crisis": false,
-        "created": time, "deadline": time, "rung": "first",
+        "created": time, "deadline": time, "level": "first",
         "quorum": { "approve": 1, "deny": 1 }, "approvals": 0, "permit": null,
         "permit_until": null, "edited_arguments": null, "observed": false,
         "description": "please \u{202e}now",

@@ -76,7 +76,7 @@ fn without_a_daemon_the_gates_refuse_too() {
     for (agent, title) in installable() {
         let (mark, say) = said(&home, title).unwrap();
         assert_eq!(mark, "ok", "{agent}: {say}");
-        assert!(say.contains("nobody could be asked"), "{agent}: {say}");
+        assert!(say.contains("no person could be asked"), "{agent}: {say}");
     }
 }
 

@@ -146,5 +146,5 @@ fn what_cannot_be_written_down_does_not_pass_by_itself() {
     // The folder cannot be made: there is a file in its place.
     std::fs::write(home.folder.path().join("countersign-gateways"), "").unwrap();
     let said = home.says(&["claude"], &bash("ls", "t"));
-    assert!(said.denied().contains("nobody could be asked"), "{said:?}");
+    assert!(said.denied().contains("no person could be asked"), "{said:?}");
 }

@@ -69,7 +69,7 @@ fn a_passing_proxy_is_unprotected_and_a_foreign_program_is_not_started() {
     let (server, trace) = traced(&home);
     let file = cursor(&home, &json!({ "files": server }));
     let (mark, say) = said(&home, FILES).unwrap();
-    assert!(mark == "ok" && say.contains("nobody could be asked"), "{mark} {say}");
+    assert!(mark == "ok" && say.contains("no person could be asked"), "{mark} {say}");
 
     let own = own(&home);
     fs::remove_file(&own).unwrap();

@@ -18,7 +18,7 @@ fn told_into_a_file() -> (Home, PathBuf) {
     fs::create_dir_all(&config).unwrap();
     // Nobody is spared at any hour.
     let text = format!(
-        "[ladder]\nfirst = [\"pager\"]\n[quiet]\nfrom = \"00:00\"\nto = \"23:59\"\n\
+        "[escalation]\nfirst = [\"pager\"]\n[quiet]\nfrom = \"00:00\"\nto = \"23:59\"\n\
          [channels.pager]\nkind = \"command\"\nprogram = [\"{}\"]\n",
         pager.display()
     );

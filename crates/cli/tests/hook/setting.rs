@@ -93,7 +93,7 @@ impl Home {
         PeopleClient::new(door, login.token).confirmed_with(&self.passphrase)
     }
 
-    /// What the people's door answers to an owner's word about a request.
+    /// The response of the people API to a decision of the owner.
     pub fn post_as_person(&self, path: &str, body: &Value) -> String {
         self.as_person("POST", &format!("/v1/requests/{path}"), &body.to_string())
     }

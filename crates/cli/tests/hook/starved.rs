@@ -138,7 +138,7 @@ fn where_nothing_may_be_written_a_call_goes_through_the_daemon() {
     let place = home.folder.path().join("countersign-gateways");
     let Some(_disk) = SmallDisk::mount(&place, "ro") else { return };
     let (word, why) = soon(&home, &look(0));
-    assert!(word == "deny" && why.contains("nobody could be asked"), "{why}");
+    assert!(word == "deny" && why.contains("no person could be asked"), "{why}");
     home.start();
     assert_eq!(passed(&home, 0..3), 3);
     come_into_the_ledger(&home, 3);

@@ -51,7 +51,7 @@ fn without_a_daemon_reads_pass_and_the_rest_is_denied_in_the_agent_s_format() {
         assert_eq!(said.json(), fixture(agent)["answers"]["pass"], "{agent}");
         let said = home.says(&[agent], &before(agent, RISKY)).json();
         let reason = denial(agent, &said).unwrap_or_else(|| panic!("{agent}: {said}"));
-        assert!(reason.contains("nobody could be asked"), "{agent}: {reason}");
+        assert!(reason.contains("no person could be asked"), "{agent}: {reason}");
         assert!(reason.contains("No person denied it"), "{agent}: {reason}");
     }
 }

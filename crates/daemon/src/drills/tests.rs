@@ -298,7 +298,7 @@ async fn a_drill_does_not_escalate_and_its_messages_explain_it() {
         WebhookReceiver::start(ReceiverBehavior::Answers(200)).await,
     );
     let text = format!(
-        "[ladder]\nfirst = [\"first\"]\nnext = [\"further\"]\n{}{}",
+        "[escalation]\nfirst = [\"first\"]\nnext = [\"further\"]\n{}{}",
         first.channel("first", folder.path()),
         further.channel("further", folder.path())
     );

@@ -130,14 +130,14 @@ pub async fn tell(gate: &Gate, channels: &ChannelPool, text: &str) {
     }
 }
 
-/// Tells something that everybody should know through every channel: those of the ladder, those
+/// Tells something that everybody should know through every channel: those of the escalation levels, those
 /// that are set up, and browsers. Quiet hours do not hold for it.
 pub async fn broadcast(gate: &Arc<Gate>, channels: &Arc<ChannelPool>, text: &str) {
     let rules = gate.rules();
-    // The desktop's notifications are always set up, but only sent where the ladder names them.
+    // The desktop's notifications are always set up, but only used where an escalation level names them.
     let channel_config = rules.channels.keys().filter(|name| *name != "desktop");
     let browsers = channels.browsers().any().then(|| webpush::NAME.to_owned());
-    let named = rules.ladder.iter().flatten().filter(|name| rules.channels.contains_key(*name));
+    let named = rules.escalation.iter().flatten().filter(|name| rules.channels.contains_key(*name));
     let names: BTreeSet<String> = named.chain(channel_config).cloned().chain(browsers).collect();
     let mut sending = JoinSet::new();
     for name in names {
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn quiet_hours_start_before_the_daemon_did() {
         let folder = tempfile::tempdir().unwrap();
-        let text = "[ladder]\ntime_zone = \"UTC\"\n[quiet]\nfrom = \"22:00\"\nto = \"07:00\"\n";
+        let text = "[escalation]\ntime_zone = \"UTC\"\n[quiet]\nfrom = \"22:00\"\nto = \"07:00\"\n";
         let duty = crate::notifier::test_notifier::rules(folder.path(), text).oncall;
         let clock = |text: &str| Timestamp::parse(text).unwrap();
         let three = clock("2026-11-17T03:00:20Z");

@@ -1,4 +1,4 @@
-//! Who is to be told, and when again: plain arithmetic over the ladder and what was tried.
+//! Who is to be told, and when again: plain arithmetic over the escalation levels and earlier attempts.
 
 use std::time::Duration;
 
@@ -34,12 +34,12 @@ pub struct Target {
 /// The channels for a request on this level. Where every one of them has failed for good, the next
 /// level is asked at once; the request itself climbs in its own time.
 pub fn targets(
-    ladder: &[Vec<String>; 4],
+    levels: &[Vec<String>; 4],
     level: EscalationLevel,
     failed: impl Fn(&str) -> bool,
 ) -> Vec<Target> {
     let mut list: Vec<Target> = Vec::new();
-    for (channels, on) in ladder.iter().zip(EscalationLevel::ALL) {
+    for (channels, on) in levels.iter().zip(EscalationLevel::ALL) {
         let early = on > level;
         if early && (list.is_empty() || !list.iter().all(|target| failed(&target.channel))) {
             break;
@@ -114,8 +114,8 @@ mod tests {
 
     use super::*;
 
-    fn ladder(levels: [&[&str]; 4]) -> [Vec<String>; 4] {
-        levels.map(|level| level.iter().map(|&name| name.to_owned()).collect())
+    fn escalation(names: [&[&str]; 4]) -> [Vec<String>; 4] {
+        names.map(|level| level.iter().map(|&name| name.to_owned()).collect())
     }
 
     fn names(targets: &[Target]) -> Vec<&str> {
@@ -124,33 +124,33 @@ mod tests {
 
     #[test]
     fn each_level_adds_channels_without_duplicates() {
-        let ladder = ladder([&["a", "b"], &["b", "c"], &[], &["d"]]);
+        let levels = escalation([&["a", "b"], &["b", "c"], &[], &["d"]]);
         let none = |_: &str| false;
-        assert_eq!(names(&targets(&ladder, EscalationLevel::First, none)), ["a", "b"]);
-        assert_eq!(names(&targets(&ladder, EscalationLevel::Next, none)), ["a", "b", "c"]);
+        assert_eq!(names(&targets(&levels, EscalationLevel::First, none)), ["a", "b"]);
+        assert_eq!(names(&targets(&levels, EscalationLevel::Next, none)), ["a", "b", "c"]);
         assert_eq!(
-            names(&targets(&ladder, EscalationLevel::Emergency, none)),
+            names(&targets(&levels, EscalationLevel::Emergency, none)),
             ["a", "b", "c", "d"]
         );
     }
 
     #[test]
     fn the_next_level_is_early_only_if_all_channels_failed() {
-        let ladder = ladder([&["a", "b"], &["c"], &[], &["d"]]);
-        let some = targets(&ladder, EscalationLevel::First, |name| name == "a");
+        let levels = escalation([&["a", "b"], &["c"], &[], &["d"]]);
+        let some = targets(&levels, EscalationLevel::First, |name| name == "a");
         assert_eq!(names(&some), ["a", "b"]);
-        let all = targets(&ladder, EscalationLevel::First, |name| name != "c" && name != "d");
+        let all = targets(&levels, EscalationLevel::First, |name| name != "c" && name != "d");
         assert_eq!(names(&all), ["a", "b", "c"]);
         assert!(all[2].early && all[2].level == EscalationLevel::Next && !all[0].early);
         // An empty level keeps nobody waiting.
-        let every = targets(&ladder, EscalationLevel::First, |name| name != "d");
+        let every = targets(&levels, EscalationLevel::First, |name| name != "d");
         assert_eq!(names(&every), ["a", "b", "c", "d"]);
     }
 
     #[test]
     fn an_empty_level_does_not_escalate_early() {
-        let ladder = ladder([&[], &["a"], &[], &[]]);
-        assert!(targets(&ladder, EscalationLevel::First, |_| true).is_empty());
+        let levels = escalation([&[], &["a"], &[], &[]]);
+        assert!(targets(&levels, EscalationLevel::First, |_| true).is_empty());
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::notifier::{ChannelPool, digest};
 pub async fn notify(gate: &Arc<Gate>, channels: &Arc<ChannelPool>, text: &str) -> bool {
     let (rules, now) = (gate.rules(), gate.clock().now().at);
     let [first, next, administrators, _] =
-        rules.oncall.ladder(&rules.ladder, Tier::Critical, false, now);
+        rules.oncall.levels_at(&rules.escalation, Tier::Critical, false, now);
     let mut names = first;
     let browsers = channels.browsers().any().then(|| webpush::NAME.to_owned());
     for name in next.into_iter().chain(administrators).chain(browsers) {

@@ -94,7 +94,7 @@ async fn an_alarm_is_delivered_in_quiet_hours_and_recorded() {
     let folder = tempfile::tempdir().unwrap();
     let receiver = WebhookReceiver::start(ReceiverBehavior::Answers(204)).await;
     let text = format!(
-        "[ladder]\nfirst = [\"ops\"]\ntime_zone = \"UTC\"\n[quiet]\nfrom = \"00:00\"\n\
+        "[escalation]\nfirst = [\"ops\"]\ntime_zone = \"UTC\"\n[quiet]\nfrom = \"00:00\"\n\
          to = \"23:59\"\n{}",
         receiver.channel("ops", folder.path())
     );
@@ -136,7 +136,8 @@ async fn an_undelivered_alarm_is_repeated_with_the_next_test() {
     let receiver = WebhookReceiver::start(ReceiverBehavior::Answers(404)).await;
     let channel = receiver.channel("ops", folder.path());
     let notifier =
-        TestNotifier::open(folder.path(), &format!("[ladder]\nfirst = [\"ops\"]\n{channel}")).await;
+        TestNotifier::open(folder.path(), &format!("[escalation]\nfirst = [\"ops\"]\n{channel}"))
+            .await;
     let alarm = Alarm::new(
         Arc::clone(&notifier.gate),
         Arc::clone(&notifier.parts.channels),

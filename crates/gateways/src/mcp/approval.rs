@@ -129,7 +129,7 @@ fn result_of(outcome: Outcome) -> ApprovalResult {
             refused("denied", replies::denied_message(request.reason()), *request)
         }
         Outcome::Expired(request) => {
-            let message = "Not run: nobody answered in time, so the answer is no. Do not work \
+            let message = "Not run: no person answered in time, so the call is denied. Do not work \
                            around this; ask the user.";
             refused("expired", message.to_owned(), *request)
         }
@@ -210,10 +210,10 @@ fn refusal_of(error: &Error) -> CallRefusal {
     }
 }
 
-/// The refusal of a call that nobody could be asked about.
+/// The refusal of a call about which no person could be asked.
 pub fn not_asked(why: &str) -> CallRefusal {
     let message = format!(
-        "Not run: nobody could be asked about this call ({}). Nothing was approved; tell the user.",
+        "Not run: no person could be asked about this call ({}). Nothing was approved; tell the user.",
         why.trim_end_matches('.')
     );
     CallRefusal::new("unavailable", message)

@@ -74,7 +74,7 @@ fn ask(tool: &str, call: &ToolCall<'_>, status: &ToolStatus) -> CallPlan {
     let mut question = match CallRequest::tool(tool, call.raw) {
         Ok(question) => question,
         Err(error) => {
-            let message = format!("Not run: nobody can be asked about this call ({error}).");
+            let message = format!("Not run: no person can be asked about this call ({error}).");
             return CallPlan::Refuse(CallRefusal::new("unavailable", message));
         }
     };

@@ -21,7 +21,7 @@ use super::check::Check;
 use crate::gate::reach::{self, ProcessEnvironment};
 use crate::gateway::install::hook_program;
 
-/// A hook that takes longer for a call that nobody is asked about does not work.
+/// A hook that takes longer for a call without a question does not work.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Sends the forbidden call through the command in each agent's files.
