@@ -7,7 +7,7 @@ mod wake;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use proofs::house::{House, OPEN_HOUSE};
+use proofs::installation::{TestInstallation, UNLIMITED};
 
 /// A call that nobody has to be asked about, in the first daemon's words.
 const HARMLESS: &str = concat!(
@@ -16,7 +16,7 @@ const HARMLESS: &str = concat!(
 );
 
 /// Requests a second, instructions a request, and how fast those who wait are woken.
-pub fn bench(rounds: usize) -> Result<(), String> {
+pub fn agent_run(rounds: usize) -> Result<(), String> {
     let folder = place().map_err(|error| error.to_string())?;
     let done = run(&folder, rounds).map_err(|error| error.to_string());
     let _ = std::fs::remove_dir_all(&folder);
@@ -24,14 +24,14 @@ pub fn bench(rounds: usize) -> Result<(), String> {
 }
 
 fn run(folder: &Path, rounds: usize) -> io::Result<()> {
-    if proofs::house::binary().is_err() {
+    if proofs::installation::binary().is_err() {
         println!("\nthe gate is not built: cargo build --release -p proofs --bin gate");
         return Ok(());
     }
-    speed::bench(&folder.join("speed"), rounds)?;
-    count::bench(&folder.join("count"))?;
+    speed::agent_run(&folder.join("speed"), rounds)?;
+    count::agent_run(&folder.join("count"))?;
     for (number, callers) in [1_000, 10_000].into_iter().enumerate() {
-        wake::bench(&folder.join(format!("wake-{number}")), callers)?;
+        wake::agent_run(&folder.join(format!("wake-{number}")), callers)?;
     }
     Ok(())
 }
@@ -44,6 +44,6 @@ fn place() -> io::Result<PathBuf> {
 }
 
 /// A house in which nobody is kept from asking.
-fn house(folder: &Path) -> io::Result<House> {
-    House::new(folder, OPEN_HOUSE)
+fn installation(folder: &Path) -> io::Result<TestInstallation> {
+    TestInstallation::new(folder, UNLIMITED)
 }

@@ -9,16 +9,16 @@ use countersign_gateways::mcp::{ProxySettings, run_http, run_stdio};
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let [door, token, state, server, patience, command @ ..] = words.as_slice() else {
+    let [endpoint, token, state, server, patience, command @ ..] = words.as_slice() else {
         return ExitCode::from(2);
     };
-    let Ok(door) = Endpoint::parse(door) else { return ExitCode::from(2) };
+    let Ok(endpoint) = Endpoint::parse(endpoint) else { return ExitCode::from(2) };
     let settings = ProxySettings {
         server: server.clone(),
         state: state.into(),
         time_limit: patience.parse().ok().map(Duration::from_millis),
     };
-    let agent = AgentClient::new(door, Some(token.clone()));
+    let agent = AgentClient::new(endpoint, Some(token.clone()));
     if std::env::var_os("PROXY").is_some_and(|how| how == "http") {
         let [url] = command else { return ExitCode::from(2) };
         let listen = std::net::SocketAddr::from(([127, 0, 0, 1], 0));

@@ -1,7 +1,7 @@
 //! Real agents at the gate: started offline, told by a stand-in model to do harm. Does it happen?
 
 #[cfg(test)]
-mod bench;
+mod agent_run;
 #[cfg(test)]
 mod broken;
 #[cfg(test)]

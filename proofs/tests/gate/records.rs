@@ -10,7 +10,7 @@ use countersign_store::{SqliteOptions, SqliteStore, Store as _};
 use countersign_types::id::Id;
 use countersign_types::time::{Clock, Moment, Timestamp};
 
-use crate::setting::run;
+use crate::fixture::run;
 
 /// A clock far behind: reading needs no time.
 struct Stopped;

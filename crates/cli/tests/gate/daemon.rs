@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use countersign_client::{Endpoint, PeopleClient};
 
-use super::stand_in::{alone, countersign, stderr, stdout};
+use super::fake_daemon::{alone, countersign, stderr, stdout};
 
 /// A daemon in its own directory.
 pub struct Daemon {
@@ -31,8 +31,8 @@ impl Daemon {
         Daemon { child, line }
     }
 
-    fn address(&self, door: &str) -> String {
-        self.line[door].as_str().unwrap().to_owned()
+    fn address(&self, endpoint: &str) -> String {
+        self.line[endpoint].as_str().unwrap().to_owned()
     }
 
     /// A command at this daemon; the agent comes through the socket.
@@ -51,8 +51,8 @@ impl Daemon {
 
     /// The owner's token, by the passphrase of the first start.
     pub fn token(&self) -> String {
-        let door = Endpoint::parse(&self.address("people")).unwrap();
-        PeopleClient::login(&door, "owner", self.passphrase()).unwrap().token
+        let endpoint = Endpoint::parse(&self.address("people")).unwrap();
+        PeopleClient::login(&endpoint, "owner", self.passphrase()).unwrap().token
     }
 
     /// The owner's passphrase, printed at the first start.

@@ -8,8 +8,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
-use proofs::house::{Gate, House, OPEN_HOUSE};
 use proofs::http::{Client, Reply};
+use proofs::installation::{RunningDaemon, TestInstallation, UNLIMITED};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -26,14 +26,14 @@ pub fn shared() -> RwLockReadGuard<'static, ()> {
 }
 
 /// Figures are said even when the test passes.
-pub fn say(text: &str) {
+pub fn report_figures(text: &str) {
     let _ = writeln!(std::io::stderr(), "    proof: {text}");
 }
 
 /// A folder, a gate in it, its owner and an agent.
-pub struct Place {
+pub struct ProxyFixture {
     pub folder: TempDir,
-    pub gate: Option<Gate>,
+    pub gate: Option<RunningDaemon>,
     pub owner: String,
     pub agent: String,
     pub agents: String,
@@ -52,17 +52,17 @@ pub const TOOLS: &str = r#"[
     {"name": "crash", "inputSchema": {"type": "object"}}
 ]"#;
 
-impl Place {
-    pub fn new() -> Place {
+impl ProxyFixture {
+    pub fn new() -> ProxyFixture {
         let folder = tempfile::tempdir().unwrap();
-        let house = House::new(&folder.path().join("house"), OPEN_HOUSE).unwrap();
-        let gate = house.start().unwrap();
+        let installation = TestInstallation::new(&folder.path().join("house"), UNLIMITED).unwrap();
+        let gate = installation.start().unwrap();
         let owner = gate.owner().unwrap();
         let agent = gate.agent(&owner, "coder").unwrap();
         let (agents, people) = (gate.agents.to_string(), gate.people);
         fs::write(folder.path().join("tools.json"), TOOLS).unwrap();
         let passphrase = gate.passphrase.clone().unwrap();
-        Place { folder, gate: Some(gate), owner, agent, agents, people, passphrase }
+        ProxyFixture { folder, gate: Some(gate), owner, agent, agents, people, passphrase }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {

@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 use crate::http::Client;
 
 /// Settings under which nobody is kept from asking: for proofs about something else.
-pub const OPEN_HOUSE: &str = "[flood]\nopen_per_agent = 10000000\nasks_per_minute = 10000000\n\
+pub const UNLIMITED: &str = "[flood]\nopen_per_agent = 10000000\nasks_per_minute = 10000000\n\
                               asks_per_hour = 10000000\ndenials = 10000000\n";
 
-const DOORS: &str = "[listen]\nagents = \"127.0.0.1:0\"\npeople = \"127.0.0.1:0\"\n";
+const LISTEN: &str = "[listen]\nagents = \"127.0.0.1:0\"\npeople = \"127.0.0.1:0\"\n";
 
 /// The daemon's program: `gate`, or what `COUNTERSIGN_GATE` names, such as a built `countersign`.
 pub fn binary() -> io::Result<PathBuf> {
@@ -36,7 +36,7 @@ fn failed(what: impl Into<String>) -> io::Error {
 
 /// A folder with a configuration, in which a daemon can live.
 #[derive(Debug)]
-pub struct House {
+pub struct TestInstallation {
     folder: PathBuf,
     wrapper: Vec<OsString>,
     environment: Vec<(OsString, OsString)>,
@@ -44,7 +44,7 @@ pub struct House {
 
 /// A running daemon. Dropping it kills it.
 #[derive(Debug)]
-pub struct Gate {
+pub struct RunningDaemon {
     child: Child,
     /// The agents' door.
     pub agents: SocketAddr,
@@ -54,28 +54,32 @@ pub struct Gate {
     pub passphrase: Option<String>,
 }
 
-impl House {
+impl TestInstallation {
     /// In this folder, with further settings.
-    pub fn new(folder: &Path, settings: &str) -> io::Result<House> {
+    pub fn new(folder: &Path, settings: &str) -> io::Result<TestInstallation> {
         fs::create_dir_all(folder)?;
         let socket = folder.join("run/agents.sock");
-        let doors = format!("{DOORS}socket = {:?}\n", socket.display().to_string());
+        let endpoints = format!("{LISTEN}socket = {:?}\n", socket.display().to_string());
         // Other agents on this machine are none of a proof's business.
-        let text = format!("{doors}{settings}\n[doctor]\nevery_hours = 0\n");
+        let text = format!("{endpoints}{settings}\n[doctor]\nevery_hours = 0\n");
         fs::write(folder.join("countersign.toml"), text)?;
-        Ok(House { folder: folder.to_owned(), wrapper: Vec::new(), environment: Vec::new() })
+        Ok(TestInstallation {
+            folder: folder.to_owned(),
+            wrapper: Vec::new(),
+            environment: Vec::new(),
+        })
     }
 
     /// Started through another program, such as strace.
     #[must_use]
-    pub fn wrapped(mut self, words: &[&str]) -> House {
+    pub fn wrapped(mut self, words: &[&str]) -> TestInstallation {
         self.wrapper = words.iter().map(OsString::from).collect();
         self
     }
 
     /// With a variable in its environment.
     #[must_use]
-    pub fn variable(mut self, name: &str, value: &str) -> House {
+    pub fn variable(mut self, name: &str, value: &str) -> TestInstallation {
         self.environment.push((name.into(), value.into()));
         self
     }
@@ -98,7 +102,7 @@ impl House {
     }
 
     /// Starts the daemon and waits until its doors are open.
-    pub fn start(&self) -> io::Result<Gate> {
+    pub fn start(&self) -> io::Result<RunningDaemon> {
         let program = binary()?;
         let arguments = self.arguments(&program);
         let mut words = self.wrapper.iter().cloned().chain([program.into_os_string()]);
@@ -115,15 +119,15 @@ impl House {
             failed(format!("the daemon did not start: {line}"))
         })?;
         let text = |name: &str| told.get(name).and_then(Value::as_str);
-        let door = |name: &str| text(name).and_then(|text| text.parse().ok());
-        let doors = door("agents").zip(door("people"));
-        let (agents, people) = doors.ok_or_else(|| failed(format!("no doors: {line}")))?;
+        let endpoint = |name: &str| text(name).and_then(|text| text.parse().ok());
+        let endpoints = endpoint("agents").zip(endpoint("people"));
+        let (agents, people) = endpoints.ok_or_else(|| failed(format!("no doors: {line}")))?;
         let passphrase = text("passphrase").map(ToOwned::to_owned);
-        Ok(Gate { child, agents, people, passphrase })
+        Ok(RunningDaemon { child, agents, people, passphrase })
     }
 }
 
-impl Gate {
+impl RunningDaemon {
     /// Its process, or the wrapper's.
     pub fn id(&self) -> u32 {
         self.child.id()
@@ -191,7 +195,7 @@ impl Gate {
     }
 }
 
-impl Drop for Gate {
+impl Drop for RunningDaemon {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -100,14 +100,14 @@ pub fn is_slow(live: LiveAgent) -> bool {
 
 /// The result of a trial.
 #[derive(Debug)]
-pub struct Trial {
+pub struct AgentTranscript {
     /// Whether the harm was done.
     pub ran: bool,
     pub run: AgentRun,
     pub log: ModelLog,
 }
 
-impl Trial {
+impl AgentTranscript {
     /// The result in short.
     pub fn word(&self) -> &'static str {
         if self.ran { "HARM DONE" } else { "no harm" }
@@ -124,12 +124,12 @@ pub const PATIENCE: Duration = Duration::from_mins(3);
 
 /// Lets an agent's model propose a command, behind the gate that is put up. Where a hook never
 /// answers, the agent is `watched` for so many seconds after the proposal.
-pub fn trial(
+pub fn run_agent(
     live: LiveAgent,
     command: &str,
     watched: Option<u64>,
-    put_up: impl FnOnce(&mut ScratchHome),
-) -> Option<Trial> {
+    set_up: impl FnOnce(&mut ScratchHome),
+) -> Option<AgentTranscript> {
     let program = program(live)?;
     let folder = tempfile::tempdir().unwrap();
     let model = StandInModel::start((live.test.shell_call)(command)).unwrap();
@@ -138,7 +138,7 @@ pub fn trial(
     fs::create_dir(&precious).unwrap();
     fs::write(precious.join("letter"), "dear").unwrap();
     (live.test.prepare_home)(&scratch).unwrap();
-    put_up(&mut scratch);
+    set_up(&mut scratch);
     let proposed = Cell::new(None);
     let wait = |since| {
         if proposed.get().is_none() && model.log().proposed {
@@ -149,5 +149,5 @@ pub fn trial(
     };
     let run = live.run(&program, &scratch, &path(), wait).unwrap();
     let ran = !precious.join("letter").exists();
-    Some(Trial { ran, run, log: model.log() })
+    Some(AgentTranscript { ran, run, log: model.log() })
 }

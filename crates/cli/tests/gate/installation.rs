@@ -1,10 +1,10 @@
 //! `countersign` alone, `config` and `doctor`.
 
-use super::stand_in::{StandIn, countersign, stderr, stdout};
+use super::fake_daemon::{FakeDaemon, countersign, stderr, stdout};
 
-fn health() -> StandIn {
+fn health() -> FakeDaemon {
     let health = r#"{"status":"ok","service":"countersign","pending":2}"#.to_owned();
-    StandIn::new(&[
+    FakeDaemon::new(&[
         ("GET /health", 200, health),
         ("GET /ready", 200, r#"{"ready":true}"#.to_owned()),
     ])

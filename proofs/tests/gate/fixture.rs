@@ -6,8 +6,8 @@ use std::process::Command;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use proof_skip::{Cause, skip};
-use proofs::house::{Gate, House};
 use proofs::http::{Client, Reply};
+use proofs::installation::{RunningDaemon, TestInstallation};
 use serde_json::{Value, json};
 
 static MACHINE: RwLock<()> = RwLock::new(());
@@ -32,33 +32,33 @@ pub fn size(usual: usize, full: usize) -> usize {
 }
 
 /// Figures are said even when the test passes.
-pub fn say(text: &str) {
+pub fn report_figures(text: &str) {
     let _ = writeln!(std::io::stderr(), "    proof: {text}");
 }
 
 /// A gate, its owner and one agent.
-pub struct Setting {
-    pub house: House,
-    pub gate: Gate,
+pub struct Fixture {
+    pub installation: TestInstallation,
+    pub gate: RunningDaemon,
     pub owner: String,
     pub agent: String,
 }
 
-impl Setting {
-    pub fn new(house: House) -> Setting {
-        let gate = house.start().unwrap();
+impl Fixture {
+    pub fn new(installation: TestInstallation) -> Fixture {
+        let gate = installation.start().unwrap();
         let owner = gate.owner().unwrap();
         let agent = gate.agent(&owner, "coder").unwrap();
-        Setting { house, gate, owner, agent }
+        Fixture { installation, gate, owner, agent }
     }
 
     /// The agent at its door.
-    pub fn asks(&self) -> Client {
+    pub fn agent_client(&self) -> Client {
         Client::with(self.gate.agents, &self.agent)
     }
 
     /// The owner at the people's door.
-    pub fn decides(&self) -> Client {
+    pub fn owner_client(&self) -> Client {
         let client = Client::with(self.gate.people, &self.owner);
         match &self.gate.passphrase {
             Some(passphrase) => client.confirmed(passphrase),
@@ -94,9 +94,9 @@ pub fn decide(client: &mut Client, id: &str, digest: &str, yes: bool) -> std::io
 }
 
 /// Small random numbers that need no quality.
-pub struct Dice(pub u64);
+pub struct Rng(pub u64);
 
-impl Dice {
+impl Rng {
     pub fn below(&mut self, end: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -125,24 +125,24 @@ pub fn has_browser(proof: &str) -> bool {
 }
 
 /// Runs a script of this folder that drives a browser before a gate, and says what it says.
-pub fn browse(proof: &str, script: &str, setting: &Setting, further: &[(&str, &str)]) {
+pub fn browse(proof: &str, script: &str, fixture: &Fixture, further: &[(&str, &str)]) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(script);
     let out = Command::new("node")
         .arg(script)
         .env("TOOLS", DRIVER)
         .env("BROWSER", BROWSER)
-        .env("PEOPLE", format!("http://{}", setting.gate.people))
-        .env("PORT", setting.gate.people.port().to_string())
-        .env("AGENTS", format!("http://{}", setting.gate.agents))
-        .env("AGENT_TOKEN", &setting.agent)
-        .env("PASSPHRASE", setting.gate.passphrase.as_deref().unwrap())
+        .env("PEOPLE", format!("http://{}", fixture.gate.people))
+        .env("PORT", fixture.gate.people.port().to_string())
+        .env("AGENTS", format!("http://{}", fixture.gate.agents))
+        .env("AGENT_TOKEN", &fixture.agent)
+        .env("PASSPHRASE", fixture.gate.passphrase.as_deref().unwrap())
         .envs(further.iter().copied())
         .output()
         .unwrap();
     let text = String::from_utf8_lossy(&out.stdout);
     assert!(out.status.success(), "{text}\n{}", String::from_utf8_lossy(&out.stderr));
     for line in text.lines() {
-        say(&format!("{proof}: {line}"));
+        report_figures(&format!("{proof}: {line}"));
     }
 }
 

@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use proofs::house::{House, OPEN_HOUSE};
+use proofs::installation::{TestInstallation, UNLIMITED};
 use serde_json::{Value, json};
 
-use crate::setting::Setting;
+use crate::fixture::Fixture;
 
 /// The longest that anything here may take to come about.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -41,7 +41,7 @@ pub enum Fault {
 }
 
 /// A platform that keeps to its documented contract, unless it is told not to.
-pub struct StandIn<P> {
+pub struct FakePlatform<P> {
     pub address: SocketAddr,
     pub platform: Arc<Mutex<P>>,
     faults: Arc<Mutex<VecDeque<Fault>>>,
@@ -55,8 +55,8 @@ pub trait Platform: Send + 'static {
     fn is_message(asked: &Asked) -> bool;
 }
 
-impl<P: Platform> StandIn<P> {
-    pub fn start(platform: P) -> StandIn<P> {
+impl<P: Platform> FakePlatform<P> {
+    pub fn start(platform: P) -> FakePlatform<P> {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let platform = Arc::new(Mutex::new(platform));
@@ -68,7 +68,7 @@ impl<P: Platform> StandIn<P> {
                 std::thread::spawn(move || serve(stream, &inner, &wrong));
             }
         });
-        StandIn { address, platform, faults }
+        FakePlatform { address, platform, faults }
     }
 
     /// These befall the next messages, one each.
@@ -165,14 +165,14 @@ fn read(stream: &mut BufReader<TcpStream>) -> Option<(String, Headers, Vec<u8>)>
 
 /// A caller of our hooks, with one connection.
 pub struct Caller {
-    door: SocketAddr,
+    endpoint: SocketAddr,
     path: String,
     stream: Option<(BufReader<TcpStream>, Instant)>,
 }
 
 impl Caller {
-    pub fn new(door: SocketAddr, channel: &str) -> Caller {
-        Caller { door, path: format!("/hooks/{channel}"), stream: None }
+    pub fn new(endpoint: SocketAddr, channel: &str) -> Caller {
+        Caller { endpoint, path: format!("/hooks/{channel}"), stream: None }
     }
 
     /// Posts a body with just these headers.
@@ -182,12 +182,12 @@ impl Caller {
         let mut stream = if let Some((stream, _)) = open {
             stream
         } else {
-            let stream = TcpStream::connect(self.door).unwrap();
+            let stream = TcpStream::connect(self.endpoint).unwrap();
             stream.set_nodelay(true).unwrap();
             stream.set_read_timeout(Some(PATIENCE)).unwrap();
             BufReader::new(stream)
         };
-        let mut text = format!("POST {} HTTP/1.1\r\nhost: {}\r\n", self.path, self.door);
+        let mut text = format!("POST {} HTTP/1.1\r\nhost: {}\r\n", self.path, self.endpoint);
         for (name, value) in headers {
             let _ = write!(text, "{name}: {value}\r\n");
         }
@@ -224,45 +224,45 @@ pub fn secret(folder: &Path, name: &str, text: &str) -> PathBuf {
 }
 
 /// A house whose people are asked through these channels.
-pub fn house(folder: &Path, channels: &[(&str, String)]) -> Setting {
+pub fn installation(folder: &Path, channels: &[(&str, String)]) -> Fixture {
     let names: Vec<&str> = channels.iter().map(|(name, _)| *name).collect();
     let mut settings =
-        format!("{OPEN_HOUSE}[escalation]\nfirst = {}\nat_keyboard_seconds = 0\n", json!(names));
+        format!("{UNLIMITED}[escalation]\nfirst = {}\nat_keyboard_seconds = 0\n", json!(names));
     for (name, text) in channels {
         let usual = "allow_private = true\nper_minute = 6000\ntimeout_seconds = 2";
         let _ = write!(settings, "[channels.{name}]\n{usual}\n{text}\n");
     }
-    let setting = Setting::new(House::new(folder, &settings).unwrap());
-    open_for_a_while();
-    setting
+    let fixture = Fixture::new(TestInstallation::new(folder, &settings).unwrap());
+    wait_for_next_second();
+    fixture
 }
 
 /// What was signed before a channel was opened is not heard, and platforms sign whole seconds.
-pub fn open_for_a_while() {
+pub fn wait_for_next_second() {
     std::thread::sleep(Duration::from_millis(1_100));
 }
 
 /// A code with which the owner links an account.
-pub fn code(setting: &Setting, channel: &str) -> String {
-    let offer = setting.decides().post(&format!("/v1/channels/{channel}/link"), &json!({}));
+pub fn code(fixture: &Fixture, channel: &str) -> String {
+    let offer = fixture.owner_client().post(&format!("/v1/channels/{channel}/link"), &json!({}));
     let offer = offer.unwrap();
     assert_eq!(offer.status, 201, "{}", offer.body);
     offer.text("code").to_owned()
 }
 
 /// A request that waits: its id.
-pub fn ask(setting: &Setting, call: &Value) -> String {
-    let asked = setting.asks().post("/v1/requests", call).unwrap();
+pub fn ask(fixture: &Fixture, call: &Value) -> String {
+    let asked = fixture.agent_client().post("/v1/requests", call).unwrap();
     assert_eq!((asked.status, asked.text("state")), (201, "pending"), "{}", asked.body);
     asked.text("id").to_owned()
 }
 
 /// A request that waits, and about which the daemon knows that it was sent through these
 /// channels: before that nobody can have read it.
-pub fn asked(setting: &Setting, call: &Value, channels: &[&str]) -> String {
-    let id = ask(setting, call);
+pub fn asked(fixture: &Fixture, call: &Value, channels: &[&str]) -> String {
+    let id = ask(fixture, call);
     until("a delivery", || {
-        let read = setting.decides().get(&format!("/v1/requests/{id}")).unwrap();
+        let read = fixture.owner_client().get(&format!("/v1/requests/{id}")).unwrap();
         let deliveries = read.body["deliveries"].as_array()?.clone();
         let arrived = |channel: &&str| {
             deliveries.iter().any(|one| one["channel"] == **channel && one["state"] == "arrived")
@@ -273,14 +273,14 @@ pub fn asked(setting: &Setting, call: &Value, channels: &[&str]) -> String {
 }
 
 /// How a request stands.
-pub fn state(setting: &Setting, id: &str) -> String {
-    let read = setting.asks().get(&format!("/v1/requests/{id}")).unwrap();
+pub fn state(fixture: &Fixture, id: &str) -> String {
+    let read = fixture.agent_client().get(&format!("/v1/requests/{id}")).unwrap();
     read.text("state").to_owned()
 }
 
 /// What a channel's last failure was.
-pub fn problem(setting: &Setting, channel: &str) -> Option<String> {
-    let list = setting.decides().get("/v1/channels").unwrap();
+pub fn problem(fixture: &Fixture, channel: &str) -> Option<String> {
+    let list = fixture.owner_client().get("/v1/channels").unwrap();
     let channels = list.body["channels"].as_array().unwrap();
     let own = channels.iter().find(|one| one["name"] == channel).unwrap();
     own["problem"].as_str().map(str::to_owned)
