@@ -1,4 +1,4 @@
-//! Cold start: a fresh process for one command, beside an empty program and `/bin/true`.
+//! Cold start: a fresh process for one command, compared with an empty program and `/bin/true`.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Speed of the judgement beside its yardsticks, in one run. Measures and prints, asserts nothing.
+//! Speed of the assessment compared with yardsticks, in one run. Prints figures, asserts nothing.
 
 mod call;
 mod cold;

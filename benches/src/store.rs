@@ -1,4 +1,4 @@
-//! The store beside the floor of any group commit: an appended file and `fdatasync`.
+//! The store compared with the floor of any group commit: an appended file and `fdatasync`.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! A small blocking HTTP client: what it sends and what came back, nothing done behind one's back.
+//! A small blocking HTTP client without retries or redirects.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};

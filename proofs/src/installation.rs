@@ -1,4 +1,4 @@
-//! A gate in a folder of its own: started, asked, killed, started again.
+//! A daemon in a temporary folder, which tests start, kill and restart.
 
 use std::ffi::OsString;
 use std::fs;
@@ -12,18 +12,18 @@ use serde_json::{Value, json};
 
 use crate::http::Client;
 
-/// Settings under which nobody is kept from asking: for proofs about something else.
+/// Settings without rate limits, for proofs that do not test them.
 pub const UNLIMITED: &str = "[flood]\nopen_per_agent = 10000000\nasks_per_minute = 10000000\n\
                               asks_per_hour = 10000000\ndenials = 10000000\n";
 
 const LISTEN: &str = "[listen]\nagents = \"127.0.0.1:0\"\npeople = \"127.0.0.1:0\"\n";
 
-/// The daemon's program: `gate`, or what `COUNTERSIGN_GATE` names, such as a built `countersign`.
+/// The daemon's program: `gate`, or the one that `COUNTERSIGN_GATE` names, such as `countersign`.
 pub fn binary() -> io::Result<PathBuf> {
     if let Some(named) = std::env::var_os("COUNTERSIGN_GATE") {
         return Ok(named.into());
     }
-    // Tests lie in target/…/deps, programs beside that folder.
+    // Tests are in target/…/deps, programs in its parent folder.
     let here = std::env::current_exe()?;
     let folders = here.ancestors().skip(1).take(2);
     let mut found = folders.map(|folder| folder.join("gate")).filter(|path| path.is_file());
@@ -34,7 +34,7 @@ fn failed(what: impl Into<String>) -> io::Error {
     io::Error::other(what.into())
 }
 
-/// A folder with a configuration, in which a daemon can live.
+/// A folder with a configuration and the state of a daemon.
 #[derive(Debug)]
 pub struct TestInstallation {
     folder: PathBuf,
@@ -46,9 +46,9 @@ pub struct TestInstallation {
 #[derive(Debug)]
 pub struct RunningDaemon {
     child: Child,
-    /// The agents' door.
+    /// The address of the agent API.
     pub agents: SocketAddr,
-    /// The people's door.
+    /// The address of the people API.
     pub people: SocketAddr,
     /// The owner's passphrase, at the first start.
     pub passphrase: Option<String>,
@@ -60,7 +60,7 @@ impl TestInstallation {
         fs::create_dir_all(folder)?;
         let socket = folder.join("run/agents.sock");
         let endpoints = format!("{LISTEN}socket = {:?}\n", socket.display().to_string());
-        // Other agents on this machine are none of a proof's business.
+        // Tests of the agents on this machine are off.
         let text = format!("{endpoints}{settings}\n[doctor]\nevery_hours = 0\n");
         fs::write(folder.join("countersign.toml"), text)?;
         Ok(TestInstallation {
@@ -89,7 +89,7 @@ impl TestInstallation {
         self.folder.join("state/countersign.db")
     }
 
-    /// What the program is told: `countersign` itself needs more words than our small one.
+    /// The arguments of the program: `countersign` needs more than `gate`.
     fn arguments(&self, program: &Path) -> Vec<OsString> {
         let whole = program.file_name().is_some_and(|name| name == "countersign");
         if !whole {
@@ -101,7 +101,7 @@ impl TestInstallation {
         words
     }
 
-    /// Starts the daemon and waits until its doors are open.
+    /// Starts the daemon and waits until it listens.
     pub fn start(&self) -> io::Result<RunningDaemon> {
         let program = binary()?;
         let arguments = self.arguments(&program);
@@ -128,19 +128,19 @@ impl TestInstallation {
 }
 
 impl RunningDaemon {
-    /// Its process, or the wrapper's.
+    /// The id of its process, or of the wrapper's.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// The owner logs in: a token.
+    /// Signs the owner in; returns the token.
     pub fn owner(&self) -> io::Result<String> {
         let passphrase = self.passphrase.as_deref().ok_or_else(|| failed("no passphrase"))?;
         let said = json!({ "name": "owner", "passphrase": passphrase, "channel": "terminal" });
         self.made(None, "/v1/login", &said)
     }
 
-    /// An administrator adds an agent: its token.
+    /// Adds an agent as an administrator; returns its token.
     pub fn agent(&self, owner: &str, name: &str) -> io::Result<String> {
         self.made(Some(owner), "/v1/agents", &json!({ "name": name }))
     }
@@ -160,14 +160,14 @@ impl RunningDaemon {
         }
     }
 
-    /// Kills it without a word (SIGKILL).
+    /// Kills it (SIGKILL).
     pub fn kill(mut self) -> io::Result<()> {
         self.child.kill()?;
         self.child.wait()?;
         Ok(())
     }
 
-    /// Asks it to stop (SIGTERM) and waits. Whether it ended well.
+    /// Stops it (SIGTERM) and waits. Returns whether it exited with success.
     pub fn stop(mut self) -> io::Result<bool> {
         let id = self.child.id().to_string();
         Command::new("kill").args(["-TERM", &id]).status()?;
@@ -181,7 +181,7 @@ impl RunningDaemon {
         Err(failed("the daemon does not stop"))
     }
 
-    /// Whether it still runs.
+    /// Whether it is running.
     pub fn is_alive(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }

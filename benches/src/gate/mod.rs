@@ -1,4 +1,4 @@
-//! The gate beside its yardsticks: the first daemon's shape, a bare axum handler; then who waits.
+//! The daemon compared with a bare axum handler and a copy of the original one; then waiting callers.
 
 mod count;
 mod speed;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use proofs::installation::{TestInstallation, UNLIMITED};
 
-/// A call that nobody has to be asked about, in the first daemon's words.
+/// A call that passes, in the format of the original API.
 const HARMLESS: &str = concat!(
     r#"{"action":"terminal","description":"Shows what changed.","#,
     r#""payload":{"command":"git status"},"risk_level":"low","session_key":"s-1"}"#
@@ -43,7 +43,7 @@ fn place() -> io::Result<PathBuf> {
     Ok(folder)
 }
 
-/// A house in which nobody is kept from asking.
+/// An installation without rate limits.
 fn installation(folder: &Path) -> io::Result<TestInstallation> {
     TestInstallation::new(folder, UNLIMITED)
 }

@@ -19,7 +19,7 @@ const ANSWERED: usize = 400;
 pub fn agent_run(folder: &Path, callers: usize) -> io::Result<()> {
     let gate = installation(folder)?.start()?;
     let owner = gate.owner()?;
-    // What a daemon needs that has been asked already, but has nobody waiting.
+    // The memory of a daemon that has served requests, but has no waiting caller.
     for _ in 0..200 {
         Client::new(gate.agents).send("POST", "/confirm", &[], Some(super::HARMLESS))?;
     }

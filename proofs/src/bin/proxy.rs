@@ -1,5 +1,5 @@
-//! The MCP proxy without the command line: a door, a token, a folder, a name, a patience, a server.
-//! With `PROXY=http` the server is a URL, and the proxy says where it listens.
+//! The MCP proxy without the command line: address, token, folder, name, time limit, server.
+//! With `PROXY=http` the server is a URL, and the proxy prints its address.
 
 use std::process::ExitCode;
 use std::time::Duration;

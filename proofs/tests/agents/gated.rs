@@ -1,4 +1,4 @@
-//! A whole gate before real agents: a daemon, a person, the installed hook.
+//! Real agents with a complete gate: a daemon, a person, the installed hook.
 
 use std::fs;
 use std::path::Path;
@@ -17,17 +17,17 @@ use crate::agent_run::{
 };
 use crate::installed::{countersign, install};
 
-/// What happens while the call waits.
+/// What happens while the call is pending.
 enum WhilePending {
     /// Nothing.
     Nothing,
-    /// A person answers.
+    /// A person decides.
     Answered(&'static str),
-    /// The daemon is killed once somebody is asked.
+    /// The daemon is killed when the request is pending.
     Killed,
 }
 
-/// One agent before a whole gate.
+/// Runs one agent behind a complete gate.
 fn run_behind_gate(
     live: LiveAgent,
     command: &str,
@@ -52,7 +52,7 @@ fn run_behind_gate(
     })
 }
 
-/// The hook finds the daemon by the configuration in the agent's home.
+/// Writes the configuration into the agent's home, where the hook finds it.
 pub fn configure_home(scratch: &ScratchHome, installation: &Path) {
     let text = fs::read_to_string(installation.join("countersign.toml")).unwrap();
     scratch.write(".config/countersign/countersign.toml", &text).unwrap();
@@ -80,7 +80,7 @@ fn act(
     }
 }
 
-/// A person answers.
+/// Decides a request as a person.
 pub fn answer(people: &mut Client, waiting: &Value, choice: &str) {
     let (id, digest) = (&waiting["id"], &waiting["digest"]);
     let said = json!({ "choice": choice, "digest": digest, "reason": "I keep letters" });
@@ -89,7 +89,7 @@ pub fn answer(people: &mut Client, waiting: &Value, choice: &str) {
     assert_eq!(reply.status, 200, "{:?}", reply.body);
 }
 
-/// What waits for a person.
+/// The first pending request.
 pub fn waiting(people: &mut Client) -> Option<Value> {
     let list = people.get("/v1/requests?state=pending").ok()?;
     list.body["requests"].as_array()?.first().cloned()
@@ -102,7 +102,7 @@ fn each(
     check: impl Fn(LiveAgent, &AgentTranscript) + Sync,
 ) {
     let _alone = alone();
-    // Those that take long to start show the two answers of a person, and the rest in full.
+    // Slow agents run only the two decisions of a person, and the other cases with `PROOF=full`.
     let answered = matches!(while_pending, WhilePending::Answered(_));
     let tried = selected_agents().filter(|live| answered || full() || !is_slow(*live));
     two_at_a_time(tried, |live| {
@@ -113,7 +113,7 @@ fn each(
     });
 }
 
-/// The agents that are meant.
+/// The agents that are selected by `AGENT`.
 fn selected_agents() -> impl Iterator<Item = LiveAgent> {
     live_agents().filter(|live| one_of("AGENT", live.agent.name))
 }

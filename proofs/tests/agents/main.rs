@@ -1,4 +1,4 @@
-//! Real agents at the gate: started offline, told by a stand-in model to do harm. Does it happen?
+//! Real agents with the gate: started offline, with a fake model that proposes a harmful call.
 
 #[cfg(test)]
 mod agent_run;

@@ -1,4 +1,4 @@
-//! A clock that jumps: nothing is approved after its deadline, nothing at all while it stands back.
+//! Jumps of the clock: nothing is approved after its deadline, or while the clock is behind.
 
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
@@ -8,19 +8,19 @@ use proofs::installation::{TestInstallation, UNLIMITED};
 
 use crate::fixture::{Fixture, decide, report_figures, risky, run, shared, size, within};
 
-/// By how much the machine's clock is moved, in seconds: a number that the gate has mapped.
+/// The offset of the daemon's clock in seconds, in a file that the daemon maps.
 struct ClockOffset(PathBuf);
 
 impl ClockOffset {
     fn set(&self, seconds: i64) {
-        // In place and at once: eight bytes that begin a page are never read by halves.
+        // In place and at once: eight aligned bytes are read atomically.
         let mut how = std::fs::OpenOptions::new();
         let file = how.write(true).create(true).truncate(false).open(&self.0).unwrap();
         file.write_all_at(&seconds.to_ne_bytes(), 0).unwrap();
     }
 }
 
-/// What moves the gate's clock, built in this folder.
+/// The library that moves the daemon's clock, built in this folder.
 fn library(folder: &Path) -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/gate/clock.c");
     let built = folder.join("clock.so");
@@ -40,7 +40,7 @@ fn fixture_with_clock(folder: &Path) -> (Fixture, ClockOffset) {
     (Fixture::new(installation), offset)
 }
 
-/// After years all credentials are over: new ones, as an operator would.
+/// After years all credentials have expired: creates new ones.
 fn renew_credentials(mut fixture: Fixture, jump: i64) -> Fixture {
     if jump > 86_400 {
         fixture.owner = fixture.gate.owner().unwrap();
@@ -49,7 +49,7 @@ fn renew_credentials(mut fixture: Fixture, jump: i64) -> Fixture {
     fixture
 }
 
-/// A request, as it was shown.
+/// The id and the digest of a request.
 struct Shown(String, String);
 
 fn ask(fixture: &Fixture, number: &mut usize, seconds: f64) -> Shown {
@@ -60,7 +60,7 @@ fn ask(fixture: &Fixture, number: &mut usize, seconds: f64) -> Shown {
     Shown(reply.text("id").to_owned(), reply.text("digest").to_owned())
 }
 
-/// What comes of an answer.
+/// The result of a decision.
 fn says(fixture: &Fixture, Shown(id, digest): &Shown, yes: bool) -> (u16, String) {
     let reply = decide(&mut fixture.owner_client(), id, digest, yes).unwrap();
     (reply.status, reply.text("state").to_owned())
@@ -87,7 +87,7 @@ fn no_jump_of_the_clock_approves_anything_late() {
         let long: Vec<_> = (0..each).map(|_| ask(&fixture, &mut number, 300.0)).collect();
         let short: Vec<_> = (0..each).map(|_| ask(&fixture, &mut number, 1.0)).collect();
         offset.set(jump);
-        // Whatever the clock shows, a second is over by now.
+        // By any clock, one second has passed now.
         std::thread::sleep(Duration::from_millis(1_200));
         for shown in &short {
             let (status, state) = says(&fixture, shown, true);
@@ -98,7 +98,7 @@ fn no_jump_of_the_clock_approves_anything_late() {
             let said = says(&fixture, shown, true);
             match jump {
                 -1..=1 => assert_eq!(said, (200, "approved".to_owned())),
-                // Five minutes are over, by the clock; in ten years the login is over as well.
+                // By the clock five minutes have passed; after ten years the login has expired too.
                 2..=3_600 => assert_eq!(said.0, 409, "{jump} s: {said:?}"),
                 3_601.. => assert_eq!(said.0, 401, "{jump} s: {said:?}"),
                 _ => assert_eq!(said.0, 503, "{jump} s: {said:?}"),
@@ -120,8 +120,8 @@ fn no_jump_of_the_clock_approves_anything_late() {
     report_figures(&format!("clock: 6 jumps, {tally:?}, {:.1?}", start.elapsed()));
 }
 
-/// From a clock that went forwards: approvals go on there, stop when it is set right again, and
-/// come back when it has caught up.
+/// After a jump forwards: approvals work, stop when the clock is set back, and work again when it
+/// has caught up.
 fn forward_and_back(
     fixture: &Fixture,
     offset: &ClockOffset,
@@ -139,7 +139,7 @@ fn forward_and_back(
     tally.approved += 2;
 }
 
-/// The clock stands behind what is written: no yes counts, every no does.
+/// The clock is behind the stored times: approvals are rejected, denials are accepted.
 fn clock_is_behind(fixture: &Fixture, number: &mut usize, each: usize, tally: &mut Tally) {
     for _ in 0..each {
         let shown = ask(fixture, number, 300.0);

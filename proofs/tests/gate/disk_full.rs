@@ -1,4 +1,4 @@
-//! A disk without room: nothing is approved that could not be kept, the gate lives, and recovers.
+//! A full disk: nothing is approved without being stored, and the daemon stays up and recovers.
 
 use std::collections::HashMap;
 use std::io::Write as _;

@@ -1,4 +1,4 @@
-//! What the proofs share: sizes, one at a time, who is there, calls that ask and calls that pass.
+//! Shared by the proofs: sizes, locks, a daemon with an owner and an agent, and example calls.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -12,17 +12,17 @@ use serde_json::{Value, json};
 
 static MACHINE: RwLock<()> = RwLock::new(());
 
-/// For a proof that measures: no other proof of this program runs beside it.
+/// For a proof that measures: no other proof of this program runs at the same time.
 pub fn alone() -> RwLockWriteGuard<'static, ()> {
     MACHINE.write().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// For a proof that mostly waits: others like it run beside it. Each has its own folder and ports.
+/// For a proof that mostly waits: others run at the same time, each with its own folder and ports.
 pub fn shared() -> RwLockReadGuard<'static, ()> {
     MACHINE.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The usual size, or the whole one with `PROOF=full`; `PROOF=` and a number means that number.
+/// The usual size, or the full one with `PROOF=full`; `PROOF=N` means N.
 pub fn size(usual: usize, full: usize) -> usize {
     match std::env::var("PROOF").ok().as_deref() {
         Some("full") => full,
@@ -31,12 +31,12 @@ pub fn size(usual: usize, full: usize) -> usize {
     }
 }
 
-/// Figures are said even when the test passes.
+/// Prints figures even if the test passes.
 pub fn report_figures(text: &str) {
     let _ = writeln!(std::io::stderr(), "    proof: {text}");
 }
 
-/// A gate, its owner and one agent.
+/// A daemon with its owner and one agent.
 pub struct Fixture {
     pub installation: TestInstallation,
     pub gate: RunningDaemon,
@@ -52,12 +52,12 @@ impl Fixture {
         Fixture { installation, gate, owner, agent }
     }
 
-    /// The agent at its door.
+    /// A client of the agent API.
     pub fn agent_client(&self) -> Client {
         Client::with(self.gate.agents, &self.agent)
     }
 
-    /// The owner at the people's door.
+    /// The owner's client of the people API.
     pub fn owner_client(&self) -> Client {
         let client = Client::with(self.gate.people, &self.owner);
         match &self.gate.passphrase {
@@ -67,7 +67,7 @@ impl Fixture {
     }
 }
 
-/// A call that a person has to be asked about; each number is another call.
+/// A call that needs a decision; each number is another call.
 pub fn risky(number: usize) -> Value {
     json!({
         "tool": "send_message",
@@ -86,14 +86,14 @@ pub fn within(mut call: Value, seconds: f64) -> Value {
     call
 }
 
-/// Says yes or no to a request that was shown.
+/// Approves or denies a request.
 pub fn decide(client: &mut Client, id: &str, digest: &str, yes: bool) -> std::io::Result<Reply> {
     let choice = if yes { "approve" } else { "deny" };
     let said = json!({ "choice": choice, "digest": digest, "reason": "as planned" });
     client.post(&format!("/v1/requests/{id}/decision"), &said)
 }
 
-/// Small random numbers that need no quality.
+/// A simple random number generator.
 pub struct Rng(pub u64);
 
 impl Rng {
@@ -111,10 +111,10 @@ impl Rng {
 
 /// Chromium, installed by `./test`.
 pub const BROWSER: &str = "/usr/bin/chromium";
-/// What drives it, installed by `./test` as well.
+/// Its driver, also installed by `./test`.
 pub const DRIVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/browser");
 
-/// Whether there is a browser; without one the running test is recorded as skipped.
+/// Whether a browser is installed; otherwise the running test is recorded as skipped.
 pub fn has_browser(proof: &str) -> bool {
     let driver = Path::new(DRIVER).join("node_modules/playwright-core");
     let there = driver.is_dir() && Path::new(BROWSER).is_file();
@@ -124,7 +124,7 @@ pub fn has_browser(proof: &str) -> bool {
     there
 }
 
-/// Runs a script of this folder that drives a browser before a gate, and says what it says.
+/// Runs a script of this folder that drives a browser, and prints its output.
 pub fn browse(proof: &str, script: &str, fixture: &Fixture, further: &[(&str, &str)]) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(script);
     let out = Command::new("node")
@@ -146,7 +146,7 @@ pub fn browse(proof: &str, script: &str, fixture: &Fixture, further: &[(&str, &s
     }
 }
 
-/// Whether a program is there.
+/// Whether a program is on the PATH.
 pub fn has(program: &str) -> bool {
     std::env::var_os("PATH").is_some_and(|path| {
         std::env::split_paths(&path).any(|folder| Path::new(&folder).join(program).is_file())

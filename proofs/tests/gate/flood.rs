@@ -110,7 +110,7 @@ fn a_flood_neither_bothers_people_nor_slows_harmless_calls() {
     let each = (PER_MINUTE * minutes).min(OPEN * rounds);
     let allowed = (each * count(AGENTS)).min(PER_HOUR * (elapsed / 3600 + 1));
     assert!(count(asked) <= allowed, "{asked} questions to people in {elapsed} s");
-    assert!(count(open) <= OPEN * count(AGENTS), "{open} open at the people's door");
+    assert!(count(open) <= OPEN * count(AGENTS), "{open} pending requests");
     assert!(most.saturating_sub(before) < MEMORY_KIB, "{before} -> {most} KiB");
 }
 

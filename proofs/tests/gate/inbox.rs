@@ -1,4 +1,4 @@
-//! The web inbox in a real browser: people log in, see what comes, and answer it.
+//! The web inbox in a real browser: people sign in, see requests and decide them.
 
 use proofs::installation::{TestInstallation, UNLIMITED};
 

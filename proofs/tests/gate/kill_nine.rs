@@ -1,4 +1,4 @@
-//! `kill -9` at any moment under many callers: what was answered stands, who waited is answered.
+//! `kill -9` at random moments under load: responses stay valid, and waiting callers get theirs.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! The gate from outside: a real process, real sockets, raced, killed, starved and lied to.
+//! Black-box tests of the daemon: a real process and real sockets, with races, crashes and faults.
 //!
 //! `PROOF=full` runs the whole sizes; the usual ones are for every change. Figures are printed.
 

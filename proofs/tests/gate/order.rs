@@ -71,7 +71,7 @@ fn stop(fixture: &Fixture) {
     panic!("the daemon does not stop");
 }
 
-/// Where the request that is being decided stands in the trace.
+/// The position of the decided request in the trace.
 #[derive(Default)]
 struct Steps<'t> {
     id: &'t str,
@@ -81,7 +81,7 @@ struct Steps<'t> {
 }
 
 /// Reads the trace in order; counts the answers that say how a request ended. Its own commit is
-/// known by the page that holds its end in the ledger; other commits go on beside it.
+/// known by the page that holds its end in the ledger; other commits happen at the same time.
 fn read(trace: &Path, ends: &HashMap<String, String>) -> usize {
     let text = String::from_utf8_lossy(&std::fs::read(trace).unwrap()).into_owned();
     let (mut steps, mut answers) = (Steps::default(), 0);

@@ -1,4 +1,4 @@
-//! Clients of the first daemon work unchanged, but can no longer talk their way through.
+//! Clients of the original API work unchanged, but can no longer approve their own requests.
 
 use proof_skip::{Cause, skip};
 use proofs::installation::{TestInstallation, UNLIMITED};

@@ -1,4 +1,4 @@
-//! Permits raced by two: each is used once, for its own call, by its own agent.
+//! Permits with two concurrent users: each is used once, for its own call, by its own agent.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;

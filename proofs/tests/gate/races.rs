@@ -1,4 +1,4 @@
-//! Sixteen who decide at once, and deadlines: one end for each request, and everybody hears it.
+//! Sixteen concurrent deciders and deadlines: each request ends once, and every reader agrees.
 
 use std::collections::HashMap;
 use std::sync::Mutex;

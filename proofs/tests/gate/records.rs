@@ -1,4 +1,4 @@
-//! What a daemon left behind, read after its end: the rows, the ledger, and whether both are whole.
+//! The state of a daemon after its end: the rows and the ledger, and whether both are consistent.
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What happens to calls: passed, held, denied, approved, edited, taken back, repeated.
+//! Calls that pass, wait, are denied, approved, edited, cancelled or repeated.
 
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ fn a_harmless_call_passes_and_a_risky_one_runs_only_after_a_yes() {
     let request = place.answer(true);
     assert!(words(&client.next()).starts_with("ran send_email"));
     assert!(place.log().lines().any(|line| line == odd), "{}", place.log());
-    // What came of it is in the record.
+    // The outcome is in the ledger.
     let mut reported = Value::Null;
     for _ in 0..100 {
         reported = place.request(&request["id"])["reported"].clone();

@@ -1,4 +1,4 @@
-//! A client's end of a proxy, its server's log, and the people who answer.
+//! Shared by the proofs of the proxy: a client's end of it, its server's log, and people's decisions.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -15,22 +15,22 @@ use tempfile::TempDir;
 
 static MACHINE: RwLock<()> = RwLock::new(());
 
-/// For a proof that measures: no other proof of this program runs beside it.
+/// For a proof that measures: no other proof of this program runs at the same time.
 pub fn alone() -> RwLockWriteGuard<'static, ()> {
     MACHINE.write().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// For a proof that mostly waits: others like it run beside it. Each has its own folder and ports.
+/// For a proof that mostly waits: others run at the same time, each with its own folder and ports.
 pub fn shared() -> RwLockReadGuard<'static, ()> {
     MACHINE.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Figures are said even when the test passes.
+/// Prints figures even if the test passes.
 pub fn report_figures(text: &str) {
     let _ = writeln!(std::io::stderr(), "    proof: {text}");
 }
 
-/// A folder, a gate in it, its owner and an agent.
+/// A daemon with its owner and an agent, and a folder for the proxy.
 pub struct ProxyFixture {
     pub folder: TempDir,
     pub gate: Option<RunningDaemon>,
@@ -41,7 +41,7 @@ pub struct ProxyFixture {
     passphrase: String,
 }
 
-/// What the stand-in server lists unless a proof says otherwise.
+/// The tools of the fake server by default.
 pub const TOOLS: &str = r#"[
     {"name": "read_file", "description": "Reads a file.", "inputSchema": {"type": "object"}},
     {"name": "send_email", "description": "Sends.", "inputSchema": {"type": "object"}},

@@ -223,7 +223,7 @@ fn who_is_not_meant_and_what_contradicts_itself_is_refused() {
     assert_eq!(status("", &read.replace("tools/call", "Tools/call")).0, "400");
 }
 
-/// One modern request with its headers; whose it is stands in the last one.
+/// One modern request with its headers; the last header names the session.
 fn ask(client: &mut Client, method: &str, name: &str, params: &Value, owner: &str) -> Value {
     let body = json!({"jsonrpc": "2.0", "id": 3, "method": method, "params": params});
     let headers = [

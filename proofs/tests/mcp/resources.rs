@@ -1,4 +1,4 @@
-//! Resources and prompts: they pass and are written down; what a tool would be asked about is too.
+//! Resources and prompts: they pass and are recorded, or are asked about like a tool call.
 
 use std::time::{Duration, Instant};
 

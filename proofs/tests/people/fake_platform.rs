@@ -1,5 +1,5 @@
-//! What the proofs of Discord and Slack share: a stand-in of a platform's HTTP interface that can
-//! misbehave, and a caller of our hooks that signs as the platform does, or does not.
+//! Shared by the proofs of Discord and Slack: a fake of a platform's HTTP API that can
+//! misbehave, and a caller of our hooks with valid or forged signatures.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -16,10 +16,10 @@ use serde_json::{Value, json};
 
 use crate::fixture::Fixture;
 
-/// The longest that anything here may take to come about.
+/// The timeout of every wait.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A request as the platform gets it.
+/// A request that the platform received.
 #[derive(Debug, Clone)]
 pub struct Asked {
     pub method: String,
@@ -29,29 +29,29 @@ pub struct Asked {
     pub at: Instant,
 }
 
-/// What the platform does instead of what it should.
+/// A fault of the platform.
 #[derive(Debug, Clone)]
 pub enum Fault {
-    /// Answers with this and does nothing.
+    /// Sends this response and does nothing.
     Says(u16, &'static str, Value),
-    /// Does it and breaks the connection off before it says so.
+    /// Executes the request and closes the connection without a response.
     Breaks,
-    /// Says nothing for so long.
+    /// Sends no response for this long.
     Silence(Duration),
 }
 
-/// A platform that keeps to its documented contract, unless it is told not to.
+/// A platform that follows its documented API, except for injected faults.
 pub struct FakePlatform<P> {
     pub address: SocketAddr,
     pub platform: Arc<Mutex<P>>,
     faults: Arc<Mutex<VecDeque<Fault>>>,
 }
 
-/// What a platform does with a request: the status and the body of its answer.
+/// Handles a request: the status and the body of the response.
 pub trait Platform: Send + 'static {
     fn asked(&mut self, asked: &Asked) -> (u16, Value);
 
-    /// Whether faults befall this request.
+    /// Whether faults apply to this request.
     fn is_message(asked: &Asked) -> bool;
 }
 
@@ -71,12 +71,12 @@ impl<P: Platform> FakePlatform<P> {
         FakePlatform { address, platform, faults }
     }
 
-    /// These befall the next messages, one each.
+    /// Injects faults into the next messages, one each.
     pub fn misbehave(&self, faults: impl IntoIterator<Item = Fault>) {
         self.faults.lock().unwrap().extend(faults);
     }
 
-    /// Whether every fault befell somebody.
+    /// Whether every fault was used.
     pub fn behaves(&self) -> bool {
         self.faults.lock().unwrap().is_empty()
     }
@@ -214,7 +214,7 @@ pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat()
 }
 
-/// A secret in a file that nobody else can read.
+/// A secret in a private file.
 pub fn secret(folder: &Path, name: &str, text: &str) -> PathBuf {
     fs::create_dir_all(folder).unwrap();
     let path = folder.join(name);
@@ -223,7 +223,7 @@ pub fn secret(folder: &Path, name: &str, text: &str) -> PathBuf {
     path
 }
 
-/// A house whose people are asked through these channels.
+/// A fixture with these channels.
 pub fn installation(folder: &Path, channels: &[(&str, String)]) -> Fixture {
     let names: Vec<&str> = channels.iter().map(|(name, _)| *name).collect();
     let mut settings =
@@ -237,7 +237,7 @@ pub fn installation(folder: &Path, channels: &[(&str, String)]) -> Fixture {
     fixture
 }
 
-/// What was signed before a channel was opened is not heard, and platforms sign whole seconds.
+/// Waits until the next second: replies signed before the channel was opened are rejected.
 pub fn wait_for_next_second() {
     std::thread::sleep(Duration::from_millis(1_100));
 }
@@ -250,15 +250,14 @@ pub fn code(fixture: &Fixture, channel: &str) -> String {
     offer.text("code").to_owned()
 }
 
-/// A request that waits: its id.
+/// Submits a request; returns its id.
 pub fn ask(fixture: &Fixture, call: &Value) -> String {
     let asked = fixture.agent_client().post("/v1/requests", call).unwrap();
     assert_eq!((asked.status, asked.text("state")), (201, "pending"), "{}", asked.body);
     asked.text("id").to_owned()
 }
 
-/// A request that waits, and about which the daemon knows that it was sent through these
-/// channels: before that nobody can have read it.
+/// Submits a request and waits until the daemon has recorded its delivery through these channels.
 pub fn asked(fixture: &Fixture, call: &Value, channels: &[&str]) -> String {
     let id = ask(fixture, call);
     until("a delivery", || {
@@ -272,13 +271,13 @@ pub fn asked(fixture: &Fixture, call: &Value, channels: &[&str]) -> String {
     id
 }
 
-/// How a request stands.
+/// The state of a request.
 pub fn state(fixture: &Fixture, id: &str) -> String {
     let read = fixture.agent_client().get(&format!("/v1/requests/{id}")).unwrap();
     read.text("state").to_owned()
 }
 
-/// What a channel's last failure was.
+/// The last failure of a channel.
 pub fn problem(fixture: &Fixture, channel: &str) -> Option<String> {
     let list = fixture.owner_client().get("/v1/channels").unwrap();
     let channels = list.body["channels"].as_array().unwrap();
@@ -286,7 +285,7 @@ pub fn problem(fixture: &Fixture, channel: &str) -> Option<String> {
     own["problem"].as_str().map(str::to_owned)
 }
 
-/// The middle one.
+/// The median.
 pub fn median(mut times: Vec<Duration>) -> Duration {
     times.sort();
     times[times.len() / 2]

@@ -1,4 +1,4 @@
-//! The people's side from outside: a real daemon, real messages, real answers, forged ones too.
+//! Channels and devices: a real daemon, real messages and replies, and forged ones.
 
 #[cfg(test)]
 mod callback;

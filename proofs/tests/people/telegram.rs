@@ -30,7 +30,7 @@ const TOOLS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/people");
 const OWNER: i64 = 77;
 const STRANGER: i64 = 78;
 
-/// A file that nobody else can read, as it stands in a configuration.
+/// A private file, as text for a configuration.
 fn secret(folder: &Path, name: &str, text: &str) -> String {
     fs::create_dir_all(folder).unwrap();
     let path = folder.join(name);

@@ -140,7 +140,7 @@ mod telegram {
             let again = channel.withdraw(Some(&receipt), &ended()).await;
             assert_eq!(again.is_ok(), fine, "{words}");
         }
-        // Nobody knows whether the question arrived: its end is told by itself, without buttons.
+        // No one knows whether the question arrived: its end is told by itself, without buttons.
         channel.withdraw(None, &ended()).await.unwrap();
         assert!(server.calls("sendMessage")[3].body.get("reply_markup").is_none());
     }

@@ -45,7 +45,7 @@ pub fn run(args: &args_admin::DoctorArgs) -> Result<ExitCode, Failure> {
     checks.push(Check::ok(if paths.config.exists() {
         format!("The configuration {} is fine.", paths.config.display())
     } else {
-        "There is no configuration: the defaults hold.".to_owned()
+        "No configuration file: the defaults apply.".to_owned()
     }));
     let named = |given: &Option<String>, address| match given {
         Some(text) => Ok(Endpoint::parse(text)?),

@@ -277,7 +277,7 @@ fn escalation(word: &str) -> String {
         "first" => "first channel".to_owned(),
         "next" => "next channel as well".to_owned(),
         "administrators" => "administrators as well".to_owned(),
-        "emergency" => "everybody, as an emergency".to_owned(),
+        "emergency" => "everyone, as an emergency".to_owned(),
         other => page::safe(other, 40),
     }
 }

@@ -1,4 +1,4 @@
-//! `countersign doctor` tests the gates of agents, and nobody is asked.
+//! `countersign doctor` tests the gates of agents, and no one is asked.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

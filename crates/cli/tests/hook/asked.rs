@@ -48,7 +48,7 @@ fn whoever_loses_patience_comes_back_to_the_same_question() {
     approve(&person, &waiting(&person, 1));
     assert_eq!(HookOutput::of(later).claude().0, "allow");
 
-    // Approved while nobody waited: the retry gets it, and only the first one.
+    // Approved while no one waited: the retry gets it, and only the first one.
     home.says(&["claude", "--patience", "1"], &bash("rm -rf /srv/b", "toolu_3")).denied();
     approve(&person, &waiting(&person, 1));
     let retry = home.says(&["claude", "--patience", "1"], &bash("rm -rf /srv/b", "toolu_4"));
@@ -146,7 +146,7 @@ fn what_passed_without_the_daemon_is_in_its_ledger_a_moment_later() {
         assert_eq!(said.claude().0, "nothing");
     }
     home.start();
-    // What waits is sent when the next call comes, or by whoever is still trying.
+    // What waits is sent when the next call comes, or by the process that is still trying.
     let said = home.says(
         &["gemini"],
         &json!({

@@ -80,7 +80,7 @@ fn a_killed_hook_leaves_its_question_open_for_the_next_try() {
         hook.wait().unwrap();
         open
     };
-    // Asked again while nobody has answered: the same question.
+    // Asked again while no one has answered: the same question.
     let open = killed("a1", RISKY);
     let retry = home.hook(&["claude", "--patience", "20"], &bash(RISKY, "a2"));
     std::thread::sleep(Duration::from_millis(500));
@@ -88,7 +88,7 @@ fn a_killed_hook_leaves_its_question_open_for_the_next_try() {
     assert_eq!(still[0].id, open.id);
     approve(&person, &still);
     assert_eq!(HookOutput::of(retry).claude().0, "allow");
-    // Approved while nobody waited: good for one run.
+    // Approved while no one waited: good for one run.
     let other = "rm -rf /srv/other";
     approve(&person, &[killed("b1", other)]);
     let again = |call| home.says(&["claude", "--patience", "1"], &bash(other, call)).claude();

@@ -107,7 +107,7 @@ fn without_the_program_that_asks_only_what_reads_passes() {
     assert!(help.out.contains("help"), "{help:?}");
     let said = says(&home, &alone, &["hook", "--help"], b"");
     assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{said:?}");
-    // It is nobody else's way in.
+    // No other caller can use it.
     for words in [&["assess", "ls"][..], &["--version"], &[]] {
         let said = says(&home, Path::new(SMALL), words, b"");
         assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{words:?} {said:?}");

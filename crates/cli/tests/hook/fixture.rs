@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use countersign_client::{DecisionChoice, Endpoint, Filter, PeopleClient, Request, RequestStatus};
 use serde_json::{Value, json};
 
-/// A call that somebody has to be asked about.
+/// A call that a person has to be asked about.
 pub const RISKY: &str = "rm -rf /srv/data";
 
 /// A home with a daemon in it, or without.
@@ -20,7 +20,7 @@ pub struct TestHome {
 }
 
 impl TestHome {
-    /// Nobody is there.
+    /// No one is there.
     pub fn empty() -> TestHome {
         let folder = tempfile::tempdir().unwrap();
         TestHome { folder, daemon: None, passphrase: String::new(), people: String::new() }
@@ -33,7 +33,7 @@ impl TestHome {
         home
     }
 
-    /// Nobody is kept from asking by the limits for a flood.
+    /// No one is kept from asking by the limits for a flood.
     pub fn without_limits(&self) {
         let folder = self.folder.path().join(".config/countersign");
         std::fs::create_dir_all(&folder).unwrap();

@@ -49,7 +49,7 @@ fn start_daemon(home: &Path, runtime: &Path) -> Daemon {
     Daemon(child)
 }
 
-/// What a proxy answers to the call that the daemon refuses without asking anybody.
+/// What a proxy answers to the call that the daemon refuses without asking anyone.
 fn refusal(mut proxy: Command) -> String {
     let mut child = proxy.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut input = child.stdin.take().unwrap();

@@ -16,7 +16,7 @@ fn told_into_a_file() -> (TestHome, PathBuf) {
     program(&pager, &format!("#!/bin/sh\ncat >>{}\n", told.display()));
     let config = home.folder.path().join(".config/countersign");
     fs::create_dir_all(&config).unwrap();
-    // Nobody is spared at any hour.
+    // No one is spared at any hour.
     let text = format!(
         "[escalation]\nfirst = [\"pager\"]\n[quiet]\nfrom = \"00:00\"\nto = \"23:59\"\n\
          [channels.pager]\nkind = \"command\"\nprogram = [\"{}\"]\n",

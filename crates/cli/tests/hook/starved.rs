@@ -1,4 +1,4 @@
-//! A disk without room, a folder that nobody may write to: what passes is written down, or asked
+//! A disk without room, a folder that no one may write to: what passes is written down, or asked
 //! about; what is risky does not run; the answer comes in time.
 
 use std::fs::{self, File};
@@ -89,7 +89,7 @@ fn on_a_full_disk_no_call_passes_unseen() {
     let mut home = TestHome::empty();
     let place = home.folder.path().join("countersign-gateways");
     let Some(disk) = SmallDisk::mount(&place, "size=256k") else { return };
-    // Nobody sends while the disk is full: the file stays as it is.
+    // No one sends while the disk is full: the file stays as it is.
     let sender = File::create(place.join("sender.lock")).unwrap();
     sender.lock().unwrap();
     let mut kept = passed(&home, 0..1);

@@ -161,7 +161,7 @@ pub struct FloodConfig {
 pub struct DrillsConfig {
     /// The maximum number in seven days; 0 by default.
     pub per_week: u32,
-    /// The hours in which one may come although nobody is active in the inbox.
+    /// The hours in which one may come although no one is active in the inbox.
     pub hours: Hours,
 }
 

@@ -115,7 +115,7 @@ fn inbox(listen: &file::ListenSection) -> Result<String, ConfigError> {
     }
 }
 
-/// A level with an unknown channel would notify nobody.
+/// A level with an unknown channel would notify no one.
 fn known_channels(rules: &DaemonRules) -> Result<(), ConfigError> {
     for name in rules.escalation.iter().flatten().chain(rules.oncall.channel_names()) {
         if !rules.channels.contains_key(name) && !rules.oncall.is_rota(name) {

@@ -37,7 +37,7 @@ pub async fn announce(
     // A withdrawal waits until no channel is being asked any more.
     let alone =
         if has_ended { Some(Arc::clone(&announcements.turn).write_owned().await) } else { None };
-    // With the default escalation levels the targets are known without the request; often there are none.
+    // With the default levels the targets are known without the request; often there are none.
     let rules = context.gate.rules();
     let default = || ask_targets(&with_browsers(&context, rules.escalation.clone()), &outgoing);
     let asked = (!has_ended && rules.oncall.is_default()).then(default);
@@ -71,7 +71,7 @@ pub async fn announce(
     DeliveryEnd { done }
 }
 
-/// Sends to all channels side by side. Whether the announcement has left the outbox.
+/// Sends to all channels in parallel. Returns whether the announcement has left the outbox.
 async fn deliver_to_all(delivery: OutboxDelivery, targets: Vec<TargetMessage>) -> bool {
     let delivery = Arc::new(delivery);
     let mut channels = JoinSet::new();
@@ -126,7 +126,7 @@ fn ask_targets(levels: &EscalationLevels, outgoing: &OutboxEntry) -> Vec<TargetM
         .collect()
 }
 
-/// Which channels may show a prompt that is over now.
+/// The channels that may show a prompt that has ended.
 async fn withdraw_targets(
     context: &NotifierContext,
     outgoing: &OutboxEntry,
@@ -141,7 +141,7 @@ async fn withdraw_targets(
             targets.push(Target { channel: channel.clone(), level, early: false });
         }
     }
-    // What an earlier life of the daemon sent may never have been written down.
+    // Before a restart the daemon may have sent a message without recording it.
     let unknown = stored.request.schedule.created < context.started;
     targets
         .into_iter()

@@ -31,7 +31,7 @@ pub struct OutboxDelivery {
     closing: Mutex<Closing>,
 }
 
-/// What is left to do before the announcement leaves the outbox.
+/// The work that is left before the announcement leaves the outbox.
 struct Closing {
     open: usize,
     results: Vec<(String, bool)>,
@@ -89,7 +89,7 @@ impl OutboxDelivery {
         self.closing.lock().await.done
     }
 
-    /// The request as it was when this was taken from the outbox.
+    /// The request when the announcement was read from the outbox.
     pub fn request(&self) -> &Request {
         &self.stored.request
     }

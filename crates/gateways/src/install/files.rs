@@ -1,4 +1,4 @@
-//! Reads files up to a limit, writes them atomically and keeps backups beside them.
+//! Reads files up to a limit, writes them atomically and keeps backups next to them.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Read as _, Write as _};
@@ -122,7 +122,7 @@ pub fn make_folders(path: &Path) -> Result<Vec<PathBuf>, InstallError> {
     Ok(missing.into_iter().rev().collect())
 }
 
-/// Writes a backup beside a file; an existing backup with the same text is used again.
+/// Writes a backup next to a file; an existing backup with the same text is used again.
 pub fn back_up(path: &Path, text: &str) -> Result<PathBuf, InstallError> {
     let path = real(path);
     let mode = fs::metadata(&path).map_or(0o600, |about| about.permissions().mode() & 0o7777);

@@ -82,7 +82,7 @@ pub fn denied_message(reason: &str) -> String {
     )
 }
 
-/// The message to the model about a call that nobody has decided yet.
+/// The message to the model about a call that no one has decided yet.
 pub fn pending_message(reference: &str) -> String {
     format!(
         "Not run yet: this call still waits for a person's approval (reference {reference}). \

@@ -257,7 +257,7 @@ fn a_full_queue_rejects_and_sync_passes_wait() {
     });
 }
 
-/// The log is checkpointed beside the commits, and stays bounded under constant load.
+/// The log is checkpointed during the commits, and stays bounded under constant load.
 #[test]
 fn the_log_is_checkpointed_and_stays_bounded() {
     run(async {

@@ -476,7 +476,7 @@ pub async fn an_undelivered_message_is_announced_again<P: Fixture>() {
     // A second report changes nothing.
     assert_eq!(lost("sms", "SM1").await, None);
     assert_eq!(store.outbox(0, 9).await.unwrap(), std::slice::from_ref(&again));
-    // After an escalation everybody is notified again anyway.
+    // After an escalation everyone is notified again anyway.
     store.record_attempt(arrived(again.seq, "desk", "D1", true), context()).await.unwrap();
     fixture.clock().forward(60_000);
     store.apply(id, Event::Time, context()).await.unwrap();

@@ -19,7 +19,7 @@ use countersign_gateways::live::run::{LiveAgent, live_agents};
 
 use super::check::Check;
 use crate::gate::reach::{self, ProcessEnvironment};
-use crate::gateway::install::hook_program;
+use crate::gateway::hook_program::hook_program;
 
 /// A hook that takes longer for a call without a question does not work.
 const PATIENCE: Duration = Duration::from_secs(15);

@@ -82,7 +82,7 @@ pub fn protection(
     if owner == me {
         checks.push(Check::note(
             format!("The daemon runs as you (user {me}); so does every agent you start."),
-            "give it a user of its own: run `countersign serve` as a system user, agents as you",
+            "give it its own user: run `countersign serve` as a system user, agents as you",
         ));
         return Level::SameUser;
     }

@@ -1,4 +1,4 @@
-//! Who is told when: by tier, in quiet hours, and while somebody sits at the inbox.
+//! Who is told when: by tier, in quiet hours, and while a person sits at the inbox.
 
 use std::time::Duration;
 
