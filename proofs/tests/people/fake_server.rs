@@ -153,11 +153,11 @@ pub fn installation(folder: &Path, first: &str, channels: &str) -> Fixture {
     Fixture::new(installation_with(folder, &format!("first = [\"{first}\"]"), channels))
 }
 
-/// The same, with this ladder, not started.
-pub fn installation_with(folder: &Path, ladder: &str, channels: &str) -> TestInstallation {
+/// The same, with this levels, not started.
+pub fn installation_with(folder: &Path, levels: &str, channels: &str) -> TestInstallation {
     let settings = format!(
         "{UNLIMITED}[assurance]\nmedium = \"reached\"\n[escalation]\nat_keyboard_seconds = 0\n\
-         {ladder}\n{channels}"
+         {levels}\n{channels}"
     );
     TestInstallation::new(folder, &settings).unwrap()
 }

@@ -194,7 +194,7 @@ fn a_question_is_on_the_phone_within_fifty_milliseconds() {
 }
 
 #[test]
-fn a_dead_channel_costs_at_most_one_rung() {
+fn a_dead_channel_costs_at_most_one_level() {
     let _alone = alone();
     // Nobody listens there any more.
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -206,8 +206,8 @@ fn a_dead_channel_costs_at_most_one_rung() {
         let channels = channel("dead", &format!("http://{dead}"), folder.path(), "")
             + &channel("phone", &ntfy.url(), folder.path(), "")
             + "[times]\nhigh_escalation_seconds = 2\n";
-        let ladder = "first = [\"dead\"]\nnext = [\"phone\"]";
-        let fixture = Fixture::new(installation_with(folder.path(), ladder, &channels));
+        let levels = "first = [\"dead\"]\nnext = [\"phone\"]";
+        let fixture = Fixture::new(installation_with(folder.path(), levels, &channels));
         let since = Instant::now();
         fixture.ask(HIGH);
         let took = ntfy.wait(1)[0].at - since;

@@ -251,7 +251,7 @@ fn receipt<'a>(message: &'a str, status: &'a str) -> [(&'a str, &'a str); 4] {
 }
 
 #[test]
-fn a_text_that_was_lost_opens_the_next_rung_at_once() {
+fn a_text_that_was_lost_opens_the_next_level_at_once() {
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let (twilio, next) = (twilio(), FakeServer::start(200, ""));
@@ -262,8 +262,8 @@ fn a_text_that_was_lost_opens_the_next_rung_at_once() {
         channel(&twilio.url(), folder.path()),
         next.url()
     );
-    let ladder = "first = [\"sms\"]\nnext = [\"next\"]";
-    let fixture = Fixture::new(installation_with(folder.path(), ladder, &channels));
+    let levels = "first = [\"sms\"]\nnext = [\"next\"]";
+    let fixture = Fixture::new(installation_with(folder.path(), levels, &channels));
     let asked = fixture.ask(MEDIUM);
     fixture.wait_for_delivery_record(&asked);
     let good = signed(&receipt("SM1", "undelivered"));

@@ -283,7 +283,7 @@ mod tests {
         turn = \"day\"\nsince = \"2026-11-16T09:00:00Z\"\n";
 
     #[test]
-    fn the_ladder_depends_on_tier_and_hour() {
+    fn the_levels_depend_on_tier_and_hour() {
         let rules = read(TEXT).unwrap();
         let first = |tier, crisis, hour| {
             rules

@@ -69,6 +69,19 @@ fn invalid_values_are_rejected_with_their_field() {
 }
 
 #[test]
+fn former_names_are_accepted() {
+    let read = |text: &str| DaemonConfig::read(text, &paths()).unwrap().rules;
+    let former = "[ladder]\nfirst = [\"desktop\"]\n[times]\nhigh_climb_seconds = 7\n";
+    let current = "[escalation]\nfirst = [\"desktop\"]\n[times]\nhigh_escalation_seconds = 7\n";
+    assert_eq!(read(former).escalation, read(current).escalation);
+    let times = |text: &str| format!("{:?}", read(text).times);
+    assert_eq!(times(former), times(current));
+    assert_ne!(times(former), times(""));
+    // Both names at once would be ambiguous.
+    refused("[ladder]\nfirst = []\n[escalation]\nfirst = []\n");
+}
+
+#[test]
 fn the_hash_changes_with_the_rules() {
     let hash = |text| DaemonConfig::read(text, &paths()).unwrap().rules.hash;
     assert_eq!(hash(""), hash("mode = \"enforce\""));
@@ -190,7 +203,7 @@ fn invalid_phone_and_email_channels_are_rejected() {
 }
 
 #[test]
-fn a_configured_channel_can_be_on_the_ladder() {
+fn a_configured_channel_can_be_in_an_escalation_level() {
     let folder = tempfile::tempdir().unwrap();
     let secret = secret(folder.path(), 0o600);
     let text = format!(

@@ -86,7 +86,11 @@ async fn if_all_channels_of_a_level_fail_the_next_is_asked_at_once() {
     assert_eq!(notifier.ledger_lines(&asked, "notify_failed").await.len(), 2);
     let told = notifier.ledger_lines(&asked, "notified").await;
     assert!(told.len() == 1 && told[0].contains("\"early\":true"), "{told:?}");
-    assert_eq!(notifier.stored(&asked).await.request.level.label(), "first", "it has not climbed");
+    assert_eq!(
+        notifier.stored(&asked).await.request.level.label(),
+        "first",
+        "it has not escalated"
+    );
     // The end is told only where the question was.
     notifier.deny(&asked).await;
     until("the end", async || good.kinds() == ["asked", "ended"]).await;
