@@ -1,4 +1,4 @@
-//! The daemon compared with a bare axum handler and a copy of the original one; then waiting callers.
+//! The daemon compared with a bare axum handler and the original daemon; then waiting callers.
 
 mod count;
 mod speed;

@@ -24,11 +24,9 @@ use crate::{
     HookError, HookRequest, HookResponse, PersonReply, Receipt, ReceivedReplies, ReplyReceiver,
 };
 use replies::{NEEDS_DIGITS, NO_DIGITS, read, twiml};
-use segments::{cut, segments};
+use segments::{MAX_SEGMENTS, cut, segments};
 pub use settings::SmsSettings;
 
-/// The maximum number of SMS segments of one text.
-const MAX_SEGMENTS: usize = 3;
 /// A longer text never fits, in bytes: 153 characters per segment, each of at most four bytes.
 const MAX_BYTES: usize = MAX_SEGMENTS * 153 * 4;
 /// The longest sentence that is tried first, in bytes.

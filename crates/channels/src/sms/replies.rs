@@ -1,7 +1,6 @@
 //! Replies by SMS: a person's text parsed, and the response to Twilio.
 
-use super::MAX_SEGMENTS;
-use super::segments::cut;
+use super::segments::{MAX_SEGMENTS, cut};
 use crate::{HookResponse, ReplyContent, RequestRef};
 
 /// The number of digits of a code.

@@ -65,8 +65,8 @@ impl Conditions {
     }
 }
 
-/// Whether a drill comes in this minute: at most `per_week` in seven days, never two close together,
-/// and otherwise by the random number.
+/// Whether a drill comes in this minute: at most `per_week` in seven days, never two close
+/// together, and otherwise by the random number.
 pub fn is_due(per_week: u32, earlier: &[Timestamp], now: Timestamp, drawn: u32) -> bool {
     let per_week = u64::from(per_week);
     let Some(apart) = WEEK.checked_div(per_week.saturating_mul(4)) else { return false };

@@ -172,7 +172,8 @@ impl Alarm {
         }
     }
 
-    /// Announces changes that were not announced yet. If every channel fails, the next test retries.
+    /// Announces changes that were not announced yet. If every channel fails, the next test
+    /// retries.
     async fn tell(&self) {
         let Ok(_telling) = self.proofs.telling.try_lock() else { return };
         loop {
