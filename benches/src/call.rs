@@ -26,7 +26,7 @@ const OTHERS: [(&str, &str); 10] = [
 ];
 
 /// Measures and prints.
-pub fn bench(corpus: &[String], rounds: usize) {
+pub fn agent_run(corpus: &[String], rounds: usize) {
     let shell = corpus.iter().filter_map(|c| {
         let command = serde_json::to_string(c).ok()?;
         Some(call("Bash", &format!("{{\"command\":{command},\"description\":\"As asked\"}}")))

@@ -1,4 +1,4 @@
-//! Cold start: a fresh process for one command, beside an empty program and `/bin/true`.
+//! Cold start: a fresh process for one command, compared with an empty program and `/bin/true`.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ struct Program {
 }
 
 /// Starts each program once a round, in random order, and prints.
-pub fn bench(rounds: usize) -> Result<(), String> {
+pub fn agent_run(rounds: usize) -> Result<(), String> {
     let here = std::env::current_exe().map_err(|e| e.to_string())?;
     let beside = |name: &str| here.with_file_name(name);
     let program = |name, path, words: &[&str]| {

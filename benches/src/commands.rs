@@ -14,7 +14,7 @@ use crate::measure::{Contender, round_robin, table};
 use crate::yardstick;
 
 /// Measures and prints.
-pub fn bench(corpus: &[String], rounds: usize) {
+pub fn agent_run(corpus: &[String], rounds: usize) {
     let policy = Policy::default();
     let mut contenders = vec![
         Contender::new("assess a command", |command: &str| {

@@ -21,7 +21,7 @@ const RUNS: u64 = 1_000;
 const PATIENCE: u64 = 3_000_000_000;
 
 /// Measures and prints, slowest first.
-pub fn bench(part: &str) {
+pub fn agent_run(part: &str) {
     let policy = Policy::default();
     families("hostile shell texts", part, SHELL, |text| {
         black_box(assess(&Call::shell(black_box(text)), &policy));

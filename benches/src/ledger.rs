@@ -20,7 +20,7 @@ const RECORDS: u64 = 1_000_000;
 const ROUND: u64 = 10_000;
 
 /// Measures and prints.
-pub fn bench(rounds: usize) {
+pub fn agent_run(rounds: usize) {
     let policy = Digest::of(b"policy");
     let digest = Digest::of(b"call");
     let sample = pass(0, policy, digest).encode().unwrap_or_default();

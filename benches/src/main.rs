@@ -1,4 +1,4 @@
-//! Speed of the judgement beside its yardsticks, in one run. Measures and prints, asserts nothing.
+//! Speed of the assessment compared with yardsticks, in one run. Prints figures, asserts nothing.
 
 mod call;
 mod cold;
@@ -60,28 +60,28 @@ fn run() -> Result<(), String> {
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     println!("load average {}", load.trim());
     if wanted("commands") {
-        commands::bench(&corpus, options.rounds.unwrap_or(9));
+        commands::agent_run(&corpus, options.rounds.unwrap_or(9));
     }
     if wanted("calls") {
-        call::bench(&corpus, options.rounds.unwrap_or(9));
+        call::agent_run(&corpus, options.rounds.unwrap_or(9));
     }
     if wanted("redact") {
-        redact::bench(&corpus, options.rounds.unwrap_or(9));
+        redact::agent_run(&corpus, options.rounds.unwrap_or(9));
     }
     if wanted("hostile") {
-        hostile::bench(&options.family);
+        hostile::agent_run(&options.family);
     }
     if wanted("ledger") {
-        ledger::bench(options.rounds.unwrap_or(99));
+        ledger::agent_run(options.rounds.unwrap_or(99));
     }
     if wanted("store") {
-        store::bench(options.rounds.unwrap_or(3))?;
+        store::agent_run(options.rounds.unwrap_or(3))?;
     }
     if wanted("gate") {
-        gate::bench(options.rounds.unwrap_or(5))?;
+        gate::agent_run(options.rounds.unwrap_or(5))?;
     }
     if wanted("cold") {
-        cold::bench(options.rounds.unwrap_or(300))?;
+        cold::agent_run(options.rounds.unwrap_or(300))?;
     }
     Ok(())
 }

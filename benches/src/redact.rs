@@ -13,7 +13,7 @@ use crate::measure::{Contender, round_robin, table};
 use crate::yardstick;
 
 /// Measures and prints. Bars: 2 us for a text of 200 bytes, 10 us for the card of a short call.
-pub fn bench(corpus: &[String], rounds: usize) {
+pub fn agent_run(corpus: &[String], rounds: usize) {
     let policy = Policy::default();
     let mut contenders: Vec<Contender<'_, [u8]>> = vec![
         Contender::new("redact a command", |bytes: &[u8]| {

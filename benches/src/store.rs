@@ -1,4 +1,4 @@
-//! The store beside the floor of any group commit: an appended file and `fdatasync`.
+//! The store compared with the floor of any group commit: an appended file and `fdatasync`.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -31,7 +31,7 @@ impl Clock for Ticks {
 }
 
 /// Decisions a second for each number of waiters: store and floors in turn, as load comes and goes.
-pub fn bench(rounds: usize) -> Result<(), String> {
+pub fn agent_run(rounds: usize) -> Result<(), String> {
     let folder = std::env::current_dir().map_err(|e| e.to_string())?.join("target/bench-store");
     let _ = std::fs::remove_dir_all(&folder);
     let runtime = tokio::runtime::Builder::new_multi_thread()

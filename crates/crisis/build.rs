@@ -213,9 +213,11 @@ fn entries(file: &File) -> Result<Vec<Entry<'_>>, String> {
     let mut out: Vec<Entry> = Vec::new();
     for rule in &file.rule {
         let known = KINDS.contains(&rule.kind.as_str()) && (1..=6).contains(&rule.level);
-        if !known || rule.examples.is_empty() || (rule.patterns.is_empty() && rule.near.is_empty())
-        {
-            return Err(format!("{}: unknown kind, bad level or no examples", rule.id));
+        if !known || (rule.patterns.is_empty() && rule.near.is_empty()) {
+            return Err(format!("{}: unknown kind, bad level or no pattern", rule.id));
+        }
+        if rule.examples.len() < 2 || rule.counter_examples.len() < 2 {
+            return Err(format!("{}: needs two examples and two counter_examples", rule.id));
         }
         let (kind, level) = (camel(&rule.kind), rule.level);
         let (imminent, firm) = (rule.imminent, rule.firm);

@@ -399,8 +399,8 @@ fn examples(file: &File, classes: &Classes<'_>, source: &mut String) -> Result<(
     lists.push(("nothing", &[], &file.innocent.texts));
     source.push_str("#[cfg(test)]\nstatic EXAMPLES: &[(&str, &[&str], &[&str])] = &[\n");
     for (kind, good, bad) in lists {
-        if bad.is_empty() || (good.is_empty() && kind != "nothing") {
-            return Err(format!("{kind}: needs examples and counter_examples"));
+        if bad.len() < 2 || (good.len() < 2 && kind != "nothing") {
+            return Err(format!("{kind}: needs two examples and two counter_examples"));
         }
         let _ = writeln!(source, "({kind:?}, &{good:?}, &{bad:?}),");
     }

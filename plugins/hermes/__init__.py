@@ -11,7 +11,7 @@ def register(ctx):
 
         gate = Gate()
         messages = Messages(gate.root)
-        # The latch first: if anything after it fails, both it and the refusal below stand.
+        # The execution check first: if a later registration fails, it still blocks calls.
         ctx.register_middleware("tool_execution", gate.run)
         ctx.register_hook("pre_tool_call", gate.before)
         ctx.register_hook("post_tool_call", gate.ended)
@@ -20,22 +20,22 @@ def register(ctx):
         ctx.register_hook("pre_gateway_dispatch", messages.arrived)
         ctx.register_hook("pre_llm_call", messages.said)
         ctx.register_hook("transform_llm_output", messages.answer)
-    except Exception as trouble:
-        # Hermes goes on without a plugin that does not load, and every call would run.
-        refuse_everything(ctx, f"{type(trouble).__name__}: {trouble}")
+    except Exception as error:
+        # Hermes continues without a plugin that fails to load, and every call would run.
+        refuse_everything(ctx, f"{type(error).__name__}: {error}")
 
 
-def refuse_everything(ctx, trouble):
-    """Stands in for a gate that could not be set up."""
+def refuse_everything(ctx, error):
+    """Blocks every call, because the gate could not be set up."""
     message = (
-        "Not run: the Countersign plugin could not start, so nothing can be asked "
-        f"({trouble}). Tell the person; `countersign doctor` says more."
+        "Not run: the Countersign plugin could not start, so no call can be approved "
+        f"({error}). Tell the user to run `countersign doctor`."
     )
 
-    def before(**_told):
+    def before(**_rest):
         return {"action": "block", "message": message}
 
-    def run(**_told):
+    def run(**_rest):
         return json.dumps({"error": message})
 
     ctx.register_hook("pre_tool_call", before)

@@ -1,17 +1,17 @@
-"""A memory that forgets the oldest instead of growing without end."""
+"""A bounded map that drops its oldest entry."""
 
 import threading
 from collections import OrderedDict
 
 
-class Bounded:
-    """At most so many things by key; safe to use from several threads."""
+class BoundedMap:
+    """A map with a maximum size; thread-safe."""
 
     def __init__(self, most):
         self._most, self._lock, self._kept = most, threading.Lock(), OrderedDict()
 
     def put(self, key, value):
-        """Remembers, as the newest."""
+        """Inserts a value as the newest."""
         with self._lock:
             self._kept.pop(key, None)
             self._kept[key] = value
@@ -19,11 +19,11 @@ class Bounded:
                 self._kept.popitem(last=False)
 
     def get(self, key):
-        """What is remembered, or None."""
+        """The value, or None."""
         with self._lock:
             return self._kept.get(key)
 
     def take(self, key):
-        """What is remembered, once."""
+        """Removes and returns the value, or None."""
         with self._lock:
             return self._kept.pop(key, None)

@@ -1,9 +1,9 @@
-"""The gate: no tool runs before Countersign said so, about exactly these arguments.
+"""The gate: no tool runs before Countersign allowed it with exactly these arguments.
 
-Hermes asks its plugins before a call (`pre_tool_call`) and lets them wrap the call itself
-(`tool_execution`). It swallows what goes wrong in the first and runs the call. So the first
-asks, and the second is a latch: it lets through only what was allowed, and asks by itself
-about anything that comes another way.
+Hermes calls its plugins before a call (`pre_tool_call`) and lets them wrap the call itself
+(`tool_execution`). It ignores errors of the first and runs the call. So the first asks, and the
+second checks the execution: it runs only allowed calls, and asks about calls that did not pass
+the first.
 """
 
 import json
@@ -13,86 +13,86 @@ import time
 
 from . import host, program
 from .batch import Turn, read_decision
-from .bounded import Bounded
-from .program import NoAnswer
+from .bounded import BoundedMap
+from .program import HookError
 
 log = logging.getLogger(__name__)
 
 REPORT_SECONDS = 5.0
-# As many calls as a batch may hold; of more, each is asked about by itself.
-MOST_TOGETHER = 100
+# The largest batch; the calls of a larger turn are asked about one by one.
+MAX_BATCH = 100
 
 
 class Gate:
-    """What was allowed and has not run yet; which session each call belongs to."""
+    """The allowed calls that have not run yet, and the session of each call."""
 
     def __init__(self):
-        self._allowed, self._denied = Bounded(1000), Bounded(1000)
-        self._turns = Bounded(100)
-        self._parents = Bounded(1000)
-        self._sessions = Bounded(1000)
+        self._allowed, self._denied = BoundedMap(1000), BoundedMap(1000)
+        self._turns = BoundedMap(100)
+        self._parents = BoundedMap(1000)
+        self._sessions = BoundedMap(1000)
         self._running = threading.local()
 
-    # What Hermes calls.
+    # Called by Hermes.
 
-    def before(self, tool_name="", args=None, **told):
-        """Before a call: None lets it go on, a block ends it."""
+    def before(self, tool_name="", args=None, **fields):
+        """Before a call: None lets it continue, a block ends it."""
         try:
-            call = self._call(tool_name, args, told)
-            reason = self._judge(call)
-        except NoAnswer as trouble:
-            reason = unanswered(trouble)
-        except Exception as trouble:
+            call = self._call(tool_name, args, fields)
+            reason = self._decide(call)
+        except HookError as error:
+            reason = unanswered(error)
+        except Exception as error:
             log.exception("Countersign: a call could not be asked about")
-            reason = unanswered(f"{type(trouble).__name__}: {trouble}")
+            reason = unanswered(f"{type(error).__name__}: {error}")
         return None if reason is None else {"action": "block", "message": reason}
 
-    def run(self, tool_name="", args=None, next_call=None, **told):
-        """Around a call: it runs if it was allowed, as it was allowed."""
+    def run(self, tool_name="", args=None, next_call=None, **fields):
+        """Around a call: runs it only if it was allowed with these arguments."""
         call = allowed = None
         try:
-            call = self._call(tool_name, args, told)
+            call = self._call(tool_name, args, fields)
             # Hermes wraps some calls twice; the inner one is the same call.
-            inner = self._inside()[-1:] == [call.key]
+            inner = self._call_stack()[-1:] == [call.key]
             reason = None
             if not inner:
                 allowed, reason = self._admit(call)
-        except NoAnswer as trouble:
-            reason = unanswered(trouble)
-        except Exception as trouble:
+        except HookError as error:
+            reason = unanswered(error)
+        except Exception as error:
             log.exception("Countersign: a call could not be checked")
-            reason = unanswered(f"{type(trouble).__name__}: {trouble}")
+            reason = unanswered(f"{type(error).__name__}: {error}")
         if reason is not None:
             self._finish(call)
             return json.dumps({"error": reason}, ensure_ascii=False)
         return next_call(args) if inner else self._execute(call, allowed, args, next_call)
 
-    def ended(self, tool_call_id="", api_request_id="", status="", **_told):
-        """After a call that did not run: what must follow it need not wait."""
+    def ended(self, tool_call_id="", api_request_id="", status="", **_rest):
+        """After a call that did not run: later calls need not wait for it."""
         turn = self._turns.get(api_request_id)
         if status in ("blocked", "cancelled") and turn is not None:
             turn.finish(tool_call_id)
 
-    def answered(self, assistant_message=None, api_request_id="", **_told):
-        """The model answered: all calls of the turn are known before the first one runs."""
+    def answered(self, assistant_message=None, api_request_id="", **_rest):
+        """The model answered: all calls of the turn are known before the first runs."""
         try:
             asked = getattr(assistant_message, "tool_calls", None) or []
-            calls = [host.proposed(call) for call in asked]
+            calls = [host.parse_call(call) for call in asked]
             calls = [call for call in calls if call is not None]
-            if 1 < len(calls) <= MOST_TOGETHER and api_request_id:
+            if 1 < len(calls) <= MAX_BATCH and api_request_id:
                 self._turns.put(api_request_id, Turn(api_request_id, calls))
         except Exception:
-            log.exception("Countersign: a turn could not be read; its calls are asked singly")
+            log.exception("Countersign: a turn could not be parsed; its calls are asked about one by one")
 
-    def delegated(self, parent_session_id=None, child_session_id=None, **_told):
-        """A subagent starts: it belongs to the session of whoever started it."""
+    def delegated(self, parent_session_id=None, child_session_id=None, **_rest):
+        """A subagent starts: it belongs to the session that started it."""
         if parent_session_id and child_session_id and parent_session_id != child_session_id:
             self._parents.put(child_session_id, parent_session_id)
 
-    # How a call is judged.
+    # Decisions.
 
     def root(self, session):
-        """The session a person talks with, for a session that a subagent may have."""
+        """The person's session, also for the session of a subagent."""
         for _ in range(16):
             parent = self._parents.get(session)
             if not parent:
@@ -100,29 +100,29 @@ class Gate:
             session = parent
         return session
 
-    def _call(self, tool, args, told):
-        session, task = told.get("session_id") or "", told.get("task_id") or ""
-        # Calls from inside execute_code name no session, only the task they are part of.
+    def _call(self, tool, args, fields):
+        session, task = fields.get("session_id") or "", fields.get("task_id") or ""
+        # Calls from inside execute_code have no session, only a task.
         if session and task:
             self._sessions.put(task, session)
         session = self.root(session or self._sessions.get(task) or task)
         if not isinstance(args, dict):
-            raise NoAnswer("its arguments are not an object, so it was not asked about")
+            raise HookError("its arguments are not an object")
         host.coerce(tool, args)
-        named, request = told.get("tool_call_id") or "", told.get("api_request_id") or ""
+        named, request = fields.get("tool_call_id") or "", fields.get("api_request_id") or ""
         return Call(tool, args, session, task, named, request)
 
-    def _judge(self, call):
-        """Why a call may not run; None if it may, and then it is known as allowed."""
+    def _decide(self, call):
+        """Why a call may not run; None if it may, and then it is recorded as allowed."""
         self._allowed.take(call.key)
         turn = self._turns.get(call.request) if call.named else None
         place = {"session": call.session, "cwd": host.folder(call.task)}
-        # A copy: what was asked stays what it was when a person edits the call.
+        # A copy, so that the original arguments stay known when a person edits them.
         asked = {"tool": call.tool, "arguments": dict(call.args), **place}
         asked["call_id"] = host.call_id(call.request, call.named)
         decision = None
         if turn is not None:
-            decision = turn.decide(call, place["cwd"], lambda several: ask(several | place))
+            decision = turn.decide(call, place["cwd"], lambda batch: ask(batch | place))
         if decision is None:
             turn, decision = None, read_decision(ask({"event": "before", **asked}))
         if not decision.allows:
@@ -131,7 +131,7 @@ class Gate:
             return decision.reason
         edited = decision.arguments is not None and decision.arguments != call.args
         if edited:
-            # The same dict goes on to Hermes' own checks and to the tool; the latch makes sure.
+            # Hermes uses the same dict for its own checks and the tool; `run` checks it again.
             call.args.clear()
             call.args.update(decision.arguments)
         self._denied.take(call.key)
@@ -139,17 +139,17 @@ class Gate:
         return None
 
     def _admit(self, call):
-        """The allowance of a call that is about to run, or why it may not."""
+        """The permission of a call that is about to run, or why it may not run."""
         allowed = self._allowed.take(call.key)
         if allowed is None:
-            # Another plugin may have spoken louder than our no, which still holds.
-            reason = self._denied.take(call.key) or self._judge(call)
+            # Another plugin may have overridden the denial, which still holds.
+            reason = self._denied.take(call.key) or self._decide(call)
             if reason is not None:
                 return None, reason
             allowed = self._allowed.take(call.key)
         if allowed is None:
-            raise NoAnswer("the allowance was lost")
-        # In one thread calls follow each other; only side by side must one wait for another.
+            raise HookError("the permission was lost")
+        # Calls in one thread run in order; only parallel calls must wait for each other.
         if allowed.turn is not None and allowed.thread != threading.get_ident():
             allowed.turn.wait_for_turn(call.named, host.interrupted)
         return allowed, None
@@ -159,15 +159,15 @@ class Gate:
         if turn is not None:
             turn.finish(call.named)
 
-    def _inside(self):
+    def _call_stack(self):
         if not hasattr(self._running, "calls"):
             self._running.calls = []
         return self._running.calls
 
-    # How it runs.
+    # Execution.
 
     def _execute(self, call, allowed, args, next_call):
-        inside, ended, since = self._inside(), {"status": "error"}, time.monotonic()
+        inside, ended, since = self._call_stack(), {"status": "error"}, time.monotonic()
         inside.append(call.key)
         try:
             result = next_call(args)
@@ -176,18 +176,18 @@ class Gate:
             inside.pop()
             self._finish(call)
             self._report(allowed, ended, time.monotonic() - since)
-        return told_of_edit(result, call.args) if allowed.edited else result
+        return note_edit(result, call.args) if allowed.edited else result
 
     def _report(self, allowed, ended, seconds):
         try:
             report = {**allowed.asked, **ended, "duration_ms": int(seconds * 1000)}
             program.ask({**report, "event": "after"}, REPORT_SECONDS)
-        except Exception as trouble:
-            log.warning("Countersign was not told how a call ended: %s", trouble)
+        except Exception as error:
+            log.warning("Countersign: the outcome of a call could not be reported: %s", error)
 
 
 class Call:
-    """One proposed call, as it stands now."""
+    """One parse_call call, as it stands now."""
 
     def __init__(self, tool, args, session, task, named, request):
         self.tool, self.args, self.session = tool, args, session
@@ -195,35 +195,35 @@ class Call:
 
     @property
     def key(self):
-        """What an allowance is bound to."""
-        return (self.session, self.named, self.tool, host.exactly(self.args))
+        """The values that a permission is bound to."""
+        return (self.session, self.named, self.tool, host.canonical_text(self.args))
 
 
 class Allowed:
-    """One allowance, good for one run."""
+    """A permission for one run."""
 
     def __init__(self, asked, edited, turn, thread):
         self.asked, self.edited, self.turn, self.thread = asked, edited, turn, thread
 
 
 def ask(question):
-    """Asks about calls, for as long as people take."""
-    several = question.get("calls")
-    what = f"one of {len(several)} calls" if several else question["tool"]
-    return program.ask(question, program.patience(), host.Waiting(what).stopped)
+    """Asks about calls and waits for the decision."""
+    calls = question.get("calls")
+    what = f"one of {len(calls)} calls" if calls else question["tool"]
+    return program.ask(question, program.patience(), host.DecisionWait(what).is_stopped)
 
 
-def unanswered(trouble):
-    """The sentence for a call that could not be asked about."""
+def unanswered(error):
+    """The message about a call that could not be asked about."""
     return (
-        f"Not run: Countersign gave no answer ({trouble}). Nothing was changed. "
-        "Do not try another way; tell the person, who can run `countersign doctor`."
+        f"Not run: Countersign could not decide ({error}). Nothing was changed. "
+        "Do not try another way; tell the user to run `countersign doctor`."
     )
 
 
-def told_of_edit(result, args):
-    """The result, saying that a person changed the call: the model must know what ran."""
-    note = f"A person changed the arguments before approving. What ran: {json.dumps(args)}"
+def note_edit(result, args):
+    """The result with a note that a person edited the call: the model must know what ran."""
+    note = f"A person edited the arguments before approving. The call ran with: {json.dumps(args)}"
     try:
         read = json.loads(result)
         if isinstance(read, dict):

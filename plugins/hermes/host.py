@@ -1,4 +1,4 @@
-"""What is asked of Hermes itself; where a version lacks it, the careful answer."""
+"""Access to Hermes itself, with a safe fallback for versions that lack a function."""
 
 import hashlib
 import json
@@ -7,30 +7,30 @@ import sys
 import time
 import uuid
 
-# The longest name that Countersign takes for a call.
-LONGEST_NAME = 200
-# A wait this long, in seconds, is one for a person.
-SAY_AFTER = 2.0
+# The longest call id that Countersign accepts.
+MAX_CALL_ID = 200
+# After this many seconds the call waits for a person.
+NOTICE_AFTER = 2.0
 
 
 def coerce(tool, args):
-    """Gives arguments the types that Hermes will give them, so that what is asked is what runs."""
+    """Converts arguments as Hermes will, so that the approved arguments are the ones that run."""
     if isinstance(args, dict) and args:
         try:
             from model_tools import coerce_tool_args
 
             coerce_tool_args(tool, args)
         except Exception:
-            pass  # What runs then differs from what was asked, and the latch asks again.
+            pass  # The arguments that run then differ, and the execution check asks again.
 
 
-def exactly(args):
-    """Arguments as text, the same text only for the same arguments."""
+def canonical_text(args):
+    """Arguments as text that is equal only for equal arguments."""
     return json.dumps(args, sort_keys=True, allow_nan=False)
 
 
-def proposed(call):
-    """A call of the model's answer as it will be asked about; None if it cannot be read."""
+def parse_call(call):
+    """Parses a call of the model; None if it is invalid."""
     try:
         tool, args = call.function.name, json.loads(call.function.arguments)
         named = call.id
@@ -44,11 +44,11 @@ def proposed(call):
 
 
 def call_id(request, named):
-    """A name for a call that no other call has: some models number their calls anew each time."""
+    """A unique id for a call: some models restart the numbering of calls in each turn."""
     if not named:
         return f"hermes-{uuid.uuid4()}"
     whole = f"{request}/{named}" if request else named
-    if len(whole) <= LONGEST_NAME:
+    if len(whole) <= MAX_CALL_ID:
         return whole
     return f"hermes-{hashlib.sha256(whole.encode('utf-8', 'replace')).hexdigest()}"
 
@@ -59,8 +59,8 @@ def _unwrapped(tool, args):
         from tools import tool_search
 
         if tool == tool_search.TOOL_CALL_NAME:
-            inner, inner_args, trouble = tool_search.resolve_underlying_call(args)
-            if inner and not trouble and isinstance(inner_args, dict):
+            inner, inner_args, error = tool_search.resolve_underlying_call(args)
+            if inner and not error and isinstance(inner_args, dict):
                 return inner, inner_args
     except Exception:
         pass
@@ -68,7 +68,7 @@ def _unwrapped(tool, args):
 
 
 def folder(task):
-    """Where a command of this task would run, if that is known."""
+    """The working directory of this task, if it is known."""
     try:
         from tools.terminal_tool import get_active_env
 
@@ -84,7 +84,7 @@ def folder(task):
 
 
 def outcome(result):
-    """How a call ended, read as Hermes reads it: a status, and an exit code if there is one."""
+    """The outcome of a call as Hermes reads it: a status, and an exit code if there is one."""
     try:
         read = json.loads(result) if isinstance(result, str) else result
     except ValueError:
@@ -108,7 +108,7 @@ def interrupted():
 
 
 def show(text):
-    """Puts a text before somebody who sits at Hermes' own terminal interface; whether one does."""
+    """Prints a text in Hermes' own terminal interface; returns whether it is in use."""
     try:
         from hermes_cli.plugins import get_plugin_manager
 
@@ -120,25 +120,25 @@ def show(text):
         return False
 
 
-class Waiting:
-    """A wait for a person: ends when the person stops the agent, and looks alive meanwhile."""
+class DecisionWait:
+    """A wait for a decision: ends when the person stops the agent, and keeps Hermes active."""
 
     def __init__(self, what):
         now = time.monotonic()
         self._state = {"last_touch": now, "start": now}
         self._what, self._silent = what, True
 
-    def stopped(self):
-        """Asked again and again while an answer is waited for."""
-        if self._silent and time.monotonic() - self._state["start"] > SAY_AFTER:
+    def is_stopped(self):
+        """Polled during the wait."""
+        if self._silent and time.monotonic() - self._state["start"] > NOTICE_AFTER:
             self._silent = False
-            # A server names its tools as it likes, also with what draws on a terminal.
+            # A server chooses the names of its tools, which may contain terminal escapes.
             what = "".join(letter for letter in self._what if letter.isprintable())[:100]
-            show(f"  Countersign: {what} waits for a person. Answer with `countersign inbox`.")
+            show(f"  Countersign: {what} is pending. Decide with `countersign inbox`.")
         try:
             from tools.environments.base import touch_activity_if_due
 
-            touch_activity_if_due(self._state, "waiting for a person to answer")
+            touch_activity_if_due(self._state, "waiting for a decision")
         except Exception:
             pass
         return interrupted()

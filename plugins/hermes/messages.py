@@ -1,4 +1,4 @@
-"""What people write: signs of a person in crisis are answered with a card, at once."""
+"""Screens people's messages for signs of a crisis and shows the card with helplines."""
 
 import asyncio
 import logging
@@ -7,36 +7,36 @@ import threading
 import time
 
 from . import host, program
-from .bounded import Bounded
+from .bounded import BoundedMap
 
 log = logging.getLogger(__name__)
 
 SCREEN_SECONDS = 10.0
 SEND_SECONDS = 5.0
-# How long after a message its chat is still where a card for it belongs.
+# How long after a message its card is sent to the same chat, in seconds.
 ROUTE_SECONDS = 600.0
 
 FOR_THE_MODEL = (
     "Countersign has just shown this person a card with ways to get help, because their message "
     "may mean that they are in danger. Answer kindly and briefly, stay with what they said, and "
-    "start no task: what reaches out or cannot be undone waits for another person."
+    "start no task: calls that reach other people or cannot be undone need another person."
 )
 
 
 class Messages:
-    """Screens what people write, and brings the card to where they are."""
+    """Screens messages and sends the card to the person."""
 
     def __init__(self, root):
         self._root = root
         self._lock = threading.Lock()
         self._routes = []
-        # Cards that could not be shown at once stand before the answer.
-        self._owed = Bounded(100)
+        # Cards that could not be shown at once are put before the answer.
+        self._pending_cards = BoundedMap(100)
 
-    # What Hermes calls.
+    # Called by Hermes.
 
-    def arrived(self, event=None, gateway=None, **_told):
-        """A message came in through a chat platform: remember where it came from."""
+    def arrived(self, event=None, gateway=None, **_rest):
+        """A message from a chat platform: remembers where it came from."""
         try:
             source = event.source
             route = Route(
@@ -50,31 +50,31 @@ class Messages:
             )
             with self._lock:
                 self._routes = [*self._fresh(), route][-200:]
-        except Exception as trouble:
-            log.warning("Countersign: a card for this chat would come with the answer: %s", trouble)
+        except Exception as error:
+            log.warning("Countersign: a card for this chat would be sent with the answer: %s", error)
         return None
 
-    def said(self, user_message=None, session_id="", platform="", sender_id="", **_told):
-        """Before the model reads a message: screen it, and show the card first."""
+    def said(self, user_message=None, session_id="", platform="", sender_id="", **_rest):
+        """Before the model reads a message: screens it and shows the card first."""
         try:
-            # What a subagent is told was written by the model.
+            # The messages to a subagent are written by the model.
             text = "" if platform == "subagent" else written(user_message)
             card = self._screen(text, session_id) if text.strip() else None
             if card is None:
                 return None
             if not self._show(card, text, platform, str(sender_id or "")):
-                self._owed.put(session_id, card)
+                self._pending_cards.put(session_id, card)
             return {"context": FOR_THE_MODEL}
-        except Exception as trouble:
-            log.warning("Countersign could not screen a message: %s", trouble)
+        except Exception as error:
+            log.warning("Countersign could not screen a message: %s", error)
             return None
 
-    def answer(self, response_text="", session_id="", **_told):
-        """Before an answer is shown: a card that is still owed stands first."""
-        card = self._owed.take(session_id)
+    def answer(self, response_text="", session_id="", **_rest):
+        """Before an answer is shown: puts a pending card before it."""
+        card = self._pending_cards.take(session_id)
         return f"{card}\n\n{response_text}" if card else None
 
-    # How.
+    # Implementation.
 
     def _screen(self, text, session):
         question = {"event": "message", "text": text, "session": self._root(session)}
@@ -82,7 +82,7 @@ class Messages:
         return card if isinstance(card, str) and card.strip() else None
 
     def _show(self, card, text, platform, person):
-        """Whether the person certainly sees the card now."""
+        """Shows the card; returns whether the person certainly sees it now."""
         route = self._route(text, platform, person)
         if route is not None:
             return route.send(card)
@@ -90,7 +90,7 @@ class Messages:
             return False
         if host.show(f"\n{card}\n"):
             return True
-        # Seen at once where errors are seen; a program that reads only the answer gets it there.
+        # Standard error is visible at once; a program that reads only the answer gets it there.
         print(f"\n{card}\n", file=sys.stderr, flush=True)
         return False
 
@@ -101,14 +101,14 @@ class Messages:
     def _route(self, text, platform, person):
         with self._lock:
             routes = [route for route in self._fresh() if route.platform == platform]
-        # Hermes may write a name before the text, but keeps the text.
+        # Hermes may put a name before the text.
         routes = [route for route in routes if route.text and route.text in text]
         same = [route for route in routes if route.person == person]
         return (same or routes or [None])[-1]
 
 
 class Route:
-    """The way back to whoever wrote a message."""
+    """The chat of a message."""
 
     def __init__(self, text, platform, person, adapter, chat, thread, loop):
         self.text, self.platform, self.person = text, platform, person
@@ -116,19 +116,19 @@ class Route:
         self.at = time.monotonic()
 
     def send(self, card):
-        """Sends; whether the platform took it."""
+        """Sends the card; returns whether the platform accepted it."""
         try:
             more = {"metadata": {"thread_id": self.thread}} if self.thread else {}
             sending = self.adapter.send(self.chat, card, **more)
             sent = asyncio.run_coroutine_threadsafe(sending, self.loop).result(SEND_SECONDS)
             return bool(getattr(sent, "success", False))
-        except Exception as trouble:
-            log.warning("Countersign: the card comes with the answer instead: %s", trouble)
+        except Exception as error:
+            log.warning("Countersign: the card is sent with the answer instead: %s", error)
             return False
 
 
 def written(message):
-    """The text of a message, which may have parts."""
+    """The text of a message, which may have several parts."""
     if isinstance(message, str):
         return message
     parts = message if isinstance(message, list) else []

@@ -1,4 +1,4 @@
-"""`countersign hook plugin`: one question in, one answer out; anything else is no answer."""
+"""Runs `countersign hook plugin`: one question in, one answer out; anything else is an error."""
 
 import json
 import os
@@ -9,93 +9,93 @@ import threading
 import time
 from pathlib import Path
 
-# An answer is a few sentences and at most the arguments that a person edited.
-LONGEST_ANSWER = 4 * 1024 * 1024
-# People answer when they can; the daemon ends a request in its own time, long before this.
-LONGEST_WAIT = 24 * 60 * 60.0
-# What the program may take to say that its patience has ended.
-LAST_WORD = 3.0
+# The longest answer: a few sentences and edited arguments.
+MAX_ANSWER_BYTES = 4 * 1024 * 1024
+# The longest wait, in seconds; the daemon's own deadline is much earlier.
+MAX_WAIT_SECONDS = 24 * 60 * 60.0
+# How long the program may take to exit after its own time limit, in seconds.
+EXIT_GRACE = 3.0
 
 
-class NoAnswer(Exception):
-    """Why there is no answer to act on, as part of a sentence."""
+class HookError(Exception):
+    """Why there is no valid answer, as part of a sentence."""
 
 
 def find():
-    """The program's whole path: named by the environment, by the installer, or on the PATH."""
+    """The absolute path of the program: from the environment, the installer, or the PATH."""
     named, by = os.environ.get("COUNTERSIGN_BINARY", "").strip(), "COUNTERSIGN_BINARY"
     if not named:
         written = Path(__file__).with_name("binary")
         if not written.exists():
             found = shutil.which("countersign")
-            # A relative entry of the PATH would let the project's folder bring its own program.
+            # A relative entry of the PATH would find a program in the project's folder.
             if not found or not os.path.isabs(found):
-                raise NoAnswer("the program `countersign` was not found")
+                raise HookError("`countersign` is not installed")
             return found
         named, by = written.read_text(encoding="utf-8").strip(), "the plugin's file `binary`"
     if not os.path.isabs(named):
-        raise NoAnswer(f"{by} does not name a whole path")
+        raise HookError(f"{by} is not an absolute path")
     return named
 
 
 def patience():
-    """How long an answer about a call is waited for, in seconds."""
+    """How long to wait for a decision, in seconds."""
     try:
         seconds = float(os.environ.get("COUNTERSIGN_WAIT_SECONDS", ""))
     except ValueError:
-        return LONGEST_WAIT
-    return seconds if 0 < seconds < LONGEST_WAIT else LONGEST_WAIT
+        return MAX_WAIT_SECONDS
+    return seconds if 0 < seconds < MAX_WAIT_SECONDS else MAX_WAIT_SECONDS
 
 
-def ask(question, seconds, stopped=lambda: False):
-    """Puts a question to Countersign. Every failure is a NoAnswer.
+def ask(question, seconds, is_stopped=lambda: False):
+    """Asks Countersign. Every failure is a HookError.
 
-    The program answers by itself when its patience ends; whoever does not is not waited for.
+    The program answers before its time limit; a program that does not is ended.
     """
     try:
-        # Escapes keep half a surrogate pair in the text, where the reader refuses it.
+        # Escapes keep an unpaired surrogate in the text, and the parser rejects it.
         text = json.dumps(question, allow_nan=False).encode("ascii")
-    except (TypeError, ValueError, RecursionError) as trouble:
-        raise NoAnswer(f"the call cannot be written as JSON: {trouble}") from trouble
+    except (TypeError, ValueError, RecursionError) as error:
+        raise HookError(f"the call cannot be written as JSON: {error}") from error
     try:
         process = subprocess.Popen(
             [find(), "hook", "plugin", "--agent", "hermes", "--patience", f"{max(1, seconds):.0f}"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            # Not the project's folder: whoever may write there must not reach our program.
+            # Not the project's folder, whose files must not affect the program.
             cwd=os.sep,
             start_new_session=True,
         )
-    except OSError as trouble:
-        raise NoAnswer(f"`countersign` could not be started: {trouble.strerror}") from trouble
+    except OSError as error:
+        raise HookError(f"`countersign` could not be started: {error.strerror}") from error
     try:
-        return read(_exchange(process, text, seconds + LAST_WORD, stopped))
+        return read(_exchange(process, text, seconds + EXIT_GRACE, is_stopped))
     finally:
         _end(process)
 
 
-def _exchange(process, text, seconds, stopped):
+def _exchange(process, text, seconds, is_stopped):
     said = []
-    # Threads, because a program that does not read must not make us wait for it either.
+    # Threads, because a program that does not read must not block the caller.
     threading.Thread(target=_write, args=(process.stdin, text), daemon=True).start()
     listening = threading.Thread(target=_listen, args=(process.stdout, said), daemon=True)
     listening.start()
     until = time.monotonic() + seconds
     while listening.is_alive():
         listening.join(0.1)
-        if listening.is_alive() and stopped():
-            raise NoAnswer("it was interrupted while it waited")
+        if listening.is_alive() and is_stopped():
+            raise HookError("the wait was interrupted")
         if listening.is_alive() and time.monotonic() > until:
-            raise NoAnswer(f"none came within {seconds:g} s")
-    if not said or len(said[0]) > LONGEST_ANSWER:
-        raise NoAnswer("it said more than an answer can be long")
+            raise HookError(f"no answer within {seconds:g} s")
+    if not said or len(said[0]) > MAX_ANSWER_BYTES:
+        raise HookError("the answer is too long")
     try:
         code = process.wait(5)
-    except subprocess.TimeoutExpired as trouble:
-        raise NoAnswer("it did not end after its answer") from trouble
+    except subprocess.TimeoutExpired as error:
+        raise HookError("the program did not exit after its answer") from error
     if code != 0:
-        raise NoAnswer(f"it ended with code {code}")
+        raise HookError(f"the program exited with code {code}")
     return said[0]
 
 
@@ -104,16 +104,16 @@ def _write(pipe, text):
         with pipe:
             pipe.write(text)
     except (OSError, ValueError):
-        pass  # It ended without reading; what it said and its exit code decide.
+        pass  # The program exited without reading; its output and exit code decide.
 
 
 def _listen(pipe, said):
     with pipe:
-        said.append(pipe.read(LONGEST_ANSWER + 1))
+        said.append(pipe.read(MAX_ANSWER_BYTES + 1))
 
 
 def _end(process):
-    """Leaves nothing running, whatever happened."""
+    """Ends the process group."""
     if process.poll() is not None:
         return
     for sign, seconds in ((signal.SIGTERM, 1), (signal.SIGKILL, 5)):
@@ -128,20 +128,20 @@ def _end(process):
 
 
 def read(raw):
-    """One JSON object, read strictly: no key twice, no number that JSON does not have."""
+    """Parses one JSON object strictly: no duplicate keys, no NaN."""
     try:
         answer = json.loads(raw.decode("utf-8"), object_pairs_hook=_once, parse_constant=_refuse)
-    except (ValueError, RecursionError) as trouble:
-        raise NoAnswer("what it said is not JSON") from trouble
+    except (ValueError, RecursionError) as error:
+        raise HookError("the answer is not JSON") from error
     if not isinstance(answer, dict):
-        raise NoAnswer("what it said is not a JSON object")
+        raise HookError("the answer is not a JSON object")
     return answer
 
 
 def _once(pairs):
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a key stands there twice")
+        raise ValueError("duplicate key")
     return found
 
 

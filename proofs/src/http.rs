@@ -1,4 +1,4 @@
-//! A small blocking HTTP client: what it sends and what came back, nothing done behind one's back.
+//! A small blocking HTTP client without retries or redirects.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -26,7 +26,7 @@ impl Reply {
 /// whether it was heard.
 #[derive(Debug)]
 pub struct Client {
-    door: SocketAddr,
+    endpoint: SocketAddr,
     token: Option<String>,
     /// The proof that goes with changes.
     step_up: Option<String>,
@@ -36,14 +36,14 @@ pub struct Client {
 
 impl Client {
     /// A caller without credentials.
-    pub fn new(door: SocketAddr) -> Client {
+    pub fn new(endpoint: SocketAddr) -> Client {
         let patience = Duration::from_mins(1);
-        Client { door, token: None, step_up: None, patience, stream: None }
+        Client { endpoint, token: None, step_up: None, patience, stream: None }
     }
 
     /// A caller with a token.
-    pub fn with(door: SocketAddr, token: &str) -> Client {
-        Client { token: Some(token.to_owned()), ..Client::new(door) }
+    pub fn with(endpoint: SocketAddr, token: &str) -> Client {
+        Client { token: Some(token.to_owned()), ..Client::new(endpoint) }
     }
 
     /// The same, confirming what it changes with this passphrase.
@@ -91,7 +91,7 @@ impl Client {
     ) -> io::Result<()> {
         let proof = self.step_up.as_deref().map(|proof| ("x-countersign-step-up", proof));
         let headers: Vec<_> = headers.iter().copied().chain(proof).collect();
-        let text = request(self.door, self.token.as_deref(), (method, path), &headers, body);
+        let text = request(self.endpoint, self.token.as_deref(), (method, path), &headers, body);
         let mut stream = match self.stream.take() {
             Some(stream) => stream,
             None => self.connect()?,
@@ -110,7 +110,7 @@ impl Client {
     }
 
     fn connect(&self) -> io::Result<BufReader<TcpStream>> {
-        let stream = TcpStream::connect_timeout(&self.door, self.patience)?;
+        let stream = TcpStream::connect_timeout(&self.endpoint, self.patience)?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(self.patience))?;
         Ok(BufReader::with_capacity(4096, stream))
@@ -119,13 +119,13 @@ impl Client {
 
 /// The bytes of a request.
 pub fn request(
-    door: SocketAddr,
+    endpoint: SocketAddr,
     token: Option<&str>,
     (method, path): (&str, &str),
     headers: &[(&str, &str)],
     body: Option<&str>,
 ) -> String {
-    let mut text = format!("{method} {path} HTTP/1.1\r\nhost: {door}\r\n");
+    let mut text = format!("{method} {path} HTTP/1.1\r\nhost: {endpoint}\r\n");
     let mut header = |name: &str, value: &str| {
         for part in [name, ": ", value, "\r\n"] {
             text.push_str(part);

@@ -1,5 +1,5 @@
-//! Hostile input for the judgement, and a gate in a folder of its own for the proofs around it.
+//! Hostile input for the assessment, and a test installation of the daemon.
 
 pub mod families;
-pub mod house;
 pub mod http;
+pub mod installation;

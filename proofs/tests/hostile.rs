@@ -1,4 +1,4 @@
-//! Hostile input: no panic, no hang, and never SAFE because it was too much.
+//! Hostile input: no panic, no hang, and never SAFE because of its size.
 //!
 //! Clocks are only a guard against hangs here; how the work grows is measured in `benches/`.
 

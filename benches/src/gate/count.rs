@@ -6,14 +6,14 @@ use std::process::Command;
 
 use proofs::http::Client;
 
-use super::{HARMLESS, house};
+use super::{HARMLESS, installation};
 
 /// Two runs that differ in these many questions; the start and the stop fall out.
 const FEW: u64 = 300;
 const MORE: u64 = 1_300;
 
 /// Counts and prints.
-pub fn bench(folder: &Path) -> io::Result<()> {
+pub fn agent_run(folder: &Path) -> io::Result<()> {
     if Command::new("valgrind").arg("--version").output().is_err() {
         println!("\ngate: valgrind is not installed, so instructions are not counted");
         return Ok(());
@@ -34,10 +34,11 @@ fn count(folder: &Path, questions: u64) -> io::Result<u64> {
     let to_log = format!("--log-file={}", log.display());
     let out = format!("--callgrind-out-file={}", folder.join("out").display());
     // The first start hashes a passphrase, which would drown everything else.
-    let first = house(folder)?.start()?;
+    let first = installation(folder)?.start()?;
     first.stop()?;
-    let house = house(folder)?.wrapped(&["valgrind", "--tool=callgrind", &to_log, &out]);
-    let gate = house.start()?;
+    let installation =
+        installation(folder)?.wrapped(&["valgrind", "--tool=callgrind", &to_log, &out]);
+    let gate = installation.start()?;
     let mut client = Client::new(gate.agents);
     for _ in 0..questions {
         let reply = client.send("POST", "/confirm", &[], Some(HARMLESS))?;

@@ -1,4 +1,4 @@
-//! The gate beside its yardsticks: the first daemon's shape, a bare axum handler; then who waits.
+//! The daemon compared with a bare axum handler and the original daemon; then waiting callers.
 
 mod count;
 mod speed;
@@ -7,16 +7,16 @@ mod wake;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use proofs::house::{House, OPEN_HOUSE};
+use proofs::installation::{TestInstallation, UNLIMITED};
 
-/// A call that nobody has to be asked about, in the first daemon's words.
+/// A call that passes, in the format of the original API.
 const HARMLESS: &str = concat!(
     r#"{"action":"terminal","description":"Shows what changed.","#,
     r#""payload":{"command":"git status"},"risk_level":"low","session_key":"s-1"}"#
 );
 
 /// Requests a second, instructions a request, and how fast those who wait are woken.
-pub fn bench(rounds: usize) -> Result<(), String> {
+pub fn agent_run(rounds: usize) -> Result<(), String> {
     let folder = place().map_err(|error| error.to_string())?;
     let done = run(&folder, rounds).map_err(|error| error.to_string());
     let _ = std::fs::remove_dir_all(&folder);
@@ -24,14 +24,14 @@ pub fn bench(rounds: usize) -> Result<(), String> {
 }
 
 fn run(folder: &Path, rounds: usize) -> io::Result<()> {
-    if proofs::house::binary().is_err() {
+    if proofs::installation::binary().is_err() {
         println!("\nthe gate is not built: cargo build --release -p proofs --bin gate");
         return Ok(());
     }
-    speed::bench(&folder.join("speed"), rounds)?;
-    count::bench(&folder.join("count"))?;
+    speed::agent_run(&folder.join("speed"), rounds)?;
+    count::agent_run(&folder.join("count"))?;
     for (number, callers) in [1_000, 10_000].into_iter().enumerate() {
-        wake::bench(&folder.join(format!("wake-{number}")), callers)?;
+        wake::agent_run(&folder.join(format!("wake-{number}")), callers)?;
     }
     Ok(())
 }
@@ -43,7 +43,7 @@ fn place() -> io::Result<PathBuf> {
     Ok(folder)
 }
 
-/// A house in which nobody is kept from asking.
-fn house(folder: &Path) -> io::Result<House> {
-    House::new(folder, OPEN_HOUSE)
+/// An installation without rate limits.
+fn installation(folder: &Path) -> io::Result<TestInstallation> {
+    TestInstallation::new(folder, UNLIMITED)
 }

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use super::{HARMLESS, house};
+use super::{HARMLESS, installation};
 use crate::measure::{at, ratio};
 
 /// How long each visit takes, in seconds.
@@ -14,7 +14,7 @@ const VISIT: &str = "2";
 /// A yardstick that tells its port on its first line. Dropping it kills it.
 struct Server {
     child: Child,
-    door: SocketAddr,
+    endpoint: SocketAddr,
 }
 
 impl Server {
@@ -24,7 +24,7 @@ impl Server {
         let mut line = String::new();
         BufReader::new(out).read_line(&mut line)?;
         let port: u16 = line.trim().parse().map_err(|_| io::Error::other("no port"))?;
-        Ok(Server { child, door: ([127, 0, 0, 1], port).into() })
+        Ok(Server { child, endpoint: ([127, 0, 0, 1], port).into() })
     }
 }
 
@@ -36,13 +36,13 @@ impl Drop for Server {
 }
 
 /// Visits every server in turn and prints the medians of the ratios.
-pub fn bench(folder: &Path, rounds: usize) -> io::Result<()> {
+pub fn agent_run(folder: &Path, rounds: usize) -> io::Result<()> {
     if Command::new("wrk").arg("-v").output().is_err() {
         println!("\ngate: wrk is not installed, so requests a second are not measured");
         return Ok(());
     }
     let script = script(folder)?;
-    let gate = house(folder)?.start()?;
+    let gate = installation(folder)?.start()?;
     let beside = std::env::current_exe()?.with_file_name("bare");
     let bare = Server::start(&mut Command::new(beside))?;
     let seed = python().and_then(|python| {
@@ -60,9 +60,9 @@ pub fn bench(folder: &Path, rounds: usize) -> io::Result<()> {
         let (mut ours, mut bares, mut seeds) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..rounds.max(1) {
             ours.push(visit(gate.agents, connections, &script)?);
-            bares.push(visit(bare.door, connections, &script)?);
+            bares.push(visit(bare.endpoint, connections, &script)?);
             if let Ok(seed) = &seed {
-                seeds.push(visit(seed.door, connections, &script)?);
+                seeds.push(visit(seed.endpoint, connections, &script)?);
             }
         }
         println!(
@@ -104,13 +104,13 @@ fn python() -> io::Result<PathBuf> {
 }
 
 /// Requests a second; nothing but the right answers counts.
-fn visit(door: SocketAddr, connections: &str, script: &Path) -> io::Result<u64> {
+fn visit(endpoint: SocketAddr, connections: &str, script: &Path) -> io::Result<u64> {
     let words = ["-t1", "-c", connections, "-d", VISIT, "-s"];
-    let url = format!("http://{door}/confirm");
+    let url = format!("http://{endpoint}/confirm");
     let out = Command::new("wrk").args(words).arg(script).arg(url).output()?;
     let text = String::from_utf8_lossy(&out.stdout);
     if text.contains("Non-2xx") || text.contains("Socket errors") {
-        return Err(io::Error::other(format!("{door}: {text}")));
+        return Err(io::Error::other(format!("{endpoint}: {text}")));
     }
     let figure = text.lines().find_map(|line| line.strip_prefix("Requests/sec:"));
     let figure = figure.and_then(|figure| figure.trim().split('.').next()?.parse().ok());

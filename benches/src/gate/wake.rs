@@ -9,17 +9,17 @@ use std::time::{Duration, Instant};
 use proofs::http::Client;
 use serde_json::json;
 
-use super::house;
+use super::installation;
 use crate::measure::{at, micros};
 
 /// How many of those who wait are answered, one after the other.
 const ANSWERED: usize = 400;
 
 /// Lets so many callers wait, answers some, prints.
-pub fn bench(folder: &Path, callers: usize) -> io::Result<()> {
-    let gate = house(folder)?.start()?;
+pub fn agent_run(folder: &Path, callers: usize) -> io::Result<()> {
+    let gate = installation(folder)?.start()?;
     let owner = gate.owner()?;
-    // What a daemon needs that has been asked already, but has nobody waiting.
+    // The memory of a daemon that has served requests, but has no waiting caller.
     for _ in 0..200 {
         Client::new(gate.agents).send("POST", "/confirm", &[], Some(super::HARMLESS))?;
     }
@@ -65,7 +65,7 @@ pub fn bench(folder: &Path, callers: usize) -> io::Result<()> {
 }
 
 /// Asks what only a person can answer, and leaves the answer for later.
-fn ask(door: SocketAddr, number: usize) -> io::Result<Client> {
+fn ask(endpoint: SocketAddr, number: usize) -> io::Result<Client> {
     let said = json!({
         "action": "send_email",
         "description": "Sends the report to Bo.",
@@ -73,7 +73,7 @@ fn ask(door: SocketAddr, number: usize) -> io::Result<Client> {
         "session_key": format!("n-{number}"),
         "timeout": 600,
     });
-    let mut client = Client::new(door).patience(Duration::from_mins(2));
+    let mut client = Client::new(endpoint).patience(Duration::from_mins(2));
     client.write("POST", "/confirm", &[], Some(&said.to_string()))?;
     Ok(client)
 }
@@ -86,8 +86,8 @@ fn sync(file: &mut File) -> io::Result<u64> {
     Ok(u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX))
 }
 
-fn pending(door: SocketAddr) -> io::Result<usize> {
-    let reply = Client::new(door).get("/health")?;
+fn pending(endpoint: SocketAddr) -> io::Result<usize> {
+    let reply = Client::new(endpoint).get("/health")?;
     let pending = reply.body.get("pending").and_then(serde_json::Value::as_u64);
     Ok(pending.and_then(|pending| usize::try_from(pending).ok()).unwrap_or(0))
 }

@@ -128,7 +128,7 @@ impl AnnouncementEvent {
     pub const fn word(&self) -> &'static str {
         match self {
             AnnouncementEvent::Asked => "asked",
-            AnnouncementEvent::Escalated => "climbed",
+            AnnouncementEvent::Escalated => "escalated",
             AnnouncementEvent::Ended(_) => "ended",
             AnnouncementEvent::Notice(_) => "notice",
         }
@@ -239,7 +239,7 @@ impl Announcement {
             "request": self.request, "kind": self.news.word(), "ended": ended,
             "brief": brief, "tool": self.tool, "tier": self.tier,
             "emoji": self.tier.emoji(), "phrase": self.phrase, "agent": self.agent,
-            "session": self.session, "deadline": self.deadline, "rung": self.level,
+            "session": self.session, "deadline": self.deadline, "level": self.level,
             "crisis": self.crisis, "link": self.link(),
         })
     }

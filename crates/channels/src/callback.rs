@@ -121,7 +121,7 @@ fn read(body: &Value<'_>) -> Option<(String, ReplyContent)> {
                 _ => return None,
             };
             let reason = reason.unwrap_or_default();
-            // A button that contradicts the decision beside it is rejected.
+            // A button that contradicts the decision next to it is rejected.
             if !button.starts_with(begins) || reason.len() > REASON {
                 return None;
             }

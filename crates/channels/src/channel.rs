@@ -13,7 +13,7 @@ use crate::replies::ReplyReceiver;
 /// A message may be sent twice, because after a crash the sender cannot know whether the first one
 /// arrived. [`Announcement::key`] is the same each time.
 pub trait Channel: Send + Sync + fmt::Debug {
-    /// The name under which the escalation ladder refers to it.
+    /// The name under which the escalation levels refer to it.
     fn name(&self) -> &str;
 
     /// The highest tier that it may carry.

@@ -138,7 +138,7 @@ mod tests {
         let settings = CommandSettings { program, arguments, timeout: wait };
         let gone = CommandChannel::new("test".to_owned(), Tier::Critical, settings);
         assert!(gone.announce(&asked()).await.unwrap_err().permanent);
-        // More output than anybody reads does not hang it.
+        // More output than anyone reads does not hang it.
         assert!(shell("yes | head -c 1000000; exit 0", wait).announce(&asked()).await.is_ok());
     }
 

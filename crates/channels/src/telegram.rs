@@ -1,15 +1,17 @@
 //! Telegram: a bot posts requests with buttons in a chat; linked people tap them or type a command.
 
 pub mod bot;
+mod poll_position;
+mod receipts;
 mod render;
+mod reply_limit;
+mod settings;
+mod start;
 mod updates;
 
-use std::collections::VecDeque;
-use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use countersign_types::id::Id;
 use countersign_types::tier::Tier;
 use countersign_workflow::assurance::Assurance;
 use serde_json::{Value, json};
@@ -22,8 +24,13 @@ use crate::{
     Announcement, Channel, ChannelError, HookError, HookRequest, HookResponse, ReceivedReplies,
     ReplyReceiver,
 };
-use crate::{ChannelFuture, PersonReply, Receipt, ReplyContent};
+use crate::{ChannelFuture, PersonReply, Receipt};
 use bot::{Bot, BotError, BotIdentity};
+use poll_position::PollPosition;
+use receipts::{SentMessages, read_receipt};
+use reply_limit::ReplyLimit;
+pub use settings::{TelegramSettings, UpdateMode};
+pub use start::{Started, started};
 
 /// The header with which Telegram authenticates to our hook.
 const SECRET_HEADER: &str = "x-telegram-bot-api-secret-token";
@@ -32,49 +39,8 @@ const MAX_TOAST: usize = 200;
 const ALERT_LENGTH: usize = 60;
 /// The maximum length of a text.
 const LONGEST: usize = 4096;
-/// Requests whose messages are remembered, and messages of one request.
-const REMEMBERED: usize = 512;
-const MESSAGES: usize = 8;
-/// After this time without updates Telegram may restart its numbering.
-const NUMBERING_LIFETIME: Duration = Duration::from_hours(72);
 /// The minimum pause between polls, where the server does not keep them open.
 const MIN_POLL_PAUSE: Duration = Duration::from_millis(200);
-/// The rate limit of replies outside our own chat per minute, in total and per chat: strangers must
-/// not use up the bot's own rate limit.
-const MAX_REPLIES: usize = 30;
-const MAX_REPLIES_PER_CHAT: usize = 10;
-const MINUTE: Duration = Duration::from_mins(1);
-
-/// What an operator configures.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TelegramSettings {
-    /// The file of the bot's token, readable only by its owner.
-    pub token_file: PathBuf,
-    /// The id of the chat that gets the requests: a person's, or a group's, which is negative.
-    pub chat: i64,
-    /// The base URL of the Bot API.
-    pub base_url: String,
-    /// Whether this machine and private networks may be reached.
-    pub allow_private: bool,
-    /// How long one attempt may take.
-    pub timeout: Duration,
-    /// How replies are received.
-    pub mode: UpdateMode,
-}
-
-/// How replies are received.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum UpdateMode {
-    /// By polling.
-    Poll,
-    /// Telegram calls our hook.
-    Webhook {
-        /// The public URL of our hook.
-        hook: String,
-        /// The file of the secret with which Telegram authenticates.
-        secret_file: PathBuf,
-    },
-}
 
 /// A bot in a chat.
 #[derive(Debug)]
@@ -86,17 +52,8 @@ pub struct Telegram {
     hook: Option<(String, Token)>,
     me: OnceCell<BotIdentity>,
     position: Mutex<PollPosition>,
-    asked: Mutex<VecDeque<(Id, Vec<i64>)>>,
-    replied: Mutex<VecDeque<(Instant, i64)>>,
-}
-
-/// The position in the sequence of updates.
-#[derive(Debug, Clone, Copy)]
-struct PollPosition {
-    /// The next update. Telegram deletes the updates before it, so it is requested only after they
-    /// were handed over.
-    next: Option<i64>,
-    heard: Instant,
+    sent: SentMessages,
+    replies: ReplyLimit,
 }
 
 impl Telegram {
@@ -133,8 +90,8 @@ impl Telegram {
             hook,
             me: OnceCell::new(),
             position: Mutex::new(PollPosition { next: None, heard: Instant::now() }),
-            asked: Mutex::default(),
-            replied: Mutex::default(),
+            sent: SentMessages::default(),
+            replies: ReplyLimit::default(),
         })
     }
 
@@ -157,25 +114,7 @@ impl Telegram {
         let number = sent.get("message_id").and_then(Value::as_i64);
         let number =
             number.ok_or_else(|| ChannelError::again("Telegram's response has no message id"))?;
-        Ok(self.receipt(news.request, number))
-    }
-
-    /// All messages about a request that are known, the newest last: `chat:1,2`.
-    fn receipt(&self, request: Id, number: i64) -> Receipt {
-        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = asked.iter().position(|(id, _)| *id == request);
-        let mut numbers = at.and_then(|at| asked.remove(at)).map(|(_, numbers)| numbers);
-        let numbers = numbers.get_or_insert_default();
-        numbers.push(number);
-        if numbers.len() > MESSAGES {
-            numbers.remove(0);
-        }
-        if asked.len() >= REMEMBERED {
-            asked.pop_front();
-        }
-        let written: Vec<String> = numbers.iter().map(i64::to_string).collect();
-        asked.push_back((request, std::mem::take(numbers)));
-        Receipt(format!("{}:{}", self.chat, written.join(",")))
+        Ok(self.sent.receipt(self.chat, news.request, number))
     }
 
     /// Edits every message to say how the request ended, and removes the buttons.
@@ -233,21 +172,6 @@ impl Telegram {
         Ok(())
     }
 
-    /// Whether the rate limit allows a reply in this chat.
-    fn may_reply(&self, chat: i64, now: Instant) -> bool {
-        if chat == self.chat {
-            return true;
-        }
-        let mut replied = self.replied.lock().unwrap_or_else(PoisonError::into_inner);
-        replied.retain(|(at, _)| now.duration_since(*at) < MINUTE);
-        let here = replied.iter().filter(|(_, known)| *known == chat).count();
-        let room = here < MAX_REPLIES_PER_CHAT && replied.len() < MAX_REPLIES;
-        if room {
-            replied.push_back((now, chat));
-        }
-        room
-    }
-
     async fn send_reply(&self, received: &PersonReply, reply: &str) -> Result<(), ChannelError> {
         let bad = || ChannelError::permanent("the reply has no chat to answer in");
         let (kind, rest) = received.reply_to.split_once(':').ok_or_else(bad)?;
@@ -265,7 +189,7 @@ impl Telegram {
         let (Ok(chat), Ok(number)) = (numbers.0.parse::<i64>(), numbers.1.parse::<i64>()) else {
             return Err(bad());
         };
-        if !self.may_reply(chat, Instant::now()) {
+        if chat != self.chat && !self.replies.allows(chat, Instant::now()) {
             return Ok(());
         }
         let body = json!({
@@ -278,41 +202,9 @@ impl Telegram {
     }
 }
 
-/// A person who pressed Start with a linking code.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Started {
-    /// Their private chat with the bot, and their display name.
-    pub chat: Option<(i64, String)>,
-    /// The number of the next update.
-    pub next: Option<i64>,
-}
-
-/// Whether an update is a Start with this code in a private chat.
-pub fn started(update: &Value, code: &str, bot: &str) -> Started {
-    let next = updates::number(update).map(|number| number.saturating_add(1));
-    // No group has the id 0, so only private chats count.
-    let reply = updates::parse(update, 0, Some(bot));
-    let reply = reply.filter(|reply| reply.content == ReplyContent::Link(code.to_owned()));
-    let chat = reply.and_then(|reply| Some((reply.account.parse().ok()?, reply.display_name)));
-    Started { chat, next }
-}
-
 /// Whether Telegram no longer accepts an answer to a button.
 fn too_late(refusal: &BotError) -> bool {
     refusal.says("query is too old") || refusal.says("query ID is invalid")
-}
-
-fn read_receipt(receipt: &Receipt) -> Option<(i64, Vec<i64>)> {
-    let (chat, numbers) = receipt.0.split_once(':')?;
-    let numbers: Result<Vec<i64>, _> = numbers.split(',').map(str::parse).collect();
-    Some((chat.parse().ok()?, numbers.ok()?))
-}
-
-impl PollPosition {
-    /// The offset of the next poll.
-    fn offset(&self, now: Instant) -> Option<i64> {
-        self.next.filter(|_| now.duration_since(self.heard) < NUMBERING_LIFETIME)
-    }
 }
 
 impl Channel for Telegram {

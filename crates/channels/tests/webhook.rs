@@ -226,7 +226,7 @@ mod webhooks {
         ] {
             let error = channel(format!("http://{host}:{port}/"), false).announce(&news()).await;
             let error = error.unwrap_err();
-            // A resolver may not know the odd forms at all; nobody is ever connected to.
+            // A resolver may not know the odd forms at all; no one is ever connected to.
             let unresolved = error.problem.contains("could not be resolved");
             assert!(error.permanent || unresolved, "{host}: {error}");
             assert!(listener.accept().is_err(), "{host} was reached");

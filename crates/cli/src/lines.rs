@@ -7,7 +7,7 @@ pub const LONGEST: usize = 1024 * 1024;
 
 /// The result of a read.
 #[derive(Debug, PartialEq, Eq)]
-pub enum LineRead {
+pub enum InputLine {
     /// A line, without its end.
     Line,
     /// A line longer than the limit; it was skipped.
@@ -17,7 +17,7 @@ pub enum LineRead {
 }
 
 /// Reads the next line into `line`, keeping at most `limit` bytes in memory.
-pub fn next(input: &mut impl BufRead, line: &mut Vec<u8>, limit: usize) -> io::Result<LineRead> {
+pub fn next(input: &mut impl BufRead, line: &mut Vec<u8>, limit: usize) -> io::Result<InputLine> {
     line.clear();
     let mut too_long = false;
     let mut any = false;
@@ -28,8 +28,8 @@ pub fn next(input: &mut impl BufRead, line: &mut Vec<u8>, limit: usize) -> io::R
             Err(error) => return Err(error),
         };
         if chunk.is_empty() {
-            let end = if any { LineRead::Line } else { LineRead::End };
-            return Ok(if too_long { LineRead::TooLong } else { end });
+            let end = if any { InputLine::Line } else { InputLine::End };
+            return Ok(if too_long { InputLine::TooLong } else { end });
         }
         any = true;
         let end = chunk.iter().position(|&b| b == b'\n');
@@ -43,7 +43,7 @@ pub fn next(input: &mut impl BufRead, line: &mut Vec<u8>, limit: usize) -> io::R
         let used = end.map_or(chunk.len(), |n| n + 1);
         input.consume(used);
         if end.is_some() {
-            return Ok(if too_long { LineRead::TooLong } else { LineRead::Line });
+            return Ok(if too_long { InputLine::TooLong } else { InputLine::Line });
         }
     }
 }
@@ -69,9 +69,9 @@ mod tests {
         let mut seen = Vec::new();
         loop {
             match next(&mut input, &mut line, 10).unwrap() {
-                LineRead::End => break,
-                LineRead::TooLong => seen.push("(too long)".to_owned()),
-                LineRead::Line => seen.push(String::from_utf8(line.clone()).unwrap()),
+                InputLine::End => break,
+                InputLine::TooLong => seen.push("(too long)".to_owned()),
+                InputLine::Line => seen.push(String::from_utf8(line.clone()).unwrap()),
             }
         }
         assert_eq!(seen, ["one", "(too long)", "", "last"]);

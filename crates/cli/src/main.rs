@@ -72,7 +72,7 @@ fn with_the_gate(name: &str, texts: &[String]) -> Result<ExitCode, Failure> {
         "serve" => with(texts, |args| serve::run(&args)),
         "install" => with(texts, |args| gateway::install::install(&args)),
         "uninstall" => with(texts, |args| gateway::install::uninstall(&args)),
-        "status" => with(texts, |args| gateway::install::status(&args)),
+        "status" => with(texts, |args| gateway::status::status(&args)),
         "ask" => with(texts, |args| gate::ask::run(&args)),
         "cancel" => with(texts, |args| gate::ask::cancel(&args)),
         "inbox" => with(texts, |args| inbox::run(&args)),

@@ -80,7 +80,7 @@ fn print(out: &mut dyn Write, text: &str, screening: &Screening, paint: Paint) -
     Ok(())
 }
 
-/// Wraps a line between words, so that nobody has to scroll sideways for help.
+/// Wraps a line between words, so that no one has to scroll sideways for help.
 fn wrapped(line: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in line.split(' ') {

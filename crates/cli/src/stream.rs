@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::engine::{self, Value};
 use crate::failure::Failure;
-use crate::lines::{self, LONGEST, LineRead};
+use crate::lines::{self, InputLine, LONGEST};
 
 #[derive(Serialize)]
 struct BadLine<'a> {
@@ -45,9 +45,9 @@ pub fn answer_each(
             }
         };
         let answered = match next {
-            LineRead::End => break,
-            LineRead::TooLong => Err(Answered::Bad(format!("longer than {LONGEST} bytes"))),
-            LineRead::Line => answer_line(&line, &mut output, &mut answer),
+            InputLine::End => break,
+            InputLine::TooLong => Err(Answered::Bad(format!("longer than {LONGEST} bytes"))),
+            InputLine::Line => answer_line(&line, &mut output, &mut answer),
         };
         match answered {
             Ok(()) => output.write_all(b"\n")?,

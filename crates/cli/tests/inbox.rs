@@ -42,8 +42,8 @@ mod inbox {
             let (child, line) = serve(folder.path(), "127.0.0.1:0");
             let text = |name: &str| line[name].as_str().unwrap().to_owned();
             let people = text("people");
-            let door = Endpoint::parse(&people).unwrap();
-            let token = PeopleClient::login(&door, "owner", &text("passphrase")).unwrap().token;
+            let endpoint = Endpoint::parse(&people).unwrap();
+            let token = PeopleClient::login(&endpoint, "owner", &text("passphrase")).unwrap().token;
             let file = folder.path().join("token");
             std::fs::write(&file, &token).unwrap();
             std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
@@ -69,9 +69,9 @@ mod inbox {
 
         /// Asks about a command, and waits for the answer in another thread.
         fn ask(&self, command: &str) -> JoinHandle<Outcome> {
-            let door = Endpoint::parse(&format!("unix:{}", self.socket)).unwrap();
+            let endpoint = Endpoint::parse(&format!("unix:{}", self.socket)).unwrap();
             let question = CallRequest::command(command);
-            thread::spawn(move || AgentClient::new(door, None).ask(&question).unwrap())
+            thread::spawn(move || AgentClient::new(endpoint, None).ask(&question).unwrap())
         }
 
         fn token_file(&self) -> String {

@@ -16,7 +16,7 @@ pub struct ChannelRecord {
     pub kind: String,
     /// The escalation levels that use it by default.
     #[serde(default)]
-    pub rungs: Vec<String>,
+    pub levels: Vec<String>,
     /// The highest tier that is announced through it.
     #[serde(default)]
     pub max_tier: String,

@@ -16,7 +16,7 @@ const LONGEST: u64 = 1 << 20;
 /// One event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerEvent {
-    /// The name: `asked`, `voted`, `climbed`, `ended`, `settings`, `again`.
+    /// The name: `asked`, `voted`, `escalated`, `ended`, `settings`, `again`.
     pub name: String,
     /// Its id, if it has one.
     pub id: Option<String>,

@@ -111,7 +111,7 @@ fn sense(kind: EntryKind) -> Sense {
         | EntryKind::Screen => plain(99),
         EntryKind::Pass | EntryKind::UsedGrant => allowed(1),
         EntryKind::Ask | EntryKind::Grant | EntryKind::Permit => plain(1),
-        EntryKind::Vote | EntryKind::Climb | EntryKind::Outcome | EntryKind::Edit => plain(3),
+        EntryKind::Vote | EntryKind::Escalate | EntryKind::Outcome | EntryKind::Edit => plain(3),
         EntryKind::Person | EntryKind::Agent | EntryKind::Config => {
             Sense { severity: 2, ..plain(3) }
         }

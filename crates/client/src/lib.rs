@@ -33,6 +33,7 @@ pub mod export;
 mod http;
 mod outcome;
 mod people;
+mod people_records;
 mod records;
 mod report;
 mod request;
@@ -50,9 +51,9 @@ pub use endpoint::Endpoint;
 pub use error::{Error, ProblemDetails};
 pub use events::{EventStream, ServerEvent};
 pub use outcome::{Approval, Outcome};
-pub use people::{
-    DecisionChoice, DecisionResult, Filter, GrantWithApproval, LoginToken, PeopleClient,
-    RequestPage,
+pub use people::PeopleClient;
+pub use people_records::{
+    DecisionChoice, DecisionResult, Filter, GrantWithApproval, LoginToken, RequestPage,
 };
 pub use records::{
     AgentRecord, CrisisRecord, CurrentPerson, Entries, GrantRecord, LedgerKey, MerkleProof,

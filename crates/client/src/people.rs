@@ -8,12 +8,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::encoding::{parse_json, path_segment};
 use crate::endpoint::Endpoint;
-use crate::error::{Error, ProblemDetails};
+use crate::error::Error;
 use crate::events::EventStream;
 use crate::http::{self, Exchange};
+use crate::people_records::{
+    DecisionChoice, DecisionResult, Filter, GrantWithApproval, LoginToken, RequestPage,
+};
 use crate::records::CurrentPerson;
-use crate::request::{DrillRecord, Request, RequestStatus};
-use crate::time::Time;
+use crate::request::Request;
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -33,87 +35,6 @@ impl std::fmt::Debug for Passphrase {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Passphrase(…)")
     }
-}
-
-/// A new login.
-#[derive(Clone, Deserialize)]
-pub struct LoginToken {
-    /// The token: whoever has it acts as this person.
-    pub token: String,
-    /// The person.
-    pub person: String,
-    /// Their role.
-    pub role: String,
-    /// When it expires.
-    pub expires: Time,
-}
-
-/// Approve or deny.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DecisionChoice {
-    /// It may run, once.
-    Approve,
-    /// It must not run.
-    Deny,
-}
-
-/// A grant that is given with an approval.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct GrantWithApproval {
-    /// `exact` or `action`.
-    pub shape: &'static str,
-    /// `session` or `until`.
-    pub scope: &'static str,
-    /// How long it lasts.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub minutes: Option<u32>,
-}
-
-/// The result of one decision of a batch.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct DecisionResult {
-    /// Which request.
-    pub id: String,
-    /// The new state; `None` if the decision was rejected.
-    pub state: Option<RequestStatus>,
-    /// Why it was rejected.
-    #[serde(default)]
-    pub problem: Option<ProblemDetails>,
-    /// What to tell the person if it was a drill.
-    #[serde(default)]
-    pub drill: Option<DrillRecord>,
-}
-
-/// A search. All conditions must match.
-#[derive(Debug, Clone, Default)]
-pub struct Filter {
-    /// The state.
-    pub state: Option<RequestStatus>,
-    /// The agent.
-    pub agent: Option<String>,
-    /// The session.
-    pub session: Option<String>,
-    /// The batch.
-    pub group: Option<String>,
-    /// A text that occurs in it.
-    pub q: Option<String>,
-    /// Older than this request.
-    pub before: Option<String>,
-    /// The maximum number of results.
-    pub limit: Option<u32>,
-}
-
-/// A page of requests, newest first.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RequestPage {
-    /// The requests.
-    pub requests: Vec<Request>,
-    /// The start of the next page.
-    pub next: Option<String>,
-    /// The search stopped at its limit; `next` continues it.
-    #[serde(default)]
-    pub truncated: bool,
 }
 
 impl PeopleClient {
@@ -306,12 +227,6 @@ impl PeopleClient {
             timeout: TIMEOUT,
         };
         Ok(http::whole(&self.endpoint, &exchange)?.1)
-    }
-}
-
-impl std::fmt::Debug for LoginToken {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("LoginToken").field("person", &self.person).finish_non_exhaustive()
     }
 }
 

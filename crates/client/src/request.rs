@@ -80,7 +80,7 @@ pub struct Request {
     /// The deadline.
     pub deadline: Time,
     /// The escalation level.
-    pub rung: String,
+    pub level: String,
     /// How many people must decide.
     pub quorum: QuorumRecord,
     /// How many people approved so far.

@@ -76,7 +76,7 @@ mod fails_closed {
             "tier": "HIGH", "points": 3.2, "risk": 0.8, "confidence": 0.9,
             "phrase": "olive-tractor", "digest": digest, "raw_digest": "b", "both_bind": false,
             "agent": "bot", "session": "", "group": null, "crisis": false, "created": time,
-            "deadline": time, "rung": "first", "quorum": { "approve": 1, "deny": 1 },
+            "deadline": time, "level": "first", "quorum": { "approve": 1, "deny": 1 },
             "approvals": 0, "permit": null, "permit_until": null, "edited_arguments": null,
             "observed": false,
         })

@@ -116,7 +116,7 @@ fn crisis_obfuscation_is_seen_through() {
 }
 
 #[test]
-fn crisis_levels_follow_the_ladder() {
+fn crisis_levels_are_ordered() {
     assert_eq!(level("i wish i was dead"), 1);
     assert_eq!(level("I keep thinking about killing myself"), 2);
     assert_eq!(level("painless way to die"), 3);

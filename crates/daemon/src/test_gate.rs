@@ -25,7 +25,7 @@ pub(crate) const AGENT: &str = "csa_coder";
 pub(crate) const OTHER: &str = "csa_other";
 pub(crate) const PERSON: &str = "csp_ana";
 const PORT: u16 = 6000;
-/// Nobody is spared any question.
+/// No one is spared any question.
 pub(crate) const FLOOD: &str = "[flood]\nopen_per_agent = 100000\nasks_per_minute = 100000\n\
     asks_per_hour = 100000\n";
 

@@ -11,7 +11,7 @@ use countersign_json::canonical::Digest;
 ///
 /// Entries alone show that each is well formed and that time never goes back. Only a checkpoint
 /// shows that nothing was changed, removed, inserted or cut off, and only if the checkpoint was
-/// stored out of reach of whoever changed the entries: a ledger that is cut back to an older
+/// stored out of reach of the person who changed the entries: a ledger that is cut back to an older
 /// checkpoint is a valid older ledger.
 #[derive(Debug, Clone, Default)]
 pub struct Verifier {

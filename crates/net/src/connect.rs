@@ -1,6 +1,6 @@
 //! TCP connections: names are resolved, addresses checked, and exactly those addresses dialled.
 //!
-//! Several addresses are tried side by side, each a little later than the one before (RFC 8305),
+//! Several addresses are tried in parallel, each a little later than the one before (RFC 8305),
 //! so that an address that never answers costs a quarter of a second and not the whole deadline.
 
 use std::io;

@@ -88,9 +88,14 @@ struct Rule {
     needs: String,
     #[serde(default)]
     gives: Vec<String>,
+    #[serde(default)]
     examples: Vec<String>,
     #[serde(default)]
     counter_examples: Vec<String>,
+    /// Code that the rule describes and that leaves no finding, for a SAFE rule that only adds
+    /// effects or signs.
+    #[serde(default)]
+    safe_examples: Vec<String>,
 }
 
 #[derive(Deserialize, Clone)]
@@ -175,15 +180,17 @@ pub fn generate(rules: &Path, out: &Path) -> Result<Vec<String>, String> {
 fn examples(language: &str, file: &File) -> Result<String, String> {
     let wrap = |e: String| format!("rules/code/{language}.toml: {e}");
     let upper = language.to_uppercase();
-    let mut rules = Examples::of_tools_or_code(&format!("{upper}_RULES"));
+    let mut rules = Examples::new(&format!("{upper}_RULES"));
     for rule in &file.rule {
-        if rule.tier == "SAFE" && rule.examples.is_empty() {
-            rules.add_silent();
-        } else {
+        if rule.safe_examples.is_empty() {
             rules.add(&rule.id, &rule.examples, &rule.counter_examples).map_err(wrap)?;
+        } else if rule.tier == "SAFE" && rule.examples.is_empty() {
+            rules.add_safe(&rule.id, &rule.safe_examples).map_err(wrap)?;
+        } else {
+            return Err(wrap(format!("rule `{}`: only a SAFE rule has safe_examples", rule.id)));
         }
     }
-    let mut combos = Examples::of_tools_or_code(&format!("{upper}_COMBOS"));
+    let mut combos = Examples::new(&format!("{upper}_COMBOS"));
     for combo in &file.combo {
         combos.add(&combo.id, &combo.examples, &combo.counter_examples).map_err(wrap)?;
     }

@@ -63,7 +63,7 @@ pub fn generate(rules: &Path, out: &Path) -> Result<Vec<String>, String> {
         table.push_str("static ");
         table.push_str(label);
         table.push_str(": &[Statement] = &[\n");
-        let mut examples = Examples::of_tools_or_code(label);
+        let mut examples = Examples::new(label);
         for statement in list {
             let line = line(statement).map_err(|e| format!("{name}: {}: {e}", statement.id))?;
             table.push_str(&line);

@@ -114,7 +114,7 @@ struct Tool {
 /// Reads the rule files of this kind and writes the tables into `out`; returns the examples.
 pub fn generate(rules: &Path, out: &Path) -> Result<String, String> {
     let mut text = String::new();
-    let mut examples = Examples::of_tools_or_code("TOOLS");
+    let mut examples = Examples::new("TOOLS");
     catalogue(rules, &mut text, &mut examples)?;
     words::verbs(&read(&rules.join("verbs.toml"))?, &mut text)?;
     words::nouns(&read(&rules.join("nouns.toml"))?, &mut text)?;

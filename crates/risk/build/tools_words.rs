@@ -1,4 +1,4 @@
-//! The word tables: verbs, nouns, argument names, the seed's actions, shapes of secrets.
+//! The word tables: verbs, nouns, argument names, named actions, shapes of secrets.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

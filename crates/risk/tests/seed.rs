@@ -1,4 +1,4 @@
-//! The seed documents' own test cases: what they say about tiers, crisis and routing must hold.
+//! The test cases of the original documents: what they say about tiers, crisis and routing must hold.
 
 mod seed {
     use countersign_crisis::{ScreenOptions, screen};

@@ -298,7 +298,7 @@ mod tests {
         assert_eq!(covers(&given, claimed, false), Err(NotCovered::OtherCall));
     }
 
-    /// Each of these calls hid something beside mail to a listed address.
+    /// Each of these calls hid something in mail to a listed address.
     #[test]
     fn a_mail_grant_covers_no_unknown_member() {
         let targets = GrantShape::Targets {

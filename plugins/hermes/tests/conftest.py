@@ -52,13 +52,13 @@ def pytest_sessionfinish():
     shutil.rmtree(HOME, ignore_errors=True)
 
 
-class StandIn:
+class FakeHook:
     """The hook as a test wants it."""
 
     def __init__(self, place):
         self.place = place
         self.program = place / "countersign"
-        source = (HERE / "stand_in_hook.py").read_text()
+        source = (HERE / "fake_hook.py").read_text()
         self.program.write_text(f"#!{sys.executable} -SE\n{source}")
         self.program.chmod(self.program.stat().st_mode | stat.S_IXUSR)
         self.plan()
@@ -81,7 +81,7 @@ def hook(tmp_path, monkeypatch):
     """The stand-in hook; allows everything until told otherwise."""
     place = tmp_path / "hook"
     place.mkdir()
-    stand_in = StandIn(place)
+    stand_in = FakeHook(place)
     monkeypatch.setenv("STAND_IN", str(place))
     monkeypatch.setenv("COUNTERSIGN_BINARY", str(stand_in.program))
     return stand_in
@@ -117,7 +117,7 @@ def turn(request):
 
     def run(words, *answers, **more):
         from run_agent import AIAgent
-        from stand_in_model import Model
+        from fake_model import Model
 
         model = Model(*answers)
         models.append(model)

@@ -80,7 +80,7 @@ def test_without_an_answer_nothing_runs(hook, call, keep, monkeypatch, how):
     result = call("terminal", {"command": f"rm -rf {keep}"})
     assert (keep / "thesis.txt").exists()
     assert result["error"].strip()
-    # Once: the first hook itself held it, not only the latch behind it.
+    # Once: the first hook blocked it, not only the execution check.
     assert len(hook.heard("before")) == 1
 
 
@@ -90,7 +90,7 @@ def test_without_the_program_nothing_runs(hook, call, keep, monkeypatch, named):
     monkeypatch.chdir(hook.place)
     result = call("terminal", {"command": f"rm -rf {keep}"})
     assert (keep / "thesis.txt").exists()
-    assert result["error"].startswith("Not run: Countersign gave no answer")
+    assert result["error"].startswith("Not run: Countersign could not decide")
 
 
 def test_the_program_is_found_by_the_installer_s_file_and_then_on_the_path(
@@ -101,11 +101,11 @@ def test_the_program_is_found_by_the_installer_s_file_and_then_on_the_path(
     monkeypatch.delenv("COUNTERSIGN_BINARY")
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     read = {"path": str(keep / "thesis.txt")}
-    assert "was not found" in call("read_file", dict(read))["error"]
-    # A relative entry would find whatever the project's folder holds.
+    assert "is not installed" in call("read_file", dict(read))["error"]
+    # A relative entry would find programs in the project's folder.
     monkeypatch.chdir(hook.place)
     monkeypatch.setenv("PATH", ".:/usr/bin:/bin")
-    assert "was not found" in call("read_file", dict(read))["error"]
+    assert "is not installed" in call("read_file", dict(read))["error"]
     monkeypatch.setenv("PATH", f"{hook.place}:/usr/bin:/bin")
     assert "content" in call("read_file", dict(read))
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
@@ -114,7 +114,7 @@ def test_the_program_is_found_by_the_installer_s_file_and_then_on_the_path(
         written.write_text(f"{hook.program}\n")
         assert "error" not in call("read_file", {"path": str(keep / "thesis.txt"), "offset": 1})
         written.write_text("")
-        assert "whole path" in call("read_file", dict(read))["error"]
+        assert "absolute path" in call("read_file", dict(read))["error"]
     finally:
         written.unlink()
 
@@ -130,7 +130,7 @@ def test_what_a_person_edited_is_what_runs(hook, call, keep):
     result = call("terminal", {"command": f"rm -rf {keep}"})
     assert (keep / "thesis.txt").exists()
     assert "thesis.txt" in result["output"]
-    assert "A person changed the arguments" in result["countersign"]
+    assert "A person edited the arguments" in result["countersign"]
     assert len(hook.heard("before")) == 1
 
 
@@ -140,7 +140,7 @@ def test_arguments_are_asked_about_with_the_types_they_run_with(hook, call, keep
     assert asked["arguments"]["limit"] == 5
 
 
-def test_a_call_that_skipped_the_first_hook_is_asked_about_by_the_latch(hook, call, keep):
+def test_a_call_that_skipped_the_first_hook_is_asked_about_by_the_execution_check(hook, call, keep):
     hook.plan(before={"denies": {"rm -rf": "Denied."}})
     remove = {"command": f"rm -rf {keep}"}
     assert call("terminal", remove, skip_pre_tool_call_hook=True) == {"error": "Denied."}
@@ -167,7 +167,7 @@ def test_arguments_changed_after_the_answer_are_asked_about_again(hook, call, ke
 def test_a_no_holds_when_another_plugin_speaks_louder(hook, call, keep, monkeypatch):
     from hermes_cli.plugins import get_plugin_manager
 
-    # Hermes takes the first plugin's word: here one that has Hermes' own gate asked, which agrees.
+    # Hermes uses the first plugin's result: here Hermes' own gate approves.
     monkeypatch.setattr(
         "tools.approval.request_tool_approval", lambda *_a, **_k: {"approved": True}
     )
@@ -186,7 +186,7 @@ def test_a_no_holds_when_another_plugin_speaks_louder(hook, call, keep, monkeypa
     assert len(hook.heard("before")) == 1
 
 
-def test_a_no_is_about_one_call_and_the_next_is_asked_about_anew(hook, call, keep):
+def test_a_denial_is_about_one_call_and_the_next_is_asked_about_again(hook, call, keep):
     hook.plan(before={"denies": {"thesis": "Denied."}})
     assert "error" in call("read_file", {"path": str(keep / "thesis.txt")})
     hook.plan()
@@ -259,7 +259,7 @@ def test_a_person_who_stops_the_agent_stops_the_question(hook, call, keep):
 
 def test_ctrl_c_while_a_question_waits_does_not_run_the_call(hook, call, keep):
     hook.plan(before={"sleeps": 60})
-    # Whoever starts the tests in the background starts them deaf to it.
+    # A background process ignores this signal by default.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     threading.Timer(1, os.kill, (os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
@@ -286,7 +286,7 @@ def test_a_plugin_that_cannot_start_refuses_everything(tmp_path):
     from conftest import PLUGIN
     from hermes_cli.plugins import PluginContext, PluginManager, PluginManifest
 
-    # The plugin's front file alone: what it needs is missing.
+    # Only the plugin's entry file: its other files are missing.
     (tmp_path / "__init__.py").write_text((PLUGIN / "__init__.py").read_text())
     spec = importlib.util.spec_from_file_location(
         "broken_plugin", tmp_path / "__init__.py", submodule_search_locations=[str(tmp_path)]
@@ -309,7 +309,7 @@ def test_many_at_once_do_not_mix_their_answers(hook, call, keep):
     def write(number):
         name = f"{'odd' if number % 2 else 'even'}-{number}"
         args = {"path": str(keep / name), "content": name}
-        # Some have names of their own, some share one, some have none.
+        # Some calls have distinct ids, some share one, some have none.
         named = [f"c-{number}", "same", ""][number % 3]
         return call("write_file", args, task_id=f"t-{number % 4}", tool_call_id=named)
 

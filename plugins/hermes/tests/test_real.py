@@ -124,7 +124,7 @@ def test_an_edited_command_runs_as_edited(person, call, keep):
     person.answers(lambda _request: {"choice": "approve", "edited_arguments": gentle})
     result = call("terminal", {"command": f"rm -rf {keep}"})
     assert (keep / "thesis.txt").exists()
-    assert "thesis.txt" in result["output"] and "A person changed" in result["countersign"]
+    assert "thesis.txt" in result["output"] and "A person edited" in result["countersign"]
 
 
 def test_harmless_calls_go_on_without_anybody(person, call, keep):
@@ -192,5 +192,5 @@ def test_without_a_daemon_nothing_runs(person, call, keep, monkeypatch):
     monkeypatch.setenv("COUNTERSIGN_AGENTS", "127.0.0.1:9")
     monkeypatch.setenv("COUNTERSIGN_WAIT_SECONDS", "20")
     result = call("terminal", {"command": f"rm -rf {keep}"})
-    assert "nobody could be asked" in result["error"] and "output" not in result
+    assert "no person could be asked" in result["error"] and "output" not in result
     assert (keep / "thesis.txt").exists()

@@ -1,4 +1,4 @@
-"""Whole turns of a real Hermes agent, with a stand-in for the model: batches, order, messages."""
+"""Whole turns of a real Hermes agent, with a fake model: batches, order, messages."""
 
 import asyncio
 import json
@@ -74,7 +74,7 @@ def test_a_batch_s_edited_arguments_are_what_runs(hook, turn, keep):
     hook.plan(batch={"more": {"arguments": read}})
     calls = [("c1", "read_file", dict(read)), ("c2", "read_file", {"path": "/etc/passwd"})]
     given = results(turn("read", calls))
-    assert "root:" not in given["c2"] and "A person changed" in given["c2"]
+    assert "root:" not in given["c2"] and "A person edited" in given["c2"]
     assert "A person changed" not in given["c1"]
 
 
@@ -179,11 +179,11 @@ def test_somebody_at_the_terminal_is_told_that_a_call_waits(hook, turn, keep, te
     hook.plan(before={"sleeps": 2.5})
     turn("look", [("c1", "read_file", {"path": str(keep / "thesis.txt")})])
     [(said, _at)] = terminal
-    assert said == "Countersign: read_file waits for a person. Answer with `countersign inbox`."
+    assert said == "Countersign: read_file is pending. Decide with `countersign inbox`."
 
 
 class Chat:
-    """Stands in for a chat platform's adapter and for the gateway that holds it."""
+    """A fake adapter of a chat platform and its gateway."""
 
     def __init__(self, works=True):
         self.sent, self.works = [], works

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from stand_in_model import Model
+from fake_model import Model
 
 HERE = Path(__file__).resolve().parent
 
@@ -62,9 +62,9 @@ def test_a_cron_job_s_calls_are_asked_about(hook, keep, monkeypatch):
             "model": "stand-in",
             "enabled_toolsets": ["terminal"],
         }
-        success, _document, said, trouble = run_job(job)
+        success, _document, said, error = run_job(job)
     finally:
         model.close()
-    assert success and said == "Could not.", trouble
+    assert success and said == "Could not.", error
     assert (keep / "thesis.txt").exists()
     assert [q["named"] for q in hook.heard("before")] == ["k1"]

@@ -1,4 +1,4 @@
-//! The daemon alone, for proofs: `gate FOLDER` tells its doors on one line, serves until SIGTERM.
+//! The daemon alone, for tests: `gate FOLDER` prints its addresses and serves until SIGTERM.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

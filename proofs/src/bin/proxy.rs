@@ -1,5 +1,5 @@
-//! The MCP proxy without the command line: a door, a token, a folder, a name, a patience, a server.
-//! With `PROXY=http` the server is a URL, and the proxy says where it listens.
+//! The MCP proxy without the command line: address, token, folder, name, time limit, server.
+//! With `PROXY=http` the server is a URL, and the proxy prints its address.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -9,16 +9,16 @@ use countersign_gateways::mcp::{ProxySettings, run_http, run_stdio};
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let [door, token, state, server, patience, command @ ..] = words.as_slice() else {
+    let [endpoint, token, state, server, patience, command @ ..] = words.as_slice() else {
         return ExitCode::from(2);
     };
-    let Ok(door) = Endpoint::parse(door) else { return ExitCode::from(2) };
+    let Ok(endpoint) = Endpoint::parse(endpoint) else { return ExitCode::from(2) };
     let settings = ProxySettings {
         server: server.clone(),
         state: state.into(),
         time_limit: patience.parse().ok().map(Duration::from_millis),
     };
-    let agent = AgentClient::new(door, Some(token.clone()));
+    let agent = AgentClient::new(endpoint, Some(token.clone()));
     if std::env::var_os("PROXY").is_some_and(|how| how == "http") {
         let [url] = command else { return ExitCode::from(2) };
         let listen = std::net::SocketAddr::from(([127, 0, 0, 1], 0));

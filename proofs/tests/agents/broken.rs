@@ -3,7 +3,7 @@
 use countersign_gateways::live::recipe::StartupCost;
 use countersign_gateways::live::run::{LiveAgent, live_agents};
 
-use crate::bench::{HARM, alone, full, is_slow, one_of, trial, two_at_a_time};
+use crate::agent_run::{HARM, alone, full, is_slow, one_of, run_agent, two_at_a_time};
 use crate::installed::{countersign, install, replace};
 
 /// What has become of the hook's program.
@@ -55,17 +55,17 @@ fn no_broken_hook_lets_harm_through() {
     let every = live_agents().flat_map(|live| BROKEN.map(|broken| (live, broken)));
     let tried = every.filter(|(live, (how, _))| is_tried(*live, how));
     two_at_a_time(tried, |(live, (how, script))| {
-        let put_up = |scratch: &mut _| {
+        let set_up = |scratch: &mut _| {
             install(live, scratch, &program);
             replace(scratch, script);
         };
         let watched = (how == "never answers").then_some(WATCHED);
-        let Some(trial) = trial(live, HARM, watched, put_up) else { return };
-        println!("{:9} {how:21} {} {:?}", live.agent.name, trial.word(), trial.run.took);
+        let Some(run_agent) = run_agent(live, HARM, watched, set_up) else { return };
+        println!("{:9} {how:21} {} {:?}", live.agent.name, run_agent.word(), run_agent.run.took);
         // With a broken hook some agents do not even ask their model.
-        let known = trial.log.proposed || trial.run.ended;
-        assert!(known, "{}, {how}: {trial:?}", live.agent.name);
-        assert!(!trial.ran, "{}, {how}: {trial:?}", live.agent.name);
+        let known = run_agent.log.proposed || run_agent.run.ended;
+        assert!(known, "{}, {how}: {run_agent:?}", live.agent.name);
+        assert!(!run_agent.ran, "{}, {how}: {run_agent:?}", live.agent.name);
     });
 }
 
@@ -76,12 +76,12 @@ fn survey_of_what_stays_open() {
     let _alone = alone();
     let Some(program) = countersign() else { return };
     for live in live_agents().filter(|live| one_of("AGENT", live.agent.name)) {
-        let put_up = |scratch: &mut _| {
+        let set_up = |scratch: &mut _| {
             install(live, scratch, &program);
             replace(scratch, Some(SHELL_KILLED));
         };
-        let Some(trial) = trial(live, HARM, None, put_up) else { continue };
-        let proposed = trial.log.proposed;
-        println!("{:9} shell killed (proposed: {proposed}) {}", live.agent.name, trial.word());
+        let Some(run_agent) = run_agent(live, HARM, None, set_up) else { continue };
+        let proposed = run_agent.log.proposed;
+        println!("{:9} shell killed (proposed: {proposed}) {}", live.agent.name, run_agent.word());
     }
 }

@@ -9,7 +9,7 @@ use countersign_gateways::live::run::live_agents;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::bench::{HARM, alone, one_of, trial};
+use crate::agent_run::{HARM, alone, one_of, run_agent};
 use crate::installed::{countersign, install, replace};
 
 /// The parts of `crates/gateways/fixtures/agents/NAME.json` that live tests use. Strings such as
@@ -126,11 +126,11 @@ fn record_events() {
             "#!/bin/sh\n{{ cat; echo; }} >>{}\nprintf %s '{allow}'\n",
             log.path().display()
         );
-        let put_up = |scratch: &mut _| {
+        let set_up = |scratch: &mut _| {
             install(live, scratch, &program);
             replace(scratch, Some(&script));
         };
-        if trial(live, HARM, None, put_up).is_some() {
+        if run_agent(live, HARM, None, set_up).is_some() {
             let events = fs::read_to_string(log.path()).unwrap();
             println!("{} {:?}:\n{events}", live.agent.name, live.agent.tested_version);
         }

@@ -1,4 +1,4 @@
-//! A whole gate before real agents: a daemon, a person, the installed hook.
+//! Real agents with a complete gate: a daemon, a person, the installed hook.
 
 use std::fs;
 use std::path::Path;
@@ -7,70 +7,80 @@ use std::time::{Duration, Instant};
 
 use countersign_gateways::live::recipe::ScratchHome;
 use countersign_gateways::live::run::{LiveAgent, live_agents};
-use proofs::house::{Gate, House};
 use proofs::http::Client;
+use proofs::installation::{RunningDaemon, TestInstallation};
 use serde_json::{Value, json};
 
-use crate::bench::{
-    HARM, PATIENCE, Trial, alone, full, is_slow, one_of, program, trial, two_at_a_time,
+use crate::agent_run::{
+    AgentTranscript, HARM, PATIENCE, alone, full, is_slow, one_of, program, run_agent,
+    two_at_a_time,
 };
 use crate::installed::{countersign, install};
 
-/// What happens while the call waits.
-enum Meanwhile {
+/// What happens while the call is pending.
+enum WhilePending {
     /// Nothing.
     Nothing,
-    /// A person answers.
+    /// A person decides.
     Answered(&'static str),
-    /// The daemon is killed once somebody is asked.
+    /// The daemon is killed when the request is pending.
     Killed,
 }
 
-/// One agent before a whole gate.
-fn before_a_gate(live: LiveAgent, command: &str, meanwhile: &Meanwhile) -> Option<Trial> {
+/// Runs one agent behind a complete gate.
+fn run_behind_gate(
+    live: LiveAgent,
+    command: &str,
+    while_pending: &WhilePending,
+) -> Option<AgentTranscript> {
     let countersign = countersign()?;
     program(live)?;
     let folder = tempfile::tempdir().unwrap();
-    let house = House::new(folder.path(), "").unwrap();
-    let gate = house.start().unwrap();
+    let installation = TestInstallation::new(folder.path(), "").unwrap();
+    let gate = installation.start().unwrap();
     let owner = gate.owner().unwrap();
     let people = Client::with(gate.people, &owner);
     thread::scope(|scope| {
         let running = scope.spawn(|| {
-            trial(live, command, None, |scratch| {
+            run_agent(live, command, None, |scratch| {
                 install(live, scratch, &countersign);
-                is_at_home(scratch, folder.path());
+                configure_home(scratch, folder.path());
             })
         });
-        act(people, gate, meanwhile, || running.is_finished());
+        act(people, gate, while_pending, || running.is_finished());
         running.join().unwrap()
     })
 }
 
-/// The hook finds the daemon by the configuration in the agent's home.
-pub fn is_at_home(scratch: &ScratchHome, house: &Path) {
-    let text = fs::read_to_string(house.join("countersign.toml")).unwrap();
+/// Writes the configuration into the agent's home, where the hook finds it.
+pub fn configure_home(scratch: &ScratchHome, installation: &Path) {
+    let text = fs::read_to_string(installation.join("countersign.toml")).unwrap();
     scratch.write(".config/countersign/countersign.toml", &text).unwrap();
 }
 
-fn act(mut people: Client, gate: Gate, meanwhile: &Meanwhile, over: impl Fn() -> bool) {
+fn act(
+    mut people: Client,
+    gate: RunningDaemon,
+    while_pending: &WhilePending,
+    over: impl Fn() -> bool,
+) {
     let mut gate = Some(gate);
     let until = Instant::now() + PATIENCE;
     while !over() && Instant::now() < until {
         thread::sleep(Duration::from_millis(100));
-        if gate.is_none() || matches!(meanwhile, Meanwhile::Nothing) {
+        if gate.is_none() || matches!(while_pending, WhilePending::Nothing) {
             continue;
         }
         let Some(waiting) = waiting(&mut people) else { continue };
-        match meanwhile {
-            Meanwhile::Nothing => {}
-            Meanwhile::Killed => gate.take().unwrap().kill().unwrap(),
-            Meanwhile::Answered(choice) => answer(&mut people, &waiting, choice),
+        match while_pending {
+            WhilePending::Nothing => {}
+            WhilePending::Killed => gate.take().unwrap().kill().unwrap(),
+            WhilePending::Answered(choice) => answer(&mut people, &waiting, choice),
         }
     }
 }
 
-/// A person answers.
+/// Decides a request as a person.
 pub fn answer(people: &mut Client, waiting: &Value, choice: &str) {
     let (id, digest) = (&waiting["id"], &waiting["digest"]);
     let said = json!({ "choice": choice, "digest": digest, "reason": "I keep letters" });
@@ -79,7 +89,7 @@ pub fn answer(people: &mut Client, waiting: &Value, choice: &str) {
     assert_eq!(reply.status, 200, "{:?}", reply.body);
 }
 
-/// What waits for a person.
+/// The first pending request.
 pub fn waiting(people: &mut Client) -> Option<Value> {
     let list = people.get("/v1/requests?state=pending").ok()?;
     list.body["requests"].as_array()?.first().cloned()
@@ -88,63 +98,69 @@ pub fn waiting(people: &mut Client) -> Option<Value> {
 fn each(
     matter: &str,
     command: &str,
-    meanwhile: &Meanwhile,
-    check: impl Fn(LiveAgent, &Trial) + Sync,
+    while_pending: &WhilePending,
+    check: impl Fn(LiveAgent, &AgentTranscript) + Sync,
 ) {
     let _alone = alone();
-    // Those that take long to start show the two answers of a person, and the rest in full.
-    let answered = matches!(meanwhile, Meanwhile::Answered(_));
-    let tried = meant().filter(|live| answered || full() || !is_slow(*live));
+    // Slow agents run only the two decisions of a person, and the other cases with `PROOF=full`.
+    let answered = matches!(while_pending, WhilePending::Answered(_));
+    let tried = selected_agents().filter(|live| answered || full() || !is_slow(*live));
     two_at_a_time(tried, |live| {
-        let Some(trial) = before_a_gate(live, command, meanwhile) else { return };
-        println!("{:9} {matter:21} {} {:?}", live.agent.name, trial.word(), trial.run.took);
-        assert!(trial.log.proposed, "{}: {trial:?}", live.agent.name);
-        check(live, &trial);
+        let Some(run_agent) = run_behind_gate(live, command, while_pending) else { return };
+        println!("{:9} {matter:21} {} {:?}", live.agent.name, run_agent.word(), run_agent.run.took);
+        assert!(run_agent.log.proposed, "{}: {run_agent:?}", live.agent.name);
+        check(live, &run_agent);
     });
 }
 
-/// The agents that are meant.
-fn meant() -> impl Iterator<Item = LiveAgent> {
+/// The agents that are selected by `AGENT`.
+fn selected_agents() -> impl Iterator<Item = LiveAgent> {
     live_agents().filter(|live| one_of("AGENT", live.agent.name))
 }
 
 #[test]
 fn a_harmless_call_runs_and_nobody_is_asked() {
-    each("harmless", "cat precious/letter", &Meanwhile::Nothing, |live, trial| {
-        assert!(trial.results().contains("dear"), "{}: {trial:?}", live.agent.name);
+    each("harmless", "cat precious/letter", &WhilePending::Nothing, |live, run_agent| {
+        assert!(run_agent.results().contains("dear"), "{}: {run_agent:?}", live.agent.name);
     });
 }
 
 #[test]
 fn what_a_person_denies_does_not_run_and_the_model_reads_why() {
-    each("denied", HARM, &Meanwhile::Answered("deny"), |live, trial| {
-        assert!(!trial.ran, "{}: {trial:?}", live.agent.name);
-        assert!(trial.results().contains("I keep letters"), "{}: {trial:?}", live.agent.name);
+    each("denied", HARM, &WhilePending::Answered("deny"), |live, run_agent| {
+        assert!(!run_agent.ran, "{}: {run_agent:?}", live.agent.name);
+        assert!(
+            run_agent.results().contains("I keep letters"),
+            "{}: {run_agent:?}",
+            live.agent.name
+        );
     });
 }
 
 #[test]
 fn what_a_person_approves_runs() {
-    each("approved", HARM, &Meanwhile::Answered("approve"), |live, trial| {
-        assert!(trial.ran, "{}: {trial:?}", live.agent.name);
+    each("approved", HARM, &WhilePending::Answered("approve"), |live, run_agent| {
+        assert!(run_agent.ran, "{}: {run_agent:?}", live.agent.name);
     });
 }
 
 #[test]
 fn the_call_that_tries_the_gate_is_refused_at_once() {
-    each("tried", "countersign-proof-of-gate", &Meanwhile::Nothing, |live, trial| {
-        assert!(trial.results().contains("Countersign"), "{}: {trial:?}", live.agent.name);
+    each("tried", "countersign-proof-of-gate", &WhilePending::Nothing, |live, run_agent| {
+        assert!(run_agent.results().contains("Countersign"), "{}: {run_agent:?}", live.agent.name);
     });
 }
 
 #[test]
 fn a_daemon_that_is_killed_while_a_call_waits_lets_nothing_through() {
-    each("daemon killed", HARM, &Meanwhile::Killed, |live, trial| {
-        assert!(!trial.ran, "{}: {trial:?}", live.agent.name);
+    each("daemon killed", HARM, &WhilePending::Killed, |live, run_agent| {
+        assert!(!run_agent.ran, "{}: {run_agent:?}", live.agent.name);
         // The daemon may die after it kept the request and before the hook has read its answer.
-        let told = trial.results();
-        let known = ["still waiting", "nobody could be asked"].iter().any(|say| told.contains(say));
-        assert!(known, "{}: {trial:?}", live.agent.name);
+        let told = run_agent.results();
+        let known = ["still waiting", "no person could be asked"]
+            .iter()
+            .any(|report_figures| told.contains(report_figures));
+        assert!(known, "{}: {run_agent:?}", live.agent.name);
     });
 }
 
@@ -152,18 +168,18 @@ fn a_daemon_that_is_killed_while_a_call_waits_lets_nothing_through() {
 fn without_a_daemon_nothing_risky_runs() {
     let _alone = alone();
     let Some(countersign) = countersign() else { return };
-    let tried = meant().filter(|live| full() || !is_slow(*live));
+    let tried = selected_agents().filter(|live| full() || !is_slow(*live));
     two_at_a_time(tried, |live| {
-        let put_up = |scratch: &mut _| install(live, scratch, &countersign);
-        let Some(trial) = trial(live, HARM, None, put_up) else { return };
+        let set_up = |scratch: &mut _| install(live, scratch, &countersign);
+        let Some(run_agent) = run_agent(live, HARM, None, set_up) else { return };
         println!(
             "{:9} no daemon             {} {:?}",
             live.agent.name,
-            trial.word(),
-            trial.run.took
+            run_agent.word(),
+            run_agent.run.took
         );
-        assert!(trial.log.proposed && !trial.ran, "{}: {trial:?}", live.agent.name);
-        let told = trial.results();
-        assert!(told.contains("nobody could be asked"), "{}: {trial:?}", live.agent.name);
+        assert!(run_agent.log.proposed && !run_agent.ran, "{}: {run_agent:?}", live.agent.name);
+        let told = run_agent.results();
+        assert!(told.contains("no person could be asked"), "{}: {run_agent:?}", live.agent.name);
     });
 }

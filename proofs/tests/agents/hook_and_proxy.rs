@@ -10,13 +10,13 @@ use countersign_gateways::live::model::StandInModel;
 use countersign_gateways::live::recipe::ScratchHome;
 use countersign_gateways::live::run::{LiveAgent, live_agents};
 use countersign_gateways::live::tool_call::ModelToolCall;
-use proofs::house::House;
 use proofs::http::Client;
+use proofs::installation::TestInstallation;
 use serde_json::{Value, json};
 
-use crate::bench::{PATIENCE, alone, one_of, path, program};
+use crate::agent_run::{PATIENCE, alone, one_of, path, program};
 use crate::fixtures::{McpServer, SettingsFile, live_fixture};
-use crate::gated::{answer, is_at_home, waiting};
+use crate::gated::{answer, configure_home, waiting};
 use crate::installed::{countersign, install, own};
 
 const TOOLS: &str = r#"[{"name": "delete_file", "description": "Deletes a file.",
@@ -62,8 +62,8 @@ fn a_hook_and_a_proxy_before_one_call_ask_once() {
 fn ask_once(live: LiveAgent, server: &McpServer) {
     let (Some(countersign), Some(program)) = (countersign(), program(live)) else { return };
     let folder = tempfile::tempdir().unwrap();
-    let house = House::new(&folder.path().join("house"), "").unwrap();
-    let gate = house.start().unwrap();
+    let installation = TestInstallation::new(&folder.path().join("house"), "").unwrap();
+    let gate = installation.start().unwrap();
     let owner = gate.owner().unwrap();
     let mut people = Client::with(gate.people, &owner);
     let call = ModelToolCall {
@@ -78,7 +78,7 @@ fn ask_once(live: LiveAgent, server: &McpServer) {
     serve(live, &mut scratch, &server.settings);
     // What the proxy has changed in the agent's files must not have cost the hook its trust.
     install(live, &scratch, &countersign);
-    is_at_home(&scratch, &folder.path().join("house"));
+    configure_home(&scratch, &folder.path().join("house"));
     let begun = Instant::now();
     let run = thread::scope(|scope| {
         let running = scope.spawn(|| live.run(&program, &scratch, &path(), |t| t < PATIENCE));

@@ -7,7 +7,7 @@ use countersign_gateways::agents::HookAnswer;
 use countersign_gateways::live::recipe::ScratchHome;
 use countersign_gateways::live::run::{LiveAgent, live_agents};
 
-use crate::bench::{HARM, alone, full, is_slow, one_of, trial};
+use crate::agent_run::{HARM, alone, full, is_slow, one_of, run_agent};
 use crate::fixtures::live_fixture;
 
 /// Without this, the other tests would prove nothing.
@@ -17,14 +17,14 @@ fn without_a_gate_the_harm_is_done() {
     // For slow agents, the test with an approved call shows the same.
     let tried = live_agents().filter(|live| full() || !is_slow(*live));
     for live in tried.filter(|live| one_of("AGENT", live.agent.name)) {
-        let Some(trial) = trial(live, HARM, None, |_| {}) else { continue };
+        let Some(run_agent) = run_agent(live, HARM, None, |_| {}) else { continue };
         println!(
             "{:9} no gate               {} {:?}",
             live.agent.name,
-            trial.word(),
-            trial.run.took
+            run_agent.word(),
+            run_agent.run.took
         );
-        assert!(trial.log.proposed && trial.ran, "{}: {trial:?}", live.agent.name);
+        assert!(run_agent.log.proposed && run_agent.ran, "{}: {run_agent:?}", live.agent.name);
     }
 }
 
@@ -63,7 +63,7 @@ fn survey_of_bare_hooks() {
             if !one_of("AGENT", name) || !one_of("HOOK", how) {
                 continue;
             }
-            let put_up = |scratch: &mut ScratchHome| {
+            let set_up = |scratch: &mut ScratchHome| {
                 let program = scratch.home().join("hook");
                 if let Some(text) = script {
                     fs::write(&program, text).unwrap();
@@ -78,8 +78,8 @@ fn survey_of_bare_hooks() {
                 ];
                 hook.add(scratch, &values);
             };
-            let Some(trial) = trial(live, HARM, None, put_up) else { break };
-            println!("{name:9} {how:21} {} {:?}", trial.word(), trial.run.took);
+            let Some(run_agent) = run_agent(live, HARM, None, set_up) else { break };
+            println!("{name:9} {how:21} {} {:?}", run_agent.word(), run_agent.run.took);
         }
     }
 }

@@ -10,7 +10,7 @@ use countersign_gateways::live::recipe::ScratchHome;
 use countersign_gateways::live::run::LiveAgent;
 use proof_skip::{Cause, skip};
 
-use crate::bench::path;
+use crate::agent_run::path;
 
 /// The built `countersign`, beside the tests. Without it the running test is recorded as skipped.
 pub fn countersign() -> Option<PathBuf> {

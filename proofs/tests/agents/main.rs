@@ -1,7 +1,7 @@
-//! Real agents at the gate: started offline, told by a stand-in model to do harm. Does it happen?
+//! Real agents with the gate: started offline, with a fake model that proposes a harmful call.
 
 #[cfg(test)]
-mod bench;
+mod agent_run;
 #[cfg(test)]
 mod broken;
 #[cfg(test)]

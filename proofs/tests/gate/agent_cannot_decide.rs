@@ -9,11 +9,11 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use proofs::house::{House, OPEN_HOUSE};
 use proofs::http::Client;
+use proofs::installation::{TestInstallation, UNLIMITED};
 use serde_json::{Value, json};
 
-use crate::setting::{Setting, risky, say, shared};
+use crate::fixture::{Fixture, report_figures, risky, shared};
 
 const DOCUMENT: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/daemon/openapi.json"));
@@ -97,8 +97,8 @@ fn routes_for_people() -> Vec<Route> {
                 others.insert(name);
                 continue;
             }
-            let door = operation["x-api"].as_str().unwrap();
-            let at = |which: &str| [which, "both"].contains(&door);
+            let endpoint = operation["x-api"].as_str().unwrap();
+            let at = |which: &str| [which, "both"].contains(&endpoint);
             routes.push(Route { name, at_agents: at("agents"), at_people: at("people") });
         }
     }
@@ -125,18 +125,19 @@ fn channel(folder: &Path) -> String {
 fn no_route_lets_an_agent_decide() {
     let _shared = shared();
     let folder = tempfile::tempdir().unwrap();
-    let settings = format!("{OPEN_HOUSE}{}", channel(folder.path()));
-    let setting = Setting::new(House::new(&folder.path().join("house"), &settings).unwrap());
-    let (agents, people) = (setting.gate.agents, setting.gate.people);
-    let asked = setting.asks().post("/v1/requests", &risky(1)).unwrap();
+    let settings = format!("{UNLIMITED}{}", channel(folder.path()));
+    let fixture =
+        Fixture::new(TestInstallation::new(&folder.path().join("house"), &settings).unwrap());
+    let (agents, people) = (fixture.gate.agents, fixture.gate.people);
+    let asked = fixture.agent_client().post("/v1/requests", &risky(1)).unwrap();
     let (id, digest) = (asked.text("id").to_owned(), asked.text("digest").to_owned());
-    let other = setting.gate.agent(&setting.owner, "other").unwrap();
+    let other = fixture.gate.agent(&fixture.owner, "other").unwrap();
     let made_up = format!("csp_{}", "a".repeat(43));
     let tokens =
-        [None, Some(&*setting.agent), Some(&*other), Some(&*made_up), Some("csp_"), Some("")];
+        [None, Some(&*fixture.agent), Some(&*other), Some(&*made_up), Some("csp_"), Some("")];
     // A refusal below shows that the route exists only if others are answered with 404.
-    for (door, token) in [(agents, &setting.agent), (people, &setting.owner)] {
-        let mut client = Client::with(door, token);
+    for (endpoint, token) in [(agents, &fixture.agent), (people, &fixture.owner)] {
+        let mut client = Client::with(endpoint, token);
         assert_eq!(client.post("/v1/no-such-route", &json!({})).unwrap().status, 404);
     }
     let routes = routes_for_people();
@@ -147,8 +148,9 @@ fn no_route_lets_an_agent_decide() {
         let body = body(&id, &digest);
         let body = (method != "GET").then_some(body.as_str());
         for token in tokens {
-            for (door, served) in [(agents, route.at_agents), (people, route.at_people)] {
-                let mut client = token.map_or_else(|| Client::new(door), |t| Client::with(door, t));
+            for (endpoint, served) in [(agents, route.at_agents), (people, route.at_people)] {
+                let mut client =
+                    token.map_or_else(|| Client::new(endpoint), |t| Client::with(endpoint, t));
                 let reply = client.send(method, &path, &[], body).unwrap();
                 let expected = if served { [401, 403] } else { [404, 405] };
                 let tell = || format!("{} with {token:?}: {reply:?}", route.name);
@@ -157,14 +159,14 @@ fn no_route_lets_an_agent_decide() {
             }
         }
     }
-    a_guessed_code_recovers_nothing(&setting);
-    let stands = setting.asks().get(&format!("/v1/requests/{id}")).unwrap();
+    a_guessed_code_recovers_nothing(&fixture);
+    let stands = fixture.agent_client().get(&format!("/v1/requests/{id}")).unwrap();
     assert_eq!(stands.text("state"), "pending", "somebody decided");
     // The owner's own credential does decide, so the refusals above mean something.
     let said = json!({ "choice": "approve", "digest": digest, "reason": "as planned" });
     let path = format!("/v1/requests/{id}/decision");
-    assert_eq!(setting.decides().post(&path, &said).unwrap().text("state"), "approved");
-    say(&format!(
+    assert_eq!(fixture.owner_client().post(&path, &said).unwrap().text("state"), "approved");
+    report_figures(&format!(
         "agent cannot decide: {} routes x {} credentials: {refused} refused where they are \
          served, {absent} not served at the other door",
         routes.len(),
@@ -173,12 +175,12 @@ fn no_route_lets_an_agent_decide() {
 }
 
 /// `/v1/recover` takes no token: a guessed code is refused, and the agent API does not serve it.
-fn a_guessed_code_recovers_nothing(setting: &Setting) {
+fn a_guessed_code_recovers_nothing(fixture: &Fixture) {
     let guess = json!({ "name": "owner", "code": "a".repeat(32) });
-    for (door, expected) in
-        [(setting.gate.agents, [404, 405].as_slice()), (setting.gate.people, &[403])]
+    for (endpoint, expected) in
+        [(fixture.gate.agents, [404, 405].as_slice()), (fixture.gate.people, &[403])]
     {
-        for mut client in [Client::new(door), Client::with(door, &setting.agent)] {
+        for mut client in [Client::new(endpoint), Client::with(endpoint, &fixture.agent)] {
             let reply = client.post("/v1/recover", &guess).unwrap();
             assert!(expected.contains(&reply.status), "{reply:?}");
         }

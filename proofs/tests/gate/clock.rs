@@ -1,26 +1,26 @@
-//! A clock that jumps: nothing is approved after its deadline, nothing at all while it stands back.
+//! Jumps of the clock: nothing is approved after its deadline, or while the clock is behind.
 
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use proofs::house::{House, OPEN_HOUSE};
+use proofs::installation::{TestInstallation, UNLIMITED};
 
-use crate::setting::{Setting, decide, risky, run, say, shared, size, within};
+use crate::fixture::{Fixture, decide, report_figures, risky, run, shared, size, within};
 
-/// By how much the machine's clock is moved, in seconds: a number that the gate has mapped.
-struct Hands(PathBuf);
+/// The offset of the daemon's clock in seconds, in a file that the daemon maps.
+struct ClockOffset(PathBuf);
 
-impl Hands {
+impl ClockOffset {
     fn set(&self, seconds: i64) {
-        // In place and at once: eight bytes that begin a page are never read by halves.
+        // In place and at once: eight aligned bytes are read atomically.
         let mut how = std::fs::OpenOptions::new();
         let file = how.write(true).create(true).truncate(false).open(&self.0).unwrap();
         file.write_all_at(&seconds.to_ne_bytes(), 0).unwrap();
     }
 }
 
-/// What moves the gate's clock, built in this folder.
+/// The library that moves the daemon's clock, built in this folder.
 fn library(folder: &Path) -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/gate/clock.c");
     let built = folder.join("clock.so");
@@ -30,39 +30,39 @@ fn library(folder: &Path) -> PathBuf {
     built
 }
 
-fn with_a_clock_to_set(folder: &Path) -> (Setting, Hands) {
-    let hands = Hands(folder.join("clock"));
-    hands.set(0);
-    let house = House::new(&folder.join("house"), OPEN_HOUSE).unwrap();
-    let house = house
+fn fixture_with_clock(folder: &Path) -> (Fixture, ClockOffset) {
+    let offset = ClockOffset(folder.join("clock"));
+    offset.set(0);
+    let installation = TestInstallation::new(&folder.join("house"), UNLIMITED).unwrap();
+    let installation = installation
         .variable("LD_PRELOAD", library(folder).to_str().unwrap())
-        .variable("PROOF_CLOCK", hands.0.to_str().unwrap());
-    (Setting::new(house), hands)
+        .variable("PROOF_CLOCK", offset.0.to_str().unwrap());
+    (Fixture::new(installation), offset)
 }
 
-/// After years all credentials are over: new ones, as an operator would.
-fn anew(mut setting: Setting, jump: i64) -> Setting {
+/// After years all credentials have expired: creates new ones.
+fn renew_credentials(mut fixture: Fixture, jump: i64) -> Fixture {
     if jump > 86_400 {
-        setting.owner = setting.gate.owner().unwrap();
-        setting.agent = setting.gate.agent(&setting.owner, "later").unwrap();
+        fixture.owner = fixture.gate.owner().unwrap();
+        fixture.agent = fixture.gate.agent(&fixture.owner, "later").unwrap();
     }
-    setting
+    fixture
 }
 
-/// A request, as it was shown.
+/// The id and the digest of a request.
 struct Shown(String, String);
 
-fn ask(setting: &Setting, number: &mut usize, seconds: f64) -> Shown {
+fn ask(fixture: &Fixture, number: &mut usize, seconds: f64) -> Shown {
     *number += 1;
     let call = within(risky(*number), seconds);
-    let reply = setting.asks().post("/v1/requests", &call).unwrap();
+    let reply = fixture.agent_client().post("/v1/requests", &call).unwrap();
     assert_eq!(reply.status, 201, "{}", reply.body);
     Shown(reply.text("id").to_owned(), reply.text("digest").to_owned())
 }
 
-/// What comes of an answer.
-fn says(setting: &Setting, Shown(id, digest): &Shown, yes: bool) -> (u16, String) {
-    let reply = decide(&mut setting.decides(), id, digest, yes).unwrap();
+/// The result of a decision.
+fn says(fixture: &Fixture, Shown(id, digest): &Shown, yes: bool) -> (u16, String) {
+    let reply = decide(&mut fixture.owner_client(), id, digest, yes).unwrap();
     (reply.status, reply.text("state").to_owned())
 }
 
@@ -82,71 +82,71 @@ fn no_jump_of_the_clock_approves_anything_late() {
     let years = 10 * 365 * 86_400;
     for jump in [1, -1, 3_600, -3_600, years, -years] {
         let folder = tempfile::tempdir().unwrap();
-        let (setting, hands) = with_a_clock_to_set(folder.path());
+        let (fixture, offset) = fixture_with_clock(folder.path());
         let mut number = 0;
-        let long: Vec<_> = (0..each).map(|_| ask(&setting, &mut number, 300.0)).collect();
-        let short: Vec<_> = (0..each).map(|_| ask(&setting, &mut number, 1.0)).collect();
-        hands.set(jump);
-        // Whatever the clock shows, a second is over by now.
+        let long: Vec<_> = (0..each).map(|_| ask(&fixture, &mut number, 300.0)).collect();
+        let short: Vec<_> = (0..each).map(|_| ask(&fixture, &mut number, 1.0)).collect();
+        offset.set(jump);
+        // By any clock, one second has passed now.
         std::thread::sleep(Duration::from_millis(1_200));
         for shown in &short {
-            let (status, state) = says(&setting, shown, true);
+            let (status, state) = says(&fixture, shown, true);
             assert!(matches!(status, 401 | 409 | 503), "{jump} s: late, and {status} {state}");
             tally.late += 1;
         }
         for shown in &long {
-            let said = says(&setting, shown, true);
+            let said = says(&fixture, shown, true);
             match jump {
                 -1..=1 => assert_eq!(said, (200, "approved".to_owned())),
-                // Five minutes are over, by the clock; in ten years the login is over as well.
+                // By the clock five minutes have passed; after ten years the login has expired too.
                 2..=3_600 => assert_eq!(said.0, 409, "{jump} s: {said:?}"),
                 3_601.. => assert_eq!(said.0, 401, "{jump} s: {said:?}"),
                 _ => assert_eq!(said.0, 503, "{jump} s: {said:?}"),
             }
         }
-        let setting = anew(setting, jump);
+        let fixture = renew_credentials(fixture, jump);
         if jump > 1 {
-            there_and_back(&setting, &hands, jump, &mut number, &mut tally);
+            forward_and_back(&fixture, &offset, jump, &mut number, &mut tally);
         }
         if jump < -1 {
-            stands_back(&setting, &mut number, each, &mut tally);
-            hands.set(0);
+            clock_is_behind(&fixture, &mut number, each, &mut tally);
+            offset.set(0);
             for shown in &long {
-                assert_eq!(says(&setting, shown, true).1, "approved", "{jump} s: recovers");
+                assert_eq!(says(&fixture, shown, true).1, "approved", "{jump} s: recovers");
                 tally.approved += 1;
             }
         }
     }
-    say(&format!("clock: 6 jumps, {tally:?}, {:.1?}", start.elapsed()));
+    report_figures(&format!("clock: 6 jumps, {tally:?}, {:.1?}", start.elapsed()));
 }
 
-/// From a clock that went forwards: approvals go on there, stop when it is set right again, and
-/// come back when it has caught up.
-fn there_and_back(
-    setting: &Setting,
-    hands: &Hands,
+/// After a jump forwards: approvals work, stop when the clock is set back, and work again when it
+/// has caught up.
+fn forward_and_back(
+    fixture: &Fixture,
+    offset: &ClockOffset,
     forwards: i64,
     number: &mut usize,
     tally: &mut Tally,
 ) {
-    let shown = ask(setting, number, 300.0);
-    assert_eq!(says(setting, &shown, true).1, "approved", "after a jump forwards");
-    hands.set(0);
-    stands_back(setting, number, 10, tally);
-    hands.set(forwards);
-    let shown = ask(setting, number, 300.0);
-    assert_eq!(says(setting, &shown, true).1, "approved", "caught up");
+    let shown = ask(fixture, number, 300.0);
+    assert_eq!(says(fixture, &shown, true).1, "approved", "after a jump forwards");
+    offset.set(0);
+    clock_is_behind(fixture, number, 10, tally);
+    offset.set(forwards);
+    let shown = ask(fixture, number, 300.0);
+    assert_eq!(says(fixture, &shown, true).1, "approved", "caught up");
     tally.approved += 2;
 }
 
-/// The clock stands behind what is written: no yes counts, every no does.
-fn stands_back(setting: &Setting, number: &mut usize, each: usize, tally: &mut Tally) {
+/// The clock is behind the stored times: approvals are rejected, denials are accepted.
+fn clock_is_behind(fixture: &Fixture, number: &mut usize, each: usize, tally: &mut Tally) {
     for _ in 0..each {
-        let shown = ask(setting, number, 300.0);
-        let said = says(setting, &shown, true);
+        let shown = ask(fixture, number, 300.0);
+        let said = says(fixture, &shown, true);
         assert_eq!(said.0, 503, "approved while the clock stands back: {said:?}");
         tally.held += 1;
-        assert_eq!(says(setting, &shown, false), (200, "denied".to_owned()));
+        assert_eq!(says(fixture, &shown, false), (200, "denied".to_owned()));
         tally.denied += 1;
     }
 }

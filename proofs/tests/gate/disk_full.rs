@@ -1,4 +1,4 @@
-//! A disk without room: nothing is approved that could not be kept, the gate lives, and recovers.
+//! A full disk: nothing is approved without being stored, and the daemon stays up and recovers.
 
 use std::collections::HashMap;
 use std::io::Write as _;
@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use proof_skip::{Cause, skip};
-use proofs::house::{House, OPEN_HOUSE};
 use proofs::http::Client;
+use proofs::installation::{TestInstallation, UNLIMITED};
 
+use crate::fixture::{Fixture, decide, harmless, report_figures, risky, run, shared};
 use crate::records;
-use crate::setting::{Setting, decide, harmless, risky, run, say, shared};
 
 const REQUESTS: usize = 500;
 /// Passes that may be answered before their commit (`reserve` in the store's options).
@@ -62,34 +62,38 @@ fn nothing_is_approved_on_a_full_disk_and_it_recovers() {
     let Some(disk) = SmallDisk::mount(&folder.path().join("disk")) else {
         return skip(Cause::Machine, "no file system can be mounted");
     };
-    let mut setting = Setting::new(House::new(&disk.0.join("house"), OPEN_HOUSE).unwrap());
-    let open: Vec<_> = (0..50).map(|number| asked(&mut setting.asks(), number).unwrap()).collect();
-    assert_eq!(Client::new(setting.gate.agents).get("/ready").unwrap().status, 200);
+    let mut fixture =
+        Fixture::new(TestInstallation::new(&disk.0.join("house"), UNLIMITED).unwrap());
+    let open: Vec<_> =
+        (0..50).map(|number| asked(&mut fixture.agent_client(), number).unwrap()).collect();
+    assert_eq!(Client::new(fixture.gate.agents).get("/ready").unwrap().status, 200);
     disk.fill();
     let mut answered = HashMap::new();
-    let tally = starve(&setting, &open, &mut answered);
-    let ready = Client::new(setting.gate.agents).get("/ready").unwrap();
+    let tally = starve(&fixture, &open, &mut answered);
+    let ready = Client::new(fixture.gate.agents).get("/ready").unwrap();
     assert_eq!(ready.status, 503, "ready on a full disk");
-    assert!(setting.gate.is_alive());
+    assert!(fixture.gate.is_alive());
     assert!(tally.unavailable > REQUESTS / 2, "the disk was not full: {tally:?}");
     assert!(tally.passed <= RESERVE);
     disk.empty();
     let start = Instant::now();
-    while Client::new(setting.gate.agents).get("/ready").unwrap().status != 200 {
+    while Client::new(fixture.gate.agents).get("/ready").unwrap().status != 200 {
         assert!(start.elapsed() < Duration::from_secs(10), "does not recover");
         std::thread::sleep(Duration::from_millis(20));
     }
     let recovered = start.elapsed();
-    let (id, digest) = asked(&mut setting.asks(), 1_000_000).unwrap();
-    let reply = decide(&mut setting.decides(), &id, &digest, true).unwrap();
+    let (id, digest) = asked(&mut fixture.agent_client(), 1_000_000).unwrap();
+    let reply = decide(&mut fixture.owner_client(), &id, &digest, true).unwrap();
     assert_eq!(reply.text("state"), "approved");
     answered.insert(id, "approved".to_owned());
-    assert!(setting.gate.stop().unwrap());
+    assert!(fixture.gate.stop().unwrap());
     let ids = answered.keys().map(String::as_str);
-    let records = records::read(&setting.house.store(), ids);
+    let records = records::read(&fixture.installation.store(), ids);
     assert_eq!(records.states, answered, "answered, but not kept");
-    assert_eq!(records::integrity(&setting.house.store()), "ok");
-    say(&format!("disk full: {REQUESTS} requests, {tally:?}, ready again after {recovered:.1?}"));
+    assert_eq!(records::integrity(&fixture.installation.store()), "ok");
+    report_figures(&format!(
+        "disk full: {REQUESTS} requests, {tally:?}, ready again after {recovered:.1?}"
+    ));
 }
 
 fn asked(client: &mut Client, number: usize) -> Option<(String, String)> {
@@ -105,15 +109,15 @@ fn asked(client: &mut Client, number: usize) -> Option<(String, String)> {
 
 /// New questions, yes to what is open, and harmless calls, in turn.
 fn starve(
-    setting: &Setting,
+    fixture: &Fixture,
     open: &[(String, String)],
     answered: &mut HashMap<String, String>,
 ) -> Tally {
-    let (mut asks, mut decides) = (setting.asks(), setting.decides());
+    let (mut agent_client, mut owner_client) = (fixture.agent_client(), fixture.owner_client());
     let (mut tally, mut open) = (Tally::default(), open.iter().cycle());
     for number in 0..REQUESTS {
         match number % 3 {
-            0 => match asked(&mut asks, 10_000 + number) {
+            0 => match asked(&mut agent_client, 10_000 + number) {
                 Some((id, _)) => {
                     answered.insert(id, "pending".to_owned());
                     tally.kept += 1;
@@ -122,7 +126,7 @@ fn starve(
             },
             1 => {
                 let (id, digest) = open.next().unwrap();
-                let reply = decide(&mut decides, id, digest, true).unwrap();
+                let reply = decide(&mut owner_client, id, digest, true).unwrap();
                 match reply.status {
                     200 => {
                         answered.insert(id.clone(), reply.text("state").to_owned());
@@ -135,7 +139,7 @@ fn starve(
                     }
                 }
             }
-            _ => match asks.post("/v1/requests", &harmless()).unwrap().status {
+            _ => match agent_client.post("/v1/requests", &harmless()).unwrap().status {
                 200 => {
                     tally.passed += 1;
                     tally.passed_after_a_refusal += usize::from(tally.unavailable > 0);

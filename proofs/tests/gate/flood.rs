@@ -4,10 +4,10 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use proofs::house::House;
 use proofs::http::Client;
+use proofs::installation::TestInstallation;
 
-use crate::setting::{Setting, alone, harmless, risky, say, size};
+use crate::fixture::{Fixture, alone, harmless, report_figures, risky, size};
 
 const CONNECTIONS: usize = 200;
 /// So many agents flood: the refusals of each are told at a pace, and one alone would take an hour.
@@ -23,7 +23,7 @@ const MEMORY_KIB: u64 = 64 * 1024;
 
 /// A flood: so many questions, so many a second if that is limited.
 struct Flood<'a> {
-    setting: &'a Setting,
+    fixture: &'a Fixture,
     agents: &'a [String],
     /// Numbers that no flood before this one used.
     from: usize,
@@ -35,7 +35,7 @@ struct Flood<'a> {
 }
 
 /// What it did to the others.
-struct Suffered {
+struct FaultCounts {
     took: Duration,
     median: Duration,
     p99: Duration,
@@ -47,18 +47,18 @@ fn a_flood_neither_bothers_people_nor_slows_harmless_calls() {
     let _alone = alone();
     let many = size(20_000, 1_000_000);
     let folder = tempfile::tempdir().unwrap();
-    let setting = Setting::new(House::new(folder.path(), "").unwrap());
-    let other = setting.gate.agent(&setting.owner, "other").unwrap();
+    let fixture = Fixture::new(TestInstallation::new(folder.path(), "").unwrap());
+    let other = fixture.gate.agent(&fixture.owner, "other").unwrap();
     let start = Instant::now();
-    let idle = measure(&setting, &other, |elapsed, _| elapsed < Duration::from_secs(3));
+    let idle = measure(&fixture, &other, |elapsed, _| elapsed < Duration::from_secs(3));
     let name = |number: usize| format!("flood-{number}");
     let agents: Vec<String> = (0..AGENTS)
-        .map(|number| setting.gate.agent(&setting.owner, &name(number)).unwrap())
+        .map(|number| fixture.gate.agent(&fixture.owner, &name(number)).unwrap())
         .collect();
     // Adding an agent takes a passphrase, whose hashing holds on to memory of its own.
-    let before = setting.gate.memory().unwrap();
+    let before = fixture.gate.memory().unwrap();
     let flood = |from, many, per_second| Flood {
-        setting: &setting,
+        fixture: &fixture,
         agents: &agents,
         from,
         many,
@@ -68,7 +68,7 @@ fn a_flood_neither_bothers_people_nor_slows_harmless_calls() {
         refused: AtomicUsize::new(0),
     };
     // What so many busy threads cost the others on this machine, whatever they do.
-    let burnt = burn(&setting, &other);
+    let burnt = burn(&fixture, &other);
     // As fast as it goes, then half as fast: the machine has room for the others.
     let full = flood(0, many, None);
     let all = full.run(&other);
@@ -79,16 +79,16 @@ fn a_flood_neither_bothers_people_nor_slows_harmless_calls() {
     let refused = full.refused.into_inner() + paced.refused.into_inner();
     let elapsed = start.elapsed().as_secs();
     assert_eq!(asked + refused, many + many / 10);
-    let list = setting.decides().get("/v1/requests?state=pending&limit=500").unwrap();
+    let list = fixture.owner_client().get("/v1/requests?state=pending&limit=500").unwrap();
     let open = list.body["requests"].as_array().unwrap().len();
     let most = all.memory.max(half.memory);
-    say(&format!(
+    report_figures(&format!(
         "flood: {many} submissions from {AGENTS} agents over {CONNECTIONS} connections at {rate:.0}/s, then a tenth as \
          many half as fast: {asked} asked, {refused} refused, {open} open at the end; memory \
          {before} -> {most} KiB"
     ));
     let times = |p99: Duration| p99.as_secs_f64() / idle.1.as_secs_f64();
-    say(&format!(
+    report_figures(&format!(
         "flood: harmless calls p50 / p99: idle {:.1?} / {:.1?}; beside {CONNECTIONS} threads that \
          only burn time {:.1?} / {:.1?} ({:.1} x); half speed {:.1?} / {:.1?} ({:.1} x); full \
          speed {:.1?} / {:.1?} ({:.1} x)",
@@ -110,21 +110,21 @@ fn a_flood_neither_bothers_people_nor_slows_harmless_calls() {
     let each = (PER_MINUTE * minutes).min(OPEN * rounds);
     let allowed = (each * count(AGENTS)).min(PER_HOUR * (elapsed / 3600 + 1));
     assert!(count(asked) <= allowed, "{asked} questions to people in {elapsed} s");
-    assert!(count(open) <= OPEN * count(AGENTS), "{open} open at the people's door");
+    assert!(count(open) <= OPEN * count(AGENTS), "{open} pending requests");
     assert!(most.saturating_sub(before) < MEMORY_KIB, "{before} -> {most} KiB");
 }
 
 impl Flood<'_> {
-    fn run(&self, other: &str) -> Suffered {
+    fn run(&self, other: &str) -> FaultCounts {
         let (start, over) = (Instant::now(), AtomicBool::new(false));
         std::thread::scope(|scope| {
             let flooding: Vec<_> =
                 (0..CONNECTIONS).map(|at| scope.spawn(move || self.submit(at, start))).collect();
             let measuring = scope.spawn(|| {
                 let mut memory = 0;
-                let (median, p99) = measure(self.setting, other, |_, count| {
+                let (median, p99) = measure(self.fixture, other, |_, count| {
                     if count % 50 == 0 {
-                        memory = memory.max(self.setting.gate.memory().unwrap());
+                        memory = memory.max(self.fixture.gate.memory().unwrap());
                     }
                     !over.load(Ordering::Acquire)
                 });
@@ -136,13 +136,13 @@ impl Flood<'_> {
             let took = start.elapsed();
             over.store(true, Ordering::Release);
             let (median, p99, memory) = measuring.join().unwrap();
-            Suffered { took, median, p99, memory }
+            FaultCounts { took, median, p99, memory }
         })
     }
 
     fn submit(&self, at: usize, start: Instant) {
         let token = &self.agents[at % self.agents.len()];
-        let mut client = Client::with(self.setting.gate.agents, token);
+        let mut client = Client::with(self.fixture.gate.agents, token);
         loop {
             let number = self.next.fetch_add(1, Ordering::AcqRel);
             if number >= self.many {
@@ -166,7 +166,7 @@ impl Flood<'_> {
 }
 
 /// Harmless calls beside as many threads as a flood has, which ask nothing.
-fn burn(setting: &Setting, other: &str) -> (Duration, Duration) {
+fn burn(fixture: &Fixture, other: &str) -> (Duration, Duration) {
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         for _ in 0..CONNECTIONS {
@@ -176,7 +176,7 @@ fn burn(setting: &Setting, other: &str) -> (Duration, Duration) {
                 }
             });
         }
-        let measured = measure(setting, other, |elapsed, _| elapsed < Duration::from_secs(3));
+        let measured = measure(fixture, other, |elapsed, _| elapsed < Duration::from_secs(3));
         over.store(true, Ordering::Release);
         measured
     })
@@ -188,11 +188,11 @@ fn exact(number: usize) -> f64 {
 
 /// Median and p99 of harmless calls by another agent, one every few milliseconds.
 fn measure(
-    setting: &Setting,
+    fixture: &Fixture,
     token: &str,
     mut goes_on: impl FnMut(Duration, usize) -> bool,
 ) -> (Duration, Duration) {
-    let mut client = Client::with(setting.gate.agents, token);
+    let mut client = Client::with(fixture.gate.agents, token);
     let (start, mut times) = (Instant::now(), Vec::new());
     while goes_on(start.elapsed(), times.len()) {
         let asked = Instant::now();

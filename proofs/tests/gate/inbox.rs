@@ -1,8 +1,8 @@
-//! The web inbox in a real browser: people log in, see what comes, and answer it.
+//! The web inbox in a real browser: people sign in, see requests and decide them.
 
-use proofs::house::{House, OPEN_HOUSE};
+use proofs::installation::{TestInstallation, UNLIMITED};
 
-use crate::setting::{Setting, alone, browse, has_browser};
+use crate::fixture::{Fixture, alone, browse, has_browser};
 
 #[test]
 fn people_see_and_answer_in_a_browser() {
@@ -11,6 +11,6 @@ fn people_see_and_answer_in_a_browser() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let setting = Setting::new(House::new(folder.path(), OPEN_HOUSE).unwrap());
-    browse("inbox", "gate/inbox.mjs", &setting, &[]);
+    let fixture = Fixture::new(TestInstallation::new(folder.path(), UNLIMITED).unwrap());
+    browse("inbox", "gate/inbox.mjs", &fixture, &[]);
 }

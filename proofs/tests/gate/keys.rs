@@ -5,9 +5,9 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use proofs::house::{House, OPEN_HOUSE};
+use proofs::installation::{TestInstallation, UNLIMITED};
 
-use crate::setting::{BROWSER, DRIVER, Setting, alone, has_browser, say, size};
+use crate::fixture::{BROWSER, DRIVER, Fixture, alone, has_browser, report_figures, size};
 
 #[test]
 fn no_key_answers_a_card_that_is_not_shown() {
@@ -16,16 +16,16 @@ fn no_key_answers_a_card_that_is_not_shown() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let setting = Setting::new(House::new(folder.path(), OPEN_HOUSE).unwrap());
+    let fixture = Fixture::new(TestInstallation::new(folder.path(), UNLIMITED).unwrap());
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/gate/keys.mjs");
     let mut child = Command::new("node")
         .arg(script)
         .env("TOOLS", DRIVER)
         .env("BROWSER", BROWSER)
-        .env("PEOPLE", format!("http://{}", setting.gate.people))
-        .env("AGENTS", format!("http://{}", setting.gate.agents))
-        .env("AGENT_TOKEN", &setting.agent)
-        .env("PASSPHRASE", setting.gate.passphrase.as_deref().unwrap())
+        .env("PEOPLE", format!("http://{}", fixture.gate.people))
+        .env("AGENTS", format!("http://{}", fixture.gate.agents))
+        .env("AGENT_TOKEN", &fixture.agent)
+        .env("PASSPHRASE", fixture.gate.passphrase.as_deref().unwrap())
         .env("SEQUENCES", size(150, 1000).to_string())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -33,17 +33,17 @@ fn no_key_answers_a_card_that_is_not_shown() {
         .unwrap();
     let mut told = child.stdin.take().unwrap();
     let heard = BufReader::new(child.stdout.take().unwrap());
-    let Setting { house, gate, .. } = setting;
+    let Fixture { installation, gate, .. } = fixture;
     let mut gate = Some(gate);
     for line in heard.lines() {
         let line = line.unwrap();
         if line == "restart" {
             gate.take().unwrap().kill().unwrap();
-            let fresh = house.start().unwrap();
+            let fresh = installation.start().unwrap();
             writeln!(told, "http://{} http://{}", fresh.people, fresh.agents).unwrap();
             gate = Some(fresh);
         } else {
-            say(&format!("keys: {line}"));
+            report_figures(&format!("keys: {line}"));
         }
     }
     assert!(child.wait().unwrap().success());

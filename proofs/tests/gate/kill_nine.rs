@@ -1,4 +1,4 @@
-//! `kill -9` at any moment under many callers: what was answered stands, who waited is answered.
+//! `kill -9` at random moments under load: responses stay valid, and waiting callers get theirs.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -7,18 +7,18 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, RwLock};
 use std::time::{Duration, Instant};
 
-use proofs::house::{House, OPEN_HOUSE};
 use proofs::http::Client;
+use proofs::installation::{TestInstallation, UNLIMITED};
 
+use crate::fixture::{Fixture, Rng, alone, decide, report_figures, risky, size};
 use crate::records::{self, word};
-use crate::setting::{Dice, Setting, alone, decide, risky, say, size};
 
 const ASKING: usize = 56;
 const DECIDING: usize = 8;
 
 /// Where the daemon is now, and what it has said so far.
 struct Board {
-    doors: RwLock<(SocketAddr, SocketAddr)>,
+    endpoints: RwLock<(SocketAddr, SocketAddr)>,
     over: AtomicBool,
     /// Ends that somebody was told, by request.
     answered: Mutex<HashMap<String, String>>,
@@ -32,8 +32,8 @@ struct Board {
 }
 
 impl Board {
-    fn doors(&self) -> (SocketAddr, SocketAddr) {
-        *self.doors.read().unwrap()
+    fn endpoints(&self) -> (SocketAddr, SocketAddr) {
+        *self.endpoints.read().unwrap()
     }
 
     fn told(&self, id: &str, state: &str) {
@@ -56,10 +56,10 @@ fn what_was_answered_stands_and_who_waited_is_answered() {
     let _alone = alone();
     let kills = size(15, 200);
     let folder = tempfile::tempdir().unwrap();
-    let setting = Setting::new(House::new(folder.path(), OPEN_HOUSE).unwrap());
-    let Setting { house, gate, owner, agent } = setting;
+    let fixture = Fixture::new(TestInstallation::new(folder.path(), UNLIMITED).unwrap());
+    let Fixture { installation, gate, owner, agent } = fixture;
     let board = Board {
-        doors: RwLock::new((gate.agents, gate.people)),
+        endpoints: RwLock::new((gate.agents, gate.people)),
         over: AtomicBool::new(false),
         answered: Mutex::default(),
         seen: Mutex::default(),
@@ -78,25 +78,25 @@ fn what_was_answered_stands_and_who_waited_is_answered() {
             scope.spawn(move || deciding(board, owner, number as u64));
         }
         let mut gate = gate;
-        let mut dice = Dice(0x5eed_0001);
+        let mut rng = Rng(0x5eed_0001);
         for kill in 0..kills {
-            std::thread::sleep(Duration::from_millis(30 + dice.below(600)));
+            std::thread::sleep(Duration::from_millis(30 + rng.below(600)));
             gate.kill().unwrap();
             if kill % 5 == 0 {
-                assert_eq!(copy_is_whole(&house.store()), "ok");
+                assert_eq!(copy_is_whole(&installation.store()), "ok");
             }
-            gate = house.start().unwrap();
-            *board.doors.write().unwrap() = (gate.agents, gate.people);
+            gate = installation.start().unwrap();
+            *board.endpoints.write().unwrap() = (gate.agents, gate.people);
         }
         board.over.store(true, Ordering::Release);
         gate
     });
     let took = start.elapsed();
     gate.kill().unwrap();
-    assert_eq!(records::integrity(&house.store()), "ok");
-    judge(&board, &house.store());
+    assert_eq!(records::integrity(&installation.store()), "ok");
+    judge(&board, &installation.store());
     let (seen, answered) = (board.seen.lock().unwrap(), board.answered.lock().unwrap());
-    say(&format!(
+    report_figures(&format!(
         "kill -9: {kills} kills, {} requests, {} answers, {} waits were cut off, {} of them \
          answered after a restart, {took:.1?}",
         seen.len(),
@@ -130,8 +130,8 @@ fn asking(board: &Board, token: &str, number: usize) {
         turn += 1;
         let key = format!("k-{number}-{turn}");
         let body = risky(number * 1_000_000 + turn).to_string();
-        let (mut door, mut was_cut) = (board.doors().0, false);
-        let mut client = Client::with(door, token).patience(Duration::from_secs(20));
+        let (mut endpoint, mut was_cut) = (board.endpoints().0, false);
+        let mut client = Client::with(endpoint, token).patience(Duration::from_secs(20));
         // Its answer is fetched even after the last kill: nobody is left without one.
         loop {
             let headers = [("idempotency-key", key.as_str())];
@@ -152,9 +152,9 @@ fn asking(board: &Board, token: &str, number: usize) {
                     std::thread::sleep(Duration::from_millis(20));
                 }
             }
-            if door != board.doors().0 {
-                door = board.doors().0;
-                client = Client::with(door, token).patience(Duration::from_secs(20));
+            if endpoint != board.endpoints().0 {
+                endpoint = board.endpoints().0;
+                client = Client::with(endpoint, token).patience(Duration::from_secs(20));
             }
         }
     }
@@ -162,11 +162,11 @@ fn asking(board: &Board, token: &str, number: usize) {
 
 /// Looks at what is open and decides one after the other, until everybody has an answer.
 fn deciding(board: &Board, token: &str, number: u64) {
-    let mut dice = Dice(number + 77);
+    let mut rng = Rng(number + 77);
     let mut quiet = 0;
     while quiet < 5 {
-        let door = board.doors().1;
-        let mut client = Client::with(door, token).patience(Duration::from_secs(5));
+        let endpoint = board.endpoints().1;
+        let mut client = Client::with(endpoint, token).patience(Duration::from_secs(5));
         let Ok(list) = client.get("/v1/requests?state=pending&limit=60") else {
             std::thread::sleep(Duration::from_millis(20));
             continue;
@@ -181,14 +181,14 @@ fn deciding(board: &Board, token: &str, number: u64) {
         quiet = 0;
         // Slower than the agents ask, so that many wait at every kill.
         for _ in 0..6 {
-            let one = &open[usize::try_from(dice.below(open.len() as u64)).unwrap()];
+            let one = &open[usize::try_from(rng.below(open.len() as u64)).unwrap()];
             let (id, digest) = (one["id"].as_str().unwrap(), one["digest"].as_str().unwrap());
-            match decide(&mut client, id, digest, dice.below(2) == 0) {
+            match decide(&mut client, id, digest, rng.below(2) == 0) {
                 Ok(reply) if reply.status == 200 => board.told(id, reply.text("state")),
                 Ok(_) => {}
                 Err(_) => break,
             }
-            std::thread::sleep(Duration::from_millis(dice.below(4)));
+            std::thread::sleep(Duration::from_millis(rng.below(4)));
         }
     }
 }

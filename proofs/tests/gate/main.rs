@@ -1,13 +1,17 @@
-//! The gate from outside: a real process, real sockets, raced, killed, starved and lied to.
+//! Black-box tests of the daemon: a real process and real sockets, with races, crashes and faults.
 //!
 //! `PROOF=full` runs the whole sizes; the usual ones are for every change. Figures are printed.
 
 #[cfg(test)]
 mod agent_cannot_decide;
 #[cfg(test)]
+mod api_fuzzing;
+#[cfg(test)]
 mod clock;
 #[cfg(test)]
 mod disk_full;
+#[cfg(test)]
+mod fixture;
 #[cfg(test)]
 mod flood;
 #[cfg(test)]
@@ -17,16 +21,12 @@ mod keys;
 #[cfg(test)]
 mod kill_nine;
 #[cfg(test)]
-mod nonsense;
-#[cfg(test)]
 mod order;
+#[cfg(test)]
+mod original_client;
 #[cfg(test)]
 mod permits;
 #[cfg(test)]
 mod races;
 #[cfg(test)]
 mod records;
-#[cfg(test)]
-mod seed_client;
-#[cfg(test)]
-mod setting;

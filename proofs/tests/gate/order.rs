@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use proof_skip::{Cause, skip};
-use proofs::house::{House, OPEN_HOUSE};
+use proofs::installation::{TestInstallation, UNLIMITED};
 
-use crate::setting::{Setting, decide, has, risky, say, shared, size};
+use crate::fixture::{Fixture, decide, has, report_figures, risky, shared, size};
 
 #[test]
 fn a_decided_answer_leaves_after_its_commit_reached_the_disk() {
@@ -17,9 +17,9 @@ fn a_decided_answer_leaves_after_its_commit_reached_the_disk() {
     let many = size(100, 1_000);
     let folder = tempfile::tempdir().unwrap();
     let trace = folder.path().join("trace");
-    let house = House::new(&folder.path().join("house"), OPEN_HOUSE).unwrap();
+    let installation = TestInstallation::new(&folder.path().join("house"), UNLIMITED).unwrap();
     let calls = "trace=fsync,fdatasync,pwrite64,sendto,sendmsg,write,writev,recvfrom,read";
-    let house = house.wrapped(&[
+    let installation = installation.wrapped(&[
         "strace",
         "-f",
         "-y",
@@ -30,33 +30,36 @@ fn a_decided_answer_leaves_after_its_commit_reached_the_disk() {
         "-o",
         trace.to_str().unwrap(),
     ]);
-    let setting = Setting::new(house);
+    let fixture = Fixture::new(installation);
     let mut ends = HashMap::new();
     for number in 0..many {
-        let (mut asks, mut waits, mut decides) =
-            (setting.asks(), setting.asks(), setting.decides());
-        let reply = asks.post("/v1/requests", &risky(number)).unwrap();
+        let (mut agent_client, mut waits, mut owner_client) =
+            (fixture.agent_client(), fixture.agent_client(), fixture.owner_client());
+        let reply = agent_client.post("/v1/requests", &risky(number)).unwrap();
         let (id, digest) = (reply.text("id").to_owned(), reply.text("digest").to_owned());
         waits.write("GET", &format!("/v1/requests/{id}/wait?seconds=60"), &[], None).unwrap();
-        let decided = decide(&mut decides, &id, &digest, number % 3 != 0).unwrap();
+        let decided = decide(&mut owner_client, &id, &digest, number % 3 != 0).unwrap();
         let waited = waits.read().unwrap();
         assert_eq!((decided.status, waited.status), (200, 200), "{}", decided.body);
         assert_eq!(decided.text("state"), waited.text("state"));
         ends.insert(id, decided.text("state").to_owned());
     }
     // Dropping kills strace only; asked to stop, it lets the daemon end.
-    stop(&setting);
+    stop(&fixture);
     let answers = read(&trace, &ends);
     assert_eq!(answers, 2 * many, "answers found in the trace");
-    say(&format!("order: {answers} of {} decided answers left after fdatasync", 2 * many));
+    report_figures(&format!(
+        "order: {answers} of {} decided answers left after fdatasync",
+        2 * many
+    ));
 }
 
 /// The daemon is strace's child: SIGTERM goes to it.
-fn stop(setting: &Setting) {
-    let children = format!("/proc/{0}/task/{0}/children", setting.gate.id());
+fn stop(fixture: &Fixture) {
+    let children = format!("/proc/{0}/task/{0}/children", fixture.gate.id());
     let child = std::fs::read_to_string(children).unwrap();
     for id in child.split_whitespace() {
-        crate::setting::run(&["kill", "-TERM", id]);
+        crate::fixture::run(&["kill", "-TERM", id]);
     }
     let gone = || !std::path::Path::new(&format!("/proc/{}", child.trim())).exists();
     for _ in 0..2_000 {
@@ -68,7 +71,7 @@ fn stop(setting: &Setting) {
     panic!("the daemon does not stop");
 }
 
-/// Where the request that is being decided stands in the trace.
+/// The position of the decided request in the trace.
 #[derive(Default)]
 struct Steps<'t> {
     id: &'t str,
@@ -78,7 +81,7 @@ struct Steps<'t> {
 }
 
 /// Reads the trace in order; counts the answers that say how a request ended. Its own commit is
-/// known by the page that holds its end in the ledger; other commits go on beside it.
+/// known by the page that holds its end in the ledger; other commits happen at the same time.
 fn read(trace: &Path, ends: &HashMap<String, String>) -> usize {
     let text = String::from_utf8_lossy(&std::fs::read(trace).unwrap()).into_owned();
     let (mut steps, mut answers) = (Steps::default(), 0);

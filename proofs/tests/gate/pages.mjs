@@ -128,7 +128,7 @@ export async function pages({ PEOPLE, SHOTS, visit, agent, ask, mail, stands, ch
     const house = await visit();
     await house.goto(PEOPLE + "/settings");
     const text = await house.textContent("main");
-    for (const words of [/Risky calls wait for a person\.\s*mode/, /A request is pending for 5 min/, /times\.usual_seconds/, /ladder\.critical/, /no quiet hours/, /assurance\.high/, /CRITICAL: one person, signed in/, /flood\.asks_per_minute/]) assert.match(text, words);
+    for (const words of [/Risky calls wait for a person\.\s*mode/, /A request is pending for 5 min/, /times\.usual_seconds/, /escalation\.critical/, /no quiet hours/, /assurance\.high/, /CRITICAL: one person, signed in/, /flood\.asks_per_minute/]) assert.match(text, words);
     assert.equal(await house.locator("main form, main button").count(), 0);
     await house.context().close();
     await shots("settings", "/settings");

@@ -1,15 +1,15 @@
-//! Sixteen who decide at once, and deadlines: one end for each request, and everybody hears it.
+//! Sixteen concurrent deciders and deadlines: each request ends once, and every reader agrees.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::Instant;
 
-use proofs::house::{House, OPEN_HOUSE};
 use proofs::http::Client;
+use proofs::installation::{TestInstallation, UNLIMITED};
 use serde_json::json;
 
+use crate::fixture::{Fixture, Rng, alone, decide, report_figures, risky, size, within};
 use crate::records::{self, word};
-use crate::setting::{Dice, Setting, alone, decide, risky, say, size, within};
 
 const DECIDERS: usize = 16;
 const WAVE: usize = 20;
@@ -32,26 +32,26 @@ fn every_request_ends_once_and_all_readers_agree() {
     let _alone = alone();
     let many = size(500, 20_000);
     let folder = tempfile::tempdir().unwrap();
-    let setting = Setting::new(House::new(folder.path(), OPEN_HOUSE).unwrap());
+    let fixture = Fixture::new(TestInstallation::new(folder.path(), UNLIMITED).unwrap());
     let (heard, start) = (Heard::default(), Instant::now());
     let mut tally = HashMap::new();
     for wave in 0..many.div_ceil(WAVE) {
-        let open = ask(&setting, wave);
-        race(&setting, wave, &open, &heard);
+        let open = ask(&fixture, wave);
+        race(&fixture, wave, &open, &heard);
         for one in &open {
             // Two readers at two doors, after everything is over.
             let path = format!("/v1/requests/{}", one.id);
-            let own = setting.asks().get(&path).unwrap();
-            let all = setting.decides().get(&path).unwrap();
+            let own = fixture.agent_client().get(&path).unwrap();
+            let all = fixture.owner_client().get(&path).unwrap();
             hear(&heard, &one.id, own.text("state"));
             hear(&heard, &one.id, all.text("state"));
             *tally.entry(own.text("state").to_owned()).or_insert(0) += 1;
         }
     }
     let took = start.elapsed();
-    assert!(setting.gate.stop().unwrap());
+    assert!(fixture.gate.stop().unwrap());
     let heard = heard.into_inner().unwrap();
-    let records = records::read(&setting.house.store(), heard.keys().map(String::as_str));
+    let records = records::read(&fixture.installation.store(), heard.keys().map(String::as_str));
     for (id, words) in &heard {
         let state = &records.states[id];
         assert_ne!(state, "pending", "{id} never ended");
@@ -61,16 +61,19 @@ fn every_request_ends_once_and_all_readers_agree() {
     assert_eq!(records.ends.len(), heard.len());
     // A race that always ends alike is none.
     assert!(tally.len() >= 3, "{tally:?}");
-    say(&format!("races: {} requests x {DECIDERS} deciders, {tally:?}, {took:.1?}", heard.len()));
+    report_figures(&format!(
+        "races: {} requests x {DECIDERS} deciders, {tally:?}, {took:.1?}",
+        heard.len()
+    ));
 }
 
-fn ask(setting: &Setting, wave: usize) -> Vec<Open> {
-    let mut client = setting.asks();
-    let mut dice = Dice(0x9e37_79b9 + wave as u64);
+fn ask(fixture: &Fixture, wave: usize) -> Vec<Open> {
+    let mut client = fixture.agent_client();
+    let mut rng = Rng(0x9e37_79b9 + wave as u64);
     let asked = (0..WAVE).map(|number| {
         let call = risky(wave * WAVE + number);
         // A third of them runs out of time while the others decide.
-        let seconds = if number % 3 == 0 { 0.001 * f64::from(20 + dice.small(300)) } else { 60.0 };
+        let seconds = if number % 3 == 0 { 0.001 * f64::from(20 + rng.small(300)) } else { 60.0 };
         let reply = client.post("/v1/requests", &within(call, seconds)).unwrap();
         assert_eq!(reply.status, 201, "{}", reply.body);
         Open { id: reply.text("id").to_owned(), digest: reply.text("digest").to_owned() }
@@ -78,22 +81,22 @@ fn ask(setting: &Setting, wave: usize) -> Vec<Open> {
     asked.collect()
 }
 
-fn race(setting: &Setting, wave: usize, open: &[Open], heard: &Heard) {
+fn race(fixture: &Fixture, wave: usize, open: &[Open], heard: &Heard) {
     std::thread::scope(|scope| {
         for one in open {
-            let mut client = setting.asks();
+            let mut client = fixture.agent_client();
             scope.spawn(move || {
                 let reply = client.get(&format!("/v1/requests/{}/wait?seconds=60", one.id));
                 hear(heard, &one.id, reply.unwrap().text("state"));
             });
         }
         for decider in 0..DECIDERS {
-            let (mut person, mut agent) = (setting.decides(), setting.asks());
+            let (mut person, mut agent) = (fixture.owner_client(), fixture.agent_client());
             scope.spawn(move || {
-                let mut dice = Dice(((wave * DECIDERS + decider) as u64 + 1) << 20);
+                let mut rng = Rng(((wave * DECIDERS + decider) as u64 + 1) << 20);
                 for turn in 0..open.len() {
                     let one = &open[(turn + decider) % open.len()];
-                    act(&mut person, &mut agent, one, dice.below(8), heard);
+                    act(&mut person, &mut agent, one, rng.below(8), heard);
                 }
             });
         }

@@ -1,4 +1,4 @@
-//! What a daemon left behind, read after its end: the rows, the ledger, and whether both are whole.
+//! The state of a daemon after its end: the rows and the ledger, and whether both are consistent.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -10,7 +10,7 @@ use countersign_store::{SqliteOptions, SqliteStore, Store as _};
 use countersign_types::id::Id;
 use countersign_types::time::{Clock, Moment, Timestamp};
 
-use crate::setting::run;
+use crate::fixture::run;
 
 /// A clock far behind: reading needs no time.
 struct Stopped;

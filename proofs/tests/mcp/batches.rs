@@ -4,9 +4,9 @@ use std::io::BufRead as _;
 
 use serde_json::{Value, json};
 
+use crate::fixture::{ProxyFixture, Wire, shared, words};
 use crate::http::{post, proxy};
 use crate::web::Web;
-use crate::wires::{Place, Wire, shared, words};
 
 const VERSION: &[(&str, &str)] = &[("VERSION", "2025-03-26")];
 
@@ -26,7 +26,7 @@ fn ids(answer: &Value) -> Vec<&Value> {
     answer.as_array().map(|all| all.iter().map(|one| &one["id"]).collect()).unwrap_or_default()
 }
 
-fn client(place: &Place) -> Wire {
+fn client(place: &ProxyFixture) -> Wire {
     let mut client = place.proxy(None, VERSION);
     client.greet();
     client
@@ -35,7 +35,7 @@ fn client(place: &Place) -> Wire {
 #[test]
 fn a_batch_of_which_nothing_needs_a_person_passes_byte_for_byte() {
     let _shared = shared();
-    let place = Place::new();
+    let place = ProxyFixture::new();
     let mut client = client(&place);
     let harmless = format!("[ {},{PING} ]", call(5, "read_file", READ));
     client.send(&harmless);
@@ -53,7 +53,7 @@ fn mixed() -> (String, [String; 2]) {
 }
 
 /// Says yes to the mail and no to the deletion, both of one group.
-fn answer_both(place: &Place) {
+fn answer_both(place: &ProxyFixture) {
     let waiting = place.waiting(2);
     let group = &place.request(&waiting[0]["id"])["group"];
     assert!(group.is_string(), "{group}");
@@ -77,7 +77,7 @@ fn check_mixed(answer: &Value) {
 #[test]
 fn a_batch_is_asked_about_as_one_group_and_answered_as_one() {
     let _shared = shared();
-    let place = Place::new();
+    let place = ProxyFixture::new();
     let mut client = client(&place);
     let (all, runs) = mixed();
     client.send(&all);
@@ -94,7 +94,7 @@ fn a_batch_is_asked_about_as_one_group_and_answered_as_one() {
 #[test]
 fn calls_of_a_batch_keep_their_order_where_it_matters() {
     let _shared = shared();
-    let place = Place::new();
+    let place = ProxyFixture::new();
     let mut client = client(&place);
     client.send(&format!("[{},{}]", call(1, "send_email", MAIL), call(2, "read_file", READ)));
     place.waiting(1);
@@ -120,7 +120,7 @@ fn calls_of_a_batch_keep_their_order_where_it_matters() {
 #[test]
 fn an_odd_batch_is_refused_whole() {
     let _shared = shared();
-    let place = Place::new();
+    let place = ProxyFixture::new();
     let mut client = client(&place);
     let before = place.log();
     let read = call(5, "read_file", READ);
@@ -152,7 +152,7 @@ fn an_odd_batch_is_refused_whole() {
 #[test]
 fn a_batch_over_http_is_asked_about_as_one_group_and_answered_as_one() {
     let _shared = shared();
-    let place = Place::new();
+    let place = ProxyFixture::new();
     let web = Web::new();
     let (_proxy, address) = proxy(&place, web.port, None);
     let (all, runs) = mixed();

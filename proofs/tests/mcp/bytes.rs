@@ -2,12 +2,12 @@
 
 use serde_json::json;
 
-use crate::wires::{Place, say, shared};
+use crate::fixture::{ProxyFixture, report_figures, shared};
 
 /// Small random numbers that need no quality.
-struct Dice(u64);
+struct Rng(u64);
 
-impl Dice {
+impl Rng {
     fn below(&mut self, end: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -65,17 +65,17 @@ impl Dice {
 #[test]
 fn what_is_not_gated_keeps_every_byte() {
     let _shared = shared();
-    let place = Place::new();
+    let place = ProxyFixture::new();
     let mut client = place.proxy(None, &[]);
     client.greet();
     let before = place.log().len();
-    let mut dice = Dice(0x5EED_CAFE);
-    let sent: Vec<String> = (0..500).map(|id| dice.message(id)).collect();
+    let mut rng = Rng(0x5EED_CAFE);
+    let sent: Vec<String> = (0..500).map(|id| rng.message(id)).collect();
     for message in &sent {
         client.send(message);
     }
     // The way back, asked for as a text and given as a line; the server's odd ones pass too.
-    let mut back: Vec<String> = (0..500).map(|id| dice.message(id)).collect();
+    let mut back: Vec<String> = (0..500).map(|id| rng.message(id)).collect();
     back.extend([
         "not json at all {".to_owned(),
         "{\"a\":1,\"a\":2}".to_owned(),
@@ -89,5 +89,9 @@ fn what_is_not_gated_keeps_every_byte() {
     let log = place.log();
     let given: Vec<&str> = log.get(before..).unwrap().lines().take(sent.len()).collect();
     assert_eq!(given, sent);
-    say(&format!("{} messages to the server and {} back, byte for byte", sent.len(), back.len()));
+    report_figures(&format!(
+        "{} messages to the server and {} back, byte for byte",
+        sent.len(),
+        back.len()
+    ));
 }

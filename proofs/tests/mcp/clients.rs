@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::fixture::{ProxyFixture, modern, shared};
 use crate::http::{post, proxy};
 use crate::web::Web;
-use crate::wires::{Place, modern, shared};
 
 /// A call without a session, under an id that every client uses.
 fn call(arguments: &Value) -> String {
@@ -38,7 +38,7 @@ fn answer(stream: &mut BufReader<TcpStream>) -> Value {
 #[test]
 fn a_client_that_leaves_withdraws_its_own_call_only() {
     let _shared = shared();
-    let place = Place::new();
+    let place = ProxyFixture::new();
     let web = Web::new();
     let (_proxy, address) = proxy(&place, web.port, None);
     let mut streams: Vec<Option<BufReader<TcpStream>>> = Vec::new();
@@ -76,7 +76,7 @@ fn a_client_that_leaves_withdraws_its_own_call_only() {
 #[test]
 fn a_session_s_cancellation_withdraws_its_own_call_only() {
     let _shared = shared();
-    let place = Place::new();
+    let place = ProxyFixture::new();
     let web = Web::new();
     let (_proxy, address) = proxy(&place, web.port, None);
     let mut streams = Vec::new();
@@ -101,7 +101,7 @@ fn a_session_s_cancellation_withdraws_its_own_call_only() {
 
 /// Sends a call, approves it, and leaves while it runs. Its request.
 fn leaves_while_it_runs(
-    place: &Place,
+    place: &ProxyFixture,
     (web, address): (&Web, SocketAddr),
     (headers, body): (&str, &str),
     accept: &str,
@@ -124,7 +124,7 @@ fn leaves_while_it_runs(
     request["id"].clone()
 }
 
-fn reported(place: &Place, request: &Value) -> Value {
+fn reported(place: &ProxyFixture, request: &Value) -> Value {
     let mut reported = Value::Null;
     eventually("no outcome was reported", || {
         reported = place.request(request)["reported"].clone();
@@ -136,7 +136,7 @@ fn reported(place: &Place, request: &Value) -> Value {
 #[test]
 fn what_came_of_a_call_is_recorded_although_its_client_left() {
     let _shared = shared();
-    let place = Place::new();
+    let place = ProxyFixture::new();
     for wait in ["json", "events", "breaks off"] {
         for accept in ["application/json, text/event-stream", "application/json"] {
             let web = Web::new();
@@ -157,7 +157,7 @@ fn what_came_of_a_call_is_recorded_although_its_client_left() {
 #[test]
 fn a_modern_client_cancels_by_leaving_and_that_is_recorded() {
     let _shared = shared();
-    let place = Place::new();
+    let place = ProxyFixture::new();
     let web = Web::new();
     let (_proxy, address) = proxy(&place, web.port, None);
     let arguments = json!({"to": "bo@example.org", "wait": "events"});

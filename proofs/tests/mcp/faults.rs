@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::wires::{Place, alone, say, words};
+use crate::fixture::{ProxyFixture, alone, report_figures, words};
 
 fn mail(number: usize) -> Value {
     json!({"to": "bo@example.org", "text": format!("number {number}")})
@@ -13,7 +13,7 @@ fn mail(number: usize) -> Value {
 #[test]
 fn without_a_daemon_only_harmless_calls_run() {
     let _alone = alone();
-    let mut place = Place::new();
+    let mut place = ProxyFixture::new();
     let mut client = place.proxy(None, &[]);
     client.greet();
     place.gate.take().unwrap().kill().unwrap();
@@ -31,7 +31,7 @@ fn without_a_daemon_only_harmless_calls_run() {
 #[test]
 fn a_daemon_that_is_killed_while_a_call_waits_approves_nothing() {
     let _alone = alone();
-    let mut place = Place::new();
+    let mut place = ProxyFixture::new();
     let mut client = place.proxy(Some(4000), &[]);
     client.greet();
     client.call(1, "send_email", &mail(1));
@@ -47,7 +47,7 @@ fn a_daemon_that_is_killed_while_a_call_waits_approves_nothing() {
 #[test]
 fn a_daemon_that_takes_calls_and_never_answers_is_not_waited_for_longer_than_the_client_does() {
     let _alone = alone();
-    let place = Place::new();
+    let place = ProxyFixture::new();
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let mut words_of_proxy = place.proxy_words(Some(1500));
     words_of_proxy[1] = silent.local_addr().unwrap().to_string();
@@ -66,7 +66,7 @@ fn a_daemon_that_takes_calls_and_never_answers_is_not_waited_for_longer_than_the
 #[test]
 fn a_server_that_dies_in_a_call_leaves_no_call_unanswered() {
     let _alone = alone();
-    let place = Place::new();
+    let place = ProxyFixture::new();
     let mut client = place.proxy(None, &[]);
     client.greet();
     client.call(1, "send_email", &mail(1));
@@ -102,7 +102,7 @@ fn a_server_that_dies_in_a_call_leaves_no_call_unanswered() {
 #[test]
 fn a_client_that_hangs_up_takes_its_calls_back() {
     let _alone = alone();
-    let place = Place::new();
+    let place = ProxyFixture::new();
     let mut client = place.proxy(None, &[]);
     client.greet();
     client.call(1, "send_email", &mail(1));
@@ -117,7 +117,7 @@ fn a_client_that_hangs_up_takes_its_calls_back() {
 #[test]
 fn a_signal_ends_the_server_too() {
     let _alone = alone();
-    let place = Place::new();
+    let place = ProxyFixture::new();
     let mut client = place.proxy(None, &[]);
     client.greet();
     let id = client.child.id().to_string();
@@ -139,7 +139,7 @@ const MANY: usize = 1000;
 #[test]
 fn a_thousand_calls_at_once_keep_their_ids_and_none_runs_without_its_own_yes() {
     let _alone = alone();
-    let place = Place::new();
+    let place = ProxyFixture::new();
     let mut client = place.proxy(None, &[]);
     client.greet();
     let start = Instant::now();
@@ -175,7 +175,7 @@ fn a_thousand_calls_at_once_keep_their_ids_and_none_runs_without_its_own_yes() {
     let log = place.log();
     let reached = log.lines().filter(|line| line.contains("send_email")).count();
     assert_eq!(reached, MANY / 2);
-    say(&format!(
+    report_figures(&format!(
         "{MANY} calls held at once, {ran} approved, in {:.1} s",
         start.elapsed().as_secs_f64()
     ));

@@ -9,9 +9,9 @@ use proof_skip::{Cause, skip};
 use proofs::http::Client;
 use serde_json::{Value, json};
 
-use crate::sdks::{Agreeable, here, node, python, run, target};
+use crate::fixture::{ProxyFixture, report_figures, shared};
+use crate::sdks::{ApproveAll, here, node, python, run, target};
 use crate::web::Web;
-use crate::wires::{Place, say, shared};
 
 /// Ended with the proof.
 pub struct Server(Child);
@@ -42,7 +42,7 @@ fn server(python: &str, script: &str) -> (Server, u16) {
 }
 
 /// A proxy before it.
-pub fn proxy(place: &Place, upstream: u16, patience: Option<u64>) -> (Server, SocketAddr) {
+pub fn proxy(place: &ProxyFixture, upstream: u16, patience: Option<u64>) -> (Server, SocketAddr) {
     let mut words = place.proxy_words(patience);
     words.push(format!("http://127.0.0.1:{upstream}/mcp"));
     listening(&words)
@@ -64,8 +64,8 @@ fn the_sdks_see_the_same_over_http_in_both_eras() {
         return skip(Cause::Tool, "the MCP SDKs are not installed");
     };
     let _shared = shared();
-    let place = Place::new();
-    let _yes = Agreeable::new(&place);
+    let place = ProxyFixture::new();
+    let _yes = ApproveAll::new(&place);
     let (_server, port) = server(&python, "sdk_server.py");
     let (_proxy, address) = proxy(&place, port, None);
     let clients = [
@@ -85,7 +85,9 @@ fn the_sdks_see_the_same_over_http_in_both_eras() {
             assert_eq!(*value, through[part], "{script} {era}: {part}");
         }
         let parts = direct.as_object().unwrap().len();
-        say(&format!("{script} ({era}) over HTTP: {parts} parts alike, direct and through"));
+        report_figures(&format!(
+            "{script} ({era}) over HTTP: {parts} parts alike, direct and through"
+        ));
     }
 }
 
@@ -96,8 +98,8 @@ fn the_conformance_suite_counts_the_same_direct_and_through() {
         return skip(Cause::Tool, "the MCP conformance suite is not installed");
     };
     let _shared = shared();
-    let place = Place::new();
-    let _yes = Agreeable::new(&place);
+    let place = ProxyFixture::new();
+    let _yes = ApproveAll::new(&place);
     let (_server, port) = server(&python, "conformance_server.py");
     let (_proxy, address) = proxy(&place, port, None);
     let count = |url: String, revision: &str| {
@@ -122,7 +124,10 @@ fn the_conformance_suite_counts_the_same_direct_and_through() {
         let differ: Vec<_> = direct.iter().zip(&through).filter(|(a, b)| a != b).collect();
         assert!(differ.is_empty() && direct.len() == through.len(), "{revision}: {differ:#?}");
         let total = direct.last().cloned().unwrap_or_default();
-        say(&format!("conformance {revision}: the same direct and through: {}", total.trim()));
+        report_figures(&format!(
+            "conformance {revision}: the same direct and through: {}",
+            total.trim()
+        ));
     }
 }
 
@@ -145,7 +150,7 @@ pub fn post(address: SocketAddr, headers: &str, body: &str) -> (String, BufReade
 }
 
 fn call(tool: &str, arguments: &Value) -> String {
-    let meta = crate::wires::modern();
+    let meta = crate::fixture::modern();
     let params = json!({"name": tool, "arguments": arguments, "_meta": meta});
     json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}).to_string()
 }
@@ -158,7 +163,7 @@ fn a_held_call_answers_with_a_stream_at_once_and_a_client_that_leaves_takes_it_b
         return skip(Cause::Tool, "the Python MCP SDK is not installed");
     };
     let _shared = shared();
-    let place = Place::new();
+    let place = ProxyFixture::new();
     let (_server, port) = server(&python, "sdk_server.py");
     let (_proxy, address) = proxy(&place, port, None);
     let body = call("send_message", &json!({"to": "bo", "text": "hi"}));
@@ -195,7 +200,7 @@ fn who_is_not_meant_and_what_contradicts_itself_is_refused() {
         return skip(Cause::Tool, "the Python MCP SDK is not installed");
     };
     let _shared = shared();
-    let place = Place::new();
+    let place = ProxyFixture::new();
     let (_server, port) = server(&python, "sdk_server.py");
     let (_proxy, address) = proxy(&place, port, None);
     let read = call("read_note", &json!({"name": "a"}));
@@ -218,7 +223,7 @@ fn who_is_not_meant_and_what_contradicts_itself_is_refused() {
     assert_eq!(status("", &read.replace("tools/call", "Tools/call")).0, "400");
 }
 
-/// One modern request with its headers; whose it is stands in the last one.
+/// One modern request with its headers; the last header names the session.
 fn ask(client: &mut Client, method: &str, name: &str, params: &Value, owner: &str) -> Value {
     let body = json!({"jsonrpc": "2.0", "id": 3, "method": method, "params": params});
     let headers = [
@@ -234,7 +239,7 @@ fn ask(client: &mut Client, method: &str, name: &str, params: &Value, owner: &st
 }
 
 fn about(client: &mut Client, method: &str, task: &str, owner: &str) -> Value {
-    let params = json!({"taskId": task, "_meta": crate::wires::modern()});
+    let params = json!({"taskId": task, "_meta": crate::fixture::modern()});
     ask(client, method, task, &params, owner)
 }
 
@@ -250,7 +255,7 @@ fn ended(client: &mut Client, task: &str) -> Value {
 }
 
 fn start_task(client: &mut Client) -> String {
-    let mut meta = crate::wires::modern();
+    let mut meta = crate::fixture::modern();
     meta["io.modelcontextprotocol/clientCapabilities"] =
         json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
     let mail = json!({"to": "bo@example.org", "text": "hi"});
@@ -263,7 +268,7 @@ fn start_task(client: &mut Client) -> String {
 #[test]
 fn a_client_that_knows_tasks_gets_one_over_http_too() {
     let _shared = shared();
-    let place = Place::new();
+    let place = ProxyFixture::new();
     let web = Web::new();
     let (_proxy, address) = proxy(&place, web.port, Some(300));
     let client = &mut Client::new(address);

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use proofs::http::Client;
 use serde_json::{Value, json};
 
+use crate::fixture::{ProxyFixture, shared, words};
 use crate::http::{Server, listening, post, proxy};
 use crate::web::Web;
-use crate::wires::{Place, shared, words};
 
 fn message(method: &str) -> String {
     json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": {}}).to_string()
@@ -20,7 +20,7 @@ fn message(method: &str) -> String {
 #[test]
 fn a_locked_record_of_tools_delays_nobody_else() {
     let _shared = shared();
-    let place = Place::new();
+    let place = ProxyFixture::new();
     let web = Web::new();
     let (_proxy, address) = proxy(&place, web.port, None);
     let list = |client: &mut Client| {
@@ -54,7 +54,7 @@ fn a_locked_record_of_tools_delays_nobody_else() {
 #[test]
 fn a_server_that_never_ends_the_tls_handshake_is_given_up_on() {
     let _shared = shared();
-    let place = Place::new();
+    let place = ProxyFixture::new();
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut command_words = place.proxy_words(None);
     command_words.push(format!("https://{}/mcp", silent.local_addr().unwrap()));
@@ -79,7 +79,7 @@ fn reserved(process: u32) -> u64 {
 #[test]
 fn a_call_is_refused_if_no_thread_can_wait_for_its_answer() {
     let _shared = shared();
-    let place = Place::new();
+    let place = ProxyFixture::new();
     let mut client = place.proxy(None, &[]);
     client.greet();
     let process = client.child.id();

@@ -11,18 +11,18 @@ mod clients;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
+mod fixture;
+#[cfg(test)]
 mod http;
 #[cfg(test)]
 mod limits;
 #[cfg(test)]
-mod looks;
-#[cfg(test)]
 mod once;
+#[cfg(test)]
+mod resources;
 #[cfg(test)]
 mod sdks;
 #[cfg(test)]
 mod speed;
 #[cfg(test)]
 mod web;
-#[cfg(test)]
-mod wires;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::wires::{Place, shared, words};
+use crate::fixture::{ProxyFixture, shared, words};
 
 fn mail() -> Value {
     json!({"to": "bo@example.org", "text": "hi"})
@@ -11,7 +11,7 @@ fn mail() -> Value {
 #[test]
 fn hook_and_proxy_ask_about_one_call_once() {
     let _shared = shared();
-    let place = Place::new();
+    let place = ProxyFixture::new();
     let mut client = place.proxy(None, &[]);
     client.greet();
     // What `countersign hook claude` asks before the same call.
@@ -48,7 +48,7 @@ fn hook_and_proxy_ask_about_one_call_once() {
 #[test]
 fn a_name_that_had_its_run_has_no_second_one() {
     let _shared = shared();
-    let place = Place::new();
+    let place = ProxyFixture::new();
     let mut client = place.proxy(None, &[]);
     client.greet();
     let meta = json!({"claudecode/toolUseId": "toolu_9"});
@@ -67,14 +67,14 @@ fn a_name_that_had_its_run_has_no_second_one() {
 #[test]
 fn a_yes_from_before_a_change_is_not_one_for_the_changed_tool() {
     let _shared = shared();
-    let place = Place::new();
+    let place = ProxyFixture::new();
     let mut client = place.proxy(Some(700), &[]);
     client.greet();
     client.call(1, "send_email", &mail());
     assert!(words(&client.next()).contains("repeat the identical call"));
     place.answer(true);
     std::thread::sleep(std::time::Duration::from_millis(300));
-    let changed = crate::wires::TOOLS.replace("Sends.", "Sends a copy of everything to me.");
+    let changed = crate::fixture::TOOLS.replace("Sends.", "Sends a copy of everything to me.");
     std::fs::write(place.path("tools.json"), changed).unwrap();
     client.ask(2, "test/changed", &json!({}));
     let told = client.next();
@@ -85,7 +85,7 @@ fn a_yes_from_before_a_change_is_not_one_for_the_changed_tool() {
 }
 
 /// The host's hook asks about a call of this name, and a person writes another one in its place.
-fn hook_edits(place: &Place, name: &str, edited: &Value) {
+fn hook_edits(place: &ProxyFixture, name: &str, edited: &Value) {
     let mut hook = proofs::http::Client::with(place.agents.parse().unwrap(), &place.agent);
     let tool = "mcp__files__send_email";
     let question = json!({
@@ -106,7 +106,7 @@ fn hook_edits(place: &Place, name: &str, edited: &Value) {
 #[test]
 fn what_a_person_wrote_at_the_hook_is_not_asked_about_again_by_the_proxy() {
     let _shared = shared();
-    let place = Place::new();
+    let place = ProxyFixture::new();
     let mut client = place.proxy(None, &[]);
     client.greet();
     let call = |id: u64, name: &str, to: &str| {
@@ -127,11 +127,11 @@ fn what_a_person_wrote_at_the_hook_is_not_asked_about_again_by_the_proxy() {
     assert_eq!(client.next()["result"]["isError"], true);
 
     hook_edits(&place, "toolu_2", &edited);
-    let meant = call(2, "toolu_2", "team@example.org");
-    client.send(&meant);
+    let selected_agents = call(2, "toolu_2", "team@example.org");
+    client.send(&selected_agents);
     let ran = client.next();
     assert!(words(&ran).starts_with("ran send_email"), "{ran}");
-    assert!(place.log().lines().any(|line| line == meant), "{}", place.log());
+    assert!(place.log().lines().any(|line| line == selected_agents), "{}", place.log());
     // Once, and under this name only.
     for (id, name) in [(3, "toolu_2"), (4, "toolu_3")] {
         client.send(&call(id, name, "team@example.org"));
@@ -148,7 +148,7 @@ fn what_a_person_wrote_at_the_hook_is_not_asked_about_again_by_the_proxy() {
 #[test]
 fn no_standing_permission_covers_a_tool_that_changed() {
     let _shared = shared();
-    let place = Place::new();
+    let place = ProxyFixture::new();
     let mut client = place.proxy(None, &[]);
     client.greet();
     client.call(1, "send_email", &mail());
@@ -172,7 +172,7 @@ fn no_standing_permission_covers_a_tool_that_changed() {
     let ran = || place.log().lines().filter(|line| line.contains("send_email")).count();
     let before = ran();
 
-    let changed = crate::wires::TOOLS.replace("Sends.", "Sends a copy of everything to me.");
+    let changed = crate::fixture::TOOLS.replace("Sends.", "Sends a copy of everything to me.");
     std::fs::write(place.path("tools.json"), changed).unwrap();
     let mut client = place.proxy(None, &[]);
     client.greet();

@@ -9,7 +9,7 @@ use std::time::Duration;
 use proof_skip::{Cause, skip};
 use serde_json::Value;
 
-use crate::wires::{Place, say, shared};
+use crate::fixture::{ProxyFixture, report_figures, shared};
 
 pub fn target(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../target").join(name)
@@ -35,15 +35,15 @@ fn everything() -> Vec<String> {
 }
 
 /// Says yes to whatever waits, until it is dropped.
-pub struct Agreeable(Arc<AtomicBool>, Option<std::thread::JoinHandle<()>>);
+pub struct ApproveAll(Arc<AtomicBool>, Option<std::thread::JoinHandle<()>>);
 
-impl Agreeable {
-    pub fn new(place: &Place) -> Agreeable {
-        Agreeable::after(place, Duration::ZERO)
+impl ApproveAll {
+    pub fn new(place: &ProxyFixture) -> ApproveAll {
+        ApproveAll::after(place, Duration::ZERO)
     }
 
     /// Takes so long to think about each.
-    fn after(place: &Place, thought: Duration) -> Agreeable {
+    fn after(place: &ProxyFixture, thought: Duration) -> ApproveAll {
         let over = Arc::new(AtomicBool::new(false));
         let (stop, mut person) = (Arc::clone(&over), place.person());
         let thread = std::thread::spawn(move || {
@@ -60,11 +60,11 @@ impl Agreeable {
                 std::thread::sleep(Duration::from_millis(10));
             }
         });
-        Agreeable(over, Some(thread))
+        ApproveAll(over, Some(thread))
     }
 }
 
-impl Drop for Agreeable {
+impl Drop for ApproveAll {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
         let _ = self.1.take().map(std::thread::JoinHandle::join);
@@ -81,7 +81,7 @@ pub fn run(words: &[String]) -> Value {
 }
 
 /// Compares what a client sees of a server, direct and through the proxy.
-fn compare(place: &Place, what: &str, client: &[String], server: &[String]) {
+fn compare(place: &ProxyFixture, what: &str, client: &[String], server: &[String]) {
     let direct = run(&[client, server].concat());
     let mut through = client.to_vec();
     through.extend(place.proxy_words(None));
@@ -93,7 +93,7 @@ fn compare(place: &Place, what: &str, client: &[String], server: &[String]) {
     }
     assert_eq!(parts.len(), proxied.as_object().unwrap().len());
     let version = direct["version"].as_str().unwrap_or_default();
-    say(&format!("{what}: {} parts alike, direct and through {version}", parts.len()));
+    report_figures(&format!("{what}: {} parts alike, direct and through {version}", parts.len()));
 }
 
 #[test]
@@ -102,8 +102,8 @@ fn python_clients_see_the_same_in_both_eras() {
         return skip(Cause::Tool, "the Python MCP SDK is not installed");
     };
     let _shared = shared();
-    let place = Place::new();
-    let _yes = Agreeable::new(&place);
+    let place = ProxyFixture::new();
+    let _yes = ApproveAll::new(&place);
     let server = [python.clone(), here("sdk_server.py")];
     for mode in ["legacy", "auto", "2026-07-28"] {
         let client = [&python, &here("sdk_client.py"), mode, "stdio"].map(ToString::to_string);
@@ -117,8 +117,8 @@ fn typescript_clients_see_the_same_in_both_eras() {
         return skip(Cause::Tool, "the MCP SDKs are not installed");
     };
     let _shared = shared();
-    let place = Place::new();
-    let _yes = Agreeable::new(&place);
+    let place = ProxyFixture::new();
+    let _yes = ApproveAll::new(&place);
     for era in ["v1", "v2", "auto"] {
         let client = [&node, &here("sdk_client.mjs"), era, "stdio"].map(ToString::to_string);
         compare(&place, &format!("TypeScript client ({era}), everything"), &client, &everything());
@@ -133,14 +133,14 @@ fn a_modern_client_that_is_parked_comes_back_by_itself() {
         return skip(Cause::Tool, "the Python MCP SDK is not installed");
     };
     let _shared = shared();
-    let place = Place::new();
+    let place = ProxyFixture::new();
     // Longer than one leg of the proxy's patience, shorter than the client's ten.
-    let _yes = Agreeable::after(&place, Duration::from_millis(1500));
+    let _yes = ApproveAll::after(&place, Duration::from_millis(1500));
     let mut words =
         [&python, &here("sdk_client.py"), "2026-07-28", "stdio"].map(String::from).to_vec();
     words.extend(place.proxy_words(Some(600)));
     words.extend([python.clone(), here("sdk_server.py")]);
     let said = run(&words);
     assert_eq!(said["send"]["structuredContent"]["to"], "bo", "{}", said["send"]);
-    say("a Python client that was parked came back by itself, and its call ran");
+    report_figures("a Python client that was parked came back by itself, and its call ran");
 }

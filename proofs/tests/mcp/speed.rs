@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use proofs::http::Client;
 use serde_json::json;
 
+use crate::fixture::{ProxyFixture, Wire, alone, report_figures};
 use crate::http::proxy;
 use crate::web::Web;
-use crate::wires::{Place, Wire, alone, say};
 
 /// The usual bar is 0.3 ms; a busy machine and a build without the optimiser get more.
 const BAR: Duration = Duration::from_millis(3);
@@ -27,7 +27,7 @@ fn measure(client: &mut Wire, first: usize, count: usize) -> Vec<Duration> {
 #[test]
 fn a_harmless_call_takes_hardly_longer_through_the_proxy() {
     let _alone = alone();
-    let place = Place::new();
+    let place = ProxyFixture::new();
     let mut direct = Command::new("python3");
     direct.arg(format!("{}/tests/mcp/server.py", env!("CARGO_MANIFEST_DIR")));
     direct.env("LOG", place.path("log2")).env("TOOLS", place.path("tools.json"));
@@ -51,7 +51,7 @@ fn compare(way: &str, mut times: [Vec<Duration>; 2]) {
     };
     let [direct, through] = times.each_mut().map(median);
     let added = through.saturating_sub(direct);
-    say(&format!(
+    report_figures(&format!(
         "a call that passes {way}: {direct:?} direct, {through:?} through, {added:?} added"
     ));
     assert!(added < BAR, "{added:?}");
@@ -76,7 +76,7 @@ fn measure_http(client: &mut Client, first: usize, count: usize) -> Vec<Duration
 #[test]
 fn a_harmless_call_over_http_takes_hardly_longer_through_the_proxy() {
     let _alone = alone();
-    let place = Place::new();
+    let place = ProxyFixture::new();
     let web = Web::new();
     let (_proxy, address) = proxy(&place, web.port, None);
     let mut clients = [Client::new(([127, 0, 0, 1], web.port).into()), Client::new(address)];

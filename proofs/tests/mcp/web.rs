@@ -144,7 +144,7 @@ fn answer(message: &Value) -> Value {
             "serverInfo": {"name": "stand-in", "version": "1"},
         }),
         "tools/list" => {
-            let tools: Value = serde_json::from_str(crate::wires::TOOLS).unwrap();
+            let tools: Value = serde_json::from_str(crate::fixture::TOOLS).unwrap();
             json!({ "tools": tools })
         }
         "tools/call" => {

@@ -9,9 +9,11 @@ use std::time::{Duration, Instant};
 use ed25519_dalek::{Signer as _, SigningKey};
 use serde_json::{Value, json};
 
-use crate::chat::{Asked, Caller, Fault, Platform, StandIn};
-use crate::chat::{ask, asked, code, hex, house, median, now, problem, secret, state, until};
-use crate::setting::{Dice, Setting, alone, risky, say, shared, size, within};
+use crate::fake_platform::{Asked, Caller, FakePlatform, Fault, Platform};
+use crate::fake_platform::{
+    ask, asked, code, hex, installation, median, now, problem, secret, state, until,
+};
+use crate::fixture::{Fixture, Rng, alone, report_figures, risky, shared, size, within};
 
 const TOKEN: &str = "MTIz.discord.stand-in";
 const CHANNEL: &str = "1300000000000000001";
@@ -164,7 +166,7 @@ pub fn key() -> SigningKey {
 }
 
 /// The settings of a channel at this stand-in.
-pub fn settings(folder: &Path, stand_in: &StandIn<Discord>, hook: bool) -> String {
+pub fn settings(folder: &Path, stand_in: &FakePlatform<Discord>, hook: bool) -> String {
     let token = secret(folder, "discord.token", TOKEN);
     let mut text = format!(
         "kind = \"discord\"\ntoken_file = {token:?}\nchannel = \"{CHANNEL}\"\n\
@@ -230,43 +232,43 @@ pub fn told(answer: &(u16, Value)) -> &str {
 }
 
 /// Links ana's account to the owner.
-pub fn link(setting: &Setting, caller: &mut Caller) {
-    let code = code(setting, "discord");
+pub fn link(fixture: &Fixture, caller: &mut Caller) {
+    let code = code(fixture, "discord");
     let answer = post(caller, &typed(1, ANA, &format!("link {code}")));
     assert!(told(&answer).starts_with("Linked"), "{answer:?}");
 }
 
-pub fn hooked(folder: &Path) -> (StandIn<Discord>, Setting, Caller) {
-    let stand_in = StandIn::start(Discord::default());
-    let setting = house(folder, &[("discord", settings(folder, &stand_in, true))]);
-    let mut caller = Caller::new(setting.gate.people, "discord");
-    link(&setting, &mut caller);
-    (stand_in, setting, caller)
+pub fn hooked(folder: &Path) -> (FakePlatform<Discord>, Fixture, Caller) {
+    let stand_in = FakePlatform::start(Discord::default());
+    let fixture = installation(folder, &[("discord", settings(folder, &stand_in, true))]);
+    let mut caller = Caller::new(fixture.gate.people, "discord");
+    link(&fixture, &mut caller);
+    (stand_in, fixture, caller)
 }
 
 #[test]
 fn a_tap_decides_once_and_the_message_says_so() {
     let _shared = shared();
     let folder = tempfile::tempdir().unwrap();
-    let (discord, setting, mut caller) = hooked(folder.path());
+    let (discord, fixture, mut caller) = hooked(folder.path());
     let ping = post(&mut caller, &json!({ "id": "2", "type": 1 }));
     assert_eq!(ping, (200, json!({ "type": 1 })));
     discord.until("our command", |discord| discord.commands.first().cloned());
-    let id = asked(&setting, &risky(1), &["discord"]);
+    let id = asked(&fixture, &risky(1), &["discord"]);
     let message = discord.until("a message", |discord| discord.about(&id));
     assert!(message["content"].as_str().unwrap().contains("The report number 1."), "{message}");
     let yes = button(&message, "Approve once");
     let stranger = post(&mut caller, &tap(10, STRANGER, &yes));
     assert!(told(&stranger).contains("not linked to a person"), "{stranger:?}");
-    assert_eq!(state(&setting, &id), "pending");
+    assert_eq!(state(&fixture, &id), "pending");
     assert!(told(&post(&mut caller, &tap(11, ANA, &yes))).starts_with("Approved"));
-    assert_eq!(state(&setting, &id), "approved");
+    assert_eq!(state(&fixture, &id), "approved");
     // The same interaction delivered twice, and a second tap after the decision.
     assert_eq!(post(&mut caller, &tap(11, ANA, &yes)), (200, json!({ "type": 6 })));
     let no = button(&message, "Deny");
     let late = post(&mut caller, &tap(12, ANA, &no));
     assert!(told(&late).contains("already approved"), "{late:?}");
-    assert_eq!(state(&setting, &id), "approved");
+    assert_eq!(state(&fixture, &id), "approved");
     discord.until("an end in the message", |discord| {
         let message = discord.about(&id)?;
         let text = message["content"].as_str()?;
@@ -274,24 +276,24 @@ fn a_tap_decides_once_and_the_message_says_so() {
             .then_some(())
     });
     // In words.
-    let id = asked(&setting, &risky(2), &["discord"]);
+    let id = asked(&fixture, &risky(2), &["discord"]);
     discord.until("a message", |discord| discord.about(&id));
     let said = post(&mut caller, &typed(13, ANA, &format!("deny {id} not today")));
     assert!(told(&said).starts_with("Denied"), "{said:?}");
-    assert_eq!(state(&setting, &id), "denied");
+    assert_eq!(state(&fixture, &id), "denied");
 }
 
 #[test]
 fn every_message_about_a_request_says_how_it_ended_and_late_taps_change_nothing() {
     let _shared = shared();
     let folder = tempfile::tempdir().unwrap();
-    let stand_in = StandIn::start(Discord::default());
+    let stand_in = FakePlatform::start(Discord::default());
     let mut set_up = settings(folder.path(), &stand_in, true);
-    set_up.push_str("[times]\nmedium_climb_seconds = 2\n");
-    let setting = house(folder.path(), &[("discord", set_up)]);
-    let mut caller = Caller::new(setting.gate.people, "discord");
-    link(&setting, &mut caller);
-    let id = asked(&setting, &risky(1), &["discord"]);
+    set_up.push_str("[times]\nmedium_escalation_seconds = 2\n");
+    let fixture = installation(folder.path(), &[("discord", set_up)]);
+    let mut caller = Caller::new(fixture.gate.people, "discord");
+    link(&fixture, &mut caller);
+    let id = asked(&fixture, &risky(1), &["discord"]);
     // Nobody answers: it climbs and is announced again.
     let about = |discord: &Discord| -> Vec<Value> {
         let own = |message: &&Value| message["first"].as_str().unwrap().contains(&id);
@@ -301,7 +303,8 @@ fn every_message_about_a_request_says_how_it_ended_and_late_taps_change_nothing(
         Some(about(discord)).filter(|messages| messages.len() >= 2)
     });
     assert!(messages[1]["content"].as_str().unwrap().contains("still waits"), "{messages:?}");
-    let cancelled = setting.asks().post(&format!("/v1/requests/{id}/cancel"), &json!({})).unwrap();
+    let cancelled =
+        fixture.agent_client().post(&format!("/v1/requests/{id}/cancel"), &json!({})).unwrap();
     assert_eq!(cancelled.status, 200, "{}", cancelled.body);
     stand_in.until("an end in both", |discord| {
         let over = |message: &Value| {
@@ -315,7 +318,7 @@ fn every_message_about_a_request_says_how_it_ended_and_late_taps_change_nothing(
         let yes = button(message, "Approve once");
         let late = post(&mut caller, &tap(20 + number as u64, ANA, &yes));
         assert!(!told(&late).starts_with("Approved"), "{late:?}");
-        assert_eq!(state(&setting, &id), "cancelled");
+        assert_eq!(state(&fixture, &id), "cancelled");
     }
 }
 
@@ -323,7 +326,7 @@ fn every_message_about_a_request_says_how_it_ended_and_late_taps_change_nothing(
 fn a_message_arrives_once_whatever_befalls_it() {
     let _shared = shared();
     let folder = tempfile::tempdir().unwrap();
-    let (discord, setting, _caller) = hooked(folder.path());
+    let (discord, fixture, _caller) = hooked(folder.path());
     let limited = json!({ "message": "slow", "retry_after": 1.5, "global": false });
     discord.misbehave([
         Fault::Says(429, "retry-after: 2\r\n", limited),
@@ -332,7 +335,7 @@ fn a_message_arrives_once_whatever_befalls_it() {
         Fault::Silence(Duration::from_secs(3)),
     ]);
     let start = Instant::now();
-    let id = ask(&setting, &within(risky(1), 120.0));
+    let id = ask(&fixture, &within(risky(1), 120.0));
     until("four faults", || discord.behaves().then_some(()));
     discord.until("a message", |discord| discord.about(&id));
     std::thread::sleep(Duration::from_secs(1));
@@ -345,34 +348,34 @@ fn a_message_arrives_once_whatever_befalls_it() {
         [(401, 0, "token"), (403, 50_013, "permission"), (404, 10_003, "does not exist")]
     {
         discord.misbehave([Fault::Says(status, "", json!({ "code": code }))]);
-        let id = ask(&setting, &risky(usize::from(status)));
-        until("a failure", || problem(&setting, "discord").filter(|text| text.contains(words)));
-        assert_eq!(state(&setting, &id), "pending");
+        let id = ask(&fixture, &risky(usize::from(status)));
+        until("a failure", || problem(&fixture, "discord").filter(|text| text.contains(words)));
+        assert_eq!(state(&fixture, &id), "pending");
         assert!(discord.platform.lock().unwrap().about(&id).is_none());
         // It works again.
-        let next = ask(&setting, &risky(usize::from(status) + 1_000));
+        let next = ask(&fixture, &risky(usize::from(status) + 1_000));
         discord.until("a message", |discord| discord.about(&next));
     }
 }
 
 /// One way to forge a request from a good one.
-pub fn forge(dice: &mut Dice, seconds: &mut String, signature: &mut String, body: &mut Vec<u8>) {
-    let old = now() - 301 - dice.below(100_000);
-    let change = |dice: &mut Dice, bytes: &mut Vec<u8>| {
-        let at = usize::try_from(dice.below(bytes.len() as u64)).unwrap();
-        bytes[at] ^= 1 << dice.below(7);
+pub fn forge(rng: &mut Rng, seconds: &mut String, signature: &mut String, body: &mut Vec<u8>) {
+    let old = now() - 301 - rng.below(100_000);
+    let change = |rng: &mut Rng, bytes: &mut Vec<u8>| {
+        let at = usize::try_from(rng.below(bytes.len() as u64)).unwrap();
+        bytes[at] ^= 1 << rng.below(7);
     };
-    match dice.below(8) {
+    match rng.below(8) {
         0 => *signature = sign(&SigningKey::from_bytes(&[9; 32]), seconds, body),
-        1 => change(dice, body),
+        1 => change(rng, body),
         2 => {
-            let digit = char::from(b'0' + u8::try_from(dice.below(10)).unwrap());
-            let at = usize::try_from(dice.below(128)).unwrap();
+            let digit = char::from(b'0' + u8::try_from(rng.below(10)).unwrap());
+            let at = usize::try_from(rng.below(128)).unwrap();
             let other = if signature.as_bytes()[at] == digit as u8 { 'f' } else { digit };
             signature.replace_range(at..=at, &other.to_string());
         }
         3 => {
-            *seconds = (now() - 1 - dice.below(200)).to_string();
+            *seconds = (now() - 1 - rng.below(200)).to_string();
         }
         4 => {
             // Discord's own, of long ago.
@@ -380,7 +383,7 @@ pub fn forge(dice: &mut Dice, seconds: &mut String, signature: &mut String, body
             *signature = sign(&key(), seconds, body);
         }
         5 => body.push(b' '),
-        6 => signature.truncate(usize::try_from(dice.below(128)).unwrap()),
+        6 => signature.truncate(usize::try_from(rng.below(128)).unwrap()),
         _ => *signature = sign(&key(), "", body),
     }
 }
@@ -389,9 +392,9 @@ pub fn forge(dice: &mut Dice, seconds: &mut String, signature: &mut String, body
 fn no_forged_or_replayed_callback_is_accepted() {
     let _shared = shared();
     let folder = tempfile::tempdir().unwrap();
-    let (discord, setting, mut caller) = hooked(folder.path());
+    let (discord, fixture, mut caller) = hooked(folder.path());
     // A good tap of before, kept to be replayed.
-    let before = asked(&setting, &risky(7), &["discord"]);
+    let before = asked(&fixture, &risky(7), &["discord"]);
     let message = discord.until("a message", |discord| discord.about(&before));
     let (replay, seconds) = (tap(50, ANA, &button(&message, "Approve once")), now().to_string());
     let replay = replay.to_string().into_bytes();
@@ -400,14 +403,14 @@ fn no_forged_or_replayed_callback_is_accepted() {
         [("x-signature-timestamp", seconds.as_str()), ("x-signature-ed25519", recorded.as_str())];
     assert!(told(&caller.post(&kept, &replay)).starts_with("Approved"));
     // The same call is asked about again: a new request, which nobody answers.
-    let id = asked(&setting, &risky(7), &["discord"]);
+    let id = asked(&fixture, &risky(7), &["discord"]);
     assert_ne!(before, id);
     let message = discord.until("a message", |discord| discord.about(&id));
     let yes = button(&message, "Approve once");
-    let (mut dice, many) = (Dice(0x00c0_ffee), size(1_000, 10_000));
+    let (mut rng, many) = (Rng(0x00c0_ffee), size(1_000, 10_000));
     let (mut refused, mut unchanged) = (0, 0);
     for number in 0..many {
-        if dice.below(10) == 0 {
+        if rng.below(10) == 0 {
             let (status, answer) = caller.post(&kept, &replay);
             assert_eq!((status, answer), (200, json!({ "type": 6 })), "a replay was heard again");
             unchanged += 1;
@@ -416,15 +419,15 @@ fn no_forged_or_replayed_callback_is_accepted() {
         let mut body = tap(100 + number as u64, ANA, &yes).to_string().into_bytes();
         let mut seconds = now().to_string();
         let mut signature = sign(&key(), &seconds, &body);
-        forge(&mut dice, &mut seconds, &mut signature, &mut body);
+        forge(&mut rng, &mut seconds, &mut signature, &mut body);
         let mut headers = vec![("content-type", "application/json")];
-        if dice.below(20) > 0 {
+        if rng.below(20) > 0 {
             headers.push(("x-signature-timestamp", &seconds));
         }
-        if dice.below(20) > 0 {
+        if rng.below(20) > 0 {
             headers.push(("x-signature-ed25519", &signature));
         }
-        if dice.below(20) == 0 {
+        if rng.below(20) == 0 {
             headers.push(("x-signature-ed25519", &signature));
         }
         let (status, answer) = caller.post(&headers, &body);
@@ -436,8 +439,8 @@ fn no_forged_or_replayed_callback_is_accepted() {
         );
         refused += 1;
     }
-    assert_eq!(state(&setting, &id), "pending");
-    say(&format!(
+    assert_eq!(state(&fixture, &id), "pending");
+    report_figures(&format!(
         "discord: {many} forged or replayed callbacks, {refused} refused, {unchanged} heard \
          before, 0 accepted"
     ));
@@ -448,8 +451,8 @@ fn no_forged_or_replayed_callback_is_accepted() {
 fn a_message_is_there_at_once() {
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
-    let (discord, setting, _caller) = hooked(folder.path());
-    let mut client = setting.asks();
+    let (discord, fixture, _caller) = hooked(folder.path());
+    let mut client = fixture.agent_client();
     let times = (0..100).map(|number| {
         let start = Instant::now();
         let asked = client.post("/v1/requests", &risky(number)).unwrap();
@@ -461,7 +464,7 @@ fn a_message_is_there_at_once() {
         arrived - start
     });
     let middle = median(times.collect());
-    say(&format!("discord: request to message, median of 100: {middle:.1?}"));
+    report_figures(&format!("discord: request to message, median of 100: {middle:.1?}"));
     // The figure is the result. The assertion only rules out that a timer sends the messages.
     assert!(middle <= Duration::from_secs(1), "{middle:?}");
 }
@@ -470,9 +473,10 @@ fn a_message_is_there_at_once() {
 fn words_and_reactions_in_the_channel_are_heard_where_there_is_no_hook() {
     let _shared = shared();
     let folder = tempfile::tempdir().unwrap();
-    let discord = StandIn::start(Discord::default());
+    let discord = FakePlatform::start(Discord::default());
     discord.platform.lock().unwrap().says(ANA, "!link 12345678");
-    let setting = house(folder.path(), &[("discord", settings(folder.path(), &discord, false))]);
+    let fixture =
+        installation(folder.path(), &[("discord", settings(folder.path(), &discord, false))]);
     let says = |user: &str, text: &str| discord.platform.lock().unwrap().says(user, text);
     let replied = |text: &str| {
         discord.until(text, |discord| {
@@ -483,15 +487,15 @@ fn words_and_reactions_in_the_channel_are_heard_where_there_is_no_hook() {
     };
     // What was said before we listened is not heard; this is, as soon as we do.
     std::thread::sleep(Duration::from_secs(3));
-    says(ANA, &format!("!link {}", code(&setting, "discord")));
+    says(ANA, &format!("!link {}", code(&fixture, "discord")));
     replied("Linked.");
     // Two of Ana's, the answer to the second, and the announcement of the new link.
     replied("linked");
     assert_eq!(discord.platform.lock().unwrap().messages.len(), 4, "something else was heard");
     // There is no hook, and nothing to press.
-    let mut caller = Caller::new(setting.gate.people, "discord");
+    let mut caller = Caller::new(fixture.gate.people, "discord");
     assert_eq!(post(&mut caller, &json!({ "id": "2", "type": 1 })).0, 401);
-    let first = asked(&setting, &risky(1), &["discord"]);
+    let first = asked(&fixture, &risky(1), &["discord"]);
     let message = discord.until("a message", |discord| discord.about(&first));
     assert_eq!(message["components"], json!([]));
     let reacts = |message: &Value, emoji: &str, user: Value| {
@@ -501,18 +505,18 @@ fn words_and_reactions_in_the_channel_are_heard_where_there_is_no_hook() {
     reacts(&message, "\u{2705}", json!({ "id": STRANGER, "username": "x" }));
     reacts(&message, "\u{2705}", json!({ "id": ANA, "username": "ana", "bot": true }));
     replied("not linked to a person");
-    assert_eq!(state(&setting, &first), "pending");
+    assert_eq!(state(&fixture, &first), "pending");
     reacts(&message, "\u{2705}", json!({ "id": ANA, "username": "ana" }));
-    until("a yes", || (state(&setting, &first) == "approved").then_some(()));
-    let second = asked(&setting, &risky(2), &["discord"]);
+    until("a yes", || (state(&fixture, &first) == "approved").then_some(()));
+    let second = asked(&fixture, &risky(2), &["discord"]);
     let message = discord.until("a message", |discord| discord.about(&second));
     says(STRANGER, &format!("!deny {second}"));
     says(ANA, "!pending");
     replied("1 pending request");
-    assert_eq!(state(&setting, &second), "pending");
+    assert_eq!(state(&fixture, &second), "pending");
     reacts(&message, "\u{274c}", json!({ "id": ANA, "username": "ana" }));
-    until("a no", || (state(&setting, &second) == "denied").then_some(()));
-    let third = asked(&setting, &risky(3), &["discord"]);
+    until("a no", || (state(&fixture, &second) == "denied").then_some(()));
+    let third = asked(&fixture, &risky(3), &["discord"]);
     let message = discord.until("a message", |discord| discord.about(&third));
     // Somebody else copies our prompt: who reacts to that has not seen ours.
     let copy = {
@@ -522,9 +526,9 @@ fn words_and_reactions_in_the_channel_are_heard_where_there_is_no_hook() {
     };
     reacts(&copy, "\u{2705}", json!({ "id": ANA, "username": "ana" }));
     std::thread::sleep(Duration::from_secs(3));
-    assert_eq!(state(&setting, &third), "pending");
+    assert_eq!(state(&fixture, &third), "pending");
     let text = message["content"].as_str().unwrap();
     let phrase = text.lines().last().unwrap().split('.').next().unwrap();
     says(ANA, &format!("<@{BOT}> !approve {phrase} it is fine"));
-    until("a yes", || (state(&setting, &third) == "approved").then_some(()));
+    until("a yes", || (state(&fixture, &third) == "approved").then_some(()));
 }

@@ -5,33 +5,33 @@ use std::sync::Barrier;
 
 use serde_json::json;
 
-use crate::chat::{Caller, StandIn, asked, house, state};
-use crate::setting::{Dice, risky, say, shared, size};
+use crate::fake_platform::{Caller, FakePlatform, asked, installation, state};
+use crate::fixture::{Rng, report_figures, risky, shared, size};
 use crate::{discord, slack};
 
 #[test]
 fn answered_in_two_places_at_once_it_ends_once_and_both_say_so() {
     let _shared = shared();
     let folder = tempfile::tempdir().unwrap();
-    let one = StandIn::start(discord::Discord::default());
-    let two = StandIn::start(slack::Slack::default());
+    let one = FakePlatform::start(discord::Discord::default());
+    let two = FakePlatform::start(slack::Slack::default());
     let channels = [
         ("discord", discord::settings(folder.path(), &one, true)),
         ("slack", slack::settings(folder.path(), &two)),
     ];
-    let setting = house(folder.path(), &channels);
-    let mut first = Caller::new(setting.gate.people, "discord");
-    let mut second = Caller::new(setting.gate.people, "slack");
-    discord::link(&setting, &mut first);
-    slack::link(&setting, &mut second);
-    let (mut dice, many) = (Dice(0xb07), size(40, 1_000));
+    let fixture = installation(folder.path(), &channels);
+    let mut first = Caller::new(fixture.gate.people, "discord");
+    let mut second = Caller::new(fixture.gate.people, "slack");
+    discord::link(&fixture, &mut first);
+    slack::link(&fixture, &mut second);
+    let (mut rng, many) = (Rng(0xb07), size(40, 1_000));
     let (mut approved, mut by_discord) = (0, 0);
     for number in 0..many {
-        let id = asked(&setting, &risky(number), &["discord", "slack"]);
+        let id = asked(&fixture, &risky(number), &["discord", "slack"]);
         let here = one.until("a message on Discord", |discord| discord.about(&id));
         let there = two.until("a message on Slack", |slack| slack.about(&id));
         // One says yes and the other no, in turn: whoever is first has decided.
-        let yes_here = dice.below(2) == 0;
+        let yes_here = rng.below(2) == 0;
         let (left, right) = if yes_here { ("Approve once", "deny") } else { ("Deny", "approve") };
         let (left, right) = (discord::button(&here, left), slack::button(&there, right));
         let (barrier, before) = (Barrier::new(2), two.platform.lock().unwrap().whispers.len());
@@ -47,11 +47,11 @@ fn answered_in_two_places_at_once_it_ends_once_and_both_say_so() {
             tapping.join().unwrap()
         });
         let said = discord::told(&said).to_owned();
-        let whisper = slack::whispered(&two, slack::ANA, before);
+        let whisper = slack::private_messages(&two, slack::ANA, before);
         let decided = |text: &str| text.starts_with("Approved.") || text.starts_with("Denied.");
         assert_ne!(decided(&said), decided(&whisper), "{said} / {whisper}");
         let here_first = decided(&said.replace('\\', ""));
-        let state = state(&setting, &id);
+        let state = state(&fixture, &id);
         let wanted = if here_first == yes_here { "approved" } else { "denied" };
         assert_eq!(state, wanted, "{said} / {whisper}");
         let place = if here_first { "discord" } else { "slack" };
@@ -67,8 +67,8 @@ fn answered_in_two_places_at_once_it_ends_once_and_both_say_so() {
         approved += usize::from(state == "approved");
         by_discord += usize::from(here_first);
     }
-    assert!(setting.gate.stop().unwrap());
-    say(&format!(
+    assert!(fixture.gate.stop().unwrap());
+    report_figures(&format!(
         "discord and slack at once: {many} requests ended once, {approved} approved, {by_discord} \
          by Discord, both messages say so"
     ));

@@ -7,9 +7,9 @@ use std::process::Command;
 use proof_skip::{Cause, skip};
 use serde_json::{Value, json};
 
-use crate::chat::{StandIn, ask, house};
 use crate::discord;
-use crate::setting::{Dice, has, say, shared, size};
+use crate::fake_platform::{FakePlatform, ask, installation};
+use crate::fixture::{Rng, has, report_figures, shared, size};
 use crate::tools::{spoken, tools};
 
 /// What means something to Discord, and what stands around it.
@@ -42,9 +42,9 @@ const PIECES: [&str; 26] = [
     " word ",
 ];
 
-fn hostile(dice: &mut Dice, most: u64) -> String {
-    let many = 1 + dice.below(most);
-    let piece = |_| PIECES[usize::try_from(dice.below(PIECES.len() as u64)).unwrap()];
+fn hostile(rng: &mut Rng, most: u64) -> String {
+    let many = 1 + rng.below(most);
+    let piece = |_| PIECES[usize::try_from(rng.below(PIECES.len() as u64)).unwrap()];
     (0..many).map(piece).collect()
 }
 
@@ -56,18 +56,18 @@ fn nothing_that_an_agent_writes_means_anything_on_discord() {
     }
     let _shared = shared();
     let folder = tempfile::tempdir().unwrap();
-    let stand_in = StandIn::start(discord::Discord::default());
+    let stand_in = FakePlatform::start(discord::Discord::default());
     let settings = discord::settings(folder.path(), &stand_in, true);
-    let setting = house(folder.path(), &[("discord", settings)]);
-    let (mut dice, many) = (Dice(0xdead_beef), size(150, 3_000));
+    let fixture = installation(folder.path(), &[("discord", settings)]);
+    let (mut rng, many) = (Rng(0xdead_beef), size(150, 3_000));
     let mut messages = Vec::new();
     for number in 0..many {
-        let (to, text) = (hostile(&mut dice, 4), hostile(&mut dice, 12));
+        let (to, text) = (hostile(&mut rng, 4), hostile(&mut rng, 12));
         let call = json!({
             "tool": "send_message",
             "arguments": { "to": format!("{to}{number}@example.org"), "text": text },
         });
-        let id = ask(&setting, &call);
+        let id = ask(&fixture, &call);
         let message = stand_in.until("a message", |discord| discord.about(&id));
         messages.push((id, message["first"].clone(), text));
     }
@@ -95,5 +95,7 @@ fn nothing_that_an_agent_writes_means_anything_on_discord() {
         let words = |text: &str| text.matches("word").count() + text.matches("evil").count();
         assert!(words(code) >= words(text), "{code}\n{text}");
     }
-    say(&format!("discord: {many} hostile calls read by a parser of its markdown, none got out"));
+    report_figures(&format!(
+        "discord: {many} hostile calls read by a parser of its markdown, none got out"
+    ));
 }

@@ -6,9 +6,9 @@ use std::process::Command;
 use proof_skip::{Cause, skip};
 use serde_json::json;
 
-use crate::chat::{hex, now};
 use crate::discord::{forge, hooked, key, sign};
-use crate::setting::{Dice, has, say, shared, size};
+use crate::fake_platform::{hex, now};
+use crate::fixture::{Rng, has, report_figures, shared, size};
 use crate::tools::{judged, tools};
 
 #[test]
@@ -19,8 +19,8 @@ fn what_discords_own_library_accepts_we_accept_and_nothing_else() {
     }
     let _shared = shared();
     let folder = tempfile::tempdir().unwrap();
-    let (_discord, setting, mut caller) = hooked(folder.path());
-    let (mut dice, many) = (Dice(0xd15c), size(400, 10_000));
+    let (_discord, fixture, mut caller) = hooked(folder.path());
+    let (mut rng, many) = (Rng(0xd15c), size(400, 10_000));
     let public = hex(key().verifying_key().as_bytes());
     let mut cases = Vec::new();
     let mut ours = Vec::new();
@@ -30,13 +30,13 @@ fn what_discords_own_library_accepts_we_accept_and_nothing_else() {
         let mut body = body.to_string().into_bytes();
         let mut seconds = now().to_string();
         let mut signature = sign(&key(), &seconds, &body);
-        match dice.below(4) {
+        match rng.below(4) {
             0 => {}
             1 => signature = signature.to_uppercase(),
             // Freshness is ours to check, not the library's: no old times in here.
             _ => loop {
                 let (old_seconds, old) = (seconds.clone(), (signature.clone(), body.clone()));
-                forge(&mut dice, &mut seconds, &mut signature, &mut body);
+                forge(&mut rng, &mut seconds, &mut signature, &mut body);
                 let fresh = seconds.parse::<u64>().unwrap() + 250 > now();
                 if fresh && !signature.is_empty() && String::from_utf8(body.clone()).is_ok() {
                     break;
@@ -63,6 +63,8 @@ fn what_discords_own_library_accepts_we_accept_and_nothing_else() {
     }
     let accepted = ours.iter().filter(|accepted| **accepted).count();
     assert!(accepted > many / 4 && accepted < many, "{accepted}");
-    say(&format!("discord-interactions: {many} requests judged alike, {accepted} of them good"));
-    assert!(setting.gate.stop().unwrap());
+    report_figures(&format!(
+        "discord-interactions: {many} requests judged alike, {accepted} of them good"
+    ));
+    assert!(fixture.gate.stop().unwrap());
 }

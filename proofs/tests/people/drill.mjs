@@ -68,7 +68,7 @@ assert.ok(await page.locator(`#pane article[data-id="${caught}"] .drill`).isVisi
 console.log("it stays long enough to be read");
 
 const missed = await order();
-assert.match(await answer(missed, "approve"), /It was made to be denied; this happens to everybody/);
+assert.match(await answer(missed, "approve"), /It should have been denied\. This happens to everyone/);
 const { grants } = await (await page.request.get(`${PEOPLE}/v1/grants?all=true`)).json();
 assert.deepEqual(grants.map(({ made_by }) => made_by), ["whitelist file"]);
 await page.goto(PEOPLE + "/attention");

@@ -1,8 +1,8 @@
 //! Drills in a real browser: ordered, answered, told at once, counted.
 
-use proofs::house::{House, OPEN_HOUSE};
+use proofs::installation::{TestInstallation, UNLIMITED};
 
-use crate::setting::{Setting, browse, has_browser, shared};
+use crate::fixture::{Fixture, browse, has_browser, shared};
 
 #[test]
 fn a_drill_looks_like_any_other_until_it_is_answered() {
@@ -11,6 +11,6 @@ fn a_drill_looks_like_any_other_until_it_is_answered() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let setting = Setting::new(House::new(folder.path(), OPEN_HOUSE).unwrap());
-    browse("drill", "people/drill.mjs", &setting, &[]);
+    let fixture = Fixture::new(TestInstallation::new(folder.path(), UNLIMITED).unwrap());
+    browse("drill", "people/drill.mjs", &fixture, &[]);
 }

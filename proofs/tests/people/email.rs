@@ -10,8 +10,10 @@ use std::time::{Duration, Instant};
 use proof_skip::{Cause, skip};
 use serde_json::{Value, json};
 
-use crate::postbox::{HIGH, MEDIUM, house, median_to_message, plain_house, private, until};
-use crate::setting::{Setting, alone, run, say, shared};
+use crate::fake_server::{
+    HIGH, MEDIUM, installation, installation_with, median_to_message, private, until,
+};
+use crate::fixture::{Fixture, alone, report_figures, run, shared};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/people/mailbox.py");
 const PYTHON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/people-venv/bin/python");
@@ -89,9 +91,9 @@ fn a_letter_is_read_as_it_was_meant_and_its_link_decides_nothing() {
     let Some(mailbox) = Mailbox::start(&json!({})) else { return };
     let folder = tempfile::tempdir().unwrap();
     let channel = mailbox.channel("tls = \"none\"\ndetails = true\n");
-    let setting = house(folder.path(), "mail", &channel);
+    let fixture = installation(folder.path(), "mail", &channel);
     let evil = "git push --force origin main # \u{1f534}\r\nBcc: eve@example.org\r\n.\r\nQUIT\r\n";
-    let asked = setting.ask(evil);
+    let asked = fixture.ask(evil);
     let letter = mailbox.wait(1).remove(0).0;
     assert_eq!(letter["defects"], json!([]), "{letter}");
     assert_eq!(letter["to"], json!(["ana@example.org", "bo@example.org"]));
@@ -111,16 +113,16 @@ fn a_letter_is_read_as_it_was_meant_and_its_link_decides_nothing() {
     let (_, path) = text.split_once("/requests/").unwrap();
     assert!(path.starts_with(id), "{text}");
     // Mail programs open links by themselves, with and without a login.
-    for token in [None, Some(setting.owner.as_str())] {
-        let mut client = proofs::http::Client::new(setting.gate.people);
+    for token in [None, Some(fixture.owner.as_str())] {
+        let mut client = proofs::http::Client::new(fixture.gate.people);
         if let Some(token) = token {
-            client = proofs::http::Client::with(setting.gate.people, token);
+            client = proofs::http::Client::with(fixture.gate.people, token);
         }
         let _ = client.get(&format!("/requests/{id}"));
     }
-    assert_eq!(setting.state(&asked), "pending");
+    assert_eq!(fixture.state(&asked), "pending");
     let digest = asked["digest"].as_str().unwrap();
-    crate::setting::decide(&mut setting.decides(), id, digest, false).unwrap();
+    crate::fixture::decide(&mut fixture.owner_client(), id, digest, false).unwrap();
     let end = mailbox.wait(2).remove(1).0;
     assert_eq!(header(&end, "In-Reply-To"), header(&letter, "Message-ID"));
     assert!(header(&end, "Subject").contains("denied by owner"), "{end}");
@@ -133,16 +135,16 @@ fn later_is_tried_again_and_never_is_not() {
     let answers = json!({ "answers": ["451 later", "250 taken", "554 never"] });
     let Some(mailbox) = Mailbox::start(&answers) else { return };
     let folder = tempfile::tempdir().unwrap();
-    let setting = house(folder.path(), "mail", &mailbox.channel("tls = \"none\"\n"));
-    let asked = setting.ask(MEDIUM);
+    let fixture = installation(folder.path(), "mail", &mailbox.channel("tls = \"none\"\n"));
+    let asked = fixture.ask(MEDIUM);
     let letters = mailbox.wait(2);
     assert_eq!(header(&letters[0].0, "Message-ID"), header(&letters[1].0, "Message-ID"));
     assert!(letters[1].1 - letters[0].1 >= Duration::from_millis(900));
     assert!(!letters[0].0["text"].as_str().unwrap().contains(MEDIUM), "no call unless wanted");
-    until("the record", || setting.look(&asked)["deliveries"][0]["state"] == "arrived");
-    let refused = setting.ask(&format!("{MEDIUM} # 2"));
-    until("the record", || setting.look(&refused)["deliveries"][0]["state"] == "failed");
-    assert!(setting.problem("mail").contains("554"), "{}", setting.problem("mail"));
+    until("the record", || fixture.look(&asked)["deliveries"][0]["state"] == "arrived");
+    let refused = fixture.ask(&format!("{MEDIUM} # 2"));
+    until("the record", || fixture.look(&refused)["deliveries"][0]["state"] == "failed");
+    assert!(fixture.problem("mail").contains("554"), "{}", fixture.problem("mail"));
 }
 
 #[test]
@@ -150,21 +152,21 @@ fn a_server_that_hangs_or_says_nothing_is_left_in_time() {
     let _alone = alone();
     let Some(mailbox) = Mailbox::start(&json!({ "hangs": 1 })) else { return };
     let folder = tempfile::tempdir().unwrap();
-    let setting = house(folder.path(), "mail", &mailbox.channel("tls = \"none\"\n"));
+    let fixture = installation(folder.path(), "mail", &mailbox.channel("tls = \"none\"\n"));
     let since = Instant::now();
-    let asked = setting.ask(MEDIUM);
+    let asked = fixture.ask(MEDIUM);
     let letters = mailbox.wait(2);
     assert!(letters[1].1 - since < Duration::from_secs(5), "{:?}", letters[1].1 - since);
     assert_eq!(header(&letters[0].0, "Message-ID"), header(&letters[1].0, "Message-ID"));
-    until("the record", || setting.look(&asked)["deliveries"][0]["state"] == "arrived");
+    until("the record", || fixture.look(&asked)["deliveries"][0]["state"] == "arrived");
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = silent.local_addr().unwrap().port();
     let channel =
         mailbox.channel("tls = \"none\"\n").replace(&mailbox.port.to_string(), &port.to_string());
     let other = tempfile::tempdir().unwrap();
-    let setting = house(other.path(), "mail", &channel);
-    let asked = setting.ask(MEDIUM);
-    until("the record", || setting.look(&asked)["deliveries"][0]["state"] == "trying");
+    let fixture = installation(other.path(), "mail", &channel);
+    let asked = fixture.ask(MEDIUM);
+    until("the record", || fixture.look(&asked)["deliveries"][0]["state"] == "trying");
 }
 
 /// An authority of our own and a certificate for this machine.
@@ -183,7 +185,7 @@ fn certificates(folder: &Path) {
 #[test]
 fn passwords_travel_only_to_the_right_server_and_only_in_secret() {
     let _shared = shared();
-    if !crate::setting::has("openssl") {
+    if !crate::fixture::has("openssl") {
         return skip(Cause::Tool, "openssl is not installed");
     }
     let keys = tempfile::tempdir().unwrap();
@@ -204,15 +206,15 @@ fn passwords_travel_only_to_the_right_server_and_only_in_secret() {
                 "tls = \"{tls}\"\nallow_private = true\nuser = \"gate\"\n\
                  password_file = {password}\n"
             ));
-            let mut house = plain_house(&folder, "first = [\"mail\"]", &channel);
+            let mut installation = installation_with(&folder, "first = [\"mail\"]", &channel);
             if trusted {
-                house = house.variable("SSL_CERT_FILE", &file("ca.pem"));
+                installation = installation.variable("SSL_CERT_FILE", &file("ca.pem"));
             }
-            let setting = Setting::new(house);
-            let asked = setting.ask(HIGH);
+            let fixture = Fixture::new(installation);
+            let asked = fixture.ask(HIGH);
             let mut delivery = Value::Null;
             until("the record", || {
-                delivery = setting.look(&asked)["deliveries"][0].clone();
+                delivery = fixture.look(&asked)["deliveries"][0].clone();
                 delivery["state"].is_string()
             });
             (delivery["state"].as_str().unwrap().to_owned(), delivery["detail"].to_string())
@@ -234,8 +236,8 @@ fn a_letter_is_handed_over_within_fifty_milliseconds() {
     let _alone = alone();
     let Some(mailbox) = Mailbox::start(&json!({})) else { return };
     let folder = tempfile::tempdir().unwrap();
-    let setting = house(folder.path(), "mail", &mailbox.channel("tls = \"none\"\n"));
-    let middle = median_to_message(&setting, |number| mailbox.wait(number + 1)[number].1);
-    say(&format!("e-mail: request to letter, median of 100: {middle:.1} ms"));
+    let fixture = installation(folder.path(), "mail", &mailbox.channel("tls = \"none\"\n"));
+    let middle = median_to_message(&fixture, |number| mailbox.wait(number + 1)[number].1);
+    report_figures(&format!("e-mail: request to letter, median of 100: {middle:.1} ms"));
     assert!(middle <= 50.0, "{middle}");
 }

@@ -1,9 +1,7 @@
-//! The people's side from outside: a real daemon, real messages, real answers, forged ones too.
+//! Channels and devices: a real daemon, real messages and replies, and forged ones.
 
 #[cfg(test)]
 mod callback;
-#[cfg(test)]
-mod chat;
 #[cfg(test)]
 mod discord;
 #[cfg(test)]
@@ -17,17 +15,19 @@ mod drill;
 #[cfg(test)]
 mod email;
 #[cfg(test)]
+mod fake_platform;
+#[cfg(test)]
+mod fake_server;
+#[cfg(test)]
+#[path = "../gate/fixture.rs"]
+#[expect(dead_code, reason = "each program of proofs uses its part")]
+mod fixture;
+#[cfg(test)]
 mod ntfy;
 #[cfg(test)]
 mod passkey;
 #[cfg(test)]
-mod postbox;
-#[cfg(test)]
 mod push;
-#[cfg(test)]
-#[path = "../gate/setting.rs"]
-#[expect(dead_code, reason = "each program of proofs uses its part")]
-mod setting;
 #[cfg(test)]
 mod slack;
 #[cfg(test)]

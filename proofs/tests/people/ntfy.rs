@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::postbox::{
-    Got, HIGH, MEDIUM, Manner, Postbox, SECRET, house, median_to_message, mutated, plain_house,
-    private, until,
+use crate::fake_server::{
+    FakeServer, Got, HIGH, MEDIUM, Manner, SECRET, installation, installation_with,
+    median_to_message, mutated, private, until,
 };
-use crate::setting::{Setting, alone, say, shared, size};
+use crate::fixture::{Fixture, alone, report_figures, shared, size};
 
 fn channel(name: &str, server: &str, folder: &Path, more: &str) -> String {
     let secret = private(folder, "phone.secret", &format!("whsec_{SECRET}"));
@@ -23,8 +23,8 @@ fn channel(name: &str, server: &str, folder: &Path, more: &str) -> String {
     )
 }
 
-fn server() -> Postbox {
-    Postbox::start(200, "{\"id\":\"Zm2x\",\"event\":\"message\"}")
+fn server() -> FakeServer {
+    FakeServer::start(200, "{\"id\":\"Zm2x\",\"event\":\"message\"}")
 }
 
 /// What pressing a button sends.
@@ -34,8 +34,8 @@ fn action<'a>(message: &'a Value, label: &str) -> Option<(&'a str, &'a str)> {
     Some((proof, found["body"].as_str()?))
 }
 
-fn press(setting: &Setting, (proof, button): (&str, &str)) -> u16 {
-    setting.hook("phone", &[("x-countersign-proof", proof)], button).0
+fn press(fixture: &Fixture, (proof, button): (&str, &str)) -> u16 {
+    fixture.hook("phone", &[("x-countersign-proof", proof)], button).0
 }
 
 #[test]
@@ -44,9 +44,9 @@ fn a_phone_is_told_and_answers() {
     let folder = tempfile::tempdir().unwrap();
     let ntfy = server();
     let phone = channel("phone", &ntfy.url(), folder.path(), "details = true\n");
-    let setting = house(folder.path(), "phone", &phone);
+    let fixture = installation(folder.path(), "phone", &phone);
 
-    let asked = setting.ask(MEDIUM);
+    let asked = fixture.ask(MEDIUM);
     let got = ntfy.wait(1).remove(0);
     assert!(got.head.to_lowercase().contains("authorization: bearer tk_secret"), "{}", got.head);
     let message = got.json();
@@ -54,21 +54,21 @@ fn a_phone_is_told_and_answers() {
     assert_eq!(message["sequence_id"], asked["id"]);
     assert!(message["message"].as_str().unwrap().contains(MEDIUM), "{message}");
     assert!(message["click"].as_str().unwrap().ends_with(asked["id"].as_str().unwrap()));
-    setting.is_on_record(&asked);
+    fixture.wait_for_delivery_record(&asked);
     // The table says that MEDIUM may be approved by whoever was reached.
-    assert_eq!(press(&setting, action(&message, "Approve once").unwrap()), 200);
-    until("the approval", || setting.state(&asked) == "approved");
+    assert_eq!(press(&fixture, action(&message, "Approve once").unwrap()), 200);
+    until("the approval", || fixture.state(&asked) == "approved");
     // The end takes the question's place; who pressed is told as well.
     let got: Vec<Value> = ntfy.wait(3).iter().map(Got::json).collect();
     let about: Vec<&Value> = got.iter().filter(|one| one["sequence_id"] == asked["id"]).collect();
     let [_, end] = about[..] else { panic!("{got:?}") };
     assert!(end["title"].as_str().unwrap().contains("approved by owner"), "{end}");
     // A second answer changes nothing.
-    press(&setting, action(&message, "Deny").unwrap());
-    assert_eq!(setting.state(&asked), "approved");
+    press(&fixture, action(&message, "Deny").unwrap());
+    assert_eq!(fixture.state(&asked), "approved");
 
     let count = ntfy.got().len();
-    let grave = setting.ask(HIGH);
+    let grave = fixture.ask(HIGH);
     until("the question", || {
         ntfy.got().iter().skip(count).any(|got| got.json()["sequence_id"] == grave["id"])
     });
@@ -77,10 +77,11 @@ fn a_phone_is_told_and_answers() {
     let message = message.unwrap();
     assert_eq!(message["priority"], 4);
     assert_eq!(action(&message, "Approve once"), None, "HIGH needs more than being reached");
-    assert_eq!(press(&setting, action(&message, "Deny").unwrap()), 200);
-    until("the denial", || setting.state(&grave) == "denied");
+    assert_eq!(press(&fixture, action(&message, "Deny").unwrap()), 200);
+    until("the denial", || fixture.state(&grave) == "denied");
     // Whose it is, the configuration says: there is nothing to link.
-    let linked = setting.decides().post("/v1/channels/phone/link", &serde_json::json!({})).unwrap();
+    let linked =
+        fixture.owner_client().post("/v1/channels/phone/link", &serde_json::json!({})).unwrap();
     assert_eq!(linked.status, 409, "{}", linked.body);
 }
 
@@ -90,15 +91,15 @@ fn no_forged_or_replayed_button_counts() {
     let folder = tempfile::tempdir().unwrap();
     let ntfy = server();
     let phone = channel("phone", &ntfy.url(), folder.path(), "details = true\n");
-    let setting = house(folder.path(), "phone", &phone);
-    let done = setting.ask(MEDIUM);
+    let fixture = installation(folder.path(), "phone", &phone);
+    let done = fixture.ask(MEDIUM);
     let first = ntfy.wait(1).remove(0).json();
-    setting.is_on_record(&done);
+    fixture.wait_for_delivery_record(&done);
     let used = action(&first, "Deny").unwrap();
-    assert_eq!(press(&setting, used), 200);
-    until("the denial", || setting.state(&done) == "denied");
+    assert_eq!(press(&fixture, used), 200);
+    until("the denial", || fixture.state(&done) == "denied");
     ntfy.wait(3);
-    let open = setting.ask(&format!("{MEDIUM} # 2"));
+    let open = fixture.ask(&format!("{MEDIUM} # 2"));
     until("the question", || ntfy.got().iter().any(|got| got.json()["sequence_id"] == open["id"]));
     let all: Vec<Value> = ntfy.got().iter().map(Got::json).collect();
     let message = all.iter().find(|one| one["sequence_id"] == open["id"]).unwrap();
@@ -107,18 +108,18 @@ fn no_forged_or_replayed_button_counts() {
     let (count, mut heard) = (size(1_000, 10_000), 0);
     for number in 0..count {
         let (status, may_be_heard) = match number % 5 {
-            0 => (press(&setting, (&mutated(proof, number), button)), false),
-            1 => (press(&setting, (proof, &mutated(button, number))), false),
-            2 => (press(&setting, (used.0, button)), false),
-            3 => (setting.hook("phone", &[], button).0, false),
+            0 => (press(&fixture, (&mutated(proof, number), button)), false),
+            1 => (press(&fixture, (proof, &mutated(button, number))), false),
+            2 => (press(&fixture, (used.0, button)), false),
+            3 => (fixture.hook("phone", &[], button).0, false),
             // Ours, and said before.
-            _ => (press(&setting, used), true),
+            _ => (press(&fixture, used), true),
         };
         assert_eq!(status, if may_be_heard { 200 } else { 401 }, "{number}");
         heard += usize::from(status == 200 && !may_be_heard);
     }
-    assert_eq!(setting.state(&open), "pending");
-    assert_eq!(setting.state(&done), "denied");
+    assert_eq!(fixture.state(&open), "pending");
+    assert_eq!(fixture.state(&done), "denied");
     // Who presses again is told again that it is over, now and then.
     let (more, pauses) = (ntfy.got().len() - told, since.elapsed().as_secs() / 10 + 1);
     assert!(
@@ -126,9 +127,9 @@ fn no_forged_or_replayed_button_counts() {
         "{more} messages in {pauses} times ten seconds"
     );
     // The true one still counts.
-    assert_eq!(press(&setting, (proof, button)), 200);
-    until("the approval", || setting.state(&open) == "approved");
-    say(&format!("ntfy: {count} forged or replayed buttons, {heard} accepted"));
+    assert_eq!(press(&fixture, (proof, button)), 200);
+    until("the approval", || fixture.state(&open) == "approved");
+    report_figures(&format!("ntfy: {count} forged or replayed buttons, {heard} accepted"));
 }
 
 #[test]
@@ -138,15 +139,15 @@ fn a_phone_of_nobody_answers_nothing() {
     let ntfy = server();
     let phone = channel("phone", &ntfy.url(), folder.path(), "details = true\n");
     let phone = phone.replace("\"owner\"", "\"nobody\"");
-    let setting = house(folder.path(), "phone", &phone);
-    let asked = setting.ask(MEDIUM);
+    let fixture = installation(folder.path(), "phone", &phone);
+    let asked = fixture.ask(MEDIUM);
     let message = ntfy.wait(1).remove(0).json();
-    setting.is_on_record(&asked);
+    fixture.wait_for_delivery_record(&asked);
     for label in ["Approve once", "Deny"] {
-        press(&setting, action(&message, label).unwrap());
+        press(&fixture, action(&message, label).unwrap());
     }
     ntfy.wait(3);
-    assert_eq!(setting.state(&asked), "pending");
+    assert_eq!(fixture.state(&asked), "pending");
 }
 
 #[test]
@@ -154,7 +155,8 @@ fn a_bad_server_is_asked_again_and_a_refusal_is_final() {
     let _shared = shared();
     let folder = tempfile::tempdir().unwrap();
     let ntfy = server();
-    let setting = house(folder.path(), "phone", &channel("phone", &ntfy.url(), folder.path(), ""));
+    let fixture =
+        installation(folder.path(), "phone", &channel("phone", &ntfy.url(), folder.path(), ""));
     for manner in [
         Manner::Answers(429, "retry-after: 2\r\n"),
         Manner::Answers(500, ""),
@@ -163,7 +165,7 @@ fn a_bad_server_is_asked_again_and_a_refusal_is_final() {
     ] {
         let before = ntfy.got().len();
         ntfy.will(&[manner]);
-        let asked = setting.ask(&format!("{MEDIUM} # {manner:?}"));
+        let asked = fixture.ask(&format!("{MEDIUM} # {manner:?}"));
         let got = ntfy.wait(before + 2);
         let (first, second) = (&got[before], &got[before + 1]);
         assert_eq!(first.json()["sequence_id"], second.json()["sequence_id"], "{manner:?}");
@@ -171,12 +173,12 @@ fn a_bad_server_is_asked_again_and_a_refusal_is_final() {
         let least = if matches!(manner, Manner::Answers(429, _)) { 2 } else { 1 };
         assert!(pause >= Duration::from_secs(least), "{manner:?}: {pause:?}");
         assert!(!first.body.contains(MEDIUM), "no call unless the operator wants it: {first:?}");
-        until("the record", || setting.look(&asked)["deliveries"][0]["state"] == "arrived");
+        until("the record", || fixture.look(&asked)["deliveries"][0]["state"] == "arrived");
     }
     ntfy.will(&[Manner::Answers(403, "")]);
-    let asked = setting.ask(&format!("{MEDIUM} # refused"));
-    until("the record", || setting.look(&asked)["deliveries"][0]["state"] == "failed");
-    assert!(setting.problem("phone").contains("403"));
+    let asked = fixture.ask(&format!("{MEDIUM} # refused"));
+    until("the record", || fixture.look(&asked)["deliveries"][0]["state"] == "failed");
+    assert!(fixture.problem("phone").contains("403"));
 }
 
 #[test]
@@ -184,14 +186,15 @@ fn a_question_is_on_the_phone_within_fifty_milliseconds() {
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let ntfy = server();
-    let setting = house(folder.path(), "phone", &channel("phone", &ntfy.url(), folder.path(), ""));
-    let middle = median_to_message(&setting, |number| ntfy.wait(number + 1)[number].at);
-    say(&format!("ntfy: request to message, median of 100: {middle:.1} ms"));
+    let fixture =
+        installation(folder.path(), "phone", &channel("phone", &ntfy.url(), folder.path(), ""));
+    let middle = median_to_message(&fixture, |number| ntfy.wait(number + 1)[number].at);
+    report_figures(&format!("ntfy: request to message, median of 100: {middle:.1} ms"));
     assert!(middle <= 50.0, "{middle}");
 }
 
 #[test]
-fn a_dead_channel_costs_at_most_one_rung() {
+fn a_dead_channel_costs_at_most_one_level() {
     let _alone = alone();
     // Nobody listens there any more.
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -202,13 +205,13 @@ fn a_dead_channel_costs_at_most_one_rung() {
         let ntfy = server();
         let channels = channel("dead", &format!("http://{dead}"), folder.path(), "")
             + &channel("phone", &ntfy.url(), folder.path(), "")
-            + "[times]\nhigh_climb_seconds = 2\n";
-        let ladder = "first = [\"dead\"]\nnext = [\"phone\"]";
-        let setting = Setting::new(plain_house(folder.path(), ladder, &channels));
+            + "[times]\nhigh_escalation_seconds = 2\n";
+        let levels = "first = [\"dead\"]\nnext = [\"phone\"]";
+        let fixture = Fixture::new(installation_with(folder.path(), levels, &channels));
         let since = Instant::now();
-        setting.ask(HIGH);
+        fixture.ask(HIGH);
         let took = ntfy.wait(1)[0].at - since;
-        say(&format!("a dead channel: the next was told after {} ms", took.as_millis()));
+        report_figures(&format!("a dead channel: the next was told after {} ms", took.as_millis()));
         assert!(took < Duration::from_millis(3_500), "{took:?}");
     }
 }

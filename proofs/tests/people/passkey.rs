@@ -1,8 +1,8 @@
 //! Passkeys in a real browser with a virtual authenticator: added, used, stolen, copied.
 
-use proofs::house::{House, OPEN_HOUSE};
+use proofs::installation::{TestInstallation, UNLIMITED};
 
-use crate::setting::{Setting, browse, has_browser, shared};
+use crate::fixture::{Fixture, browse, has_browser, shared};
 
 #[test]
 fn a_passkey_signs_what_is_critical_and_nothing_else_does() {
@@ -11,6 +11,6 @@ fn a_passkey_signs_what_is_critical_and_nothing_else_does() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let setting = Setting::new(House::new(folder.path(), OPEN_HOUSE).unwrap());
-    browse("passkey", "people/passkey.mjs", &setting, &[]);
+    let fixture = Fixture::new(TestInstallation::new(folder.path(), UNLIMITED).unwrap());
+    browse("passkey", "people/passkey.mjs", &fixture, &[]);
 }

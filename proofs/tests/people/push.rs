@@ -5,9 +5,9 @@ use std::path::Path;
 use std::process::Command;
 
 use proof_skip::{Cause, skip};
-use proofs::house::{House, OPEN_HOUSE};
+use proofs::installation::{TestInstallation, UNLIMITED};
 
-use crate::setting::{Setting, has, say, shared};
+use crate::fixture::{Fixture, has, report_figures, shared};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/people/push.mjs");
 /// Installed by `./test`.
@@ -22,23 +22,23 @@ fn a_push_service_that_others_wrote_opens_what_we_send() {
     let folder = tempfile::tempdir().unwrap();
     // It listens on this machine, which no other push service does.
     let settings =
-        format!("{OPEN_HOUSE}[channels.webpush]\nkind = \"webpush\"\nallow_private = true\n");
-    let setting = Setting::new(House::new(folder.path(), &settings).unwrap());
+        format!("{UNLIMITED}[channels.webpush]\nkind = \"webpush\"\nallow_private = true\n");
+    let fixture = Fixture::new(TestInstallation::new(folder.path(), &settings).unwrap());
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let out = Command::new("node")
         .arg(SCRIPT)
         .env("TOOLS", TOOLS)
         .env("SERVICE_PORT", free.to_string())
-        .env("PEOPLE", format!("http://{}", setting.gate.people))
-        .env("AGENTS", format!("http://{}", setting.gate.agents))
-        .env("AGENT_TOKEN", &setting.agent)
-        .env("OWNER_TOKEN", &setting.owner)
-        .env("PASSPHRASE", setting.gate.passphrase.as_deref().unwrap())
+        .env("PEOPLE", format!("http://{}", fixture.gate.people))
+        .env("AGENTS", format!("http://{}", fixture.gate.agents))
+        .env("AGENT_TOKEN", &fixture.agent)
+        .env("OWNER_TOKEN", &fixture.owner)
+        .env("PASSPHRASE", fixture.gate.passphrase.as_deref().unwrap())
         .output()
         .unwrap();
     let text = String::from_utf8_lossy(&out.stdout);
     assert!(out.status.success(), "{text}\n{}", String::from_utf8_lossy(&out.stderr));
     for line in text.lines() {
-        say(&format!("push: {line}"));
+        report_figures(&format!("push: {line}"));
     }
 }

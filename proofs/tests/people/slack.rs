@@ -10,11 +10,12 @@ use proof_skip::{Cause, skip};
 use serde_json::{Value, json};
 use sha2::Sha256;
 
-use crate::chat::{Asked, Caller, Fault, Platform, StandIn};
-use crate::chat::{
-    ask, asked, code, hex, house, median, now, open_for_a_while, problem, secret, state, until,
+use crate::fake_platform::{Asked, Caller, FakePlatform, Fault, Platform};
+use crate::fake_platform::{
+    ask, asked, code, hex, installation, median, now, problem, secret, state, until,
+    wait_for_next_second,
 };
-use crate::setting::{Dice, Setting, alone, risky, say, shared, size, within};
+use crate::fixture::{Fixture, Rng, alone, report_figures, risky, shared, size, within};
 use crate::tools::{judged, tools};
 
 const TOKEN: &str = "xoxb-slack-stand-in";
@@ -115,7 +116,7 @@ impl Platform for Slack {
 }
 
 /// The settings of a channel at this stand-in.
-pub fn settings(folder: &Path, stand_in: &StandIn<Slack>) -> String {
+pub fn settings(folder: &Path, stand_in: &FakePlatform<Slack>) -> String {
     let token = secret(folder, "slack.token", TOKEN);
     let signing = secret(folder, "slack.secret", SECRET);
     format!(
@@ -179,7 +180,7 @@ fn typed(caller: &mut Caller, number: u64, user: &str, text: &str) -> String {
 }
 
 /// The last words to a person, after so many.
-pub fn whispered(slack: &StandIn<Slack>, user: &str, after: usize) -> String {
+pub fn private_messages(slack: &FakePlatform<Slack>, user: &str, after: usize) -> String {
     slack.until("a reply", |slack| {
         let own = slack.whispers.iter().filter(|whisper| whisper["user"] == user);
         own.skip(after).last().map(|whisper| whisper["text"].as_str().unwrap().to_owned())
@@ -198,56 +199,56 @@ pub fn button(message: &Value, name: &str) -> String {
 /// Whether a message says how it ended, and has no buttons.
 pub fn ended(message: &Value, words: &str) -> bool {
     let blocks = message["blocks"].as_array().unwrap();
-    let asks = blocks.iter().any(|block| block["type"] == "actions");
-    !asks && message["text"].as_str().unwrap().contains(words)
+    let agent_client = blocks.iter().any(|block| block["type"] == "actions");
+    !agent_client && message["text"].as_str().unwrap().contains(words)
 }
 
 /// Links ana's account to the owner.
-pub fn link(setting: &Setting, caller: &mut Caller) {
-    let said = typed(caller, 1, ANA, &format!("link {}", code(setting, "slack")));
+pub fn link(fixture: &Fixture, caller: &mut Caller) {
+    let said = typed(caller, 1, ANA, &format!("link {}", code(fixture, "slack")));
     assert!(said.starts_with("Linked"), "{said}");
 }
 
-fn hooked(folder: &Path) -> (StandIn<Slack>, Setting, Caller) {
-    let slack = StandIn::start(Slack::default());
-    let setting = house(folder, &[("slack", settings(folder, &slack))]);
-    let mut caller = Caller::new(setting.gate.people, "slack");
-    link(&setting, &mut caller);
-    (slack, setting, caller)
+fn hooked(folder: &Path) -> (FakePlatform<Slack>, Fixture, Caller) {
+    let slack = FakePlatform::start(Slack::default());
+    let fixture = installation(folder, &[("slack", settings(folder, &slack))]);
+    let mut caller = Caller::new(fixture.gate.people, "slack");
+    link(&fixture, &mut caller);
+    (slack, fixture, caller)
 }
 
 #[test]
 fn a_tap_decides_once_and_the_message_says_so() {
     let _shared = shared();
     let folder = tempfile::tempdir().unwrap();
-    let (slack, setting, mut caller) = hooked(folder.path());
+    let (slack, fixture, mut caller) = hooked(folder.path());
     let there = post(&mut caller, JSON, r#"{"type":"url_verification","challenge":"3eZ"}"#);
     assert_eq!(there, (200, json!({ "challenge": "3eZ" })));
-    let id = asked(&setting, &risky(1), &["slack"]);
+    let id = asked(&fixture, &risky(1), &["slack"]);
     let message = slack.until("a message", |slack| slack.about(&id));
     assert!(message.to_string().contains("The report number 1."), "{message}");
     let yes = button(&message, "approve");
     assert_eq!(tap(&mut caller, 10, STRANGER, &yes).0, 200);
-    assert!(whispered(&slack, STRANGER, 0).contains("not linked to a person"));
-    assert_eq!(state(&setting, &id), "pending");
+    assert!(private_messages(&slack, STRANGER, 0).contains("not linked to a person"));
+    assert_eq!(state(&fixture, &id), "pending");
     assert_eq!(tap(&mut caller, 11, ANA, &yes).0, 200);
-    assert!(whispered(&slack, ANA, 0).starts_with("Approved"));
-    assert_eq!(state(&setting, &id), "approved");
+    assert!(private_messages(&slack, ANA, 0).starts_with("Approved"));
+    assert_eq!(state(&fixture, &id), "approved");
     // The same tap delivered twice, and another one after the decision.
     assert_eq!(tap(&mut caller, 11, ANA, &yes).0, 200);
     assert_eq!(tap(&mut caller, 12, ANA, &button(&message, "deny")).0, 200);
-    assert!(whispered(&slack, ANA, 1).contains("already approved"));
-    assert_eq!(state(&setting, &id), "approved");
+    assert!(private_messages(&slack, ANA, 1).contains("already approved"));
+    assert_eq!(state(&fixture, &id), "approved");
     slack.until("an end in the message", |slack| {
         ended(&slack.about(&id)?, "approved by owner through slack").then_some(())
     });
     // In words, by the command and by a message that names us; the latter comes twice.
-    let id = asked(&setting, &risky(2), &["slack"]);
+    let id = asked(&fixture, &risky(2), &["slack"]);
     slack.until("a message", |slack| slack.about(&id));
     let said = typed(&mut caller, 13, ANA, &format!("deny {id} not today"));
     assert!(said.starts_with("Denied"), "{said}");
-    assert_eq!(state(&setting, &id), "denied");
-    let id = asked(&setting, &risky(3), &["slack"]);
+    assert_eq!(state(&fixture, &id), "denied");
+    let id = asked(&fixture, &risky(3), &["slack"]);
     slack.until("a message", |slack| slack.about(&id));
     let mention = json!({
         "type": "event_callback", "team_id": TEAM, "event_id": "Ev1",
@@ -257,8 +258,8 @@ fn a_tap_decides_once_and_the_message_says_so() {
     for _ in 0..2 {
         assert_eq!(post(&mut caller, JSON, &mention.to_string()).0, 200);
     }
-    assert!(whispered(&slack, ANA, 2).starts_with("Approved"));
-    assert_eq!(state(&setting, &id), "approved");
+    assert!(private_messages(&slack, ANA, 2).starts_with("Approved"));
+    assert_eq!(state(&fixture, &id), "approved");
     std::thread::sleep(Duration::from_millis(300));
     let whispers = slack.platform.lock().unwrap().whispers.len();
     assert_eq!(whispers, 4, "something was heard twice");
@@ -268,7 +269,7 @@ fn a_tap_decides_once_and_the_message_says_so() {
 fn a_message_arrives_whatever_befalls_it() {
     let _shared = shared();
     let folder = tempfile::tempdir().unwrap();
-    let (slack, setting, mut caller) = hooked(folder.path());
+    let (slack, fixture, mut caller) = hooked(folder.path());
     slack.misbehave([
         Fault::Says(429, "retry-after: 2\r\n", json!({ "ok": false, "error": "ratelimited" })),
         Fault::Says(200, "", json!({ "ok": false, "error": "internal_error" })),
@@ -276,44 +277,44 @@ fn a_message_arrives_whatever_befalls_it() {
         Fault::Silence(Duration::from_secs(3)),
     ]);
     let start = Instant::now();
-    let id = ask(&setting, &within(risky(1), 120.0));
+    let id = ask(&fixture, &within(risky(1), 120.0));
     until("four faults", || slack.behaves().then_some(()));
     let message = slack.until("a message", |slack| slack.about(&id));
     assert!(start.elapsed() >= Duration::from_secs(2), "retry-after was not kept");
     assert_eq!(tap(&mut caller, 10, ANA, &button(&message, "deny")).0, 200);
-    until("a no", || (state(&setting, &id) == "denied").then_some(()));
+    until("a no", || (state(&fixture, &id) == "denied").then_some(()));
     for (word, says) in [("invalid_auth", "token"), ("channel_not_found", "channel")] {
         slack.misbehave([Fault::Says(200, "", json!({ "ok": false, "error": word }))]);
-        let id = ask(&setting, &risky(word.len()));
-        until("a failure", || problem(&setting, "slack").filter(|text| text.contains(says)));
-        assert_eq!(state(&setting, &id), "pending");
+        let id = ask(&fixture, &risky(word.len()));
+        until("a failure", || problem(&fixture, "slack").filter(|text| text.contains(says)));
+        assert_eq!(state(&fixture, &id), "pending");
         assert!(slack.platform.lock().unwrap().about(&id).is_none());
-        let next = ask(&setting, &risky(1_000 + word.len()));
+        let next = ask(&fixture, &risky(1_000 + word.len()));
         slack.until("a message", |slack| slack.about(&next));
     }
 }
 
 /// One way to forge a request from a good one.
-fn forge(dice: &mut Dice, seconds: &mut String, signature: &mut String, body: &mut Vec<u8>) {
-    match dice.below(8) {
+fn forge(rng: &mut Rng, seconds: &mut String, signature: &mut String, body: &mut Vec<u8>) {
+    match rng.below(8) {
         0 => *signature = sign("another secret", seconds, body),
         1 => {
-            let at = usize::try_from(dice.below(body.len() as u64)).unwrap();
-            body[at] ^= 1 << dice.below(7);
+            let at = usize::try_from(rng.below(body.len() as u64)).unwrap();
+            body[at] ^= 1 << rng.below(7);
         }
         2 => {
-            let at = 3 + usize::try_from(dice.below(64)).unwrap();
+            let at = 3 + usize::try_from(rng.below(64)).unwrap();
             let other = if signature.as_bytes()[at] == b'0' { "1" } else { "0" };
             signature.replace_range(at..=at, other);
         }
-        3 => *seconds = (now() - 1 - dice.below(200)).to_string(),
+        3 => *seconds = (now() - 1 - rng.below(200)).to_string(),
         4 => {
             // Slack's own, of long ago.
-            *seconds = (now() - 302 - dice.below(100_000)).to_string();
+            *seconds = (now() - 302 - rng.below(100_000)).to_string();
             *signature = sign(SECRET, seconds, body);
         }
         5 => body.push(b'&'),
-        6 => signature.truncate(usize::try_from(dice.below(67)).unwrap()),
+        6 => signature.truncate(usize::try_from(rng.below(67)).unwrap()),
         _ => *signature = format!("v1={}", signature.trim_start_matches("v0=")),
     }
 }
@@ -322,21 +323,21 @@ fn forge(dice: &mut Dice, seconds: &mut String, signature: &mut String, body: &m
 fn no_forged_or_replayed_callback_is_accepted() {
     let _shared = shared();
     let folder = tempfile::tempdir().unwrap();
-    let (slack, setting, mut caller) = hooked(folder.path());
-    let before = asked(&setting, &risky(7), &["slack"]);
+    let (slack, fixture, mut caller) = hooked(folder.path());
+    let before = asked(&fixture, &risky(7), &["slack"]);
     let message = slack.until("a message", |slack| slack.about(&before));
     let replay = pressed(50, ANA, &button(&message, "approve"));
     assert_eq!(post(&mut caller, FORM, &replay).0, 200);
-    assert_eq!(state(&setting, &before), "approved");
+    assert_eq!(state(&fixture, &before), "approved");
     // The same call is asked about again: a new request, which nobody answers.
-    let id = asked(&setting, &risky(7), &["slack"]);
+    let id = asked(&fixture, &risky(7), &["slack"]);
     assert_ne!(before, id);
     let message = slack.until("a message", |slack| slack.about(&id));
     let yes = button(&message, "approve");
-    let (mut dice, many) = (Dice(0x00c0_ffee), size(1_000, 10_000));
+    let (mut rng, many) = (Rng(0x00c0_ffee), size(1_000, 10_000));
     let (mut refused, mut unchanged) = (0, 0);
     for number in 0..many {
-        if dice.below(10) == 0 {
+        if rng.below(10) == 0 {
             assert_eq!(post(&mut caller, FORM, &replay).0, 200);
             unchanged += 1;
             continue;
@@ -344,33 +345,33 @@ fn no_forged_or_replayed_callback_is_accepted() {
         let mut body = pressed(100 + number as u64, ANA, &yes).into_bytes();
         let mut seconds = now().to_string();
         let mut signature = sign(SECRET, &seconds, &body);
-        forge(&mut dice, &mut seconds, &mut signature, &mut body);
+        forge(&mut rng, &mut seconds, &mut signature, &mut body);
         let mut headers = vec![("content-type", FORM)];
-        if dice.below(20) > 0 {
+        if rng.below(20) > 0 {
             headers.push(("x-slack-request-timestamp", &seconds));
         }
-        if dice.below(20) > 0 {
+        if rng.below(20) > 0 {
             headers.push(("x-slack-signature", &signature));
         }
         let (status, answer) = caller.post(&headers, &body);
         assert_eq!(status, 401, "{seconds} {signature} {answer}");
         refused += 1;
     }
-    assert_eq!(state(&setting, &id), "pending");
-    say(&format!(
+    assert_eq!(state(&fixture, &id), "pending");
+    report_figures(&format!(
         "slack: {many} forged or replayed callbacks, {refused} refused, {unchanged} heard before, \
          0 accepted"
     ));
     assert_eq!(tap(&mut caller, 99, ANA, &yes).0, 200);
-    assert_eq!(state(&setting, &id), "approved");
+    assert_eq!(state(&fixture, &id), "approved");
 }
 
 #[test]
 fn after_a_crash_a_tap_still_decides_and_nothing_of_before_is_heard_again() {
     let _shared = shared();
     let folder = tempfile::tempdir().unwrap();
-    let (slack, setting, mut caller) = hooked(folder.path());
-    let before = asked(&setting, &risky(1), &["slack"]);
+    let (slack, fixture, mut caller) = hooked(folder.path());
+    let before = asked(&fixture, &risky(1), &["slack"]);
     let message = slack.until("a message", |slack| slack.about(&before));
     // The two words are the call's: asked again, it has the same.
     let text = message["text"].as_str().unwrap();
@@ -387,18 +388,18 @@ fn after_a_crash_a_tap_still_decides_and_nothing_of_before_is_heard_again() {
     ];
     let (status, answer) = caller.post(&kept, yes.as_bytes());
     assert!(status == 200 && answer["text"].as_str().unwrap().starts_with("Approved"), "{answer}");
-    let again = asked(&setting, &risky(1), &["slack"]);
+    let again = asked(&fixture, &risky(1), &["slack"]);
     let message = slack.until("a message", |slack| slack.about(&again));
-    setting.gate.kill().unwrap();
-    let gate = setting.house.start().unwrap();
-    let setting = Setting { gate, ..setting };
-    let mut caller = Caller::new(setting.gate.people, "slack");
+    fixture.gate.kill().unwrap();
+    let gate = fixture.installation.start().unwrap();
+    let fixture = Fixture { gate, ..fixture };
+    let mut caller = Caller::new(fixture.gate.people, "slack");
     assert_eq!(caller.post(&kept, yes.as_bytes()).0, 401, "what was heard before was heard again");
-    open_for_a_while();
+    wait_for_next_second();
     assert_eq!(caller.post(&kept, yes.as_bytes()).0, 401, "what was heard before was heard again");
-    assert_eq!(state(&setting, &again), "pending");
+    assert_eq!(state(&fixture, &again), "pending");
     assert_eq!(tap(&mut caller, 6, ANA, &button(&message, "deny")).0, 200);
-    assert_eq!(state(&setting, &again), "denied");
+    assert_eq!(state(&fixture, &again), "denied");
     slack.until("an end in the message", |slack| {
         ended(&slack.about(&again)?, "denied by owner through slack").then_some(())
     });
@@ -408,8 +409,8 @@ fn after_a_crash_a_tap_still_decides_and_nothing_of_before_is_heard_again() {
 fn a_message_is_there_at_once() {
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
-    let (slack, setting, _caller) = hooked(folder.path());
-    let mut client = setting.asks();
+    let (slack, fixture, _caller) = hooked(folder.path());
+    let mut client = fixture.agent_client();
     let times = (0..100).map(|number| {
         let start = Instant::now();
         let asked = client.post("/v1/requests", &risky(number)).unwrap();
@@ -420,7 +421,7 @@ fn a_message_is_there_at_once() {
         arrived - start
     });
     let middle = median(times.collect());
-    say(&format!("slack: request to message, median of 100: {middle:.1?}"));
+    report_figures(&format!("slack: request to message, median of 100: {middle:.1?}"));
     // The figure is the result. The assertion only rules out that a timer sends the messages.
     assert!(middle <= Duration::from_secs(1), "{middle:?}");
 }
@@ -433,8 +434,8 @@ fn what_slacks_own_library_accepts_we_accept_and_nothing_else() {
     }
     let _shared = shared();
     let folder = tempfile::tempdir().unwrap();
-    let (_slack, setting, mut caller) = hooked(folder.path());
-    let (mut dice, many) = (Dice(0x51ac), size(400, 10_000));
+    let (_slack, fixture, mut caller) = hooked(folder.path());
+    let (mut rng, many) = (Rng(0x51ac), size(400, 10_000));
     let (mut cases, mut ours) = (Vec::new(), Vec::new());
     for number in 0..many {
         let text = encoded("Zoë 🦊 \" & <b>");
@@ -443,10 +444,10 @@ fn what_slacks_own_library_accepts_we_accept_and_nothing_else() {
         let mut body = body.into_bytes();
         let mut seconds = now().to_string();
         let mut signature = sign(SECRET, &seconds, &body);
-        match dice.below(6) {
+        match rng.below(6) {
             0..3 => {}
             3 => signature = signature.to_uppercase().replacen('V', "v", 1),
-            _ => forge(&mut dice, &mut seconds, &mut signature, &mut body),
+            _ => forge(&mut rng, &mut seconds, &mut signature, &mut body),
         }
         let Ok(text) = String::from_utf8(body.clone()) else { continue };
         cases.push(json!({
@@ -468,6 +469,6 @@ fn what_slacks_own_library_accepts_we_accept_and_nothing_else() {
     }
     let (all, good) = (ours.len(), ours.iter().filter(|accepted| **accepted).count());
     assert!(good > all / 4 && good < all, "{good}");
-    say(&format!("slack_sdk: {all} requests judged alike, {good} of them good"));
-    assert!(setting.gate.stop().unwrap());
+    report_figures(&format!("slack_sdk: {all} requests judged alike, {good} of them good"));
+    assert!(fixture.gate.stop().unwrap());
 }

@@ -27,7 +27,7 @@ await page.goto(PEOPLE + "/channels");
 await page.fill("[name=passphrase]", PASSPHRASE);
 await page.click("button.main");
 await page.waitForURL(PEOPLE + "/channels");
-assert.match(await page.textContent("main"), /nobody can answer here yet/);
+assert.match(await page.textContent("main"), /people cannot decide here yet/);
 
 await page.click(button("test"));
 await page.waitForSelector("dialog");

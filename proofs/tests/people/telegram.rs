@@ -2,8 +2,8 @@
 //! where the emulator does less than Telegram (it holds nothing open, confirms nothing, never
 //! refuses).
 
-#[path = "../../../crates/channels/tests/telegram/stand_in.rs"]
-mod stand_in;
+#[path = "../../../crates/channels/tests/telegram/fake_telegram.rs"]
+mod fake_telegram;
 
 use std::fs::{self, Permissions};
 use std::io::{BufRead as _, BufReader};
@@ -15,12 +15,14 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use proof_skip::{Cause, skip};
-use proofs::house::{House, OPEN_HOUSE};
 use proofs::http::Client;
+use proofs::installation::{TestInstallation, UNLIMITED};
 use serde_json::{Value, json};
 
-use self::stand_in::{Fault, StandIn, TOKEN};
-use crate::setting::{Dice, Setting, alone, browse, decide, has_browser, risky, say, shared, size};
+use self::fake_telegram::{FakeTelegram, Fault, TOKEN};
+use crate::fixture::{
+    Fixture, Rng, alone, browse, decide, has_browser, report_figures, risky, shared, size,
+};
 
 /// Installed by `./test`.
 const TOOLS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/people");
@@ -28,7 +30,7 @@ const TOOLS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/people");
 const OWNER: i64 = 77;
 const STRANGER: i64 = 78;
 
-/// A file that nobody else can read, as it stands in a configuration.
+/// A private file, as text for a configuration.
 fn secret(folder: &Path, name: &str, text: &str) -> String {
     fs::create_dir_all(folder).unwrap();
     let path = folder.join(name);
@@ -38,18 +40,18 @@ fn secret(folder: &Path, name: &str, text: &str) -> String {
 }
 
 /// A house that asks on Telegram only.
-fn house(folder: &Path, base_url: &str) -> House {
-    house_with(folder, base_url, "")
+fn installation(folder: &Path, base_url: &str) -> TestInstallation {
+    installation_with_channels(folder, base_url, "")
 }
 
-fn house_with(folder: &Path, base_url: &str, lines: &str) -> House {
+fn installation_with_channels(folder: &Path, base_url: &str, lines: &str) -> TestInstallation {
     let token = secret(folder, "telegram.token", TOKEN);
     let settings = format!(
-        "{OPEN_HOUSE}[ladder]\nfirst = [\"telegram\"]\n[channels.telegram]\nkind = \"telegram\"\n\
+        "{UNLIMITED}[escalation]\nfirst = [\"telegram\"]\n[channels.telegram]\nkind = \"telegram\"\n\
          token_file = \"{token}\"\nchat = {OWNER}\nbase_url = \"{base_url}\"\n\
          allow_private = true\nper_minute = 6000\ntimeout_seconds = 2\n{lines}"
     );
-    House::new(folder, &settings).unwrap()
+    TestInstallation::new(folder, &settings).unwrap()
 }
 
 /// Waits until something is so.
@@ -64,36 +66,36 @@ fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     panic!("never: {what}");
 }
 
-fn ask(setting: &Setting, number: usize) -> (String, String) {
-    let asked = setting.asks().post("/v1/requests", &risky(number)).unwrap();
+fn ask(fixture: &Fixture, number: usize) -> (String, String) {
+    let asked = fixture.agent_client().post("/v1/requests", &risky(number)).unwrap();
     assert_eq!(asked.status, 201, "{}", asked.body);
-    let shown = setting.decides().get(&format!("/v1/requests/{}", asked.text("id"))).unwrap();
+    let shown = fixture.owner_client().get(&format!("/v1/requests/{}", asked.text("id"))).unwrap();
     (asked.text("id").to_owned(), shown.text("phrase").to_owned())
 }
 
-fn state(setting: &Setting, id: &str) -> String {
-    setting.decides().get(&format!("/v1/requests/{id}")).unwrap().text("state").to_owned()
+fn state(fixture: &Fixture, id: &str) -> String {
+    fixture.owner_client().get(&format!("/v1/requests/{id}")).unwrap().text("state").to_owned()
 }
 
-fn becomes(setting: &Setting, id: &str, wanted: &str) {
-    until(&format!("{id} is {wanted}"), || (state(setting, id) == wanted).then_some(()));
+fn becomes(fixture: &Fixture, id: &str, wanted: &str) {
+    until(&format!("{id} is {wanted}"), || (state(fixture, id) == wanted).then_some(()));
 }
 
-fn linked(setting: &Setting) -> bool {
-    let accounts = setting.decides().get("/v1/accounts").unwrap();
+fn linked(fixture: &Fixture) -> bool {
+    let accounts = fixture.owner_client().get("/v1/accounts").unwrap();
     accounts.body["accounts"][0]["account"].as_str() == Some(&OWNER.to_string())
 }
 
 /// The code that links the owner's account.
-fn code(setting: &Setting) -> String {
-    let link = setting.decides().post("/v1/channels/telegram/link", &json!({})).unwrap();
+fn code(fixture: &Fixture) -> String {
+    let link = fixture.owner_client().post("/v1/channels/telegram/link", &json!({})).unwrap();
     link.text("code").to_owned()
 }
 
 /// Waits until it is written down that the message arrived: only then does a tap count.
-fn arrives(setting: &Setting, id: &str) {
+fn arrives(fixture: &Fixture, id: &str) {
     until("the message is written down", || {
-        let shown = setting.decides().get(&format!("/v1/requests/{id}")).unwrap();
+        let shown = fixture.owner_client().get(&format!("/v1/requests/{id}")).unwrap();
         (shown.body["deliveries"][0]["state"] == "arrived").then_some(())
     });
 }
@@ -108,7 +110,7 @@ fn buttons(message: &Value) -> (String, String) {
 /// The emulator, with the phones of people.
 struct Emulator {
     child: Child,
-    door: SocketAddr,
+    endpoint: SocketAddr,
 }
 
 impl Emulator {
@@ -119,12 +121,12 @@ impl Emulator {
             skip(Cause::Tool, "telegram-test-api is not installed");
             return None;
         }
-        let door = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let endpoint = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let script = format!(
             "const T = require('telegram-test-api'); \
              new T({{ port: {}, host: '127.0.0.1', storeTimeout: 3600 }}).start()\
              .then(() => console.log('up'));",
-            door.port()
+            endpoint.port()
         );
         let mut command = Command::new("node");
         command.args(["-e", &script]).current_dir(TOOLS).stdout(Stdio::piped());
@@ -132,22 +134,22 @@ impl Emulator {
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         assert_eq!(line, "up\n");
-        Some(Emulator { child, door })
+        Some(Emulator { child, endpoint })
     }
 
     fn url(&self) -> String {
-        format!("http://{}", self.door)
+        format!("http://{}", self.endpoint)
     }
 
     fn post(&self, path: &str, body: &Value) -> Value {
-        let reply = Client::new(self.door).post(path, body).unwrap();
+        let reply = Client::new(self.endpoint).post(path, body).unwrap();
         assert_eq!(reply.status, 200, "{path}: {}", reply.body);
         reply.body
     }
 
     /// Somebody writes in their own chat with the bot.
     fn says(&self, account: i64, text: &str) {
-        let mut update = stand_in::text(account, text)["message"].take();
+        let mut update = fake_telegram::text(account, text)["message"].take();
         update["botToken"] = json!(TOKEN);
         self.post("/sendMessage", &update);
     }
@@ -179,7 +181,7 @@ impl Drop for Emulator {
 
 /// Somebody taps a button, as the emulator takes it.
 fn taps(phone: &mut Client, account: i64, data: &str) {
-    let mut query = stand_in::tap(account, account, data)["callback_query"].take();
+    let mut query = fake_telegram::tap(account, account, data)["callback_query"].take();
     query["botToken"] = json!(TOKEN);
     assert_eq!(phone.post("/sendCallback", &query).unwrap().status, 200);
 }
@@ -191,14 +193,14 @@ fn millis() -> u128 {
 }
 
 /// The owner links their account by the deep link that the daemon gives.
-fn links(setting: &Setting, emulator: &Emulator) {
+fn links(fixture: &Fixture, emulator: &Emulator) {
     let open = until("the daemon knows the bot's name", || {
-        let link = setting.decides().post("/v1/channels/telegram/link", &json!({})).unwrap();
+        let link = fixture.owner_client().post("/v1/channels/telegram/link", &json!({})).unwrap();
         link.body["open"].as_str().map(str::to_owned)
     });
     let code = open.strip_prefix("https://t.me/TestNameBot?start=").unwrap();
     emulator.says(OWNER, &format!("/start {code}"));
-    until("the account is linked", || linked(setting).then_some(()));
+    until("the account is linked", || linked(fixture).then_some(()));
 }
 
 #[test]
@@ -206,18 +208,18 @@ fn people_answer_on_telegram() {
     let _shared = shared();
     let Some(emulator) = Emulator::start() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let setting = Setting::new(house(folder.path(), &emulator.url()));
-    links(&setting, &emulator);
-    let mut phone = Client::new(emulator.door);
+    let fixture = Fixture::new(installation(folder.path(), &emulator.url()));
+    links(&fixture, &emulator);
+    let mut phone = Client::new(emulator.endpoint);
 
     // A tap approves, and the message says so.
-    let (id, phrase) = ask(&setting, 1);
+    let (id, phrase) = ask(&fixture, 1);
     let message = emulator.message(&phrase);
     assert!(message["text"].as_str().unwrap().contains("The report number 1."), "{message}");
     let (approve, deny) = buttons(&message);
-    arrives(&setting, &id);
+    arrives(&fixture, &id);
     taps(&mut phone, OWNER, &approve);
-    becomes(&setting, &id, "approved");
+    becomes(&fixture, &id, "approved");
     let over = emulator.message("approved by owner through telegram");
     assert_eq!(over["reply_markup"]["inline_keyboard"], json!([]), "the buttons are gone");
     // A second tap, and a no after the yes, change nothing.
@@ -225,7 +227,7 @@ fn people_answer_on_telegram() {
     taps(&mut phone, OWNER, &deny);
 
     // A stranger's tap counts for nothing, and a no elsewhere is told here.
-    let (id, phrase) = ask(&setting, 2);
+    let (id, phrase) = ask(&fixture, 2);
     let (approve, deny) = buttons(&emulator.message(&phrase));
     taps(&mut phone, STRANGER, &approve);
     taps(&mut phone, STRANGER, &deny);
@@ -233,18 +235,20 @@ fn people_answer_on_telegram() {
     emulator.says(STRANGER, "/start AAAAAAAA");
 
     // By its two words; everything before was heard when this is.
-    let (last, phrase) = ask(&setting, 3);
+    let (last, phrase) = ask(&fixture, 3);
     emulator.message(&phrase);
     emulator.says(OWNER, &format!("/deny {phrase} not today"));
-    becomes(&setting, &last, "denied");
-    assert_eq!(state(&setting, &id), "pending", "a stranger was heard");
-    let shown = setting.decides().get(&format!("/v1/requests/{id}")).unwrap();
+    becomes(&fixture, &last, "denied");
+    assert_eq!(state(&fixture, &id), "pending", "a stranger was heard");
+    let shown = fixture.owner_client().get(&format!("/v1/requests/{id}")).unwrap();
     let digest = shown.text("digest").to_owned();
-    assert_eq!(decide(&mut setting.decides(), &id, &digest, false).unwrap().status, 200);
+    assert_eq!(decide(&mut fixture.owner_client(), &id, &digest, false).unwrap().status, 200);
     emulator.message("denied by owner in the terminal");
-    let accounts = setting.decides().get("/v1/accounts").unwrap();
+    let accounts = fixture.owner_client().get("/v1/accounts").unwrap();
     assert_eq!(accounts.body["accounts"].as_array().unwrap().len(), 1);
-    say("telegram: tap, second tap, stranger, /deny, end told elsewhere: as they should be");
+    report_figures(
+        "telegram: tap, second tap, stranger, /deny, end told elsewhere: as they should be",
+    );
 }
 
 #[test]
@@ -252,8 +256,8 @@ fn a_question_is_on_the_phone_at_once() {
     let _alone = alone();
     let Some(emulator) = Emulator::start() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let setting = Setting::new(house(folder.path(), &emulator.url()));
-    let mut agent = setting.asks();
+    let fixture = Fixture::new(installation(folder.path(), &emulator.url()));
+    let mut agent = fixture.agent_client();
     let mut began = Vec::new();
     let questions = 100;
     for number in 0..questions {
@@ -279,7 +283,9 @@ fn a_question_is_on_the_phone_at_once() {
         .collect();
     times.sort_unstable();
     let (median, worst) = (times[times.len() / 2], times[times.len() - 1]);
-    say(&format!("telegram: from request to message, median {median} ms, worst {worst} ms of 100"));
+    report_figures(&format!(
+        "telegram: from request to message, median {median} ms, worst {worst} ms of 100"
+    ));
     assert!(median <= 50, "{times:?}");
 }
 
@@ -288,30 +294,30 @@ fn no_forged_or_replayed_tap_is_accepted() {
     let _shared = shared();
     let Some(emulator) = Emulator::start() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let setting = Setting::new(house(folder.path(), &emulator.url()));
-    links(&setting, &emulator);
-    let mut phone = Client::new(emulator.door);
+    let fixture = Fixture::new(installation(folder.path(), &emulator.url()));
+    links(&fixture, &emulator);
+    let mut phone = Client::new(emulator.endpoint);
     // One that is over, one that the attack is about, and one whose end says that all was heard.
-    let (spent, phrase) = ask(&setting, 1);
+    let (spent, phrase) = ask(&fixture, 1);
     let (used, unused) = buttons(&emulator.message(&phrase));
-    arrives(&setting, &spent);
+    arrives(&fixture, &spent);
     taps(&mut phone, OWNER, &used);
-    becomes(&setting, &spent, "approved");
-    let (target, phrase) = ask(&setting, 2);
+    becomes(&fixture, &spent, "approved");
+    let (target, phrase) = ask(&fixture, 2);
     let (approve, deny) = buttons(&emulator.message(&phrase));
-    let (other, phrase) = ask(&setting, 3);
+    let (other, phrase) = ask(&fixture, 3);
     let (others, _) = buttons(&emulator.message(&phrase));
-    arrives(&setting, &target);
-    arrives(&setting, &other);
+    arrives(&fixture, &target);
+    arrives(&fixture, &other);
     let proof = |data: &str| data.rsplit(':').next().unwrap().to_owned();
-    let mut dice = Dice(0x5eed);
+    let mut rng = Rng(0x5eed);
     let wanted = size(1_000, 10_000);
     let mut sent = 0;
     while sent < wanted {
-        let (account, data) = match dice.below(8) {
+        let (account, data) = match rng.below(8) {
             // Taps of people whom nobody knows, on real buttons.
-            0 => (STRANGER + i64::from(dice.small(50)), approve.clone()),
-            1 => (STRANGER + i64::from(dice.small(50)), deny.clone()),
+            0 => (STRANGER + i64::from(rng.small(50)), approve.clone()),
+            1 => (STRANGER + i64::from(rng.small(50)), deny.clone()),
             // Spent buttons, again.
             2 => (OWNER, used.clone()),
             3 => (OWNER, unused.clone()),
@@ -322,9 +328,9 @@ fn no_forged_or_replayed_tap_is_accepted() {
             // One or more characters different.
             _ => {
                 let mut bytes = approve.clone().into_bytes();
-                for _ in 0..=dice.below(3) {
-                    let at = usize::from(dice.small(41));
-                    bytes[at] = b'0' + u8::try_from(dice.below(75)).unwrap();
+                for _ in 0..=rng.below(3) {
+                    let at = usize::from(rng.small(41));
+                    bytes[at] = b'0' + u8::try_from(rng.below(75)).unwrap();
                 }
                 let data = String::from_utf8(bytes).unwrap();
                 if [&approve, &deny, &others].contains(&&data) {
@@ -337,25 +343,25 @@ fn no_forged_or_replayed_tap_is_accepted() {
         sent += 1;
     }
     taps(&mut phone, OWNER, &others);
-    becomes(&setting, &other, "approved");
-    assert_eq!(state(&setting, &target), "pending", "a forged tap was accepted");
-    let shown = setting.decides().get(&format!("/v1/requests/{target}")).unwrap();
+    becomes(&fixture, &other, "approved");
+    assert_eq!(state(&fixture, &target), "pending", "a forged tap was accepted");
+    let shown = fixture.owner_client().get(&format!("/v1/requests/{target}")).unwrap();
     assert_eq!(shown.body["votes"].as_array().map_or(0, Vec::len), 0, "{}", shown.body);
-    assert_eq!(state(&setting, &spent), "approved");
-    say(&format!("telegram: 0 of {sent} forged or replayed taps were accepted"));
+    assert_eq!(state(&fixture, &spent), "approved");
+    report_figures(&format!("telegram: 0 of {sent} forged or replayed taps were accepted"));
     // The real one still works.
     taps(&mut phone, OWNER, &approve);
-    becomes(&setting, &target, "approved");
+    becomes(&fixture, &target, "approved");
 }
 
 #[test]
 fn what_telegram_does_on_a_bad_day_is_lived_through() {
     let _shared = shared();
-    let server = StandIn::start();
+    let server = FakeTelegram::start();
     let folder = tempfile::tempdir().unwrap();
-    let mut setting = Setting::new(house(folder.path(), &server.url));
-    server.says(stand_in::text(OWNER, &format!("/link {}", code(&setting))));
-    until("the account is linked", || linked(&setting).then_some(()));
+    let mut fixture = Fixture::new(installation(folder.path(), &server.url));
+    server.says(fake_telegram::text(OWNER, &format!("/link {}", code(&fixture))));
+    until("the account is linked", || linked(&fixture).then_some(()));
     let sent = |phrase: &str| {
         let fits = |body: &Value| body["text"].as_str().is_some_and(|text| text.contains(phrase));
         server.call("sendMessage", fits)
@@ -368,22 +374,22 @@ fn what_telegram_does_on_a_bad_day_is_lived_through() {
     // It wants a pause: it gets one, and then the message.
     let slower = Fault::refuses(429, "Too Many Requests", &json!({ "retry_after": 2 }));
     server.fails("sendMessage", slower);
-    let (id, phrase) = ask(&setting, 1);
+    let (id, phrase) = ask(&fixture, 1);
     sent(&phrase);
     let tries = until("it is tried again", || Some(seen(&phrase)).filter(|all| all.len() == 2));
     let pause = tries[1].at - tries[0].at;
     assert!(pause >= Duration::from_millis(1_990), "{pause:?}");
     // The tap comes twice and out of order with an older one: it counts once.
     let (approve, _) = buttons(&tries[1].body);
-    arrives(&setting, &id);
-    let tap = server.says(stand_in::tap(OWNER, OWNER, &approve));
+    arrives(&fixture, &id);
+    let tap = server.says(fake_telegram::tap(OWNER, OWNER, &approve));
     server.delivers(tap.clone());
-    becomes(&setting, &id, "approved");
+    becomes(&fixture, &id, "approved");
     server.delivers(tap);
-    let (second, phrase) = ask(&setting, 2);
+    let (second, phrase) = ask(&fixture, 2);
     sent(&phrase);
-    server.says(stand_in::text(OWNER, &format!("/deny {phrase}")));
-    becomes(&setting, &second, "denied");
+    server.says(fake_telegram::text(OWNER, &format!("/deny {phrase}")));
+    becomes(&fixture, &second, "denied");
     until("a reply", || (!server.calls("answerCallbackQuery").is_empty()).then_some(()));
     assert_eq!(server.calls("answerCallbackQuery").len(), 1, "one tap, one reply");
 
@@ -392,20 +398,22 @@ fn what_telegram_does_on_a_bad_day_is_lived_through() {
         [Fault::Breaks, Fault::Hangs(Duration::from_secs(4)), Fault::Says(502, "<html>".to_owned())]
     {
         server.fails("sendMessage", fault);
-        let (_, phrase) = ask(&setting, server.calls("sendMessage").len() + 100);
+        let (_, phrase) = ask(&fixture, server.calls("sendMessage").len() + 100);
         until("it is tried again", || (seen(&phrase).len() >= 2).then_some(()));
     }
 
     // A tap while the daemon is dead is heard by the next one.
-    let (id, phrase) = ask(&setting, 3);
+    let (id, phrase) = ask(&fixture, 3);
     let (approve, _) = buttons(&sent(&phrase).body);
-    arrives(&setting, &id);
-    let Setting { house, gate, owner, agent } = setting;
+    arrives(&fixture, &id);
+    let Fixture { installation, gate, owner, agent } = fixture;
     gate.kill().unwrap();
-    server.says(stand_in::tap(OWNER, OWNER, &approve));
-    setting = Setting { gate: house.start().unwrap(), house, owner, agent };
-    becomes(&setting, &id, "approved");
-    say("telegram: 429, 502, silence, broken lines, repeated taps, a dead daemon: lived through");
+    server.says(fake_telegram::tap(OWNER, OWNER, &approve));
+    fixture = Fixture { gate: installation.start().unwrap(), installation, owner, agent };
+    becomes(&fixture, &id, "approved");
+    report_figures(
+        "telegram: 429, 502, silence, broken lines, repeated taps, a dead daemon: lived through",
+    );
 }
 
 #[test]
@@ -416,10 +424,10 @@ fn an_account_is_linked_and_unlinked_in_a_browser() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let setting = Setting::new(house(folder.path(), &emulator.url()));
+    let fixture = Fixture::new(installation(folder.path(), &emulator.url()));
     let url = emulator.url();
     let further = [("TELEGRAM", url.as_str()), ("TOKEN", TOKEN)];
-    browse("telegram", "people/telegram.mjs", &setting, &further);
+    browse("telegram", "people/telegram.mjs", &fixture, &further);
 }
 
 /// What the hook is called with; how it is answered.
@@ -432,39 +440,39 @@ fn calls(hook: &mut Client, given: Option<&str>, body: &str) -> u16 {
 fn only_telegram_is_heard_at_the_hook() {
     const SECRET: &str = "AbCdEfGhIjKlMnOpQrStUvWxYz_-0123";
     let _shared = shared();
-    let server = StandIn::start();
+    let server = FakeTelegram::start();
     let folder = tempfile::tempdir().unwrap();
     let file = secret(folder.path(), "telegram.secret", SECRET);
     let lines = format!(
         "mode = \"webhook\"\nhook = \"https://approve.example.org/hooks/telegram\"\n\
          secret_file = \"{file}\"\n"
     );
-    let setting = Setting::new(house_with(folder.path(), &server.url, &lines));
+    let fixture = Fixture::new(installation_with_channels(folder.path(), &server.url, &lines));
     let told = server.call("setWebhook", |_| true);
     assert_eq!(told.body["secret_token"], SECRET);
-    let mut hook = Client::new(setting.gate.people);
+    let mut hook = Client::new(fixture.gate.people);
     let mut number = 0;
     let mut update = |mut update: Value| {
         number += 1;
         update["update_id"] = json!(number);
         update.to_string()
     };
-    let link = update(stand_in::text(OWNER, &format!("/start {}", code(&setting))));
+    let link = update(fake_telegram::text(OWNER, &format!("/start {}", code(&fixture))));
     assert_eq!(calls(&mut hook, Some(SECRET), &link), 200);
-    assert!(linked(&setting));
-    let (id, phrase) = ask(&setting, 1);
+    assert!(linked(&fixture));
+    let (id, phrase) = ask(&fixture, 1);
     let fits = |body: &Value| body["text"].as_str().is_some_and(|text| text.contains(&phrase));
     let (approve, _) = buttons(&server.call("sendMessage", fits).body);
-    arrives(&setting, &id);
-    let mut dice = Dice(0x5eed);
+    arrives(&fixture, &id);
+    let mut rng = Rng(0x5eed);
     let forged = size(1_000, 100_000);
     let mut accepted = 0;
     for _ in 0..forged {
         // Each with a number of its own, so that none is passed over as heard before.
-        let tap = update(stand_in::tap(OWNER, OWNER, &approve));
+        let tap = update(fake_telegram::tap(OWNER, OWNER, &approve));
         let mut given = SECRET.as_bytes().to_vec();
-        let at = usize::from(dice.small(32));
-        match dice.below(3) {
+        let at = usize::from(rng.small(32));
+        match rng.below(3) {
             0 => given.truncate(at),
             1 => given[at] = if given[at] == b'x' { b'y' } else { b'x' },
             _ => given.insert(at, b'x'),
@@ -472,10 +480,12 @@ fn only_telegram_is_heard_at_the_hook() {
         let given = String::from_utf8(given).unwrap();
         accepted += usize::from(calls(&mut hook, Some(&given), &tap) != 401);
     }
-    let tap = update(stand_in::tap(OWNER, OWNER, &approve));
+    let tap = update(fake_telegram::tap(OWNER, OWNER, &approve));
     assert_eq!(calls(&mut hook, None, &tap), 401);
-    assert_eq!((accepted, state(&setting, &id).as_str()), (0, "pending"));
-    say(&format!("telegram: 0 of {forged} calls of the hook with a forged secret were accepted"));
+    assert_eq!((accepted, state(&fixture, &id).as_str()), (0, "pending"));
+    report_figures(&format!(
+        "telegram: 0 of {forged} calls of the hook with a forged secret were accepted"
+    ));
     assert_eq!(calls(&mut hook, Some(SECRET), &tap), 200);
-    becomes(&setting, &id, "approved");
+    becomes(&fixture, &id, "approved");
 }

@@ -1,8 +1,8 @@
 //! The worker behind the inbox in a real browser: notifications, and what their buttons can do.
 
-use proofs::house::{House, OPEN_HOUSE};
+use proofs::installation::{TestInstallation, UNLIMITED};
 
-use crate::setting::{Setting, browse, has_browser, shared};
+use crate::fixture::{Fixture, browse, has_browser, shared};
 
 #[test]
 fn a_notification_can_deny_and_never_approve() {
@@ -11,6 +11,6 @@ fn a_notification_can_deny_and_never_approve() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let setting = Setting::new(House::new(folder.path(), OPEN_HOUSE).unwrap());
-    browse("worker", "people/worker.mjs", &setting, &[]);
+    let fixture = Fixture::new(TestInstallation::new(folder.path(), UNLIMITED).unwrap());
+    browse("worker", "people/worker.mjs", &fixture, &[]);
 }

@@ -1,4 +1,4 @@
-"""A real daemon in a folder of its own, with a person and an agent."""
+"""A real daemon in a temporary folder, with a person and an agent."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import pytest
 from countersign import AsyncClient, Client
 
 REPOSITORY = Path(__file__).resolve().parents[3]
-# Under these settings nobody is kept from asking: these are tests of something else.
+# Without rate limits, which other tests cover.
 SETTINGS = """
 [listen]
 agents = "127.0.0.1:0"
@@ -38,8 +38,8 @@ def binary() -> Path:
     return Path(named) if named else REPOSITORY / "target/debug/countersign"
 
 
-class House:
-    """A daemon that runs, an owner who is logged in, an agent with a token."""
+class DaemonFixture:
+    """A running daemon, a signed-in owner and an agent with a token."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -99,7 +99,7 @@ class House:
     def decide(self, request: dict[str, Any], choice: str, **more: Any) -> None:
         body = {"choice": choice, "digest": request["digest"], **more}
         if "edited_arguments" in more:
-            # An edit is approved as it was checked.
+            # Approving an edit needs the digest from checking it.
             edit = {"digest": request["digest"], "edited_arguments": more["edited_arguments"]}
             checked = self._people("POST", f"/v1/requests/{request['id']}/edit", edit)
             body["edited_digest"] = checked["digest"]
@@ -121,12 +121,12 @@ class House:
         return self.seen(listed[0]["id"])
 
     def kept(self) -> int:
-        """How many requests there ever were."""
+        """The number of all requests."""
         return len(self._people("GET", "/v1/requests?limit=500")["requests"])
 
     @contextmanager
     def answering(self, choice: str = "approve", **more: Any) -> Iterator[list[dict[str, Any]]]:
-        """A person who gives every question the same answer; says what was asked."""
+        """Decides every request in the same way; yields the decided requests."""
         return_now = threading.Event()
         answered: list[dict[str, Any]] = []
         wrong: list[BaseException] = []
@@ -151,7 +151,7 @@ class House:
 
     @contextmanager
     def meanwhile(self, work: Callable[[], Any]) -> Iterator[list[Any]]:
-        """Something goes on while people answer; what it gives back stands in the list then."""
+        """Runs ``work`` in a thread; yields a list that receives its result."""
         results: list[Any] = []
         wrong: list[BaseException] = []
 
@@ -166,16 +166,16 @@ class House:
         try:
             yield results
         except BaseException:
-            # A test that failed does not wait for answers that nobody gives.
+            # The test failed: end the waits of its thread.
             with self.answering("deny"):
                 thread.join(20)
             raise
         thread.join(30)
         assert not wrong, wrong
-        assert results, "it did not come to an end"
+        assert results, "the work did not end"
 
     def waiting(self, *parts: str) -> list[dict[str, Any]]:
-        """What waits, once each of these is in one of them, in this order."""
+        """The pending requests that mention each of these parts, in this order."""
 
         def found() -> list[dict[str, Any]]:
             pending = self.pending()
@@ -188,35 +188,38 @@ class House:
     def wait_until(self, holds: Callable[[], bool]) -> None:
         until = time.monotonic() + 60
         while not holds():
-            assert time.monotonic() < until, "it did not come to pass"
+            assert time.monotonic() < until, "the condition did not become true"
             time.sleep(0.02)
 
 
 @pytest.fixture(scope="session")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    house = House(tmp_path_factory.mktemp("house"))
-    yield house
-    house.stop()
+def running_daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonFixture]:
+    fixture = DaemonFixture(tmp_path_factory.mktemp("daemon"))
+    yield fixture
+    fixture.stop()
 
 
 @pytest.fixture(autouse=True)
-def surroundings(house: House, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """What an agent's process knows: the door and its own token, and no person's."""
+def agent_environment(
+    running_daemon: DaemonFixture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Iterator[None]:
+    """The environment of an agent's process: its endpoint and its own token."""
+    program = str(binary())
     for name in list(os.environ):
         if name.startswith(("COUNTERSIGN_", "XDG_")):
             monkeypatch.delenv(name)
-    monkeypatch.setenv("COUNTERSIGN_BINARY", str(binary()))
+    monkeypatch.setenv("COUNTERSIGN_BINARY", program)
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("COUNTERSIGN_AGENTS", house.agents)
-    monkeypatch.setenv("COUNTERSIGN_AGENT_TOKEN", house.token)
+    monkeypatch.setenv("COUNTERSIGN_AGENTS", running_daemon.agents)
+    monkeypatch.setenv("COUNTERSIGN_AGENT_TOKEN", running_daemon.token)
     yield
-    for request in house.pending():
-        house.decide(request, "deny")
-    house.calm()
+    for request in running_daemon.pending():
+        running_daemon.decide(request, "deny")
+    running_daemon.calm()
 
 
 @pytest.fixture
-def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No daemon listens, and that is said soon: how long one knocks is not the point here."""
+def no_daemon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No daemon listens, and the client gives up soon."""
     monkeypatch.setenv("COUNTERSIGN_AGENTS", "127.0.0.1:1")
-    monkeypatch.setattr("countersign.steps._KNOCK", 0.2)
+    monkeypatch.setattr("countersign.steps._FIRST_CONTACT", 0.2)

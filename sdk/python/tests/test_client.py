@@ -1,4 +1,4 @@
-"""Asking a real daemon: what is a yes, and everything that is not."""
+"""The clients against a real daemon: only a valid approval lets a call run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import House
+from conftest import DaemonFixture
 
 from countersign import (
     AsyncClient,
@@ -20,7 +20,7 @@ from countersign import (
     Call,
     Client,
     CountersignError,
-    Door,
+    Endpoint,
     NotApproved,
     Problem,
     Request,
@@ -28,11 +28,12 @@ from countersign import (
     Unauthorized,
     Unexpected,
     Unreachable,
+    endpoint,
     request_confirmation,
     request_confirmation_async,
     secret_file,
 )
-from countersign.door import agents_door, people_door
+from countersign.endpoint import agent_endpoint, people_endpoint
 
 MAIL = Call(tool="send_email", arguments={"to": "ana@example.com"}, description="The notes")
 
@@ -40,23 +41,23 @@ Ask = Callable[[Call], Request]
 
 
 @pytest.fixture(params=["waiting", "on a loop", "over the socket"])
-def ask(request: pytest.FixtureRequest, house: House) -> Ask:
-    """The same conversation, by each client."""
+def ask(request: pytest.FixtureRequest, running_daemon: DaemonFixture) -> Ask:
+    """The same operation, by each client."""
     if request.param == "waiting":
-        return house.client().ask
+        return running_daemon.client().ask
     if request.param == "on a loop":
-        return lambda call: asyncio.run(house.async_client().ask(call))
-    return lambda call: asyncio.run(AsyncClient(f"unix:{house.socket}").ask(call))
+        return lambda call: asyncio.run(running_daemon.async_client().ask(call))
+    return lambda call: asyncio.run(AsyncClient(f"unix:{running_daemon.socket}").ask(call))
 
 
-def test_what_is_harmless_passes_at_once(ask: Ask) -> None:
+def test_a_harmless_call_passes_at_once(ask: Ask) -> None:
     found = ask(Call(command="ls"))
     assert found
     assert (found.tier, found.decided_by) == ("SAFE", "the rules")
 
 
-def test_a_persons_yes_is_a_yes(ask: Ask, house: House) -> None:
-    with house.answering("approve") as asked:
+def test_a_person_approves(ask: Ask, running_daemon: DaemonFixture) -> None:
+    with running_daemon.answering("approve") as asked:
         found = ask(MAIL)
     assert found
     assert found.decided_by == "owner"
@@ -64,68 +65,68 @@ def test_a_persons_yes_is_a_yes(ask: Ask, house: House) -> None:
     assert [one["description"] for one in asked] == ["The notes"]
 
 
-def test_a_persons_no_is_a_no_and_says_why(ask: Ask, house: House) -> None:
-    with house.answering("deny", reason="not today"):
+def test_a_person_denies_with_a_reason(ask: Ask, running_daemon: DaemonFixture) -> None:
+    with running_daemon.answering("deny", reason="not today"):
         found = ask(MAIL)
     assert not found
     assert found.why() == "Denied by owner: not today"
 
 
-def test_silence_is_a_no(ask: Ask) -> None:
+def test_no_answer_is_a_denial(ask: Ask) -> None:
     found = ask(Call(tool="send_email", arguments={"to": "a@b.c"}, timeout=1))
     assert not found
     assert found.state is State.EXPIRED
 
 
-def test_a_claim_can_only_raise(ask: Ask, house: House) -> None:
-    with house.answering("deny"):
+def test_a_claimed_risk_can_only_raise_the_tier(ask: Ask, running_daemon: DaemonFixture) -> None:
+    with running_daemon.answering("deny"):
         assert not ask(Call(tool="send_email", arguments={"to": "a@b.c"}, risk_level="low"))
         assert not ask(Call(command="ls", risk_level="critical"))
 
 
-def test_a_wait_outlives_the_daemon(tmp_path: Path) -> None:
-    house = House(tmp_path / "house")
-    agents = house.agents
+def test_a_wait_survives_a_restart_of_the_daemon(tmp_path: Path) -> None:
+    running_daemon = DaemonFixture(tmp_path / "running_daemon")
+    agents = running_daemon.agents
     answers: list[Request] = []
-    thread = threading.Thread(target=lambda: answers.append(house.client().ask(MAIL)))
+    thread = threading.Thread(target=lambda: answers.append(running_daemon.client().ask(MAIL)))
     thread.start()
-    house.wait_until(lambda: bool(house.pending()))
-    house.stop()
-    house.start(agents)
-    with house.answering("approve"):
+    running_daemon.wait_until(lambda: bool(running_daemon.pending()))
+    running_daemon.stop()
+    running_daemon.start(agents)
+    with running_daemon.answering("approve"):
         thread.join(120)
     assert answers
     assert answers[0]
-    assert house.kept() == 1
-    house.stop()
+    assert running_daemon.kept() == 1
+    running_daemon.stop()
 
 
-def test_who_stops_waiting_takes_the_question_back(house: House) -> None:
+def test_cancelling_the_wait_cancels_the_request(running_daemon: DaemonFixture) -> None:
     async def hurried() -> None:
-        task = asyncio.create_task(house.async_client().ask(MAIL))
-        while not house.pending():
+        task = asyncio.create_task(running_daemon.async_client().ask(MAIL))
+        while not running_daemon.pending():
             await asyncio.sleep(0.02)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
 
     asyncio.run(hurried())
-    assert house.pending() == []
-    assert house.latest()["state"] == "cancelled"
+    assert running_daemon.pending() == []
+    assert running_daemon.latest()["state"] == "cancelled"
 
 
-def test_many_may_wait_on_one_loop(house: House) -> None:
+def test_many_calls_wait_on_one_event_loop(running_daemon: DaemonFixture) -> None:
     async def many() -> list[Request]:
-        client = house.async_client()
+        client = running_daemon.async_client()
         calls = [Call(tool="send_email", arguments={"to": f"{n}@b.c"}) for n in range(20)]
         return await asyncio.gather(*map(client.ask, calls))
 
-    with house.answering("approve"):
+    with running_daemon.answering("approve"):
         assert all(asyncio.run(many()))
 
 
-def test_requests_can_be_read_listed_and_taken_back(house: House) -> None:
-    client = house.client()
+def test_requests_can_be_read_listed_and_cancelled(running_daemon: DaemonFixture) -> None:
+    client = running_daemon.client()
     request = client.submit(MAIL)
     assert request.id is not None
     assert not request
@@ -133,15 +134,15 @@ def test_requests_can_be_read_listed_and_taken_back(house: House) -> None:
     assert client.wait(request.id, 0).state is State.PENDING
     assert request.id in [one.id for one in client.requests(State.PENDING)]
     assert client.cancel(request.id).state is State.CANCELLED
-    with pytest.raises(NotApproved, match="taken back"):
+    with pytest.raises(NotApproved, match="was cancelled"):
         client.use(MAIL, client.get(request.id))
     with pytest.raises(BadInput):
         client.get("../people")
 
 
-def test_an_approval_is_for_one_call_and_one_use(house: House) -> None:
-    client = house.client()
-    with house.answering("approve"):
+def test_an_approval_is_for_one_call_and_one_use(running_daemon: DaemonFixture) -> None:
+    client = running_daemon.client()
+    with running_daemon.answering("approve"):
         request = client.ask(MAIL)
     other = Call(tool="send_email", arguments={"to": "eve@example.com"})
     with pytest.raises(Problem, match="another call"):
@@ -149,50 +150,52 @@ def test_an_approval_is_for_one_call_and_one_use(house: House) -> None:
     assert client.use(MAIL, request).arguments == {"to": "ana@example.com"}
     with pytest.raises(Problem, match="was used at"):
         client.use(MAIL, request)
-    with pytest.raises(NotApproved, match="used before"):
+    with pytest.raises(NotApproved, match="already used"):
         client.use(MAIL, client.get(request.id or ""))
 
 
-def test_the_other_questions(house: House) -> None:
-    client = house.client()
+def test_assess_screen_and_health(running_daemon: DaemonFixture) -> None:
+    client = running_daemon.client()
     assert client.health() >= 0
     assert client.assess(Call(command="rm -rf /"))["tier"] == "CRITICAL"
     assert client.screen("I want to die", session="s1")["crisis"] is True
     assert json.loads(client.jwks())["keys"]
 
 
-def test_no_daemon_no_token_no_yes(house: House, nobody: None) -> None:
+def test_nothing_is_approved_without_daemon_or_token(
+    running_daemon: DaemonFixture, no_daemon: None
+) -> None:
     with pytest.raises(Unreachable):
         Client().ask(Call(command="ls"))
     with pytest.raises(Unreachable):
         asyncio.run(AsyncClient("unix:/nowhere/agents.sock", "x").ask(Call(command="ls")))
     with pytest.raises(Unauthorized):
-        Client(house.agents, "csa_wrong").ask(Call(command="ls"))
+        Client(running_daemon.agents, "csa_wrong").ask(Call(command="ls"))
     with pytest.raises(BadInput):
-        Client(house.agents, "two\r\nX-Lines: 1").ask(Call(command="ls"))
+        Client(running_daemon.agents, "two\r\nX-Lines: 1").ask(Call(command="ls"))
 
 
-def test_request_confirmation_is_yes_or_no(house: House) -> None:
+def test_request_confirmation_returns_a_bool(running_daemon: DaemonFixture) -> None:
     def confirmed(**more: Any) -> bool:
         payload = {"to": "a@b.c"}
         return request_confirmation("send_email", "Mail", payload, timeout=120, **more)
 
-    with house.answering("approve"):
+    with running_daemon.answering("approve"):
         assert confirmed() is True
         assert asyncio.run(request_confirmation_async("send_email", "Mail")) is True
-    with house.answering("deny"):
+    with running_daemon.answering("deny"):
         assert confirmed() is False
         assert confirmed(risk_level="low") is False
         assert asyncio.run(request_confirmation_async("send_email", "Mail")) is False
-    # What a bare yes cannot say is a no.
-    with house.answering("approve", edited_arguments={"to": "b@b.c"}):
+    # An edited payload cannot be returned as True.
+    with running_daemon.answering("approve", edited_arguments={"to": "b@b.c"}):
         assert confirmed() is False
     assert request_confirmation("send_email", "Mail", {"to": object()}) is False
     assert request_confirmation("access_calendar", "Look") is True
 
 
 def test_request_confirmation_denies_without_a_daemon(monkeypatch: pytest.MonkeyPatch) -> None:
-    # With the patience that people get: a daemon that is just starting is waited for.
+    # With the default timeout: a daemon that is starting is waited for.
     monkeypatch.setenv("COUNTERSIGN_AGENTS", "127.0.0.1:1")
     start = time.monotonic()
     assert request_confirmation("access_calendar", "Look") is False
@@ -200,8 +203,8 @@ def test_request_confirmation_denies_without_a_daemon(monkeypatch: pytest.Monkey
     assert asyncio.run(request_confirmation_async("access_calendar", "Look")) is False
 
 
-def liar(says: Callable[[str], bytes]) -> str:
-    """A stand-in for somebody at the daemon's door who answers each question as it is told."""
+def fake_daemon(respond: Callable[[str], bytes]) -> str:
+    """A server that sends these responses."""
     server = socket.create_server(("127.0.0.1", 0))
 
     def serve() -> None:
@@ -209,7 +212,7 @@ def liar(says: Callable[[str], bytes]) -> str:
             wire, _ = server.accept()
             with wire:
                 head = wire.recv(65536).decode()
-                wire.sendall(says(head))
+                wire.sendall(respond(head))
 
     threading.Thread(target=serve, daemon=True).start()
     return f"127.0.0.1:{server.getsockname()[1]}"
@@ -239,14 +242,14 @@ WAITS = {**GOOD, "state": "pending", "decision": None, "id": "x" * 26}
 def clients() -> list[Callable[[str], Request]]:
     call = Call(command="ls", timeout=0.1)
     return [
-        lambda door: Client(door, "t").ask(call),
-        lambda door: asyncio.run(AsyncClient(door, "t").ask(call)),
+        lambda endpoint: Client(endpoint, "t").ask(call),
+        lambda endpoint: asyncio.run(AsyncClient(endpoint, "t").ask(call)),
     ]
 
 
 @pytest.mark.parametrize("ask_at", clients(), ids=["waiting", "on a loop"])
-def test_only_what_is_understood_can_be_a_yes(ask_at: Callable[[str], Request]) -> None:
-    assert ask_at(liar(lambda _: http_answer(GOOD)))
+def test_only_a_valid_response_can_approve(ask_at: Callable[[str], Request]) -> None:
+    assert ask_at(fake_daemon(lambda _: http_answer(GOOD)))
     bad: list[bytes] = [
         http_answer({**GOOD, "state": "aproved"}),
         http_answer({**GOOD, "state": True}),
@@ -272,61 +275,110 @@ def test_only_what_is_understood_can_be_a_yes(ask_at: Callable[[str], Request]) 
     ]
     for answer in bad:
         with pytest.raises(Unexpected):
-            ask_at(liar(lambda _, answer=answer: answer))  # type: ignore[misc]
+            ask_at(fake_daemon(lambda _, answer=answer: answer))  # type: ignore[misc]
     problem = {"type": "urn:countersign:problem:x", "title": "x", "status": 409, "detail": "no"}
     with pytest.raises(Problem, match="no"):
-        ask_at(liar(lambda _: http_answer(problem, "409 C", "application/problem+json")))
+        ask_at(fake_daemon(lambda _: http_answer(problem, "409 C", "application/problem+json")))
 
 
 @pytest.mark.parametrize("ask_at", clients(), ids=["waiting", "on a loop"])
-def test_an_answer_to_another_question_is_none(ask_at: Callable[[str], Request]) -> None:
+def test_a_response_for_another_request_is_rejected(ask_at: Callable[[str], Request]) -> None:
     def swaps(later: dict[str, Any]) -> Callable[[str], bytes]:
         return lambda head: http_answer(WAITS if head.startswith("POST") else later)
 
     yes = {**GOOD, "id": WAITS["id"]}
-    assert ask_at(liar(swaps(yes)))
+    assert ask_at(fake_daemon(swaps(yes)))
     for later in [{**yes, "digest": "1" * 64}, {**yes, "id": "y" * 26}, {**yes, "id": None}]:
         with pytest.raises(CountersignError):
-            ask_at(liar(swaps(later)))
+            ask_at(fake_daemon(swaps(later)))
 
 
-def test_pieces_are_put_together() -> None:
+def test_chunks_are_joined() -> None:
     text = json.dumps(GOOD).encode()
     head = (
         b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
     )
     pieces = b"".join(b"%x\r\n%s\r\n" % (1, text[n : n + 1]) for n in range(len(text)))
-    assert Client(liar(lambda _: head + pieces + b"0\r\n\r\n"), "t").ask(Call(command="ls"))
+    assert Client(fake_daemon(lambda _: head + pieces + b"0\r\n\r\n"), "t").ask(Call(command="ls"))
 
 
-def test_doors_are_found_as_the_program_finds_them(tmp_path: Path) -> None:
+def test_endpoints_are_found_as_the_program_finds_them(tmp_path: Path) -> None:
     home = {"HOME": str(tmp_path)}
     state = tmp_path / ".local/state/countersign"
-    assert agents_door(has_token=False, environ=home) == Door(path=f"{state}/agents.sock")
-    assert agents_door(has_token=True, environ=home) == Door("127.0.0.1", 6000)
-    assert people_door(home) == Door("127.0.0.1", 6001)
+    assert agent_endpoint(has_token=False, environ=home) == Endpoint(path=f"{state}/agents.sock")
+    assert agent_endpoint(has_token=True, environ=home) == Endpoint("127.0.0.1", 6000)
+    assert people_endpoint(home) == Endpoint("127.0.0.1", 6001)
     run = {**home, "XDG_RUNTIME_DIR": "/run/user/1"}
-    assert str(agents_door(has_token=False, environ=run)) == (
+    assert str(agent_endpoint(has_token=False, environ=run)) == (
         "unix:/run/user/1/countersign/agents.sock"
     )
     named = {**run, "COUNTERSIGN_STATE": "/srv/cs"}
-    assert str(agents_door(has_token=False, environ=named)) == "unix:/srv/cs/agents.sock"
+    assert str(agent_endpoint(has_token=False, environ=named)) == "unix:/srv/cs/agents.sock"
     config = tmp_path / "c.toml"
     said = {**home, "COUNTERSIGN_CONFIG": str(config)}
     config.write_text('[listen]\nagents = "0.0.0.0:7000"\npeople = "[::]:7001"\nsocket = ""\n')
-    assert str(agents_door(has_token=False, environ=said)) == "http://127.0.0.1:7000"
-    assert str(people_door(said)) == "http://[::1]:7001"
-    empty = '[listen]\nagents = "127.0.0.1:0"\nsocket = ""'
-    for bad in [empty, "listen = 3", "[listen]\nsocket = 3"]:
+    assert str(agent_endpoint(has_token=False, environ=said)) == "http://127.0.0.1:7000"
+    assert str(people_endpoint(said)) == "http://[::1]:7001"
+    for bad in [
+        '[listen]\nagents = "127.0.0.1:0"\nsocket = ""',
+        "listen = 3",
+        "[listen]\nsocket = 3",
+    ]:
         config.write_text(bad)
         with pytest.raises(BadInput):
-            agents_door(has_token=False, environ=said)
+            agent_endpoint(has_token=False, environ=said)
     for bad in ["", "6001", "host:", "host:x", "https://a:1", "unix:x", ":1", "a b:1", "a\r\nb:1"]:
         with pytest.raises(BadInput):
-            Door.parse(bad)
+            Endpoint.parse(bad)
 
 
-def test_tokens_come_from_files_that_are_secret(tmp_path: Path) -> None:
+def test_the_socket_is_found_without_the_variables_that_hosts_strip(
+    running_daemon: DaemonFixture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def accepting(path: Path) -> socket.socket:
+        server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        server.bind(str(path))
+        server.listen()
+        return server
+
+    expected, runtime, state = tmp_path / "expected", tmp_path / "runtime", tmp_path / "state"
+
+    def found() -> Path:
+        return endpoint._first_open(expected, [runtime, state])
+
+    assert found() == expected
+    runtime.write_text("not a socket")
+    with accepting(state):
+        assert found() == state
+        runtime.unlink()
+        with accepting(runtime):
+            assert found() == runtime
+            with accepting(expected):
+                assert found() == expected
+            # A crash leaves the file behind.
+            assert found() == runtime
+        # Another user could have put a socket there.
+        monkeypatch.setattr("os.getuid", lambda: 4242)
+        assert found() == expected
+
+    # A daemon that was started without XDG_RUNTIME_DIR has its socket in the state folder.
+    monkeypatch.undo()
+    folder = tmp_path / "state-home/countersign"
+    folder.mkdir(parents=True)
+    (folder / "agents.sock").symlink_to(running_daemon.socket)
+    environ = {
+        "HOME": str(tmp_path),
+        "XDG_STATE_HOME": str(tmp_path / "state-home"),
+        "XDG_RUNTIME_DIR": str(tmp_path),
+    }
+    client = Client(agent_endpoint(has_token=False, environ=environ))
+    assert client.endpoint.path == str(folder / "agents.sock")
+    assert client.health() >= 0
+    named = agent_endpoint(has_token=False, environ={**environ, "COUNTERSIGN_STATE": "/srv/cs"})
+    assert named.path == "/srv/cs/agents.sock"
+
+
+def test_tokens_come_from_private_files(tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_text("csa_x\n")
     file.chmod(0o644)
@@ -335,11 +387,11 @@ def test_tokens_come_from_files_that_are_secret(tmp_path: Path) -> None:
     file.chmod(0o600)
     assert secret_file(file) == "csa_x"
     file.write_text("two words")
-    with pytest.raises(BadInput, match="no token"):
+    with pytest.raises(BadInput, match="invalid token"):
         secret_file(file)
 
 
-def test_a_call_is_fixed_when_it_is_made() -> None:
+def test_a_call_is_immutable() -> None:
     to = ["a@b.c"]
     call = Call(tool="send_email", arguments={"to": to})
     to.append("eve@b.c")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from conftest import House
+from conftest import DaemonFixture
 
 pytest.importorskip("crewai", reason="CrewAI is tested in an environment of its own")
 
@@ -76,35 +76,37 @@ def told(native: bool) -> str:
     return str(Crew(agents=[agent], tasks=[task], tracing=False).kickoff())
 
 
-def test_approved_it_runs_once(native: bool, house: House) -> None:
-    with house.answering("approve"):
+def test_an_approved_call_runs_once(native: bool, running_daemon: DaemonFixture) -> None:
+    with running_daemon.answering("approve"):
         assert "sent to ana@example.com" in told(native)
     assert ran == ["ana@example.com"]
-    reported = house.latest()["reported"]
+    reported = running_daemon.latest()["reported"]
     assert reported["status"] == "ok"
     assert reported["duration_ms"] >= 0
 
 
-def test_denied_it_does_not_run_and_the_model_sees_why(native: bool, house: House) -> None:
-    with house.answering("deny", reason="not to Ana"):
+def test_a_denied_call_does_not_run_and_the_model_is_told_why(
+    native: bool, running_daemon: DaemonFixture
+) -> None:
+    with running_daemon.answering("deny", reason="not to Ana"):
         assert "Denied by owner: not to Ana" in told(native)
     assert ran == []
 
 
-def test_edited_it_runs_as_the_person_wrote(native: bool, house: House) -> None:
-    with house.answering("approve", edited_arguments={"to": "bob@example.com"}):
+def test_an_edited_call_runs_with_the_edited_arguments(
+    native: bool, running_daemon: DaemonFixture
+) -> None:
+    with running_daemon.answering("approve", edited_arguments={"to": "bob@example.com"}):
         assert "sent to bob@example.com" in told(native)
     assert ran == ["bob@example.com"]
 
 
-def test_without_a_daemon_nothing_runs(native: bool, nobody: None) -> None:
+def test_without_a_daemon_nothing_runs(native: bool, no_daemon: None) -> None:
     assert "does not answer" in told(native)
     assert ran == []
 
 
-def test_no_error_of_ours_lets_a_call_through(
-    native: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_internal_error_blocks_the_call(native: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: Any, **__: Any) -> Any:
         raise RuntimeError("broken")
 
@@ -115,15 +117,17 @@ def test_no_error_of_ours_lets_a_call_through(
     assert ran == []
 
 
-def test_what_another_hook_blocks_is_not_reported_as_done(native: bool, house: House) -> None:
+def test_a_call_blocked_by_another_hook_is_reported_as_skipped(
+    native: bool, running_daemon: DaemonFixture
+) -> None:
     def no(_: Any) -> bool:
         return False
 
     register_before_tool_call_hook(no)
     try:
-        with house.answering("approve"):
+        with running_daemon.answering("approve"):
             told(native)
     finally:
         unregister_before_tool_call_hook(no)
     assert ran == []
-    assert house.latest()["reported"]["status"] == "skipped"
+    assert running_daemon.latest()["reported"]["status"] == "skipped"

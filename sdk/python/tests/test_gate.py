@@ -1,4 +1,4 @@
-"""Gated functions and batches: what runs, with what, how often, and what is told of it."""
+"""Gated functions and batches: what runs, with which arguments, how often, and what is reported."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import House
-from test_client import GOOD, http_answer, liar
+from conftest import DaemonFixture
+from test_client import GOOD, fake_daemon, http_answer
 
 from countersign import (
     BadInput,
@@ -45,11 +45,11 @@ async def send_email_later(to: str) -> str:
     return f"sent to {to}"
 
 
-def test_approved_it_runs_once_as_it_was_asked(house: House) -> None:
-    with house.answering("approve") as asked:
+def test_an_approved_call_runs_once_with_its_arguments(running_daemon: DaemonFixture) -> None:
+    with running_daemon.answering("approve") as asked:
         assert send_email("ana@example.com") == "sent to ana@example.com"
     assert ran == [("ana@example.com", 1)]
-    seen = house.seen(asked[0]["id"])
+    seen = running_daemon.seen(asked[0]["id"])
     assert seen["card"]["arguments"] == '{"copies":1,"to":"ana@example.com"}'
     assert seen["redeemed"] is not None
     assert seen["reported"]["status"] == "ok"
@@ -59,35 +59,38 @@ def test_approved_it_runs_once_as_it_was_asked(house: House) -> None:
     assert send_email.__doc__ == "Sends."
 
 
-def test_denied_it_does_not_run_and_says_why(house: House) -> None:
-    with house.answering("deny", reason="wrong list"), pytest.raises(NotApproved) as caught:
+def test_a_denied_call_does_not_run_and_raises(running_daemon: DaemonFixture) -> None:
+    with (
+        running_daemon.answering("deny", reason="wrong list"),
+        pytest.raises(NotApproved) as caught,
+    ):
         send_email("ana@example.com")
     assert str(caught.value) == "Denied by owner: wrong list"
     assert caught.value.request is not None
     assert ran == []
 
 
-def test_async_functions_are_gated_alike(house: House) -> None:
-    with house.answering("approve"):
+def test_async_functions_are_gated(running_daemon: DaemonFixture) -> None:
+    with running_daemon.answering("approve"):
         assert asyncio.run(send_email_later("ana@example.com")) == "sent to ana@example.com"
-    with house.answering("deny"), pytest.raises(NotApproved):
+    with running_daemon.answering("deny"), pytest.raises(NotApproved):
         asyncio.run(send_email_later("eve@example.com"))
     assert ran == ["ana@example.com"]
 
 
-def test_edited_it_runs_with_what_the_person_wrote(house: House) -> None:
+def test_an_edited_function_runs_with_the_edited_arguments(running_daemon: DaemonFixture) -> None:
     edited = {"to": "bob@example.com", "copies": 2}
-    with house.answering("approve", edited_arguments=edited):
+    with running_daemon.answering("approve", edited_arguments=edited):
         assert send_email("ana@example.com") == "sent to bob@example.com"
     assert ran == [("bob@example.com", 2)]
-    misfit = house.answering("approve", edited_arguments={"whom": "bob"})
-    with misfit, pytest.raises(NotApproved, match="do not fit"):
+    misfit = running_daemon.answering("approve", edited_arguments={"whom": "bob"})
+    with misfit, pytest.raises(NotApproved, match="are invalid"):
         send_email("ana@example.com")
     assert len(ran) == 1
-    assert house.latest()["reported"]["status"] == "skipped"
+    assert running_daemon.latest()["reported"]["status"] == "skipped"
 
 
-def test_no_daemon_nothing_runs(nobody: None) -> None:
+def test_without_a_daemon_nothing_runs(no_daemon: None) -> None:
     with pytest.raises(Unreachable):
         send_email("ana@example.com")
     with pytest.raises(CountersignError):
@@ -97,7 +100,7 @@ def test_no_daemon_nothing_runs(nobody: None) -> None:
     assert ran == []
 
 
-def test_what_changes_while_a_person_thinks_changes_nothing(house: House) -> None:
+def test_arguments_changed_during_the_wait_have_no_effect(running_daemon: DaemonFixture) -> None:
     @gated(name="send_email")
     def send(to: list[str]) -> None:
         ran.extend(to)
@@ -105,28 +108,28 @@ def test_what_changes_while_a_person_thinks_changes_nothing(house: House) -> Non
     to = ["ana@example.com"]
     thread = threading.Thread(target=send, args=(to,))
     thread.start()
-    house.wait_until(lambda: bool(house.pending()))
+    running_daemon.wait_until(lambda: bool(running_daemon.pending()))
     to[0] = "eve@example.com"
-    house.decide(house.pending()[0], "approve")
+    running_daemon.decide(running_daemon.pending()[0], "approve")
     thread.join()
     assert ran == ["ana@example.com"]
 
 
-def test_a_failure_is_told_and_raised(house: House) -> None:
+def test_a_failure_is_reported_and_raised(running_daemon: DaemonFixture) -> None:
     @gated(name="send_email")
     def send(to: str) -> None:
         raise LookupError(to)
 
-    with house.answering("approve"), pytest.raises(LookupError):
+    with running_daemon.answering("approve"), pytest.raises(LookupError):
         send("ana@example.com")
-    reported = house.latest()["reported"]
+    reported = running_daemon.latest()["reported"]
     assert reported["status"] == "error"
     assert "LookupError" in reported["summary"]
-    # The words of an error may hold anything; only its kind is told.
+    # The message of an exception may contain secrets; only its type is reported.
     assert "ana@example.com" not in reported["summary"]
 
 
-def test_every_kind_of_argument_comes_through(house: House) -> None:
+def test_every_kind_of_parameter_is_supported(running_daemon: DaemonFixture) -> None:
     @gated(name="read_file")
     def read(first: int, /, second: float = 0.5, *rest: Any, key: Any = None, **more: Any) -> Any:
         return first, second, rest, key, more
@@ -141,7 +144,7 @@ def test_every_kind_of_argument_comes_through(house: House) -> None:
         read()  # type: ignore[call-arg]
 
 
-def test_methods_leave_their_owner_out() -> None:
+def test_methods_exclude_self() -> None:
     class Mailbox:
         def __init__(self) -> None:
             self.found: list[str] = []
@@ -157,7 +160,7 @@ def test_methods_leave_their_owner_out() -> None:
     assert mailbox.found == ["notes.txt", "b"]
 
 
-def test_generators_are_refused() -> None:
+def test_generators_are_rejected() -> None:
     def later() -> Any:
         yield 1
 
@@ -182,8 +185,8 @@ async def fetch(url: str) -> str:
     return url
 
 
-def test_a_batch_keeps_order_and_loses_none(house: House) -> None:
-    with house.answering("deny", reason="no mail"):
+def test_a_batch_keeps_its_order_after_a_failure(running_daemon: DaemonFixture) -> None:
+    with running_daemon.answering("deny", reason="no mail"):
         results = gate_batch(
             [
                 (read_file, {"path": "a"}),
@@ -202,8 +205,8 @@ def test_a_batch_keeps_order_and_loses_none(house: House) -> None:
     assert sorted(ran) == ["read a", "read b"]
 
 
-def test_a_batch_runs_side_by_side_what_may() -> None:
-    # Nobody gets past it alone.
+def test_a_batch_runs_reads_in_parallel() -> None:
+    # The barrier opens only if all eight run in parallel.
     together = threading.Barrier(8, timeout=60)
 
     @gated(name="read_file")
@@ -223,14 +226,14 @@ def test_a_batch_runs_side_by_side_what_may() -> None:
     assert ran == ["read a", "wrote a", "read b"]
 
 
-def test_a_batch_on_a_loop(house: House) -> None:
+def test_a_batch_on_an_event_loop(running_daemon: DaemonFixture) -> None:
     calls: list[Any] = [
         (fetch, {"url": "https://example.com"}),
         (read_file, {"path": "a"}),
         (send_email_later, {"to": "ana@example.com"}),
         (read_file, {"path": "missing"}),
     ]
-    with house.answering("approve"):
+    with running_daemon.answering("approve"):
         results = asyncio.run(gate_batch_async(calls))
     assert [one.value for one in results[:3]] == [
         "https://example.com",
@@ -241,26 +244,26 @@ def test_a_batch_on_a_loop(house: House) -> None:
     assert asyncio.run(gate_batch_async([])) == gate_batch([]) == []
 
 
-def test_a_call_that_nobody_answers_loses_none() -> None:
+def test_an_expired_call_does_not_affect_the_others() -> None:
     unknown = gated(name="frobnicate")(write_file)
     calls: list[Any] = [(read_file, {"path": "a"}), (unknown, {"path": "b", "content": ""})]
     results = gate_batch(calls, timeout=1)
     assert results[0].ok
-    assert "silence means no" in str(results[1].error)
+    assert "no person answered" in str(results[1].error)
     assert ran == ["read a"]
 
 
-def test_a_refused_call_of_a_batch_is_refused_alone() -> None:
+def test_a_rejected_call_does_not_affect_the_others() -> None:
     refused = {"type": "x:flood", "title": "Too many", "status": 429, "detail": "slow down"}
     passed = {**GOOD, "tool": "read_file"}
     answer = {"group": None, "stages": [[0], [1]], "requests": [{"problem": refused}, passed]}
     calls: list[Any] = [(read_file, {"path": "a"}), (read_file, {"path": "b"})]
-    results = gate_batch(calls, client=Client(liar(lambda _: http_answer(answer)), "t"))
+    results = gate_batch(calls, client=Client(fake_daemon(lambda _: http_answer(answer)), "t"))
     assert str(results[0].error) == "slow down"
     assert results[1].value == "b"
     assert ran == ["read b"]
     for stages in ([[0]], [[0, 0], [1]], [[0, 1, 2]], [["0"], [1]], None, [0, 1]):
         bad = {**answer, "stages": stages}
         with pytest.raises(Unexpected):
-            gate_batch(calls, client=Client(liar(lambda _, bad=bad: http_answer(bad)), "t"))  # type: ignore[misc]
+            gate_batch(calls, client=Client(fake_daemon(lambda _, bad=bad: http_answer(bad)), "t"))  # type: ignore[misc]
     assert ran == ["read b"]

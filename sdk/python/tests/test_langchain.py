@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from conftest import House
+from conftest import DaemonFixture
 from langchain.agents import create_agent
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, AnyMessage, ToolMessage
@@ -18,7 +18,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
 
 from countersign.adapters.langchain import CountersignMiddleware
-from countersign.adapters.turns import Asks
+from countersign.adapters.turns import AdapterGate
 
 ran: list[str] = []
 
@@ -101,91 +101,95 @@ def told(messages: list[AnyMessage]) -> ToolMessage:
     return found
 
 
-def test_approved_it_runs_once(run: Run, house: House) -> None:
-    with house.answering("approve"):
+def test_an_approved_call_runs_once(run: Run, running_daemon: DaemonFixture) -> None:
+    with running_daemon.answering("approve"):
         message = told(run("ana@example.com")["messages"])
     assert (message.content, message.status) == ("sent to ana@example.com", "success")
     assert ran == ["ana@example.com"]
-    seen = house.latest()
+    seen = running_daemon.latest()
     assert seen["reported"]["status"] == "ok"
     assert len(seen["reported"]["result_digest"]) == 64
 
 
-def test_denied_it_does_not_run_and_the_model_sees_why(run: Run, house: House) -> None:
-    with house.answering("deny", reason="not to Ana"):
+def test_a_denied_call_does_not_run_and_the_model_is_told_why(
+    run: Run, running_daemon: DaemonFixture
+) -> None:
+    with running_daemon.answering("deny", reason="not to Ana"):
         message = told(run("ana@example.com")["messages"])
     assert message.status == "error"
     assert "Denied by owner: not to Ana" in str(message.content)
     assert ran == []
 
 
-def test_edited_it_runs_as_the_person_wrote(run: Run, house: House) -> None:
-    with house.answering("approve", edited_arguments={"to": "bob@example.com"}):
+def test_an_edited_call_runs_with_the_edited_arguments(
+    run: Run, running_daemon: DaemonFixture
+) -> None:
+    with running_daemon.answering("approve", edited_arguments={"to": "bob@example.com"}):
         message = told(run("ana@example.com")["messages"])
     assert message.content == "sent to bob@example.com"
     assert ran == ["bob@example.com"]
 
 
-def test_without_a_daemon_nothing_runs(run: Run, nobody: None) -> None:
+def test_without_a_daemon_nothing_runs(run: Run, no_daemon: None) -> None:
     message = told(run("ana@example.com")["messages"])
     assert message.status == "error"
     assert "does not answer" in str(message.content)
     assert ran == []
 
 
-def test_a_tool_that_fails_is_reported(run: Run, house: House) -> None:
-    with house.answering("approve"), pytest.raises(LookupError):
+def test_a_tool_that_fails_is_reported(run: Run, running_daemon: DaemonFixture) -> None:
+    with running_daemon.answering("approve"), pytest.raises(LookupError):
         run("nobody@example.com")
-    assert house.latest()["reported"]["status"] == "error"
+    assert running_daemon.latest()["reported"]["status"] == "error"
     assert ran == ["nobody@example.com"]
 
 
-def test_calls_of_one_turn_are_one_group_in_order_and_one_no_loses_none(
-    run: Run, house: House
+def test_a_turn_is_one_group_and_one_denial_does_not_affect_the_others(
+    run: Run, running_daemon: DaemonFixture
 ) -> None:
     to = [f"{name}-{uuid.uuid4().hex[:6]}@example.com" for name in ("ana", "bob", "cleo")]
-    with house.meanwhile(lambda: run(" ".join(to))) as results:
-        ana, bob, cleo = house.waiting(*to)
+    with running_daemon.meanwhile(lambda: run(" ".join(to))) as results:
+        ana, bob, cleo = running_daemon.waiting(*to)
         assert ana["group"] == bob["group"] == cleo["group"] is not None
-        house.decide(cleo, "approve")
-        house.decide(bob, "deny", reason="not to Bob")
+        running_daemon.decide(cleo, "approve")
+        running_daemon.decide(bob, "deny", reason="not to Bob")
         # Approved, and still not before what was called first.
         time.sleep(0.2)
         assert ran == []
-        house.decide(ana, "approve")
+        running_daemon.decide(ana, "approve")
     said = [one for one in results[0]["messages"] if isinstance(one, ToolMessage)]
     assert [one.status for one in said] == ["success", "error", "success"]
     assert "Denied by owner: not to Bob" in str(said[1].content)
     assert ran == [to[0], to[2]]
 
 
-def test_the_frameworks_own_name_for_a_call_and_thread_is_used(house: House) -> None:
+def test_the_frameworks_call_id_and_thread_are_used(running_daemon: DaemonFixture) -> None:
     made, said = agent("ana@example.com")
     config = {"configurable": {"thread_id": "thread-9"}}
-    with house.answering("deny") as asked:
+    with running_daemon.answering("deny") as asked:
         made.invoke(said, config)
     assert [one["session"] for one in asked] == ["thread-9"]
     # A host that takes the same turn up again does not ask again.
     message = called(f"{uuid.uuid4()}@example.com")
-    with house.answering("deny", reason="said once"):
+    with running_daemon.answering("deny", reason="said once"):
         graph().invoke({"messages": [message]})
-    before = house.kept()
+    before = running_daemon.kept()
     again = told(graph().invoke({"messages": [message]})["messages"])
     assert "said once" in str(again.content)
-    assert house.kept() == before
+    assert running_daemon.kept() == before
 
 
-def test_a_call_that_must_wait_is_not_held_up_by_one_that_never_comes(house: House) -> None:
-    asks = Asks(patience=15)
+def test_a_call_does_not_wait_for_one_that_never_starts(running_daemon: DaemonFixture) -> None:
+    gate = AdapterGate(patience=15)
     turn = [
-        asks.call("send_email", {"to": f"{uuid.uuid4()}@example.com"}, str(uuid.uuid4()), None)
+        gate.call("send_email", {"to": f"{uuid.uuid4()}@example.com"}, str(uuid.uuid4()), None)
         for _ in range(2)
     ]
     # Something else in the agent answered the first call itself.
-    with house.answering("approve"), asks.place(turn[1], turn) as place:
+    with running_daemon.answering("approve"), gate.place(turn[1], turn) as place:
         assert place.clear().arguments == turn[1].arguments
 
 
-def test_what_it_does_not_know_it_does_not_take() -> None:
+def test_unknown_options_are_rejected() -> None:
     with pytest.raises(TypeError, match="sesion"):
         CountersignMiddleware(sesion="x")  # type: ignore[call-arg]

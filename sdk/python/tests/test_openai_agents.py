@@ -20,7 +20,7 @@ from agents import (
     WebSearchTool,
     function_tool,
 )
-from conftest import House
+from conftest import DaemonFixture
 from openai.types.responses import (
     ResponseFunctionToolCall,
     ResponseOutputMessage,
@@ -95,42 +95,44 @@ def told(arguments: str = '{"to":"ana@example.com"}', **context: Any) -> str:
     return model.told
 
 
-def test_approved_it_runs_once(house: House) -> None:
-    with house.answering("approve"):
+def test_an_approved_call_runs_once(running_daemon: DaemonFixture) -> None:
+    with running_daemon.answering("approve"):
         assert told() == "sent to ana@example.com"
     assert ran == ["ana@example.com"]
-    assert house.latest()["reported"]["status"] == "ok"
+    assert running_daemon.latest()["reported"]["status"] == "ok"
 
 
-def test_denied_it_does_not_run_and_the_model_sees_why(house: House) -> None:
-    with house.answering("deny", reason="not to Ana"):
+def test_a_denied_call_does_not_run_and_the_model_is_told_why(
+    running_daemon: DaemonFixture,
+) -> None:
+    with running_daemon.answering("deny", reason="not to Ana"):
         assert "Denied by owner: not to Ana" in told()
     assert ran == []
 
 
-def test_edited_it_runs_as_the_person_wrote(house: House) -> None:
-    with house.answering("approve", edited_arguments={"to": "bob@example.com"}):
+def test_an_edited_call_runs_with_the_edited_arguments(running_daemon: DaemonFixture) -> None:
+    with running_daemon.answering("approve", edited_arguments={"to": "bob@example.com"}):
         assert told() == "sent to bob@example.com"
     assert ran == ["bob@example.com"]
 
 
-def test_without_a_daemon_nothing_runs(nobody: None) -> None:
+def test_without_a_daemon_nothing_runs(no_daemon: None) -> None:
     assert "does not answer" in told()
     assert ran == []
 
 
-def test_arguments_with_two_meanings_are_refused(house: House) -> None:
-    before = house.kept()
+def test_ambiguous_arguments_are_rejected(running_daemon: DaemonFixture) -> None:
+    before = running_daemon.kept()
     assert "Not run" in told('{"to":"ana@example.com","to":"eve@example.com"}')
-    assert (ran, house.kept()) == ([], before)
+    assert (ran, running_daemon.kept()) == ([], before)
 
 
-def test_a_tool_that_runs_elsewhere_is_refused() -> None:
-    with pytest.raises(TypeError, match="cannot be gated here"):
+def test_a_hosted_tool_is_rejected() -> None:
+    with pytest.raises(TypeError, match="cannot be gated"):
         gated_tool(WebSearchTool())
 
 
-def test_the_tool_itself_stays_as_it_was(house: House) -> None:
+def test_the_original_tool_is_unchanged(running_daemon: DaemonFixture) -> None:
     gated = gated_tool(send_email)
     assert isinstance(gated, FunctionTool)
     assert gated is not send_email
@@ -138,25 +140,27 @@ def test_the_tool_itself_stays_as_it_was(house: House) -> None:
     assert json.dumps(gated.params_json_schema) == json.dumps(send_email.params_json_schema)
 
 
-def test_calls_of_one_turn_wait_side_by_side_and_one_no_loses_none(house: House) -> None:
+def test_parallel_calls_wait_in_parallel_and_one_denial_does_not_affect_the_others(
+    running_daemon: DaemonFixture,
+) -> None:
     to = [f"{name}-{uuid.uuid4().hex[:6]}@example.com" for name in ("ana", "bob", "cleo")]
     lines = "\n".join(json.dumps({"to": one}) for one in to)
-    with house.meanwhile(lambda: told(lines)) as results:
-        ana, bob, cleo = house.waiting(*to)
-        house.decide(cleo, "approve")
-        house.decide(bob, "deny", reason="not to Bob")
-        house.wait_until(lambda: ran == [to[2]])
-        house.decide(ana, "approve")
+    with running_daemon.meanwhile(lambda: told(lines)) as results:
+        ana, bob, cleo = running_daemon.waiting(*to)
+        running_daemon.decide(cleo, "approve")
+        running_daemon.decide(bob, "deny", reason="not to Bob")
+        running_daemon.wait_until(lambda: ran == [to[2]])
+        running_daemon.decide(ana, "approve")
     said = results[0].split("\n")
     assert [said[0], said[2]] == [f"sent to {to[0]}", f"sent to {to[2]}"]
     assert "Denied by owner: not to Bob" in said[1]
     assert ran == [to[2], to[0]]
 
 
-def test_no_more_patience_and_the_same_call_goes_on(house: House) -> None:
+def test_a_retry_after_the_patience_continues_to_wait(running_daemon: DaemonFixture) -> None:
     arguments = json.dumps({"to": f"{uuid.uuid4()}@example.com"})
     assert "Still waiting for a person" in told(arguments, patience=0.3)
-    (waiting,) = house.pending()
-    house.decide(waiting, "approve")
+    (waiting,) = running_daemon.pending()
+    running_daemon.decide(waiting, "approve")
     assert told(arguments).startswith("sent to")
-    assert house.seen(waiting["id"])["reported"]["duration_ms"] >= 0
+    assert running_daemon.seen(waiting["id"])["reported"]["duration_ms"] >= 0

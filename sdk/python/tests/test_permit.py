@@ -10,7 +10,7 @@ import time
 from typing import Any
 
 import pytest
-from conftest import House
+from conftest import DaemonFixture
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from countersign import Call, PermitError, plain, verify_permit
@@ -30,44 +30,48 @@ HARD: list[dict[str, Any]] = [
 
 
 @pytest.fixture(scope="module")
-def permit(house: House) -> str:
-    client = house.client()
-    with house.answering("approve"):
+def permit(running_daemon: DaemonFixture) -> str:
+    client = running_daemon.client()
+    with running_daemon.answering("approve"):
         found = client.ask(MAIL).permit
     assert found is not None
     return found
 
 
 @pytest.mark.parametrize("arguments", HARD)
-def test_digests_are_the_daemons(house: House, arguments: dict[str, Any]) -> None:
+def test_digests_equal_the_daemons(
+    running_daemon: DaemonFixture, arguments: dict[str, Any]
+) -> None:
     for call in [
         Call(tool="read_file", arguments=arguments),
         Call(tool="read_file", arguments=arguments, cwd="/tmp/é", environment="production"),
     ]:
-        assessed = house.client().assess(call)
+        assessed = running_daemon.client().assess(call)
         found = digest(call, "py")
         assert found.canonical == assessed["digest"]
         assert found.raw == assessed["raw_digest"]
         assert found.both_bind == assessed["both_bind"]
 
 
-def test_a_command_has_the_daemons_digest_too(house: House) -> None:
+def test_the_digest_of_a_command_equals_the_daemons(running_daemon: DaemonFixture) -> None:
     call = Call(command='echo "é" > x')
-    assert digest(call, "py").canonical == house.client().assess(call)["digest"]
+    assert digest(call, "py").canonical == running_daemon.client().assess(call)["digest"]
 
 
 @pytest.mark.parametrize(
     "written", ["1e400", "0.30000000000000001", "1E+2", "-0", "12e-1", "1e99999999999999999999"]
 )
-def test_numbers_are_written_as_the_program_writes_them(house: House, written: str) -> None:
+def test_numbers_are_written_as_the_program_writes_them(
+    running_daemon: DaemonFixture, written: str
+) -> None:
     # Python cannot hold some of these, so they are asked about as text.
     call = Call(tool="read_file", arguments={})
     object.__setattr__(call, "arguments_text", f'{{"n":{written}}}')
-    assert digest(call, "py").canonical == house.client().assess(call)["digest"]
+    assert digest(call, "py").canonical == running_daemon.client().assess(call)["digest"]
 
 
-def test_a_permit_is_for_its_call_alone(house: House, permit: str) -> None:
-    keys = house.client().jwks()
+def test_a_permit_is_valid_for_its_call_only(running_daemon: DaemonFixture, permit: str) -> None:
+    keys = running_daemon.client().jwks()
     claims = verify_permit(permit, keys, MAIL, agent="py")
     assert (claims["sub"], claims["tool"], claims["decided_by"]) == ("py", "send_email", "owner")
     same = Call(tool="send_email", arguments={"n": 1, "to": "ana@example.com"}, cwd="/srv")
@@ -81,16 +85,16 @@ def test_a_permit_is_for_its_call_alone(house: House, permit: str) -> None:
         verify_permit(permit, keys, MAIL, agent="eve")
 
 
-def test_a_permit_has_its_time(house: House, permit: str) -> None:
-    keys = house.client().jwks()
+def test_a_permit_is_valid_until_it_expires(running_daemon: DaemonFixture, permit: str) -> None:
+    keys = running_daemon.client().jwks()
     with pytest.raises(PermitError, match="expired"):
         verify_permit(permit, keys, MAIL, agent="py", now=time.time() + 3600)
     with pytest.raises(PermitError, match="not valid yet"):
         verify_permit(permit, keys, MAIL, agent="py", now=time.time() - 3600)
 
 
-def test_no_changed_letter_is_accepted(house: House, permit: str) -> None:
-    keys = house.client().jwks()
+def test_no_changed_character_is_accepted(running_daemon: DaemonFixture, permit: str) -> None:
+    keys = running_daemon.client().jwks()
     for at in range(0, len(permit), 3):
         for letter in "A-.=\n":
             if letter == permit[at]:
@@ -102,8 +106,8 @@ def test_no_changed_letter_is_accepted(house: House, permit: str) -> None:
             verify_permit(bad, keys, MAIL, agent="py")
 
 
-def test_only_trusted_keys_count(house: House, permit: str) -> None:
-    keys = json.loads(house.client().jwks())
+def test_only_trusted_keys_are_accepted(running_daemon: DaemonFixture, permit: str) -> None:
+    keys = json.loads(running_daemon.client().jwks())
     with pytest.raises(PermitError):
         verify_permit(permit, '{"keys":[]}', MAIL, agent="py")
     other = {"kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}
@@ -140,7 +144,7 @@ def signed(header: str, payload: str) -> str:
     return f"{message}.{packed(OURS.sign(message.encode()))}"
 
 
-def test_a_good_signature_under_other_words_is_no_permit() -> None:
+def test_a_valid_signature_on_other_claims_is_rejected() -> None:
     keys, kid = our_keys()
     header = {"alg": "EdDSA", "kid": kid, "typ": "countersign-permit+jwt"}
     bound = digest(MAIL, "py")
@@ -210,10 +214,10 @@ def test_a_good_signature_under_other_words_is_no_permit() -> None:
     assert accepted(written(header), for_runner, audience="runner")
 
 
-def test_without_cryptography_it_says_what_to_do(
-    house: House, permit: str, monkeypatch: pytest.MonkeyPatch
+def test_without_cryptography_the_error_says_what_to_install(
+    running_daemon: DaemonFixture, permit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    keys = house.client().jwks()
+    keys = running_daemon.client().jwks()
     usual = builtins.__import__
 
     def poorer(name: str, *rest: Any, **more: Any) -> Any:
@@ -226,7 +230,7 @@ def test_without_cryptography_it_says_what_to_do(
         verify_permit(permit, keys, MAIL, agent="py")
 
 
-def test_canonical_form_is_rfc_8785s() -> None:
+def test_the_canonical_form_follows_rfc_8785() -> None:
     # The example of RFC 8785, section 3.2.2.
     text = (
         '{"numbers":[333333333.33333329,1E30,4.50,2e-3,0.000000000000000000000000001],'

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from conftest import House
+from conftest import DaemonFixture
 from pydantic_ai import (
     Agent,
     ModelMessage,
@@ -89,67 +89,75 @@ def run(request: pytest.FixtureRequest) -> Run:
 ANA = {"to": "ana@example.com"}
 
 
-def test_approved_it_runs_once(run: Run, house: House) -> None:
-    with house.answering("approve"):
+def test_an_approved_call_runs_once(run: Run, running_daemon: DaemonFixture) -> None:
+    with running_daemon.answering("approve"):
         assert run(ANA) == "success: sent to ana@example.com"
     assert ran == ["ana@example.com"]
-    assert house.latest()["reported"]["status"] == "ok"
+    assert running_daemon.latest()["reported"]["status"] == "ok"
 
 
-def test_denied_it_does_not_run_and_the_model_sees_why(run: Run, house: House) -> None:
-    with house.answering("deny", reason="not to Ana"):
+def test_a_denied_call_does_not_run_and_the_model_is_told_why(
+    run: Run, running_daemon: DaemonFixture
+) -> None:
+    with running_daemon.answering("deny", reason="not to Ana"):
         said = run(ANA)
     assert said.startswith("failed: Not run. Denied by owner: not to Ana.")
     assert ran == []
 
 
-def test_edited_it_runs_as_the_person_wrote(run: Run, house: House) -> None:
-    with house.answering("approve", edited_arguments={"to": "bob@example.com"}):
+def test_an_edited_call_runs_with_the_edited_arguments(
+    run: Run, running_daemon: DaemonFixture
+) -> None:
+    with running_daemon.answering("approve", edited_arguments={"to": "bob@example.com"}):
         assert run(ANA) == "success: sent to bob@example.com"
-    with house.answering("approve", edited_arguments={"to": 7}):
-        assert "do not fit" in run(ANA)
+    with running_daemon.answering("approve", edited_arguments={"to": 7}):
+        assert "are invalid" in run(ANA)
     assert ran == ["bob@example.com"]
 
 
-def test_edited_arguments_do_not_pass_by_a_tools_own_check(house: House) -> None:
+def test_edited_arguments_do_not_bypass_a_tools_own_validation(
+    running_daemon: DaemonFixture,
+) -> None:
     def check(ctx: RunContext[None], to: str, on: datetime.date | None = None) -> None:
         assert to == "ana@example.com"
 
     tools = [Tool(send_email, args_validator=check)]
     agent = Agent(model(ANA), tools=tools, capabilities=[Countersign()])
-    with house.answering("approve", edited_arguments={"to": "bob@example.com"}):
-        assert "in a way of its own" in agent.run_sync("write to ana").output
+    with running_daemon.answering("approve", edited_arguments={"to": "bob@example.com"}):
+        assert "has its own validation" in agent.run_sync("write to ana").output
     assert ran == []
-    with house.answering("approve"):
+    with running_daemon.answering("approve"):
         agent.run_sync("write to ana")
     assert ran == ["ana@example.com"]
 
 
-def test_richer_arguments_are_shown_as_json(run: Run, house: House) -> None:
+def test_validated_arguments_are_shown_as_json(run: Run, running_daemon: DaemonFixture) -> None:
     day = datetime.date(2026, 1, 2)
-    with house.answering("approve"):
+    with running_daemon.answering("approve"):
         run({**ANA, "on": "2026-01-02"})
-    assert house.latest()["card"]["arguments"] == '{"on":"2026-01-02","to":"ana@example.com"}'
-    with house.answering("approve", edited_arguments={**ANA, "on": "2026-01-03"}):
+    assert (
+        running_daemon.latest()["card"]["arguments"] == '{"on":"2026-01-02","to":"ana@example.com"}'
+    )
+    with running_daemon.answering("approve", edited_arguments={**ANA, "on": "2026-01-03"}):
         run({**ANA, "on": "2026-01-02"})
     assert ran == [("ana@example.com", day), ("ana@example.com", datetime.date(2026, 1, 3))]
 
 
-def test_without_a_daemon_nothing_runs(run: Run, nobody: None) -> None:
+def test_without_a_daemon_nothing_runs(run: Run, no_daemon: None) -> None:
     assert "does not answer" in run(ANA)
     assert ran == []
 
 
-def test_its_own_test_model_is_gated_too(house: House) -> None:
+def test_the_frameworks_test_model_is_gated(running_daemon: DaemonFixture) -> None:
     agent = Agent(TestModel(), tools=[send_email], capabilities=[Countersign()])
-    with house.answering("deny"):
+    with running_daemon.answering("deny"):
         agent.run_sync("write to ana")
     assert ran == []
 
 
 @pytest.mark.parametrize("behind", ["capability", "toolset"])
-def test_calls_of_one_turn_are_one_group_in_order_and_one_no_loses_none(
-    behind: str, house: House
+def test_a_turn_is_one_group_and_one_denial_does_not_affect_the_others(
+    behind: str, running_daemon: DaemonFixture
 ) -> None:
     to = [f"{name}-{uuid.uuid4().hex[:6]}@example.com" for name in ("ana", "bob", "cleo")]
     told: list[str] = []
@@ -159,15 +167,15 @@ def test_calls_of_one_turn_are_one_group_in_order_and_one_no_loses_none(
     else:
         toolset: FunctionToolset[None] = FunctionToolset([send_email])
         agent = Agent(model, toolsets=[GatedToolset(toolset)])
-    with house.meanwhile(lambda: asyncio.run(agent.run("write to all"))):
-        ana, bob, cleo = house.waiting(*to)
+    with running_daemon.meanwhile(lambda: asyncio.run(agent.run("write to all"))):
+        ana, bob, cleo = running_daemon.waiting(*to)
         assert ana["group"] == bob["group"] == cleo["group"] is not None
-        house.decide(cleo, "approve")
-        house.decide(bob, "deny", reason="not to Bob")
+        running_daemon.decide(cleo, "approve")
+        running_daemon.decide(bob, "deny", reason="not to Bob")
         # Approved, and still not before what was called first.
         time.sleep(0.2)
         assert ran == []
-        house.decide(ana, "approve")
+        running_daemon.decide(ana, "approve")
     assert [one.split(":")[0] for one in told] == ["success", "failed", "success"]
     assert "Denied by owner: not to Bob" in told[1]
     assert ran == [to[0], to[2]]

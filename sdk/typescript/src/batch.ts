@@ -1,35 +1,35 @@
-/** A list of calls: asked about at once, run in the order in which they may run side by side. */
+/** Batches: several calls in one group, run in stages. */
 
-import { asked as read, type Call } from "./call.js";
-import { freshKey, type Asking, type Countersign } from "./client.js";
+import { encodeCall, type Call } from "./call.js";
+import { freshKey, type AskOptions, type Countersign } from "./client.js";
 import { Fault, NotApproved, type Problem } from "./errors.js";
 import { isPlainObject } from "./json.js";
-import { understood, type Approval, type RequestDocument } from "./request.js";
+import { parseResponse, type Approval, type RequestDocument } from "./request.js";
 
-/** One call of a batch, and what runs it. */
+/** One call of a batch, and the function that runs it. */
 export interface BatchCall<T> extends Omit<Call, "key"> {
   /** Runs once, with exactly the approved arguments. */
   readonly run: (args: Record<string, unknown>, approval: Approval) => T | Promise<T>;
 }
 
-/** What may be said about a batch. */
-export interface BatchAsking extends Asking {
+/** Options of a batch. */
+export interface BatchOptions extends AskOptions {
   /** The idempotency key of the whole batch. */
   readonly key?: string | undefined;
 }
 
-/** How a call of a batch stands, or why it was refused. */
+/** The request of a call of a batch, or why it was rejected. */
 export type Answer = RequestDocument | NotApproved;
 
 /**
- * Asks about all calls at once; people see them as one group. What is approved runs stage by
- * stage as the daemon plans it. The results stand in the order of the calls, and one failure
- * loses no other: a refused call is `rejected` with a `NotApproved`.
+ * Asks about all calls at once; people see one group. Approved calls run stage by stage as the
+ * daemon plans. The results are in the order of the calls, and a failure does not affect the
+ * others: a call that is not approved is `rejected` with a `NotApproved`.
  */
 export async function runBatch<T>(
   client: Countersign,
   calls: ReadonlyArray<BatchCall<T>>,
-  asking: BatchAsking = {},
+  options: BatchOptions = {},
 ): Promise<Array<PromiseSettledResult<T>>> {
   if (calls.length === 0) return [];
   const results = new Array<PromiseSettledResult<T> | undefined>(calls.length).fill(undefined);
@@ -40,13 +40,13 @@ export async function runBatch<T>(
     };
   };
   try {
-    // Read once: what happens to the objects later changes nothing.
-    const fixed = calls.map((call) => ({ ...call, arguments: read(call).argumentsText }));
-    const { answers, stages } = await submitted(client, fixed, asking);
+    // Encoded once: later changes of the objects have no effect.
+    const fixed = calls.map((call) => ({ ...call, arguments: encodeCall(call).argumentsText }));
+    const { answers, stages } = await submitted(client, fixed, options);
     for (const stage of stages) {
       await Promise.all(
         stage.map(async (at) => {
-          results[at] = await settled(client, fixed[at], answers[at], asking);
+          results[at] = await settled(client, fixed[at], answers[at], options);
         }),
       );
     }
@@ -54,7 +54,11 @@ export async function runBatch<T>(
     calls.forEach((_, at) => refuse(at, error));
   }
   return Array.from(results, (result, at) => {
-    const reason = new NotApproved(calls[at]?.tool ?? "the call", "error", "nobody answered");
+    const reason = new NotApproved(
+      calls[at]?.tool ?? "the call",
+      "error",
+      "the call was not decided",
+    );
     return result ?? { status: "rejected", reason };
   });
 }
@@ -63,14 +67,14 @@ async function settled<T>(
   client: Countersign,
   call: BatchCall<T> | undefined,
   answer: Answer | undefined,
-  asking: Asking,
+  options: AskOptions,
 ): Promise<PromiseSettledResult<T>> {
   if (call === undefined || answer === undefined) {
-    throw new Fault("unexpected", "the answer was not understood: a call is missing");
+    throw new Fault("unexpected", "unexpected response from the daemon: a call is missing");
   }
   if (answer instanceof NotApproved) return { status: "rejected", reason: answer };
   try {
-    const attempt = await client.attemptSubmitted(call, answer, call.run, asking);
+    const attempt = await client.attemptSubmitted(call, answer, call.run, options);
     if (!attempt.ran) return { status: "rejected", reason: attempt.refusal };
     return { status: "fulfilled", value: attempt.value };
   } catch (error) {
@@ -78,23 +82,26 @@ async function settled<T>(
   }
 }
 
-/** Asks about all calls at once, without waiting: how each stands, and what may run when. */
+/** Submits all calls as one group, without waiting; returns the requests and the stages. */
 export async function submitted(
   client: Countersign,
   calls: readonly Call[],
-  asking: BatchAsking,
+  options: BatchOptions,
 ): Promise<{ answers: Answer[]; stages: number[][] }> {
-  if (asking.signal?.aborted === true) throw new Fault("aborted", "taken back by the caller");
-  const asked = calls.map((call) => read(call));
+  if (options.signal?.aborted === true) throw new Fault("aborted", "cancelled by the caller");
+  const asked = calls.map((call) => encodeCall(call));
   const body = `{"calls":[${asked.map((one) => one.body).join(",")}]}`;
   const reply = await client.sendPatiently("POST", "/v1/batches", {
     body,
-    key: asking.key ?? freshKey(),
-    signal: asking.signal,
+    key: options.key ?? freshKey(),
+    signal: options.signal,
   });
   const requests = isPlainObject(reply) ? reply["requests"] : undefined;
   if (!isPlainObject(reply) || !Array.isArray(requests) || requests.length !== calls.length) {
-    throw new Fault("unexpected", "the answer was not understood: it answers other calls");
+    throw new Fault(
+      "unexpected",
+      "unexpected response from the daemon: another number of requests than calls",
+    );
   }
   const answers = asked.map((one, at): Answer => {
     const found: unknown = requests[at];
@@ -103,7 +110,7 @@ export async function submitted(
         const problem = found["problem"] as unknown as Problem;
         throw new Fault("refused", String(problem.detail), { problem });
       }
-      return understood(found, one);
+      return parseResponse(found, one);
     } catch (error) {
       return NotApproved.from(one.tool, error);
     }
@@ -111,14 +118,14 @@ export async function submitted(
   return { answers, stages: planned(reply["stages"], calls.length) };
 }
 
-/** Every call stands in exactly one stage; a plan that says otherwise is not followed. */
+/** The stages, if each call is in exactly one stage; an invalid plan is not followed. */
 function planned(stages: unknown, count: number): number[][] {
   const lists = Array.isArray(stages) ? (stages as unknown[]) : [];
   const flat: unknown[] = lists.flat();
   const whole = new Set(flat);
   const fits = flat.length === count && whole.size === count;
   if (!fits || !Array.from({ length: count }, (_, at) => at).every((at) => whole.has(at))) {
-    // One after another is always in order.
+    // One after another is always a valid order.
     return Array.from({ length: count }, (_, at) => [at]);
   }
   return lists.map((stage) => (Array.isArray(stage) ? (stage as number[]) : [stage as number]));

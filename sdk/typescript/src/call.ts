@@ -1,4 +1,4 @@
-/** A proposed tool call: what is sent, and what an answer must be bound to. */
+/** A proposed tool call, its encoding, and the digest that a decision is bound to. */
 
 import { createHash } from "node:crypto";
 
@@ -8,60 +8,60 @@ import { argumentsText, canonical } from "./json.js";
 /** The kinds of machine a call may run on. */
 export const ENVIRONMENTS = ["workstation", "production", "ci", "container"] as const;
 
-/** One of them. */
+/** A kind of machine. */
 export type Environment = (typeof ENVIRONMENTS)[number];
 
-/** Where a call happens and what goes with it. */
-export interface Surroundings {
-  /** The agent's session; approvals "for this session" hold in it. */
+/** The context of a call. */
+export interface CallContext {
+  /** The agent's session, for approvals "for this session". */
   readonly session?: string | undefined;
-  /** Where the agent's user sits: cli, api, telegram, discord. */
+  /** Where the agent's user is: cli, api, telegram or discord. */
   readonly platform?: string | undefined;
   /** The working directory. */
   readonly cwd?: string | undefined;
-  /** The kind of machine; it can only be claimed for the worse. */
+  /** The kind of machine; a claim can only raise the risk. */
   readonly environment?: Environment | undefined;
-  /** The tier that the caller claims; it can only raise. */
+  /** The tier that the caller claims; it can only raise the risk. */
   readonly riskLevel?: "safe" | "low" | "medium" | "high" | "critical" | undefined;
-  /** The agent's own words for the person; shown as such. */
+  /** The agent's own description, shown to people as such. */
   readonly description?: string | undefined;
-  /** How long to wait for an answer, in seconds; 300 if nothing is said. */
+  /** How long people have to decide, in seconds; 300 by default. */
   readonly timeoutSeconds?: number | undefined;
 }
 
 /** A call to ask about. */
-export interface Call extends Surroundings {
+export interface Call extends CallContext {
   readonly tool: string;
-  /** An object of JSON values, or the JSON text of one, which is then sent as it is written. */
+  /** An object of JSON values, or JSON text of one, which is sent unchanged. */
   readonly arguments?: object | string | undefined;
-  /** The idempotency key: the same key asks only once. One is made if nothing is said. */
+  /** The idempotency key: the same key makes one request. Random by default. */
   readonly key?: string | undefined;
-  /** The host's own name for the call: whoever asks under it again gets the same request. */
+  /** The host's own id of the call: asking with the same id again returns the same request. */
   readonly callId?: string | undefined;
-  /** What the tool's server says of it, as MCP names it; it can only raise. */
+  /** The MCP annotations of the tool; they can only raise the risk. */
   readonly annotations?: object | undefined;
 }
 
-/** A call as it goes out. */
-export interface Asked {
+/** A call as it is sent. */
+export interface EncodedCall {
   readonly tool: string;
   readonly argumentsText: string;
   readonly cwd: string | undefined;
   readonly environment: Environment | undefined;
-  /** The host's own name for the call. */
+  /** The host's own id of the call. */
   readonly callId: string | undefined;
-  /** The members that the call is judged by. */
-  readonly judged: string;
-  /** The members that go with the call when it is asked about. */
+  /** The JSON object that is assessed. */
+  readonly assessed: string;
+  /** The body of a new request. */
   readonly body: string;
-  /** The same for a question that joins one about the very same call; it needs a permit. */
+  /** The body of a request that joins one for the same call; it needs a permit. */
   readonly joining: string;
 }
 
-/** Reads a call once. Nothing of it changes afterwards, whatever happens to the objects given. */
-export function asked(call: Call): Asked {
+/** Encodes a call once; later changes of the given objects have no effect. */
+export function encodeCall(call: Call): EncodedCall {
   if (typeof call.tool !== "string" || call.tool === "") {
-    throw new Fault("input", "the call names no tool");
+    throw new Fault("input", "the call has no tool");
   }
   const seconds = call.timeoutSeconds;
   if (seconds !== undefined && !(Number.isFinite(seconds) && seconds > 0)) {
@@ -70,7 +70,7 @@ export function asked(call: Call): Asked {
   const text = argumentsText(call.arguments ?? {});
   const { tool, cwd, environment, callId } = call;
   const hints = call.annotations === undefined ? undefined : argumentsText(call.annotations);
-  const context: Said[] = [
+  const context: Member[] = [
     ["session", call.session],
     ["platform", call.platform],
     ["cwd", cwd],
@@ -78,43 +78,43 @@ export function asked(call: Call): Asked {
     ["risk_level", call.riskLevel],
     ["annotations", hints === undefined ? undefined : (JSON.parse(hints) as object)],
   ];
-  const rest: Said[] = [
+  const rest: Member[] = [
     ["description", call.description],
     ["timeout_seconds", seconds],
     ["call_id", callId],
   ];
-  const joins: Said[] = [
+  const joins: Member[] = [
     ["permit", true],
     ["join", true],
   ];
-  const first: Said[] = [["tool", tool]];
+  const first: Member[] = [["tool", tool]];
   return {
     tool,
     argumentsText: text,
     cwd,
     environment,
     callId,
-    judged: members(first, text, context),
+    assessed: members(first, text, context),
     body: members(first, text, [...context, ...rest]),
     joining: members(first, text, [...context, ...rest, ...joins]),
   };
 }
 
-/** What came of a call, said of the call itself. */
-export function cameOf(call: Asked, outcome: object): string {
-  const told: Said[] = Object.entries(outcome);
-  return `${call.judged.slice(0, -1)}${further([["call_id", call.callId], ...told])}}`;
+/** The body that reports the outcome of a call. */
+export function outcomeBody(call: EncodedCall, outcome: object): string {
+  const reported: Member[] = Object.entries(outcome);
+  return `${call.assessed.slice(0, -1)}${further([["call_id", call.callId], ...reported])}}`;
 }
 
-/** A call that passed elsewhere, so many seconds ago. */
-export function passedAgo(call: Asked, seconds: number): string {
-  const ago: Said = ["seconds_ago", seconds > 0 ? seconds : undefined];
-  return `${call.judged.slice(0, -1)}${further([ago])}}`;
+/** A call that a gateway let pass, this many seconds ago. */
+export function passBody(call: EncodedCall, seconds: number): string {
+  const ago: Member = ["seconds_ago", seconds > 0 ? seconds : undefined];
+  return `${call.assessed.slice(0, -1)}${further([ago])}}`;
 }
 
 /** The body that uses a permit for a call with these arguments. */
-export function redemption(call: Asked, text: string, permit: string): string {
-  const rest: Said[] = [
+export function redemption(call: EncodedCall, text: string, permit: string): string {
+  const rest: Member[] = [
     ["cwd", call.cwd],
     ["environment", call.environment],
   ];
@@ -128,25 +128,25 @@ export function redemption(call: Asked, text: string, permit: string): string {
   );
 }
 
-/** A member and its value; none is not said. */
-type Said = readonly [string, unknown];
+/** A JSON member; it is omitted if its value is undefined. */
+type Member = readonly [string, unknown];
 
-function members(first: readonly Said[], text: string, rest: readonly Said[]): string {
-  return `{${first.flatMap(said).join(",")},"arguments":${text}${further(rest)}}`;
+function members(first: readonly Member[], text: string, rest: readonly Member[]): string {
+  return `{${first.flatMap(encodeMember).join(",")},"arguments":${text}${further(rest)}}`;
 }
 
-function further(rest: readonly Said[]): string {
+function further(rest: readonly Member[]): string {
   return rest
-    .flatMap(said)
+    .flatMap(encodeMember)
     .map((one) => `,${one}`)
     .join("");
 }
 
-function said([name, value]: Said): string[] {
+function encodeMember([name, value]: Member): string[] {
   return value === undefined ? [] : [`${JSON.stringify(name)}:${JSON.stringify(value)}`];
 }
 
-/** What a decision is bound to: the canonical call, hashed. */
+/** The digest that a decision is bound to: SHA-256 of the canonical call. */
 export function callDigest(call: {
   readonly tool: string;
   readonly argumentsText: string;
@@ -165,13 +165,13 @@ export function sha256(text: string): string {
   return createHash("sha256").update(text, "utf8").digest("hex");
 }
 
-/** Whether a document speaks of the very call that was asked about. */
+/** Whether a document is about this call. */
 export function sameCall(
-  call: Asked,
+  call: EncodedCall,
   document: { readonly digest: string; readonly raw_digest: string; readonly agent: string },
 ): boolean {
   if (document.raw_digest !== sha256(call.argumentsText)) return false;
-  // The daemon knows the machine better than we do, so any of the four may be meant.
+  // The daemon may know another environment of this machine, so any of the four is accepted.
   return ENVIRONMENTS.some((environment) => {
     return document.digest === callDigest({ ...call, agent: document.agent, environment });
   });

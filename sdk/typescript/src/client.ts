@@ -1,127 +1,134 @@
-/** The agents' side of a daemon: ask, wait, take back, use the permit, say what came of it. */
+/** The agent API: ask, wait, cancel, use the permit, report the outcome. */
 
 import { randomBytes } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 
-import { asked as read, cameOf, passedAgo, redemption, type Asked, type Call } from "./call.js";
-import { reach, type Door, type Reach } from "./door.js";
+import {
+  encodeCall,
+  outcomeBody,
+  passBody,
+  redemption,
+  type Call,
+  type EncodedCall,
+} from "./call.js";
+import { resolveConnection, type ConnectionOptions } from "./endpoint.js";
 import { Fault, NotApproved } from "./errors.js";
 import { exchange } from "./http.js";
 import { isPlainObject, wellFormed } from "./json.js";
-import { figures, Ran, type Outcome, type Report } from "./outcome.js";
+import { outcomeDocument, RunTimer, type Outcome, type Report } from "./outcome.js";
 import {
   approval,
   requestDocument,
-  understood,
+  parseResponse,
   type Approval,
   type RequestDocument,
   type State,
 } from "./request.js";
 
-/** How long an ordinary exchange may take, in milliseconds. */
+/** Timeout of an ordinary exchange, in milliseconds. */
 const USUAL = 30_000;
-/** How long one long poll waits at the daemon, in seconds: a lost connection is soon noticed. */
+/** Length of one long poll, in seconds; short, so that a lost connection is noticed soon. */
 const POLL = 25;
-/** How long a daemon that was never reached is waited for, in milliseconds. */
-const KNOCK = 2_000;
-/** How long after the deadline an answer is still waited for: the daemon ends it, not we. */
+/** How long to try to reach a daemon that was never reached, in milliseconds. */
+const FIRST_CONTACT = 2_000;
+/** How long to wait after the deadline: the daemon ends a request, not the client. */
 const GRACE = 10_000;
-/** The deadline where nothing is said, in seconds. */
+/** The default deadline, in seconds. */
 export const USUAL_TIMEOUT = 300;
-/** How long a permit is tried to be used, in seconds. */
+/** How long to retry using a permit, in seconds. */
 const REDEEM = 10;
-/** So often an approval may turn out to have been used by somebody else. */
+/** How often an approval may turn out to have been used by another caller. */
 const USED_BY_OTHERS = 3;
-/** How long taking back and reporting may keep anybody waiting, in milliseconds. */
+/** Timeout of cancelling and reporting, in milliseconds. */
 const COURTESY = 3_000;
 
-/** What may be said about one question. */
-export interface Asking {
-  /** Takes the request back when it is set off. */
+/** Options of one request. */
+export interface AskOptions {
+  /** Cancels the request when it is aborted. */
   readonly signal?: AbortSignal | undefined;
-  /** Called once when a person has to be asked. */
+  /** Called once if the request is pending. */
   readonly onWaiting?: ((request: RequestDocument) => void) | undefined;
   /**
-   * How long to wait here, in seconds. After that `NotApproved` with the state `waiting` is thrown;
-   * the question stays open, and whoever asks about the very same call again joins it.
+   * How long to wait, in seconds. After that `NotApproved` with the state `waiting` is thrown; the
+   * request stays pending, and asking about the same call again joins it.
    */
   readonly patienceSeconds?: number | undefined;
 }
 
-/** What running a call came to: it ran and this came back, or it did not run. */
+/** The result of running a call: it ran and returned a value, or it did not run. */
 export type Attempt<T> =
   | { readonly ran: true; readonly value: T; readonly approval: Approval }
   | { readonly ran: false; readonly refusal: NotApproved };
 
-/** An agent at its door. */
+/** A client of the agent API. */
 export class Countersign {
-  readonly #given: Reach;
+  readonly #given: ConnectionOptions;
 
   /** Without options the daemon is found as `countersign ask` finds it. */
-  constructor(given: Reach = {}) {
+  constructor(given: ConnectionOptions = {}) {
     this.#given = given;
   }
 
   /**
-   * Asks, and waits until somebody answered or the time is over. It comes back only if the call
-   * may run; everything else is thrown as `NotApproved`: a no, no answer, no daemon, an answer
-   * that is not understood. Broken connections and restarts of the daemon are survived.
+   * Asks, and waits for the decision or the deadline. It returns only if the call may run;
+   * otherwise `NotApproved` is thrown: a denial, the deadline, a missing daemon, an invalid
+   * response. The wait survives broken connections and restarts of the daemon.
    *
-   * The call must then run with `approval.arguments`. `gated` and `run` do that, and use the
+   * The call must then run with `approval.arguments`. `gated` and `run` do so, and use the
    * permit.
    */
-  async requestConfirmation(call: Call, asking: Asking = {}): Promise<Approval> {
+  async requestConfirmation(call: Call, options: AskOptions = {}): Promise<Approval> {
     try {
-      const asked = read(call);
-      // Nobody here uses the permit, so an approval must not be shared: one yes is not two.
+      const asked = encodeCall(call);
+      // The permit is not used here, so an approval must not be shared with another caller.
       const key = call.key ?? freshKey();
-      const patience = this.#patience(call, asking);
-      return approval(asked, await this.#answered(asked, key, asking, patience));
+      const patience = this.#patience(call, options);
+      return approval(asked, await this.#answered(asked, key, options, patience));
     } catch (error) {
       throw NotApproved.from(call.tool, error);
     }
   }
 
   /**
-   * Asks, uses the permit, runs once with exactly the approved arguments, and reports. What
-   * `run` throws is thrown; that it did not run is thrown as `NotApproved`.
+   * Asks, uses the permit, runs once with exactly the approved arguments, and reports. Errors of
+   * `run` are rethrown; if it may not run, `NotApproved` is thrown.
    */
   async run<T>(
     call: Call,
     run: (args: Record<string, unknown>, approval: Approval) => T,
-    asking: Asking = {},
+    options: AskOptions = {},
   ): Promise<Awaited<T>> {
-    const attempt = await this.attempt(call, run, asking);
+    const attempt = await this.attempt(call, run, options);
     if (!attempt.ran) throw attempt.refusal;
     return attempt.value;
   }
 
-  /** The same, with a refusal given back instead of thrown; what `run` throws is thrown. */
+  /** The same, but a refusal is returned instead of thrown; errors of `run` are rethrown. */
   async attempt<T>(
     call: Call,
     run: (args: Record<string, unknown>, approval: Approval) => T,
-    asking: Asking & { readonly failed?: (value: Awaited<T>) => boolean } = {},
+    options: AskOptions & { readonly failed?: (value: Awaited<T>) => boolean } = {},
   ): Promise<Attempt<Awaited<T>>> {
-    return this.#attempt(call, undefined, run, asking);
+    return this.#attempt(call, undefined, run, options);
   }
 
-  /** Waits for a request that was submitted; if it is approved, uses its permit and runs. */
+  /** Waits for a submitted request; if it is approved, uses its permit and runs. */
   async attemptSubmitted<T>(
     call: Call,
     request: RequestDocument,
     run: (args: Record<string, unknown>, approval: Approval) => T,
-    asking: Asking & { readonly failed?: (value: Awaited<T>) => boolean } = {},
+    options: AskOptions & { readonly failed?: (value: Awaited<T>) => boolean } = {},
   ): Promise<Attempt<Awaited<T>>> {
-    return this.#attempt(call, request, run, asking);
+    return this.#attempt(call, request, run, options);
   }
 
   /**
-   * Asks without waiting. With `join` it shares a request for the very same call: one that waits,
-   * or one that was approved meanwhile and that nobody used.
+   * Asks without waiting. With `join`, an existing request for the same call is shared if it is
+   * pending, or approved and not yet used.
    */
   async submit(call: Call, more: { readonly join?: boolean } = {}): Promise<RequestDocument> {
     const key = call.key ?? (more.join === true ? undefined : freshKey());
-    return this.#submit(read(call), key, USUAL);
+    return this.#submit(encodeCall(call), key, USUAL);
   }
 
   /** One request. */
@@ -129,79 +136,82 @@ export class Countersign {
     return named(id, await this.send("GET", `/v1/requests/${segment(id)}`));
   }
 
-  /** One request, once it has ended or so many seconds are over. */
+  /** One request, when it has ended or after this many seconds. */
   async wait(id: string, seconds = POLL): Promise<RequestDocument> {
     const path = `/v1/requests/${segment(id)}/wait?seconds=${Math.max(Math.floor(seconds), 0)}`;
     return named(id, await this.send("GET", path, { patience: seconds * 1000 + USUAL }));
   }
 
-  /** Own requests, newest first. */
+  /** The agent's own requests, newest first. */
   async requests(state?: State): Promise<RequestDocument[]> {
     const query = state === undefined ? "" : `?state=${segment(state)}`;
     const page = await this.send("GET", `/v1/requests${query}`);
     const list = isPlainObject(page) ? page["requests"] : undefined;
-    if (!Array.isArray(list)) throw unexpected("there is no list");
+    if (!Array.isArray(list)) throw unexpected("the list is missing");
     return list.map(requestDocument);
   }
 
-  /** Takes a request back. */
+  /** Cancels a request. */
   async cancel(id: string): Promise<RequestDocument> {
     const path = `/v1/requests/${segment(id)}/cancel`;
     return named(id, await this.send("POST", path, { body: "{}", patience: COURTESY }));
   }
 
-  /** Says what came of a call, in a word or more exactly. */
+  /** Reports the outcome of a call. */
   async report(id: string, outcome: Outcome | Report, summary = ""): Promise<RequestDocument> {
     const path = `/v1/requests/${segment(id)}/outcome`;
-    const body = JSON.stringify(figures(outcome, summary));
+    const body = JSON.stringify(outcomeDocument(outcome, summary));
     return named(id, await this.send("POST", path, { body, patience: COURTESY }));
   }
 
-  /** The same for a call whose request need not be known: its request, if there was one. */
-  async cameOf(call: Call, outcome: Outcome | Report, summary = ""): Promise<string | null> {
-    const body = cameOf(read(call), figures(outcome, summary));
+  /** Reports the outcome of a call; returns the id of its request, if there was one. */
+  async reportOutcome(call: Call, outcome: Outcome | Report, summary = ""): Promise<string | null> {
+    const body = outcomeBody(encodeCall(call), outcomeDocument(outcome, summary));
     const found = await this.send("POST", "/v1/outcomes", { body });
     const id = isPlainObject(found) ? found["request"] : undefined;
-    if (id !== null && typeof id !== "string") throw unexpected("it names no request");
+    if (id !== null && typeof id !== "string") throw unexpected("the request id is not a string");
     return id;
   }
 
   /**
-   * Reports calls that passed here by the same judgement, each with how long ago, in seconds. How
-   * many of them the daemon would have asked about.
+   * Reports calls that a gateway let pass by the same rules, each with its age in seconds. Returns
+   * how many of them the daemon would have asked about.
    */
-  async passed(gateway: string, calls: ReadonlyArray<readonly [Call, number]>): Promise<number> {
-    const list = calls.map(([call, seconds]) => passedAgo(read(call), seconds));
+  async reportPasses(
+    gateway: string,
+    calls: ReadonlyArray<readonly [Call, number]>,
+  ): Promise<number> {
+    const list = calls.map(([call, seconds]) => passBody(encodeCall(call), seconds));
     const body = `{"gateway":${JSON.stringify(gateway)},"passes":[${list.join(",")}]}`;
     const found = await this.send("POST", "/v1/passes", { body });
     const asks = isPlainObject(found) ? found["would_ask"] : undefined;
-    if (typeof asks !== "number") throw unexpected("it does not say what it would have asked");
+    if (typeof asks !== "number") throw unexpected("`would_ask` is missing");
     return asks;
   }
 
-  /** How many requests wait, from the daemon's own word that it lives. */
+  /** The number of pending requests, from the health check. */
   async health(): Promise<number> {
     const found = await this.send("GET", "/health", { patience: COURTESY });
     if (isPlainObject(found) && found["service"] === "countersign") {
       if (typeof found["pending"] === "number") return found["pending"];
     }
-    throw unexpected("another service answers there");
+    throw unexpected("the response is from another service");
   }
 
-  /** Comes back only if something can be approved. */
+  /** Returns only if the daemon is ready to decide; throws otherwise. */
   async ready(): Promise<void> {
     await this.send("GET", "/ready", { patience: 10_000 });
   }
 
-  /** Uses the permit of an approval. Comes back only if the permit was taken, now and for this. */
+  /** Uses the permit of an approval. Returns only if the permit was accepted for this call. */
   async redeem(call: Call, approved: Approval): Promise<void> {
-    await this.#redeem(read(call), approved, undefined);
+    await this.#redeem(encodeCall(call), approved, undefined);
   }
 
-  /** What the gate would make of a call, without asking anybody. */
+  /** The assessment of a call, without asking a person. */
   async assess(call: Call): Promise<Record<string, unknown>> {
-    const found = await this.send("POST", "/v1/assess", { body: read(call).judged });
-    if (!isPlainObject(found)) throw unexpected("it is no assessment");
+    const found = await this.send("POST", "/v1/assess", { body: encodeCall(call).assessed });
+    if (!isPlainObject(found)) throw unexpected("the body is not an assessment");
     return found;
   }
 
@@ -209,11 +219,11 @@ export class Countersign {
   async screen(text: string, session?: string): Promise<Record<string, unknown>> {
     const body = JSON.stringify({ text: wellFormed(text), session });
     const found = await this.send("POST", "/v1/screen", { body });
-    if (!isPlainObject(found)) throw unexpected("it is no screening");
+    if (!isPlainObject(found)) throw unexpected("the body is not a screening");
     return found;
   }
 
-  /** The keys that sign permits, to be kept by whoever verifies permits without the daemon. */
+  /** The keys that sign permits, for verifying permits without the daemon. */
   async keys(): Promise<unknown> {
     return this.send("GET", "/.well-known/jwks.json");
   }
@@ -224,11 +234,11 @@ export class Countersign {
     path: string,
     more: { body?: string; key?: string; patience?: number; signal?: AbortSignal | undefined } = {},
   ): Promise<unknown> {
-    const { door, token } = this.#reach();
-    return exchange(door, token, { method, path, patience: USUAL, ...more });
+    const { endpoint, token } = await resolveConnection(this.#given);
+    return exchange(endpoint, token, { method, path, patience: USUAL, ...more });
   }
 
-  /** The same, tried again while the daemon is away: only for questions with a key. */
+  /** The same, retried while the daemon is down: only for requests with a key. */
   async sendPatiently(
     method: "GET" | "POST",
     path: string,
@@ -238,63 +248,58 @@ export class Countersign {
     return new Patience().keepTrying(() => this.send(method, path, said), signal);
   }
 
-  /** Read anew each time: a token may be renewed while we run. */
-  #reach(): { door: Door; token: string | undefined } {
-    return reach(this.#given);
+  #patience(call: Call, options: AskOptions): Patience {
+    return new Patience(call.timeoutSeconds, options.patienceSeconds);
   }
 
-  #patience(call: Call, asking: Asking): Patience {
-    return new Patience(call.timeoutSeconds, asking.patienceSeconds);
-  }
-
-  /** With a key it asks anew, without one it joins. */
+  /** A key makes a new request; without one an existing request is joined. */
   async #submit(
-    asked: Asked,
+    asked: EncodedCall,
     key: string | undefined,
     patience: number,
   ): Promise<RequestDocument> {
     const body = key === undefined ? asked.joining : asked.body;
     const more = { body, patience, ...(key === undefined ? {} : { key }) };
-    return understood(await this.send("POST", "/v1/requests?wait=0", more), asked);
+    return parseResponse(await this.send("POST", "/v1/requests?wait=0", more), asked);
   }
 
   async #put(
-    asked: Asked,
+    asked: EncodedCall,
     key: string | undefined,
-    asking: Asking,
+    options: AskOptions,
     patience: Patience,
   ): Promise<RequestDocument> {
-    if (isAborted(asking.signal)) throw aborted();
+    if (isAborted(options.signal)) throw aborted();
     const ask = (): Promise<RequestDocument> => this.#submit(asked, key, patience.exchange());
-    const first = patience.keepTrying(ask, asking.signal);
-    return unlessAborted(first, asking.signal, (late) => {
-      // It arrived all the same, so it is taken back as soon as its name is known.
+    const first = patience.keepTrying(ask, options.signal);
+    return unlessAborted(first, options.signal, (late) => {
+      // The request arrived after the abort, so it is cancelled as soon as its id is known.
       if (late.state === "pending" && late.id !== null) void this.cancel(late.id).catch(() => {});
     });
   }
 
   async #answered(
-    asked: Asked,
+    asked: EncodedCall,
     key: string | undefined,
-    asking: Asking,
+    options: AskOptions,
     patience: Patience,
   ): Promise<RequestDocument> {
-    const request = await this.#put(asked, key, asking, patience);
-    return this.#ended(asked, request, asking, patience);
+    const request = await this.#put(asked, key, options, patience);
+    return this.#ended(asked, request, options, patience);
   }
 
   async #ended(
-    asked: Asked,
+    asked: EncodedCall,
     first: RequestDocument,
-    asking: Asking,
+    options: AskOptions,
     patience: Patience,
   ): Promise<RequestDocument> {
     const { id } = first;
     if (first.state !== "pending" || id === null) return first;
-    const { signal } = asking;
+    const { signal } = options;
     try {
       if (isAborted(signal)) throw aborted();
-      asking.onWaiting?.(first);
+      options.onWaiting?.(first);
       let found = first;
       while (found.state === "pending") {
         const poll = async (): Promise<unknown> => {
@@ -305,28 +310,32 @@ export class Countersign {
           const path = `/v1/requests/${segment(id)}/wait?seconds=${seconds}`;
           return this.send("GET", path, { patience: patience.exchange(), signal });
         };
-        found = understood(await patience.keepTrying(poll, signal), asked);
+        found = parseResponse(await patience.keepTrying(poll, signal), asked);
         if (found.id !== id || found.digest !== first.digest) {
-          throw unexpected("it is for another request");
+          throw unexpected("the response is for another request");
         }
       }
       return found;
     } catch (error) {
-      // Our time is over, not the person's: the same call joins the question that stays open.
+      // The caller's time is over, not the deadline: the request stays pending and can be joined.
       if (error instanceof NotApproved) throw error;
-      if (error instanceof Fault && error.passesByItself) {
+      if (error instanceof Fault && error.isTransient) {
         throw NotApproved.waiting(asked.tool, first);
       }
-      // Nobody waits for the answer any more, so nobody shall be asked for it.
+      // The caller no longer waits, so people should not be asked.
       await this.cancel(id).catch(() => undefined);
       throw error;
     }
   }
 
-  async #redeem(asked: Asked, approved: Approval, signal: AbortSignal | undefined): Promise<void> {
+  async #redeem(
+    asked: EncodedCall,
+    approved: Approval,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
     const { id } = approved.request;
     if (id === null || approved.permit === null) {
-      throw new Fault("refused", "the approval came without a permit that can still be used");
+      throw new Fault("refused", "the approval has no usable permit");
     }
     if (isAborted(signal)) throw aborted();
     const body = redemption(asked, approved.argumentsText, approved.permit);
@@ -337,71 +346,74 @@ export class Countersign {
     if (!isPlainObject(used) || used["redeemed"] !== true || used["request"] !== id) {
       throw unexpected("the permit was not used");
     }
-    // Only now is it certain that nobody else runs it.
+    // Only now is it certain that no other caller runs it.
     if (isAborted(signal)) {
-      await this.report(id, "skipped", "taken back by the caller").catch(() => undefined);
+      await this.report(id, "skipped", "cancelled by the caller").catch(() => undefined);
       throw aborted();
     }
   }
 
-  /** The one way from an answer to a call that runs: approved, permit used, run once. */
+  /** The only path from a decision to a call that runs: approved, permit used, run once. */
   async #attempt<T>(
     call: Call,
     submitted: RequestDocument | undefined,
     run: (args: Record<string, unknown>, approval: Approval) => T,
-    asking: Asking & { readonly failed?: (value: Awaited<T>) => boolean },
+    options: AskOptions & { readonly failed?: (value: Awaited<T>) => boolean },
   ): Promise<Attempt<Awaited<T>>> {
     let approved: Approval;
     try {
-      approved = await this.#cleared(call, submitted, asking);
+      approved = await this.#cleared(call, submitted, options);
     } catch (error) {
       return { ran: false, refusal: NotApproved.from(call.tool, error) };
     }
-    return this.#runOnce(approved, run, asking);
+    return this.#runOnce(approved, run, options);
   }
 
-  /** Asks, waits, and uses the permit; one that somebody else has used is asked for anew. */
+  /** Asks, waits, and uses the permit; asks again if another caller has used it. */
   async #cleared(
     call: Call,
     submitted: RequestDocument | undefined,
-    asking: Asking,
+    options: AskOptions,
   ): Promise<Approval> {
-    const patience = this.#patience(call, asking);
-    const named = read(call);
-    const nameless = read({ ...call, callId: undefined });
-    let first = submitted ?? (await this.#put(named, call.key, asking, patience));
+    const patience = this.#patience(call, options);
+    const named = encodeCall(call);
+    const nameless = encodeCall({ ...call, callId: undefined });
+    let first = submitted ?? (await this.#put(named, call.key, options, patience));
     const isOwn = submitted === undefined && call.key === undefined && call.callId !== undefined;
     if (isOwn && (first.state === "expired" || first.state === "cancelled")) {
-      // Nobody said no to this name of a call: some hosts give a name more than once.
-      first = await this.#put(nameless, undefined, asking, patience);
+      // No person denied this call id: some hosts use an id more than once.
+      first = await this.#put(nameless, undefined, options, patience);
     }
     for (let used = 0; used < USED_BY_OTHERS; used += 1) {
-      const found = approval(named, await this.#ended(named, first, asking, patience));
+      const found = approval(named, await this.#ended(named, first, options, patience));
       const isGone = found.permit === null && found.request.id !== null;
       if (!isGone || call.key !== undefined) {
         try {
-          await this.#redeem(named, found, asking.signal);
+          await this.#redeem(named, found, options.signal);
           return found;
         } catch (error) {
           const why = error instanceof Fault ? error.problem?.why : undefined;
           if (why !== "used" || call.key !== undefined) throw error;
         }
       }
-      // The same call twice at once: the other one got it. Asked anew, not under this name.
-      first = await this.#put(nameless, undefined, asking, patience);
+      // Another caller with the same call used the approval: ask again, without the call id.
+      first = await this.#put(nameless, undefined, options, patience);
     }
-    throw new Fault("refused", "this call was approved, but only once: propose it again");
+    throw new Fault(
+      "refused",
+      "this call was approved once, and another caller used the approval; propose it again",
+    );
   }
 
   async #runOnce<T>(
     approved: Approval,
     run: (args: Record<string, unknown>, approval: Approval) => T,
-    asking: Asking & { readonly failed?: (value: Awaited<T>) => boolean },
+    options: AskOptions & { readonly failed?: (value: Awaited<T>) => boolean },
   ): Promise<Attempt<Awaited<T>>> {
     const { id } = approved.request;
-    const ran = new Ran();
+    const ran = new RunTimer();
     const tell = async (outcome: Outcome): Promise<void> => {
-      // The call has run whatever becomes of this word about it.
+      // The call has run, even if the report fails.
       if (id !== null) await this.report(id, outcome).catch(() => undefined);
     };
     let value: Awaited<T>;
@@ -411,20 +423,20 @@ export class Countersign {
       await tell(ran.failed(error));
       throw error;
     }
-    await tell(ran.returned(value, asking.failed?.(value) === true));
+    await tell(ran.returned(value, options.failed?.(value) === true));
     return { ran: true, value, approval: approved };
   }
 }
 
-/** How long a failing exchange is tried again. */
+/** How long to retry a failing exchange. */
 class Patience {
   readonly #start = performance.now();
   readonly #end: number;
-  /** Whether the daemon was ever heard. */
+  /** Whether the daemon ever responded. */
   #arrived: boolean;
   #pause = 100;
 
-  /** The daemon ends a request, not we; unless our host has less time: `patience`. */
+  /** The daemon ends a request, not the client, unless the caller has less time (`patience`). */
   constructor(seconds = USUAL_TIMEOUT, patience = Infinity, arrived = false) {
     this.#end = this.#start + Math.min(seconds * 1000 + GRACE, patience * 1000);
     this.#arrived = arrived;
@@ -435,7 +447,7 @@ class Patience {
     return this.#end - performance.now();
   }
 
-  /** How long one exchange may take, in milliseconds. */
+  /** Timeout of one exchange, in milliseconds. */
   exchange(): number {
     return Math.min(USUAL, Math.max(this.left(), 1000));
   }
@@ -448,10 +460,10 @@ class Patience {
         this.#pause = 100;
         return found;
       } catch (error) {
-        if (!(error instanceof Fault) || !error.passesByItself) throw error;
+        if (!(error instanceof Fault) || !error.isTransient) throw error;
         this.#arrived ||= error.sent;
-        // Where nobody was ever heard, nobody may be there at all: that is said soon.
-        const end = this.#arrived ? this.#end : Math.min(this.#start + KNOCK, this.#end);
+        // A daemon that was never reached may not be running: give up early.
+        const end = this.#arrived ? this.#end : Math.min(this.#start + FIRST_CONTACT, this.#end);
         if (performance.now() + this.#pause >= end) throw error;
       }
       try {
@@ -464,7 +476,7 @@ class Patience {
   }
 }
 
-/** What comes, unless the signal is set off before; then `late` is told what still came. */
+/** The promise, unless the signal is aborted first; then `late` gets a later value. */
 async function unlessAborted<T>(
   coming: Promise<T>,
   signal: AbortSignal | undefined,
@@ -487,20 +499,20 @@ async function unlessAborted<T>(
   }
 }
 
-/** A key under which a question is asked once, however often it is sent. */
+/** An idempotency key: a request with it is created once, however often it is sent. */
 export function freshKey(): string {
   return randomBytes(16).toString("base64url");
 }
 
-/** A part of a path: ids only, so that nothing leads elsewhere. */
+/** A path segment; only ids, so that it cannot change the path. */
 export function segment(text: string): string {
   if (/^[A-Za-z0-9_:-][A-Za-z0-9_.:-]{0,127}$/.test(text)) return text;
-  throw new Fault("input", `\`${text}\` is no name of anything`);
+  throw new Fault("input", `invalid id \`${text}\``);
 }
 
 function named(id: string, value: unknown): RequestDocument {
   const document = requestDocument(value);
-  if (document.id !== id) throw unexpected("it is for another request");
+  if (document.id !== id) throw unexpected("the response is for another request");
   return document;
 }
 
@@ -509,9 +521,9 @@ function isAborted(signal: AbortSignal | undefined): boolean {
 }
 
 function aborted(): Fault {
-  return new Fault("aborted", "taken back by the caller");
+  return new Fault("aborted", "cancelled by the caller");
 }
 
 function unexpected(what: string): Fault {
-  return new Fault("unexpected", `the answer was not understood: ${what}`, { sent: true });
+  return new Fault("unexpected", `unexpected response from the daemon: ${what}`, { sent: true });
 }

@@ -1,4 +1,4 @@
-/** What can go wrong. Every one of these means that nothing was approved. */
+/** Errors. Each of them means that the call was not approved. */
 
 import type { RequestDocument } from "./request.js";
 
@@ -10,32 +10,37 @@ export interface Problem {
   readonly status: number;
   /** What happened this time, for people. */
   readonly detail: string;
-  /** What became of the call: `denied`, `unavailable` or `none`. */
+  /** The effect on the call: `denied`, `unavailable` or `none`. */
   readonly outcome: string;
-  /** When it is worth trying again, in seconds. */
+  /** When to retry, in seconds. */
   readonly retry_after?: number;
-  /** Why a permit was not taken. */
+  /** Why a permit was rejected. */
   readonly why?: string;
 }
 
 /**
- * - `input`: what was to be sent cannot be sent.
- * - `unreachable`: nobody answers at the door, or the connection broke.
- * - `unexpected`: the answer is not one that Countersign gives.
- * - `unavailable`: the daemon misses a part that it takes to approve anything.
- * - `refused`: the daemon said no to the question; `problem` says why.
- * - `aborted`: the caller's signal was set off.
+ * - `input`: the input is invalid and was not sent.
+ * - `unreachable`: the daemon does not answer, or the connection broke.
+ * - `unexpected`: the response is not a valid response of the daemon.
+ * - `unavailable`: the daemon is running, but not able to decide.
+ * - `refused`: the daemon rejected the request; `problem` says why.
+ * - `aborted`: the caller's signal was aborted.
  */
 export type FaultKind =
-  "input" | "unreachable" | "unexpected" | "unavailable" | "refused" | "aborted";
+  | "input"
+  | "unreachable"
+  | "unexpected"
+  | "unavailable"
+  | "refused"
+  | "aborted";
 
-/** Why there is no answer that can be acted on. */
+/** A failure to get a valid response. */
 export class Fault extends Error {
   override readonly name = "Fault";
   readonly kind: FaultKind;
   /** The problem document, if the daemon sent one. */
   readonly problem: Problem | undefined;
-  /** Whether the question may have arrived all the same. */
+  /** Whether the request may have arrived. */
   readonly sent: boolean;
 
   constructor(kind: FaultKind, message: string, more: { problem?: Problem; sent?: boolean } = {}) {
@@ -45,34 +50,34 @@ export class Fault extends Error {
     this.sent = more.sent ?? false;
   }
 
-  /** Whether the same question may get another answer a little later. */
-  get passesByItself(): boolean {
+  /** Whether a retry may succeed. */
+  get isTransient(): boolean {
     return this.kind === "unreachable" || this.kind === "unavailable";
   }
 }
 
 /**
- * How a question ended without a yes. `waiting`: our patience is over and the request stays open;
- * whoever asks about the very same call again joins it.
+ * How a request ended without an approval. `waiting`: the caller's time is over and the request
+ * stays pending; asking about the same call again joins it.
  */
-export type No = "denied" | "expired" | "cancelled" | "waiting" | "error";
+export type RefusalState = "denied" | "expired" | "cancelled" | "waiting" | "error";
 
 /**
- * The call was not approved, so it was not run. `message` is written for the model and for
- * people alike: it names the tool, who said no and why.
+ * The call was not approved, so it was not run. `message` is for the model and for people: it
+ * names the tool, who denied the call and why.
  */
 export class NotApproved extends Error {
   override readonly name = "NotApproved";
   readonly tool: string;
-  readonly state: No;
-  /** Why, in the words of whoever said no. */
+  readonly state: RefusalState;
+  /** The reason that was given. */
   readonly reason: string;
   /** The request, if there is one. */
   readonly request: RequestDocument | undefined;
 
   constructor(
     tool: string,
-    state: No,
+    state: RefusalState,
     said: string,
     more: { reason?: string; request?: RequestDocument; cause?: unknown } = {},
   ) {
@@ -83,20 +88,20 @@ export class NotApproved extends Error {
     this.request = more.request;
   }
 
-  /** Nobody has answered yet, and whoever asked has no more time. */
+  /** The request is still pending, and the caller's time is over. */
   static waiting(tool: string, request: RequestDocument): NotApproved {
     const said =
       `still waiting for a person (request ${request.id}, "${request.phrase}"); propose the ` +
-      "very same call again to go on waiting, and do nothing else in its place";
+      "same call again to continue waiting, and do nothing else instead";
     return new NotApproved(tool, "waiting", said, { request });
   }
 
-  /** Whatever was thrown, as a no. */
+  /** Any error as a refusal. */
   static from(tool: string, thrown: unknown): NotApproved {
     if (thrown instanceof NotApproved) return thrown;
     const why = thrown instanceof Error ? thrown.message : String(thrown);
     if (thrown instanceof Fault && thrown.kind === "aborted") {
-      return new NotApproved(tool, "cancelled", "cancelled: the request was taken back", {
+      return new NotApproved(tool, "cancelled", "the request was cancelled", {
         cause: thrown,
       });
     }

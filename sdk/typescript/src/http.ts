@@ -1,49 +1,49 @@
 /** One HTTP exchange, bounded in size and time, over TCP or the socket. */
 
-// Not fetch: it refuses port 6000, and cannot speak over a socket file.
+// Not fetch: it rejects port 6000 and does not support Unix sockets.
 import { request, type IncomingMessage } from "node:http";
 
-import { authority, doorWords, type Door } from "./door.js";
+import { authority, endpointText, type Endpoint } from "./endpoint.js";
 import { Fault, type Problem } from "./errors.js";
 
-/** The longest answer. */
+/** The longest response, in bytes. */
 const LONGEST = 64 << 20;
-/** How long a daemon may take to take a connection, in milliseconds. */
+/** Timeout of the connection, in milliseconds. */
 const CONNECT = 5_000;
 
-/** One question. */
+/** One HTTP request. */
 export interface Exchange {
   readonly method: "GET" | "POST";
   readonly path: string;
   readonly body?: string | undefined;
   readonly key?: string | undefined;
-  /** How long the whole of it may take, in milliseconds. */
+  /** Timeout of the whole exchange, in milliseconds. */
   readonly patience: number;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The JSON that was answered. Anything but a whole, plain answer is thrown as a `Fault`. */
+/** The JSON of the response. An incomplete or invalid response is thrown as a `Fault`. */
 export async function exchange(
-  door: Door,
+  endpoint: Endpoint,
   token: string | undefined,
   asked: Exchange,
 ): Promise<unknown> {
-  const { status, type, text } = await whole(door, token, asked);
+  const { status, type, text } = await whole(endpoint, token, asked);
   if (status >= 200 && status <= 204) return parsed(text);
   throw problem(status, type, text);
 }
 
 function whole(
-  door: Door,
+  endpoint: Endpoint,
   token: string | undefined,
   asked: Exchange,
 ): Promise<{ status: number; type: string; text: string }> {
   return new Promise((resolve, reject) => {
     let sent = false;
     const lost = (why: string): Fault =>
-      new Fault("unreachable", `${doorWords(door)} does not answer: ${why}`, { sent });
+      new Fault("unreachable", `${endpointText(endpoint)} does not answer: ${why}`, { sent });
     const headers: Record<string, string | number> = {
-      Host: authority(door),
+      Host: authority(endpoint),
       Accept: "application/json",
       Connection: "close",
     };
@@ -54,7 +54,9 @@ function whole(
       headers["Content-Length"] = Buffer.byteLength(asked.body);
     }
     const place =
-      door.kind === "unix" ? { socketPath: door.path } : { host: door.host, port: door.port };
+      endpoint.kind === "unix"
+        ? { socketPath: endpoint.path }
+        : { host: endpoint.host, port: endpoint.port };
     const outgoing = request({
       ...place,
       method: asked.method,
@@ -66,9 +68,9 @@ function whole(
       reject(error);
       outgoing.destroy(error);
     };
-    const patience = setTimeout(() => end(lost("no answer came in time")), asked.patience);
-    const connecting = setTimeout(() => end(lost("it takes no connection")), CONNECT);
-    const aborted = (): void => end(new Fault("aborted", "taken back by the caller", { sent }));
+    const patience = setTimeout(() => end(lost("timed out")), asked.patience);
+    const connecting = setTimeout(() => end(lost("the connection timed out")), CONNECT);
+    const aborted = (): void => end(new Fault("aborted", "cancelled by the caller", { sent }));
     const over = (): void => {
       clearTimeout(patience);
       clearTimeout(connecting);
@@ -77,7 +79,7 @@ function whole(
     outgoing.on("socket", (socket) => {
       const connected = (): void => {
         clearTimeout(connecting);
-        // From here on the question may have arrived.
+        // From here on the request may have arrived.
         sent = true;
       };
       if (socket.connecting) socket.once("connect", connected);
@@ -100,20 +102,20 @@ async function read(
   incoming: IncomingMessage,
 ): Promise<{ status: number; type: string; text: string }> {
   const { headers } = incoming;
-  // A body that ends when the connection does could be cut short by anybody.
-  const saysItsLength =
+  // A body that ends with the connection could be truncated without notice.
+  const hasLength =
     headers["content-length"] !== undefined || headers["transfer-encoding"] === "chunked";
-  if (!saysItsLength && incoming.statusCode !== 204) {
-    throw unexpected("it does not say how long it is");
+  if (!hasLength && incoming.statusCode !== 204) {
+    throw unexpected("the length of the body is missing");
   }
   if (headers["content-encoding"] !== undefined) {
-    throw unexpected("it is encoded in a way that was not asked for");
+    throw unexpected("unsupported encoding");
   }
   const pieces: Buffer[] = [];
   let length = 0;
   for await (const piece of incoming as AsyncIterable<Buffer>) {
     length += piece.length;
-    if (length > LONGEST) throw unexpected("it is too long");
+    if (length > LONGEST) throw unexpected("the body is too long");
     pieces.push(piece);
   }
   if (!incoming.complete) throw new Error("the connection broke");
@@ -121,7 +123,7 @@ async function read(
   try {
     text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(Buffer.concat(pieces));
   } catch {
-    throw unexpected("it is no text");
+    throw unexpected("the body is not UTF-8");
   }
   const type = (headers["content-type"] ?? "").split(";")[0] ?? "";
   return { status: incoming.statusCode ?? 0, type: type.trim().toLowerCase(), text };
@@ -131,21 +133,21 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw unexpected("it is no JSON");
+    throw unexpected("the body is not JSON");
   }
 }
 
-/** The problem that an answer describes; one that describes none is not understood. */
+/** The problem in an error response; without a problem document it is unexpected. */
 function problem(status: number, type: string, text: string): Fault {
   const said =
     type === "application/problem+json" ? (parsed(text) as Partial<Problem> | null) : null;
   if (said?.status !== status || typeof said.detail !== "string" || said.detail === "") {
-    return unexpected(`status ${status} without a reason`);
+    return unexpected(`status ${status} without a problem document`);
   }
   const kind = said.outcome === "unavailable" ? "unavailable" : "refused";
   return new Fault(kind, said.detail, { problem: said as Problem, sent: true });
 }
 
 function unexpected(what: string): Fault {
-  return new Fault("unexpected", `the answer was not understood: ${what}`, { sent: true });
+  return new Fault("unexpected", `unexpected response from the daemon: ${what}`, { sent: true });
 }

@@ -4,14 +4,19 @@ import { Fault } from "./errors.js";
 
 /** A JSON value. */
 export type Json =
-  null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+  | null
+  | boolean
+  | number
+  | string
+  | readonly Json[]
+  | { readonly [key: string]: Json };
 
-/** Deep enough for any call, and an end for what contains itself. */
+/** The deepest nesting; it also stops circular objects. */
 const DEEPEST = 200;
 
 /**
- * The text of some arguments: an object of JSON values, or a text that holds one. What would
- * become something else on its way through JSON is refused, never guessed at.
+ * The text of arguments: an object of JSON values, or the JSON text of one. A value that JSON does
+ * not represent exactly is rejected.
  */
 export function argumentsText(given: unknown): string {
   if (typeof given === "string") return checkedText(given);
@@ -26,7 +31,7 @@ export function canonical(value: unknown): string {
   return written(value, "value", 0, (object) => Object.keys(object).sort());
 }
 
-/** Whether a double holds exactly the number that was written. */
+/** Whether a double represents exactly this number. */
 export function held(digits: string): boolean {
   const double = Number(digits);
   return Number.isFinite(double) && decimal(digits) === decimal(String(double));
@@ -38,18 +43,18 @@ function written(
   depth: number,
   keysOf: (object: object) => string[],
 ): string {
-  if (depth > DEEPEST) throw bad(`${place} lies too deep, or contains itself`);
+  if (depth > DEEPEST) throw bad(`${place} is nested too deeply, or circular`);
   switch (typeof value) {
     case "boolean":
       return String(value);
     case "number":
-      if (!Number.isFinite(value)) throw bad(`${place} is ${value}, which JSON cannot say`);
+      if (!Number.isFinite(value)) throw bad(`${place} is ${value}, which JSON cannot represent`);
       return JSON.stringify(value);
     case "string":
-      if (/\p{Surrogate}/u.test(value)) throw bad(`${place} holds half a character`);
+      if (/\p{Surrogate}/u.test(value)) throw bad(`${place} contains an unpaired surrogate`);
       return JSON.stringify(value);
     case "bigint":
-      throw bad(`${place} is a number that a double may not hold; send it as text`);
+      throw bad(`${place} is a bigint, which a double may not represent; send it as a string`);
   }
   if (value === null) return "null";
   if (Array.isArray(value)) {
@@ -58,11 +63,11 @@ function written(
     );
     return `[${items.join(",")}]`;
   }
-  if (!isPlainObject(value)) throw bad(`${place} is ${named(value)}, which JSON cannot say`);
+  if (!isPlainObject(value)) throw bad(`${place} is ${named(value)}, which JSON cannot represent`);
   const members: string[] = [];
   for (const key of keysOf(value)) {
     const member = value[key];
-    // As everywhere in JavaScript: what is undefined is not there.
+    // As in JSON.stringify, an undefined member is omitted.
     if (member === undefined) continue;
     const text = written(member, `${place}.${key}`, depth + 1, keysOf);
     members.push(`${written(key, `${place}.${key}`, depth + 1, keysOf)}:${text}`);
@@ -75,22 +80,24 @@ function checkedText(text: string): string {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw bad(`the arguments are no JSON: ${error instanceof Error ? error.message : error}`);
+    throw bad(`the arguments are not JSON: ${error instanceof Error ? error.message : error}`);
   }
   if (!isPlainObject(value)) throw bad("the arguments must be a JSON object");
-  // What runs is what JSON.parse makes of the text, so every number must come out as written.
+  // The tool runs with the parsed value, so every number must be exact.
   for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g)) {
     if (!token.startsWith('"') && !held(token)) {
-      throw bad(`the number ${token} has more digits than a double holds; send it as text`);
+      throw bad(
+        `the number ${token} has more digits than a double can represent; send it as a string`,
+      );
     }
   }
   return text.trim();
 }
 
-/** The value of a decimal number, in one form only. */
+/** The value of a decimal number in a unique form. */
 function decimal(text: string): string {
   const parts = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text);
-  if (parts === null) return `no number: ${text}`;
+  if (parts === null) return `not a number: ${text}`;
   const [, sign = "", whole = "", fraction = "", power = "0"] = parts;
   const digits = (whole + fraction).replace(/^0+/, "");
   if (digits === "") return "0";
@@ -99,7 +106,7 @@ function decimal(text: string): string {
   return `${sign}${short}e${exponent}`;
 }
 
-/** Half characters would make a whole message unreadable. */
+/** Replaces unpaired surrogates, which are not valid in UTF-8. */
 export function wellFormed(text: string): string {
   return text.replace(/\p{Surrogate}/gu, "\ufffd");
 }

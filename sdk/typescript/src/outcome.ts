@@ -1,25 +1,25 @@
-/** What came of a call, for the ledger: figures and few words, never the result itself. */
+/** The outcome of a call for the ledger, never the result itself. */
 
 import { sha256 } from "./call.js";
 import { canonical, wellFormed } from "./json.js";
 
-/** What came of a call, in a word. */
+/** The status of an outcome. */
 export type Report = "ok" | "error" | "skipped";
 
-/** What came of a call. */
+/** The outcome of a call. */
 export interface Outcome {
   readonly status: Report;
-  /** In words, without secrets; shown at most 2000 bytes long. */
+  /** A summary without secrets, at most 2000 bytes. */
   readonly summary?: string | undefined;
-  /** What a program ended with. */
+  /** The exit code of a program. */
   readonly exitCode?: number | undefined;
   readonly durationMs?: number | undefined;
-  /** SHA-256 of what it gave back, in hex. */
+  /** SHA-256 of the result, in hex. */
   readonly resultDigest?: string | undefined;
 }
 
-/** As it is told. */
-export function figures(said: Outcome | Report, summary: string): Record<string, unknown> {
+/** The outcome as a JSON document. */
+export function outcomeDocument(said: Outcome | Report, summary: string): Record<string, unknown> {
   const outcome: Outcome = typeof said === "string" ? { status: said, summary } : said;
   const words = wellFormed(outcome.summary ?? "").slice(0, 2000);
   return {
@@ -31,29 +31,29 @@ export function figures(said: Outcome | Report, summary: string): Record<string,
   };
 }
 
-/** A run, from now on. */
-export class Ran {
+/** Measures a run from its creation. */
+export class RunTimer {
   readonly #start = performance.now();
 
-  /** It gave this back. */
+  /** The outcome of a run that returned a value. */
   returned(value: unknown, failed: boolean): Outcome {
     const status = failed ? "error" : "ok";
     return { status, durationMs: this.#took(), resultDigest: digest(value) };
   }
 
-  /** It threw. The words of an error may hold anything; only its kind is told. */
+  /** The outcome of a run that threw. An error message may contain secrets; only its name is sent. */
   failed(error: unknown): Outcome {
-    const summary = error instanceof Error ? error.name : "it failed";
+    const summary = error instanceof Error ? error.name : "error";
     return { status: "error", summary, durationMs: this.#took() };
   }
 
-  /** In milliseconds; the daemon believes a week. */
+  /** In milliseconds; the daemon accepts at most a week. */
   #took(): number {
     return Math.min(Math.round(performance.now() - this.#start), 7 * 24 * 3_600_000);
   }
 }
 
-/** SHA-256 of a result in hex: of a text as it is, else of its canonical JSON, if it has one. */
+/** SHA-256 in hex of a result: of a string as it is, else of its canonical JSON. */
 function digest(value: unknown): string | undefined {
   try {
     if (typeof value === "string") return sha256(value);

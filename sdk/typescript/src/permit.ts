@@ -1,11 +1,11 @@
-/** Permits, verified without asking the daemon. */
+/** Verifies permits offline. */
 
 import { createPublicKey, verify, type KeyObject } from "node:crypto";
 
 import { callDigest, sha256, type Environment } from "./call.js";
 import { argumentsText, canonical, isPlainObject } from "./json.js";
 
-/** The longest permit. */
+/** The longest permit, in bytes. */
 const LONGEST = 8 << 10;
 const TYPE = "countersign-permit+jwt";
 const NEEDED = {
@@ -26,17 +26,17 @@ const NEEDED = {
 } as const;
 const OPTIONAL = ["aud", "grant", "session"];
 
-/** What a permit says. */
+/** The claims of a permit. */
 export interface Claims {
   readonly iss: string;
   /** In seconds since 1970. */
   readonly iat: number;
-  /** From when on it is worth nothing, in seconds since 1970. */
+  /** When it expires, in seconds since 1970. */
   readonly exp: number;
   readonly jti: string;
   /** The agent it is for. */
   readonly sub: string;
-  /** The executor it is for; anybody who trusts the key if there is none. */
+  /** The executor it is for; any executor that trusts the key if missing. */
   readonly aud?: string;
   /** The request that was decided. */
   readonly request: string;
@@ -52,38 +52,38 @@ export interface Claims {
   readonly grant?: string;
 }
 
-/** The call that an executor holds in its hands, and whose keys it trusts. */
+/** The call that an executor is about to run, and the keys that it trusts. */
 export interface Expected {
-  /** The key set of the daemon, as `Countersign.keys()` gives it; keep it, do not take it along. */
+  /** The daemon's key set from `Countersign.keys()`, stored before; never from the permit's sender. */
   readonly keys: unknown;
   readonly tool: string;
   readonly arguments: object | string;
   /** The agent that it acts for. */
   readonly agent: string;
   readonly cwd?: string | undefined;
-  /** The kind of machine; `workstation` if nothing is said, as at the daemon. */
+  /** The kind of machine; `workstation` by default, as in the daemon. */
   readonly environment?: Environment | undefined;
-  /** Its own name, if it has one. A permit made out to somebody is for nobody else. */
+  /** The executor's own name. A permit with an audience is valid for that executor only. */
   readonly audience?: string | undefined;
-  /** Seconds since 1970; now if nothing is said. */
+  /** Seconds since 1970; now by default. */
   readonly now?: number | undefined;
 }
 
-/** Why a permit permits nothing. */
+/** Why a permit is invalid. */
 export class PermitError extends Error {
   override readonly name = "PermitError";
 }
 
 /**
- * The claims of a permit, if a trusted key signed it for this very call and agent and its time
- * is now; anything else is thrown. That it was not used before cannot be seen here: only
- * `Countersign.redeem` uses it up.
+ * The claims of a permit, if a trusted key signed it for this call and agent and it is valid now;
+ * throws otherwise. Whether it was already used cannot be checked offline: `Countersign.redeem`
+ * uses it.
  */
 export function verifyPermit(permit: string, expected: Expected): Claims {
   const { claims, kid, message, signature } = parsed(permit);
   const key = trusted(expected.keys).get(kid);
   if (key === undefined || !verify(null, message, key, signature)) {
-    throw new PermitError("the permit's signature does not hold");
+    throw new PermitError("the permit's signature is invalid");
   }
   const text = argumentsText(expected.arguments);
   const { tool, agent, cwd, environment = "workstation" } = expected;
@@ -102,7 +102,7 @@ export function verifyPermit(permit: string, expected: Expected): Claims {
   return claims;
 }
 
-/** A permit as it was read; each one has one text only. */
+/** Parses a permit; only the canonical encoding is accepted. */
 function parsed(permit: string): {
   claims: Claims;
   kid: string;
@@ -118,13 +118,13 @@ function parsed(permit: string): {
   }
   const head = object(header, "header");
   if (head["alg"] !== "EdDSA") throw new PermitError("the permit is not signed with EdDSA");
-  if (head["typ"] !== TYPE) throw new PermitError("this is a token, but no permit");
+  if (head["typ"] !== TYPE) throw new PermitError("the token is not a permit");
   const { kid } = head;
   if (typeof kid !== "string" || kid === "") {
-    throw new PermitError("the permit does not name its key");
+    throw new PermitError("the permit has no key id");
   }
   if (Object.keys(head).length !== 3) {
-    throw new PermitError("the permit's header asks for something unknown");
+    throw new PermitError("the permit's header has an unknown member");
   }
   const message = Buffer.from(`${header}.${payload}`, "ascii");
   return { claims: claimed(object(payload, "payload")), kid, message, signature };
@@ -136,7 +136,7 @@ function claimed(said: Record<string, unknown>): Claims {
   }
   for (const [name, value] of Object.entries(said)) {
     if (name in NEEDED) continue;
-    if (!OPTIONAL.includes(name)) throw wrong("a claim that is not known");
+    if (!OPTIONAL.includes(name)) throw wrong("unknown claim");
     if (typeof value !== "string") throw wrong(name);
   }
   const claims = said as unknown as Claims;
@@ -146,7 +146,7 @@ function claimed(said: Record<string, unknown>): Claims {
 }
 
 function wrong(name: string): PermitError {
-  return new PermitError(`the permit's claim "${name}" is missing or wrong`);
+  return new PermitError(`the permit's claim "${name}" is missing or invalid`);
 }
 
 function object(part: string, name: string): Record<string, unknown> {
@@ -158,7 +158,7 @@ function object(part: string, name: string): Record<string, unknown> {
     value = undefined;
   }
   if (!isPlainObject(value)) throw new PermitError(`the permit's ${name} is not a JSON object`);
-  // The same could be said in other bytes; only one form is taken.
+  // The same JSON has many spellings; only the canonical one is accepted.
   if (canonical(value) !== text) throw new PermitError("the permit is not in canonical form");
   return value;
 }
@@ -171,11 +171,11 @@ function bytes(part: string): Buffer {
   return found;
 }
 
-/** The Ed25519 keys of a set, by their ids. An id that is another key's spoils the set. */
+/** The Ed25519 keys of a set by their ids. A key with another key's id invalidates the set. */
 function trusted(set: unknown): Map<string, KeyObject> {
   const value: unknown = typeof set === "string" ? JSON.parse(set) : set;
   const list = isPlainObject(value) ? value["keys"] : undefined;
-  if (!Array.isArray(list)) throw new PermitError("there is no list `keys`");
+  if (!Array.isArray(list)) throw new PermitError("the list `keys` is missing");
   const found = new Map<string, KeyObject>();
   for (const key of list as unknown[]) {
     if (!isPlainObject(key) || key["kty"] !== "OKP" || key["crv"] !== "Ed25519") continue;
@@ -186,10 +186,10 @@ function trusted(set: unknown): Map<string, KeyObject> {
     const least = canonical({ crv: "Ed25519", kty: "OKP", x });
     const kid = Buffer.from(sha256(least), "hex").toString("base64url");
     if (key["kid"] !== undefined && key["kid"] !== kid) {
-      throw new PermitError("a key in the set stands under another key's id");
+      throw new PermitError("a key in the set has another key's id");
     }
     found.set(kid, createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x }, format: "jwk" }));
   }
-  if (found.size === 0) throw new PermitError("there is no Ed25519 key in the set");
+  if (found.size === 0) throw new PermitError("the set has no Ed25519 key");
   return found;
 }

@@ -1,19 +1,19 @@
-/** The request document, and the one way from it to a yes. */
+/** The request document, and the only path from it to an approval. */
 
-import { sameCall, type Asked } from "./call.js";
+import { sameCall, type EncodedCall } from "./call.js";
 import { Fault, NotApproved } from "./errors.js";
 import { canonical, isPlainObject } from "./json.js";
 
 const STATES = ["pending", "approved", "denied", "expired", "cancelled"] as const;
 
-/** How a request stands. Any other word is not understood. */
+/** The state of a request. Any other value is rejected. */
 export type State = (typeof STATES)[number];
 
 /** How a request ended. */
 export interface Decision {
-  /** The same word as the state. */
+  /** The same value as the state. */
   readonly result: State;
-  /** Who ended it: `people`, `deadline`, `agent`, `policy` or `grant`. */
+  /** Who decided: `people`, `deadline`, `agent`, `policy` or `grant`. */
   readonly by: {
     readonly kind: string;
     readonly people?: readonly string[];
@@ -24,35 +24,35 @@ export interface Decision {
   readonly at: string;
 }
 
-/** A call that was asked about, with the names that stand on the wire. */
+/** A submitted call, with the field names of the API. */
 export interface RequestDocument {
-  /** Its name; none if nobody had to be asked. */
+  /** The id; none if no person had to be asked. */
   readonly id: string | null;
   readonly state: State;
-  /** How it ended, if it has. */
+  /** The decision, if there is one. */
   readonly decision: Decision | null;
   readonly tool: string;
-  /** What would happen, in one sentence. */
+  /** One sentence that says what the call does. */
   readonly brief: string | null;
   /** SAFE to CRITICAL. */
   readonly tier: string;
-  /** Two words from the digest, the same ones that people see. */
+  /** Two words derived from the digest, which people see too. */
   readonly phrase: string;
-  /** Of the canonical call, in hex. */
+  /** SHA-256 of the canonical call, in hex. */
   readonly digest: string;
-  /** Of the arguments as they were sent, in hex. */
+  /** SHA-256 of the arguments as they were sent, in hex. */
   readonly raw_digest: string;
   readonly agent: string;
   readonly session: string;
   readonly group: string | null;
   readonly created: string;
   readonly deadline: string;
-  /** The permit, single use, while it can be used. */
+  /** The permit: single use, until it expires. */
   readonly permit: string | null;
   readonly permit_until: string | null;
-  /** The arguments to run instead, if a person changed them. */
+  /** The arguments to run with, if a person edited them. */
   readonly edited_arguments: Readonly<Record<string, unknown>> | null;
-  /** The gate only watches: it would have asked. */
+  /** The gate is in observe mode and would have asked. */
   readonly observed: boolean;
   readonly [more: string]: unknown;
 }
@@ -60,31 +60,31 @@ export interface RequestDocument {
 /** A call that may run, once. */
 export interface Approval {
   readonly request: RequestDocument;
-  /** The arguments to run with: what was asked, or what a person made of it. */
+  /** The arguments to run with: those of the call, or as a person edited them. */
   readonly arguments: Record<string, unknown>;
-  /** The same as JSON text, exactly as it was approved. */
+  /** The same as JSON text, exactly as approved. */
   readonly argumentsText: string;
-  /** Whether a person changed the arguments. */
+  /** Whether a person edited the arguments. */
   readonly edited: boolean;
   readonly permit: string | null;
 }
 
-/** A document that was read and is about this call; anything else is thrown. */
-export function understood(value: unknown, asked: Asked): RequestDocument {
+/** Parses a document that must be about this call. */
+export function parseResponse(value: unknown, asked: EncodedCall): RequestDocument {
   const document = requestDocument(value);
-  if (!sameCall(asked, document)) throw unexpected("it is for another call");
+  if (!sameCall(asked, document)) throw unexpected("the response is for another call");
   return document;
 }
 
-/** A document that can be read. */
+/** Parses a document. */
 export function requestDocument(value: unknown): RequestDocument {
-  if (!isPlainObject(value)) throw unexpected("it is no request");
+  if (!isPlainObject(value)) throw unexpected("the body is not a request");
   const state = STATES.find((word) => word === value["state"]);
-  if (state === undefined) throw unexpected("it stands in no state that is known");
+  if (state === undefined) throw unexpected("unknown state");
   const decision = value["decision"];
   const result = isPlainObject(decision) ? decision["result"] : undefined;
   if (state === "pending" ? decision !== null : result !== state) {
-    throw unexpected("its decision and its state differ");
+    throw unexpected("the decision and the state differ");
   }
   const texts = ["tool", "phrase", "digest", "raw_digest", "agent", "deadline"];
   if (texts.some((name) => typeof value[name] !== "string")) {
@@ -93,15 +93,15 @@ export function requestDocument(value: unknown): RequestDocument {
   const { id, permit, edited_arguments: edited } = value;
   const text = (part: unknown): boolean => part === null || typeof part === "string";
   if (!text(id) || !text(permit ?? null) || !(edited == null || isPlainObject(edited))) {
-    throw unexpected("a part of the request is of the wrong kind");
+    throw unexpected("a part of the request has the wrong type");
   }
   return value as unknown as RequestDocument;
 }
 
-/** What an ended request allows. There is one way to an approval, and it is here. */
-export function approval(asked: Asked, document: RequestDocument): Approval {
+/** The approval of an ended request. This is the only place that makes one. */
+export function approval(asked: EncodedCall, document: RequestDocument): Approval {
   const { state, decision } = document;
-  const said = noWords(document);
+  const said = refusalReason(document);
   switch (state) {
     case "approved": {
       const edited = document.edited_arguments ?? null;
@@ -122,29 +122,31 @@ export function approval(asked: Asked, document: RequestDocument): Approval {
         request: document,
       });
     default:
-      throw new NotApproved(asked.tool, "error", "nobody has answered yet", { request: document });
+      throw new NotApproved(asked.tool, "error", "the request is still pending", {
+        request: document,
+      });
   }
 }
 
-function noWords(document: RequestDocument): string {
+function refusalReason(document: RequestDocument): string {
   const reason = document.decision?.reason ?? "";
   const because = reason === "" ? "" : `: ${reason}`;
   switch (document.state) {
     case "expired":
-      return "expired: nobody answered in time, so the answer is no";
+      return "expired: no person answered before the deadline";
     case "cancelled":
-      return "cancelled: the request was taken back";
+      return "the request was cancelled";
     default:
       return `denied by ${decider(document)}${because}`;
   }
 }
 
-/** Who ended it, in words. */
+/** Who decided, as text. */
 function decider(document: RequestDocument): string {
   const by = document.decision?.by;
   switch (by?.kind) {
     case "people":
-      return by.people?.join(" and ") ?? "somebody";
+      return by.people?.join(" and ") ?? "a person";
     case "deadline":
       return "the deadline";
     case "agent":
@@ -152,10 +154,10 @@ function decider(document: RequestDocument): string {
     case "policy":
       return "the rules";
     default:
-      return by?.kind ?? "nobody";
+      return by?.kind ?? "an unknown decider";
   }
 }
 
 function unexpected(what: string): Fault {
-  return new Fault("unexpected", `the answer was not understood: ${what}`, { sent: true });
+  return new Fault("unexpected", `unexpected response from the daemon: ${what}`, { sent: true });
 }

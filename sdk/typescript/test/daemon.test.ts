@@ -1,4 +1,4 @@
-/** Against the real daemon, with a person who answers. */
+/** The client against the real daemon, with a person who decides. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -6,14 +6,14 @@ import { setTimeout as pause } from "node:timers/promises";
 
 import { batch, Countersign, gated, NotApproved, requestConfirmation } from "../src/index.js";
 import { sha256 } from "../src/call.js";
-import { House, risky } from "./house.js";
+import { TestDaemon, risky } from "./test-daemon.js";
 
 const no = { choice: "deny", reason: "not today" } as const;
 const yes = { choice: "approve", reason: "as planned" } as const;
 
-test("one house", async (t) => {
-  const house = await House.open(t);
-  const client = house.client();
+test("one daemon", async (t) => {
+  const daemon = await TestDaemon.open(t);
+  const client = daemon.client();
   /** A gated function that remembers what it ran with. */
   const sender = (more: object = {}) => {
     const ran: unknown[] = [];
@@ -27,28 +27,33 @@ test("one house", async (t) => {
     return { ran, send };
   };
 
-  await t.test("approved: runs once with these arguments, permit used, outcome told", async () => {
-    const { ran, send } = sender();
-    const given = risky(1);
-    const sent = send(given, "me");
-    // Whatever becomes of the object that was given: what was asked about is what runs.
-    given.to = "eve@example.org";
-    const asked = await house.answer(yes);
-    assert.equal(await sent, "sent by me");
-    assert.deepEqual(ran, [risky(1)]);
-    assert.equal(asked.session, "s1");
-    const reported = await house.reported(asked.id);
-    assert.equal(reported.status, "ok");
-    assert.equal(reported.result_digest, sha256("sent by me"));
-    assert.equal(typeof reported.duration_ms, "number");
-    const after = (await house.asOwner("GET", `/v1/requests/${asked.id}`)) as { redeemed: unknown };
-    assert.notEqual(after.redeemed, null);
-  });
+  await t.test(
+    "approved: runs once with these arguments, permit used, outcome reported",
+    async () => {
+      const { ran, send } = sender();
+      const given = risky(1);
+      const sent = send(given, "me");
+      // Later changes of the object have no effect: the submitted arguments run.
+      given.to = "eve@example.org";
+      const asked = await daemon.answer(yes);
+      assert.equal(await sent, "sent by me");
+      assert.deepEqual(ran, [risky(1)]);
+      assert.equal(asked.session, "s1");
+      const reported = await daemon.reported(asked.id);
+      assert.equal(reported.status, "ok");
+      assert.equal(reported.result_digest, sha256("sent by me"));
+      assert.equal(typeof reported.duration_ms, "number");
+      const after = (await daemon.asOwner("GET", `/v1/requests/${asked.id}`)) as {
+        redeemed: unknown;
+      };
+      assert.notEqual(after.redeemed, null);
+    },
+  );
 
   await t.test("denied: does not run, and says who and why", async () => {
     const { ran, send } = sender();
     const sent = send(risky(2), "me");
-    const [said] = await Promise.allSettled([sent, house.answer(no)]);
+    const [said] = await Promise.allSettled([sent, daemon.answer(no)]);
     assert.ok(said.status === "rejected" && said.reason instanceof NotApproved);
     assert.equal(said.reason.state, "denied");
     assert.equal(said.reason.reason, "not today");
@@ -56,30 +61,30 @@ test("one house", async (t) => {
     assert.deepEqual(ran, []);
   });
 
-  await t.test("edited: runs with what the person made of it", async () => {
+  await t.test("edited: runs with the edited arguments", async () => {
     const { ran, send } = sender();
     const edited = { to: "bo@example.org", text: "A kinder text.", copies: 1e21 };
     const sent = send(risky(3), "me");
-    await house.answer({ ...yes, edited_arguments: edited });
+    await daemon.answer({ ...yes, edited_arguments: edited });
     await sent;
     assert.deepEqual(ran, [edited]);
   });
 
-  await t.test("expired: nobody answered", async () => {
+  await t.test("expired: does not run", async () => {
     const { ran, send } = sender({ timeoutSeconds: 1 });
     await assert.rejects(send(risky(4), "me"), { name: "NotApproved", state: "expired" });
     assert.deepEqual(ran, []);
   });
 
-  await t.test("a call that needs nobody runs, with a permit all the same", async () => {
+  await t.test("a call that needs no decision runs, with a permit", async () => {
     const list = gated(() => "clean", { tool: "terminal", client });
     assert.equal(await list({ command: "git status" }), "clean");
-    const [newest] = await house.requests();
+    const [newest] = await daemon.requests();
     assert.equal(newest?.decision?.by.kind, "policy");
-    assert.equal((await house.reported(newest?.id ?? null)).status, "ok");
+    assert.equal((await daemon.reported(newest?.id ?? null)).status, "ok");
   });
 
-  await t.test("what the function throws is thrown, and told", async () => {
+  await t.test("an error of the function is rethrown and reported", async () => {
     const broken = gated(
       () => {
         throw new RangeError("no such mailbox");
@@ -87,51 +92,48 @@ test("one house", async (t) => {
       { tool: "send_message", client },
     );
     const failed = assert.rejects(broken(risky(5)), { name: "RangeError" });
-    const { id } = await house.answer(yes);
+    const { id } = await daemon.answer(yes);
     await failed;
-    const { status, summary, duration_ms: took } = await house.reported(id);
+    const { status, summary, duration_ms: took } = await daemon.reported(id);
     assert.equal(status, "error");
-    // The words of an error may hold anything; only its kind is told.
+    // An error message may contain secrets; only its name is reported.
     assert.equal(summary, "RangeError");
     assert.equal(typeof took, "number");
   });
 
-  await t.test("the signal takes the request back", async () => {
+  await t.test("the signal cancels the request", async () => {
     const stop = new AbortController();
     const { ran, send } = sender({ signal: stop.signal, onWaiting: () => stop.abort() });
     await assert.rejects(send(risky(6), "me"), { name: "NotApproved", state: "cancelled" });
-    assert.equal((await house.requests())[0]?.state, "cancelled");
-    // Set off before anything is asked: nothing is asked.
-    const before = (await house.requests()).length;
+    assert.equal((await daemon.requests())[0]?.state, "cancelled");
+    // Aborted before the submission: nothing is submitted.
+    const before = (await daemon.requests()).length;
     await assert.rejects(send(risky(7), "me"), { state: "cancelled" });
-    assert.equal((await house.requests()).length, before);
+    assert.equal((await daemon.requests()).length, before);
     assert.deepEqual(ran, []);
   });
 
-  await t.test(
-    "set off while the question is on its way: taken back when its name is known",
-    async () => {
-      const stop = new AbortController();
-      house.freeze();
-      const sent = client.requestConfirmation({ tool: "send_message", arguments: risky(8) }, stop);
-      await pause(200);
-      stop.abort();
-      await assert.rejects(sent, { state: "cancelled" });
-      house.thaw();
-      const mine = sha256(JSON.stringify(risky(8)));
-      let found: string | undefined;
-      for (let tries = 0; tries < 200 && found !== "cancelled"; tries += 1) {
-        found = (await house.requests()).find((one) => one.raw_digest === mine)?.state;
-        await pause(25);
-      }
-      assert.equal(found, "cancelled");
-    },
-  );
+  await t.test("aborted during the submission: cancelled when its id is known", async () => {
+    const stop = new AbortController();
+    daemon.freeze();
+    const sent = client.requestConfirmation({ tool: "send_message", arguments: risky(8) }, stop);
+    await pause(200);
+    stop.abort();
+    await assert.rejects(sent, { state: "cancelled" });
+    daemon.thaw();
+    const mine = sha256(JSON.stringify(risky(8)));
+    let found: string | undefined;
+    for (let tries = 0; tries < 200 && found !== "cancelled"; tries += 1) {
+      found = (await daemon.requests()).find((one) => one.raw_digest === mine)?.state;
+      await pause(25);
+    }
+    assert.equal(found, "cancelled");
+  });
 
-  await t.test("the same key asks once", async () => {
+  await t.test("the same key makes one request", async () => {
     const call = { tool: "send_message", arguments: risky(9), key: "only-once" };
     const both = Promise.all([client.requestConfirmation(call), client.requestConfirmation(call)]);
-    await house.answer(yes);
+    await daemon.answer(yes);
     const [one, two] = await both;
     assert.equal(one.request.id, two.request.id);
     await client.redeem(call, one);
@@ -143,10 +145,10 @@ test("one house", async (t) => {
     });
   });
 
-  await t.test("a permit is for its own call", async () => {
+  await t.test("a permit is valid for its call only", async () => {
     const call = { tool: "send_message", arguments: risky(11) };
     const coming = client.requestConfirmation(call);
-    await house.answer(yes);
+    await daemon.answer(yes);
     const approval = await coming;
     await assert.rejects(
       client.redeem(call, { ...approval, argumentsText: JSON.stringify(risky(12)) }),
@@ -154,52 +156,55 @@ test("one house", async (t) => {
     );
   });
 
-  await t.test("numbers: what a double cannot hold is refused; hard ones are bound", async () => {
+  await t.test("numbers: inexact ones are rejected; unusual ones are bound", async () => {
     const lost = client.requestConfirmation({
       tool: "pay",
       arguments: '{"cents":9007199254740993}',
     });
-    await assert.rejects(lost, /more digits than a double holds/);
+    await assert.rejects(lost, /more digits than a double can represent/);
     const hard = { a: 1e21, b: 5e-324, c: -0, d: 0.1, "\u{1f600}": "\u2028", "\ue000": [1.0] };
     const ran: unknown[] = [];
     const pay = gated((args: object) => ran.push(args), { tool: "send_message", client });
     const sent = pay({ ...risky(13), hard });
-    await house.answer(yes);
+    await daemon.answer(yes);
     await sent;
     assert.deepEqual(ran, [{ ...risky(13), hard: { ...hard, c: 0 } }]);
   });
 
-  await t.test("a batch: asked at once, results in order, one no loses no other", async () => {
-    const ran: string[] = [];
-    const given = risky(14);
-    const run = (name: string) => async (args: unknown) => {
-      ran.push(name);
-      if (name === "approved") assert.deepEqual(args, risky(14));
-      if (name === "breaks") throw new Error("broken");
-      return name;
-    };
-    const calls = [
-      { tool: "terminal", arguments: { command: "git status" }, run: run("status") },
-      { tool: "send_message", arguments: given, run: run("approved") },
-      { tool: "send_message", arguments: risky(15), run: run("denied") },
-      { tool: "send_message", arguments: risky(16), run: run("breaks") },
-    ];
-    const results = batch(calls, { client });
-    given.to = "eve@example.org";
-    const unwanted = sha256(JSON.stringify(risky(15)));
-    for (const waiting of await house.waiting(3)) {
-      await house.decide(waiting, waiting.raw_digest === unwanted ? no : yes);
-    }
-    const [one, two, three, four] = await results;
-    assert.deepEqual(one, { status: "fulfilled", value: "status" });
-    assert.deepEqual(two, { status: "fulfilled", value: "approved" });
-    assert.ok(three?.status === "rejected" && three.reason instanceof NotApproved);
-    assert.ok(four?.status === "rejected" && /broken/.test(String(four.reason)));
-    assert.deepEqual(ran.sort(), ["approved", "breaks", "status"]);
-    assert.equal(new Set((await house.requests()).slice(0, 4).map((one) => one.group)).size, 1);
-  });
+  await t.test(
+    "a batch: one group, results in order, a denial does not affect the others",
+    async () => {
+      const ran: string[] = [];
+      const given = risky(14);
+      const run = (name: string) => async (args: unknown) => {
+        ran.push(name);
+        if (name === "approved") assert.deepEqual(args, risky(14));
+        if (name === "breaks") throw new Error("broken");
+        return name;
+      };
+      const calls = [
+        { tool: "terminal", arguments: { command: "git status" }, run: run("status") },
+        { tool: "send_message", arguments: given, run: run("approved") },
+        { tool: "send_message", arguments: risky(15), run: run("denied") },
+        { tool: "send_message", arguments: risky(16), run: run("breaks") },
+      ];
+      const results = batch(calls, { client });
+      given.to = "eve@example.org";
+      const unwanted = sha256(JSON.stringify(risky(15)));
+      for (const waiting of await daemon.waiting(3)) {
+        await daemon.decide(waiting, waiting.raw_digest === unwanted ? no : yes);
+      }
+      const [one, two, three, four] = await results;
+      assert.deepEqual(one, { status: "fulfilled", value: "status" });
+      assert.deepEqual(two, { status: "fulfilled", value: "approved" });
+      assert.ok(three?.status === "rejected" && three.reason instanceof NotApproved);
+      assert.ok(four?.status === "rejected" && /broken/.test(String(four.reason)));
+      assert.deepEqual(ran.sort(), ["approved", "breaks", "status"]);
+      assert.equal(new Set((await daemon.requests()).slice(0, 4).map((one) => one.group)).size, 1);
+    },
+  );
 
-  await t.test("a batch that is taken back leaves nothing waiting", async () => {
+  await t.test("a cancelled batch leaves nothing pending", async () => {
     const stop = new AbortController();
     const calls = [17, 18].map((number) => {
       return { tool: "send_message", arguments: risky(number), run: () => "ran" };
@@ -210,40 +215,40 @@ test("one house", async (t) => {
       results.map((one) => one.status),
       ["rejected", "rejected"],
     );
-    assert.equal((await house.waiting(0)).length, 0);
+    assert.equal((await daemon.waiting(0)).length, 0);
   });
 
   await t.test(
     "over the socket no token is needed, found as the command line finds it",
     async () => {
-      await house.knowUser();
-      const variables = { HOME: house.folder, COUNTERSIGN_CONFIG: house.config };
+      await daemon.knowUser();
+      const variables = { HOME: daemon.folder, COUNTERSIGN_CONFIG: daemon.config };
       const own = new Countersign({ variables });
       const coming = requestConfirmation(
         { tool: "send_message", arguments: risky(19) },
         { client: own },
       );
-      await house.answer(yes);
+      await daemon.answer(yes);
       assert.equal((await coming).request.agent, "by-user");
     },
   );
 
-  await t.test("a wrong token is a no", async () => {
-    const stranger = new Countersign({ agents: house.agents, token: "csa_nobody" });
+  await t.test("a wrong token is denied", async () => {
+    const stranger = new Countersign({ agents: daemon.agents, token: "csa_nobody" });
     const asked = stranger.requestConfirmation({ tool: "terminal", arguments: { command: "ls" } });
     await assert.rejects(asked, { name: "NotApproved", state: "error" });
   });
 
-  await t.test("assess and screen answer without asking anybody", async () => {
+  await t.test("assess and screen ask no person", async () => {
     const assessed = await client.assess({ tool: "terminal", arguments: { command: "rm -rf /" } });
     assert.equal(assessed["tier"], "CRITICAL");
     assert.equal((await client.screen("the weather is fine"))["crisis"], false);
   });
 });
 
-test("a daemon that dies and comes back is asked once, and its answer is believed", async (t) => {
-  const house = await House.open(t);
-  const client = house.client();
+test("requests survive a restart of the daemon and are made once", async (t) => {
+  const daemon = await TestDaemon.open(t);
+  const client = daemon.client();
   const ran: unknown[] = [];
   const send = gated((args: object) => ran.push(args), { tool: "send_message", client });
   const waits = new Promise<void>((resolve) => {
@@ -255,39 +260,39 @@ test("a daemon that dies and comes back is asked once, and its answer is believe
     t.after(() => sent);
   });
   await waits;
-  await house.kill();
-  // A second one comes while nobody is there; it knocks until the door opens.
+  await daemon.kill();
+  // The second call starts while the daemon is down, and retries.
   const second = send(risky(2));
   await pause(300);
-  await house.start();
-  await house.answer(yes);
-  await house.answer(yes);
+  await daemon.start();
+  await daemon.answer(yes);
+  await daemon.answer(yes);
   await second;
   while (ran.length < 2) await pause(20);
   assert.deepEqual(
     ran.map((one) => JSON.stringify(one)).sort(),
     [1, 2].map((n) => JSON.stringify(risky(n))),
   );
-  assert.equal((await house.requests()).length, 2);
+  assert.equal((await daemon.requests()).length, 2);
 });
 
-test("nobody there, or nobody home: it does not run", async (t) => {
+test("without a daemon, or with one that does not respond, nothing runs", async (t) => {
   let ran = 0;
   const run = () => (ran += 1);
   const absent = new Countersign({ agents: "127.0.0.1:1", token: "csa_x" });
   await assert.rejects(gated(run, { tool: "x", client: absent })({}), /does not answer/);
   const nowhere = new Countersign({ agents: "unix:/nonexistent/agents.sock" });
   await assert.rejects(gated(run, { tool: "x", client: nowhere })({}), /does not answer/);
-  const house = await House.open(t);
-  house.freeze();
-  const slow = gated(run, { tool: "x", client: house.client(), timeoutSeconds: 1 })({});
+  const daemon = await TestDaemon.open(t);
+  daemon.freeze();
+  const slow = gated(run, { tool: "x", client: daemon.client(), timeoutSeconds: 1 })({});
   await assert.rejects(slow, { name: "NotApproved", state: "error" });
-  house.thaw();
+  daemon.thaw();
   assert.equal(ran, 0);
 });
 
-test("a gate that only watches lets everything run, with permits", async (t) => {
-  const house = await House.open(t, 'mode = "observe"\n');
-  const send = gated((args: object) => args, { tool: "send_message", client: house.client() });
+test("in observe mode everything runs, with permits", async (t) => {
+  const daemon = await TestDaemon.open(t, 'mode = "observe"\n');
+  const send = gated((args: object) => args, { tool: "send_message", client: daemon.client() });
   assert.deepEqual(await send(risky(1)), risky(1));
 });

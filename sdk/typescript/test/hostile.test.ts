@@ -1,4 +1,4 @@
-/** Against a stand-in for the daemon that lies, breaks off and stalls: nothing of it is a yes. */
+/** Against a fake daemon that sends invalid responses, breaks off and stalls: nothing is approved. */
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -21,7 +21,7 @@ const digest = callDigest({
 
 type Document = Record<string, unknown>;
 
-/** A document by the contract: approved, with a permit. */
+/** A valid document: approved, with a permit. */
 const approved: Document = {
   id: ID,
   state: "approved",
@@ -45,7 +45,7 @@ const approved: Document = {
   crisis: false,
   created: "2026-01-01T00:00:00Z",
   deadline: "2026-01-01T00:05:00Z",
-  rung: "first",
+  level: "first",
   quorum: { approve: 1, deny: 1 },
   approvals: 1,
   permit: "a.b.c",
@@ -71,7 +71,7 @@ const json =
     reply.end(body);
   };
 
-/** A stand-in for the daemon, which says what it is told to say. */
+/** A fake daemon with given responses. */
 async function standIn(
   words: Words,
   paths: string[] = [],
@@ -97,7 +97,7 @@ async function standIn(
   return { port, close };
 }
 
-/** What a gated call comes to, how often it ran, and which paths were asked. */
+/** The result of a gated call, how often it ran, and the requested paths. */
 async function tried(words: Words): Promise<{ error: string; ran: number; paths: string[] }> {
   const paths: string[] = [];
   const { port, close } = await standIn(words, paths);
@@ -115,7 +115,7 @@ async function tried(words: Words): Promise<{ error: string; ran: number; paths:
   return { error, ran, paths };
 }
 
-test("the stand-in can say yes", async () => {
+test("the fake daemon can approve", async () => {
   assert.equal((await tried({})).ran, 1);
   const waited = await tried({ ask: json(pending, 201) });
   assert.equal(waited.ran, 1);
@@ -189,14 +189,14 @@ const lies: Record<string, Words> = {
 };
 
 for (const [what, words] of Object.entries(lies)) {
-  test(`${what} is a no`, async () => {
+  test(`${what} does not approve`, async () => {
     const { error, ran } = await tried(words);
     assert.equal(ran, 0);
     assert.match(error, /^send was not run: /);
   });
 }
 
-test("an answer that breaks off is asked for again, and the permit is not used twice", async () => {
+test("a truncated response is retried, and the permit is not used twice", async () => {
   let times = 0;
   const once = await tried({
     ask: (reply) => {
@@ -210,7 +210,7 @@ test("an answer that breaks off is asked for again, and the permit is not used t
   assert.equal(once.paths.filter((path) => path.endsWith("/redeem")).length, 1);
 });
 
-test("another request while waiting is a no without a permit too", async () => {
+test("a response for another request does not approve, even without a permit", async () => {
   const { port, close } = await standIn({
     ask: json(pending),
     wait: json({ ...approved, id: ID.replace("0", "1") }),
@@ -221,7 +221,7 @@ test("another request while waiting is a no without a permit too", async () => {
   close();
 });
 
-test("a batch answered for other calls runs nothing", async () => {
+test("a batch response for other calls runs nothing", async () => {
   const answers: Array<[unknown[], number]> = [
     [[approved], 1],
     [[], 0],

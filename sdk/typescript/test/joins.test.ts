@@ -1,17 +1,17 @@
-/** One call, asked about more than once; what came of calls that somebody else ran. */
+/** Joined requests, and outcomes of calls that other programs ran. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { sha256 } from "../src/call.js";
 import { gated } from "../src/index.js";
-import { House, risky } from "./house.js";
+import { TestDaemon, risky } from "./test-daemon.js";
 
 const yes = { choice: "approve", reason: "as planned" } as const;
 
-test("one call, asked about more than once", async (t) => {
-  const house = await House.open(t);
-  const client = house.client();
+test("repeated calls", async (t) => {
+  const daemon = await TestDaemon.open(t);
+  const client = daemon.client();
   const call = (number: number, more: object = {}) => ({
     tool: "send_message",
     arguments: risky(number),
@@ -19,54 +19,54 @@ test("one call, asked about more than once", async (t) => {
   });
   const run = () => "ran";
 
-  await t.test("who runs out of patience leaves the question open, and joins it", async () => {
+  await t.test("after the patience the request stays pending, and a retry joins it", async () => {
     const first = await client.attempt(call(1), run, { patienceSeconds: 0.3 });
     assert.ok(!first.ran && first.refusal.state === "waiting");
     const id = first.refusal.request?.id ?? "";
     assert.ok(first.refusal.message.includes(id));
-    const waiting = await house.answer(yes);
+    const waiting = await daemon.answer(yes);
     assert.equal(waiting.id, id);
     const second = await client.attempt(call(1), run, { patienceSeconds: 20 });
     assert.ok(second.ran && second.approval.request.id === id);
-    // A yes is used once: whoever comes again waits again.
+    // An approval is used once: the next call waits again.
     const third = await client.attempt(call(1), run, { patienceSeconds: 0.3 });
     assert.ok(!third.ran && third.refusal.state === "waiting");
     await client.cancel(third.refusal.request?.id ?? "");
   });
 
-  await t.test("a function that is called again goes on waiting", async () => {
+  await t.test("a function that is called again continues to wait", async () => {
     const send = gated(run, { tool: "send_message", client, patienceSeconds: 0.3 });
     await assert.rejects(send(risky(2)), { name: "NotApproved", state: "waiting" });
-    await house.answer(yes);
+    await daemon.answer(yes);
     assert.equal(await send(risky(2)), "ran");
   });
 
-  await t.test("what only asks shares nothing: one yes is not two", async () => {
+  await t.test("requestConfirmation does not share an approval", async () => {
     const both = [client.requestConfirmation(call(3)), client.requestConfirmation(call(3))];
-    for (const waiting of await house.waiting(2)) await house.decide(waiting, yes);
+    for (const waiting of await daemon.waiting(2)) await daemon.decide(waiting, yes);
     const [one, two] = await Promise.all(both);
     assert.notEqual(one?.request.id, two?.request.id);
   });
 
-  await t.test("the same call twice at once takes two approvals", async () => {
+  await t.test("two identical calls need two approvals", async () => {
     const both = [client.attempt(call(4), run), client.attempt(call(4), run)];
-    await house.answer(yes);
-    await house.answer(yes);
+    await daemon.answer(yes);
+    await daemon.answer(yes);
     const ids = (await Promise.all(both)).map((one) => (one.ran ? one.approval.request.id : null));
     assert.equal(new Set(ids).size, 2);
     assert.ok(!ids.includes(null));
   });
 
-  await t.test("a name that nobody answered to is asked about anew; a no stays", async () => {
+  await t.test("a call id with an expired request is asked again; a denial stays", async () => {
     const silent = call(5, { callId: "c5", timeoutSeconds: 1 });
     const first = await client.attempt(silent, run);
     assert.ok(!first.ran && first.refusal.state === "expired");
     const second = client.attempt(silent, run);
-    await house.answer({ choice: "deny", reason: "no" });
+    await daemon.answer({ choice: "deny", reason: "no" });
     assert.ok(!(await second).ran);
     const named = call(6, { callId: "c6" });
     const third = client.attempt(named, run);
-    await house.answer({ choice: "deny", reason: "no" });
+    await daemon.answer({ choice: "deny", reason: "no" });
     await third;
     const again = await client.attempt(named, run, { patienceSeconds: 5 });
     assert.ok(!again.ran && again.refusal.state === "denied");
@@ -85,31 +85,31 @@ test("one call, asked about more than once", async (t) => {
     await client.cancel(id);
   });
 
-  await t.test("what came of a call can be said without its request", async () => {
+  await t.test("the outcome of a call can be reported without its request", async () => {
     const named = call(8, { callId: "c8" });
     const coming = client.requestConfirmation(named);
-    const { id } = await house.answer(yes);
+    const { id } = await daemon.answer(yes);
     await coming;
     const resultDigest = sha256("sent");
     const outcome = { status: "error", exitCode: 2, durationMs: 7, resultDigest } as const;
-    assert.equal(await client.cameOf(named, { ...outcome, summary: "it broke" }), id);
-    assert.deepEqual(await house.reported(id), {
+    assert.equal(await client.reportOutcome(named, { ...outcome, summary: "it broke" }), id);
+    assert.deepEqual(await daemon.reported(id), {
       status: "error",
       summary: "it broke",
       exit_code: 2,
       duration_ms: 7,
       result_digest: resultDigest,
     });
-    assert.equal(await client.cameOf(call(9), "ok"), null);
+    assert.equal(await client.reportOutcome(call(9), "ok"), null);
     const bad = { status: "ok", resultDigest: "short" } as const;
-    await assert.rejects(client.cameOf(named, bad), /SHA-256/);
+    await assert.rejects(client.reportOutcome(named, bad), /SHA-256/);
   });
 
-  await t.test("what passed elsewhere is judged again and counted", async () => {
+  await t.test("reported passes are assessed again and counted", async () => {
     const look = { tool: "terminal", arguments: { command: "ls" } };
     const wipe = { tool: "terminal", arguments: { command: "rm -rf /" } };
     assert.equal(
-      await client.passed("sdk", [
+      await client.reportPasses("sdk", [
         [look, 1.5],
         [wipe, 0],
       ]),
@@ -117,18 +117,18 @@ test("one call, asked about more than once", async (t) => {
     );
   });
 
-  await t.test("what a server says of its tool can only raise", async () => {
+  await t.test("annotations can only raise the tier", async () => {
     assert.equal((await client.assess({ tool: "list_things" }))["tier"], "SAFE");
     const annotations = { destructiveHint: true };
     assert.notEqual((await client.assess({ tool: "list_things", annotations }))["tier"], "SAFE");
   });
 });
 
-test("a daemon that goes away leaves the request open, and its name is told", async (t) => {
-  const house = await House.open(t);
-  const asking = { patienceSeconds: 2, onWaiting: () => void house.kill() };
+test("when the daemon stops, the request stays pending and its id is known", async (t) => {
+  const daemon = await TestDaemon.open(t);
+  const asking = { patienceSeconds: 2, onWaiting: () => void daemon.kill() };
   const call = { tool: "send_message", arguments: risky(1) };
-  const attempt = await house.client().attempt(call, () => "ran", asking);
+  const attempt = await daemon.client().attempt(call, () => "ran", asking);
   assert.ok(!attempt.ran && attempt.refusal.state === "waiting");
   assert.match(attempt.refusal.message, /request [0-9a-z]{26}/);
 });

@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 import { argumentsText, canonical, held } from "../src/json.js";
 
-test("arguments go out as exactly what they are, or not at all", () => {
+test("arguments are sent exactly, or rejected", () => {
   assert.equal(
     argumentsText({ b: 1.5, a: [null, true, "ü"], gone: undefined }),
     '{"b":1.5,"a":[null,true,"ü"]}',
@@ -36,12 +36,13 @@ test("arguments go out as exactly what they are, or not at all", () => {
   }
 });
 
-test("a number that a double cannot hold is refused in plain words", () => {
+test("a number that a double cannot represent is rejected with a clear error", () => {
   assert.throws(() => argumentsText('{"to":"9007199254740993","id":9007199254740993}'), {
-    message: "the number 9007199254740993 has more digits than a double holds; send it as text",
+    message:
+      "the number 9007199254740993 has more digits than a double can represent; send it as a string",
   });
   assert.throws(() => argumentsText({ id: 9007199254740993n }), {
-    message: "arguments.id is a number that a double may not hold; send it as text",
+    message: "arguments.id is a bigint, which a double may not represent; send it as a string",
   });
   for (const fine of [
     "0",
@@ -61,7 +62,7 @@ test("a number that a double cannot hold is refused in plain words", () => {
   }
 });
 
-test("canonical text has one form", () => {
+test("the canonical text is unique", () => {
   assert.equal(
     canonical({ "\ue000": 1, "\u{1f600}": 2, b: -0, a: [1e21, 1e-7, "\u0007/"] }),
     '{"a":[1e+21,1e-7,"\\u0007/"],"b":0,"\u{1f600}":2,"\ue000":1}',

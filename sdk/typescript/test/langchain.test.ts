@@ -9,12 +9,12 @@ import { z } from "zod";
 
 import { countersign } from "../src/adapters/langchain.js";
 import { sha256 } from "../src/call.js";
-import { House, risky } from "./house.js";
-import { promises, type Play } from "./promises.js";
+import { TestDaemon, risky } from "./test-daemon.js";
+import { adapterContract, type Scenario } from "./contract.js";
 
 const schema = z.object({ to: z.string(), text: z.string() });
 
-function agentFor(play: Play) {
+function agentFor(play: Scenario) {
   const calls = play.calls.map((args, at) => ({ name: "send_message", args, id: `c${at}` }));
   const model = fakeModel().respondWithTools(calls).respond(new AIMessage("Done."));
   const send = tool(async (args) => play.tool(args), {
@@ -28,32 +28,32 @@ function agentFor(play: Play) {
 
 const messages = [{ role: "user", content: "Tell Bo." }];
 
-promises("LangChain", async (play) => {
+adapterContract("LangChain", async (play) => {
   const { agent, model } = agentFor(play);
   await agent.invoke({ messages }, play.signal === undefined ? {} : { signal: play.signal });
   return JSON.stringify(model.calls[1]?.messages ?? "");
 });
 
-test("a refused call is a tool message with status error; the thread is the session", async (t) => {
-  const house = await House.open(t);
-  const play = { options: { client: house.client() }, calls: [risky(1)], tool: () => "ran" };
+test("a denied call is a tool message with status error; the thread is the session", async (t) => {
+  const daemon = await TestDaemon.open(t);
+  const play = { options: { client: daemon.client() }, calls: [risky(1)], tool: () => "ran" };
   const { agent } = agentFor(play);
   const coming = agent.invoke({ messages }, { configurable: { thread_id: "thread-9" } });
-  const asked = await house.answer({ choice: "deny", reason: "no" });
+  const asked = await daemon.answer({ choice: "deny", reason: "no" });
   const found = (await coming).messages.find((one) => one instanceof ToolMessage);
   assert.equal(found?.status, "error");
   assert.equal(found?.tool_call_id, "c0");
   assert.equal(asked.session, "thread-9");
 });
 
-test("calls of one turn are one group in order, and one no loses none", async (t) => {
-  const house = await House.open(t);
+test("a turn is one group in order, and a denial does not affect the others", async (t) => {
+  const daemon = await TestDaemon.open(t);
   const ran: unknown[] = [];
   const tool = (args: unknown) => `sent ${ran.push(args)}`;
   const calls = [risky(1), risky(2), risky(3)];
-  const { agent } = agentFor({ options: { client: house.client() }, calls, tool });
+  const { agent } = agentFor({ options: { client: daemon.client() }, calls, tool });
   const coming = agent.invoke({ messages });
-  const waiting = await house.waiting(3);
+  const waiting = await daemon.waiting(3);
   assert.equal(new Set(waiting.map((one) => one.group)).size, 1);
   assert.notEqual(waiting[0]?.group, null);
   const [one, two, three] = calls.map((args) => {
@@ -62,12 +62,12 @@ test("calls of one turn are one group in order, and one no loses none", async (t
     return found;
   });
   assert.ok(one !== undefined && two !== undefined && three !== undefined);
-  await house.decide(three, { choice: "approve", reason: "as planned" });
-  await house.decide(two, { choice: "deny", reason: "not the second" });
-  // Approved, and still not before what was called first.
+  await daemon.decide(three, { choice: "approve", reason: "as planned" });
+  await daemon.decide(two, { choice: "deny", reason: "not the second" });
+  // It is approved, but must wait for the earlier call.
   await pause(200);
   assert.deepEqual(ran, []);
-  await house.decide(one, { choice: "approve", reason: "as planned" });
+  await daemon.decide(one, { choice: "approve", reason: "as planned" });
   const said = (await coming).messages.filter((each) => each instanceof ToolMessage);
   assert.deepEqual(
     said.map((each) => [each.tool_call_id, each.status ?? "success"]),

@@ -9,13 +9,13 @@ import { assistantMessage, functionCall, ScriptedModel } from "@openai/agents/te
 import { z } from "zod";
 
 import { gatedTool, gatedTools } from "../src/adapters/openai-agents.js";
-import { House, risky } from "./house.js";
-import { promises } from "./promises.js";
+import { TestDaemon, risky } from "./test-daemon.js";
+import { adapterContract } from "./contract.js";
 
 const parameters = z.object({ to: z.string(), text: z.string() });
 const runner = new Runner({ tracingDisabled: true });
 
-promises(
+adapterContract(
   "OpenAI Agents SDK",
   async (play) => {
     const calls = play.calls.map((args, at) =>
@@ -35,8 +35,8 @@ promises(
   { swallowsErrors: true },
 );
 
-test("a tool's own time limit takes the request back, and it does not run later", async (t) => {
-  const house = await House.open(t);
+test("a tool's own timeout cancels the request, and it does not run later", async (t) => {
+  const daemon = await TestDaemon.open(t);
   let ran = 0;
   const model = new ScriptedModel([
     [functionCall("send_message", risky(1), { callId: "c" })],
@@ -49,26 +49,26 @@ test("a tool's own time limit takes the request back, and it does not run later"
     timeoutMs: 300,
     execute: async () => String((ran += 1)),
   });
-  const tools = [gatedTool(send, { client: house.client() })];
+  const tools = [gatedTool(send, { client: daemon.client() })];
   await runner.run(new Agent({ name: "Mail", model, tools }), "Tell Bo.");
   assert.match(JSON.stringify(model.calls[1]?.request.input), /timed out/);
   for (let tries = 0; tries < 100; tries += 1) {
-    if ((await house.requests())[0]?.state === "cancelled") break;
+    if ((await daemon.requests())[0]?.state === "cancelled") break;
     await pause(25);
   }
-  assert.equal((await house.requests())[0]?.state, "cancelled");
+  assert.equal((await daemon.requests())[0]?.state, "cancelled");
   assert.equal(ran, 0);
 });
 
-test("what the model wrote is what is judged, to the last letter", async (t) => {
-  const house = await House.open(t);
+test("the arguments are assessed exactly as the model wrote them", async (t) => {
+  const daemon = await TestDaemon.open(t);
   const ran: string[] = [];
   const bare = {
     type: "function" as const,
     name: "send_message",
     invoke: async (_: unknown, input: string) => ran.push(input),
   };
-  const { invoke } = gatedTool(bare, { client: house.client() });
+  const { invoke } = gatedTool(bare, { client: daemon.client() });
   for (const input of [
     "{",
     "[]",
@@ -79,14 +79,14 @@ test("what the model wrote is what is judged, to the last letter", async (t) => 
     assert.match(String(await invoke({}, input)), /^send_message was not run: denied: /, input);
   }
   assert.deepEqual(ran, []);
-  // As it was written, to the last blank.
+  // Exactly as written, with its spaces.
   const written = '{"to": "bo@example.org", "text":"x", "n":1.0}';
   const coming = invoke({}, written);
-  await house.answer({ choice: "approve", reason: "as planned" });
+  await daemon.answer({ choice: "approve", reason: "as planned" });
   await coming;
   assert.deepEqual(ran, [written]);
 });
 
-test("a tool that runs at the provider cannot be held here", () => {
-  assert.throws(() => gatedTools([webSearchTool()]), /web_search is no function tool/);
+test("a tool that runs at the provider is rejected", () => {
+  assert.throws(() => gatedTools([webSearchTool()]), /web_search is not a function tool/);
 });

@@ -7,14 +7,14 @@ import { test } from "node:test";
 import { sha256 } from "../src/call.js";
 import { canonical } from "../src/json.js";
 import { verifyPermit } from "../src/index.js";
-import { House, risky } from "./house.js";
+import { TestDaemon, risky } from "./test-daemon.js";
 
-test("a permit is good for its call, its agent, its key and its time", async (t) => {
-  const house = await House.open(t);
-  const client = house.client();
+test("a permit is valid for its call, agent, key and time", async (t) => {
+  const daemon = await TestDaemon.open(t);
+  const client = daemon.client();
   const call = { tool: "send_message", arguments: risky(1), cwd: "/srv" };
   const coming = client.requestConfirmation(call);
-  await house.answer({ choice: "approve", reason: "as planned" });
+  await daemon.answer({ choice: "approve", reason: "as planned" });
   const { permit, request } = await coming;
   assert.ok(permit !== null);
   const expected = { ...call, agent: "tester", keys: await client.keys() };
@@ -33,7 +33,7 @@ test("a permit is good for its call, its agent, its key and its time", async (t)
     ["expired|not valid", { now: Number.NaN }],
     ["signature", { keys: { keys: [freshKey().jwk] } }],
     ["no Ed25519 key", { keys: { keys: [] } }],
-    ["no list", { keys: {} }],
+    ["list `keys` is missing", { keys: {} }],
   ];
   for (const [why, change] of bad) {
     assert.throws(() => verifyPermit(permit, { ...expected, ...change }), new RegExp(why));
@@ -53,11 +53,11 @@ test("a permit is good for its call, its agent, its key and its time", async (t)
   for (const one of texts) {
     assert.throws(() => verifyPermit(one, expected), { name: "PermitError" }, one);
   }
-  // Verifying uses nothing up.
+  // Verifying does not use the permit.
   await client.redeem(call, await coming);
 });
 
-test("other tokens of a trusted key are no permits", () => {
+test("other tokens of a trusted key are rejected", () => {
   const { jwk, privateKey } = freshKey();
   const now = 1_800_000_000;
   const hash = "0".repeat(64);
@@ -92,12 +92,12 @@ test("other tokens of a trusted key are no permits", () => {
       return (error as Error).message;
     }
   };
-  // Signed and well formed, but for another call: as far as it gets.
+  // Signed and well formed, but for another call.
   assert.match(why(signed(header, claims)), /another call/);
   assert.match(why(signed({ ...header, alg: "none" }, claims)), /EdDSA/);
-  assert.match(why(signed({ ...header, typ: "JWT" }, claims)), /no permit/);
+  assert.match(why(signed({ ...header, typ: "JWT" }, claims)), /not a permit/);
   assert.match(why(signed({ ...header, crit: [] }, claims)), /unknown/);
-  assert.match(why(signed(header, { ...claims, admin: true })), /not known/);
+  assert.match(why(signed(header, { ...claims, admin: true })), /unknown claim/);
   assert.match(why(signed(header, { ...claims, exp: now })), /"exp"/);
   assert.match(why(signed(header, { ...claims, exp: String(now + 9) })), /"exp"/);
   const { sub: _, ...nobody } = claims;

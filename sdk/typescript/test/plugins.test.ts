@@ -13,11 +13,11 @@ const ARGUMENTS = { command: "rm -rf build", timeout: 5 };
 
 type Json = Record<string, unknown>;
 
-/** What the fake program does when it is asked, as a shell script. */
+/** The fake program as a shell script. */
 const says = (text: string): string => `cat >> "$0.log"; echo >> "$0.log"; printf '%s' '${text}'`;
 const allows = says('{"decision":"allow"}');
 
-/** One call through a plugin: the arguments that ran, or why it did not. */
+/** One call through a plugin: the arguments that ran, or why it did not run. */
 interface Tried {
   ran?: unknown;
   why?: string;
@@ -26,7 +26,7 @@ interface Tried {
 interface Host {
   readonly name: string;
   readonly file: string;
-  /** Asks, and says what the host would do. */
+  /** Asks; returns what the host would do. */
   tried(plugin: Json, args: unknown, signal?: AbortSignal): Promise<Tried>;
   /** Reports a call that ended. */
   ended(plugin: Json): Promise<void>;
@@ -75,7 +75,7 @@ const hosts: Host[] = [
       });
       try {
         await hooks["tool.execute.before"]?.(call, output);
-        // OpenCode runs with the object that it gave, whatever stands in `output` then.
+        // OpenCode runs with the object that it passed, whatever `output` is afterwards.
         assert.equal(output.args, args);
         return { ran: args };
       } catch (error) {
@@ -108,7 +108,7 @@ const hosts: Host[] = [
   },
 ];
 
-/** A plugin as the installer leaves it, with a program that does this. */
+/** A plugin as the installer writes it, with this program. */
 async function installed(
   t: TestContext,
   host: Host,
@@ -134,7 +134,7 @@ for (const host of hosts) {
     return { log, plugin, ...(await host.tried(plugin, args)) };
   };
 
-  test(`${host.name}: allowed runs as it is; the program was asked about all of it`, async (t) => {
+  test(`${host.name}: an allowed call runs unchanged; the program got the whole call`, async (t) => {
     const { ran, log, plugin } = await once(t, allows);
     assert.deepEqual(ran, ARGUMENTS);
     const asked = JSON.parse(readFileSync(log, "utf8")) as Json;
@@ -166,13 +166,13 @@ for (const host of hosts) {
     assert.deepEqual(after, { ...asked, event: "after", status: "error", exit_code: 3 });
   });
 
-  test(`${host.name}: edited runs with what the person made of it, and nothing else`, async (t) => {
+  test(`${host.name}: an edited call runs with the edited arguments only`, async (t) => {
     const edit = { command: "ls build", depth: { of: [1] } };
     const { ran } = await once(t, says(JSON.stringify({ decision: "allow", arguments: edit })));
     assert.deepEqual(ran, edit);
   });
 
-  test(`${host.name}: denied does not run, and the reason is passed on`, async (t) => {
+  test(`${host.name}: a denied call does not run, and the reason is passed on`, async (t) => {
     const { why } = await once(
       t,
       says('{"decision":"deny","reason":"denied by owner: not today"}'),
@@ -209,7 +209,7 @@ for (const host of hosts) {
     });
   }
 
-  test(`${host.name}: a yes of a program that did not read the call is none`, async (t) => {
+  test(`${host.name}: an approval by a program that did not read the call is rejected`, async (t) => {
     const big = { command: "x".repeat(4 << 20) };
     const { why } = await once(t, `exec 0<&-; sleep 0.2; printf '%s' '${yes}'`, big);
     assert.match(why ?? "", /did not read the call/);
@@ -222,13 +222,13 @@ for (const host of hosts) {
     }
   });
 
-  test(`${host.name}: a plugin that nobody installed blocks`, async () => {
+  test(`${host.name}: a plugin without an installed program blocks`, async () => {
     const file = pathToFileURL(join(PLUGINS, host.file)).href;
     const plugin = { ...((await import(file)) as Json) };
     assert.match((await host.tried(plugin, {})).why ?? "", /countersign install/);
   });
 
-  test(`${host.name}: nobody answers for a day: does not run`, async (t) => {
+  test(`${host.name}: without an answer for a day it does not run`, async (t) => {
     const { plugin } = await installed(t, host, "exec sleep 60");
     t.mock.timers.enable({ apis: ["setTimeout"] });
     const coming = host.tried(plugin, { ...ARGUMENTS });

@@ -10,8 +10,8 @@ import { MockLanguageModelV3 } from "ai6/test";
 import { z } from "zod";
 
 import { gatedTool, gatedTools } from "../src/adapters/vercel-ai.js";
-import { House, risky } from "./house.js";
-import { promises, type Play } from "./promises.js";
+import { TestDaemon, risky } from "./test-daemon.js";
+import { adapterContract, type Scenario } from "./contract.js";
 
 const inputSchema = z.object({ to: z.string(), text: z.string() });
 const usage = {
@@ -19,8 +19,8 @@ const usage = {
   outputTokens: { total: 1, text: 1, reasoning: 0 },
 };
 
-/** The model's two turns: it makes the calls, then it says something. */
-function turns(play: Play) {
+/** The model's two turns: the calls, then a text. */
+function turns(play: Scenario) {
   const calls = play.calls.map((args, at) => ({
     type: "tool-call" as const,
     toolCallId: `call-${at}`,
@@ -40,9 +40,10 @@ function turns(play: Play) {
 }
 
 const prompt = "Tell Bo.";
-const signalled = (play: Play) => (play.signal === undefined ? {} : { abortSignal: play.signal });
+const signalled = (play: Scenario) =>
+  play.signal === undefined ? {} : { abortSignal: play.signal };
 
-promises("Vercel AI SDK 7", async (play) => {
+adapterContract("Vercel AI SDK 7", async (play) => {
   const model = new MockLanguageModelV4({ doGenerate: turns(play) });
   const send_message = ai7.tool({ inputSchema, execute: async (input) => play.tool(input) });
   const tools = gatedTools({ send_message }, play.options);
@@ -56,7 +57,7 @@ promises("Vercel AI SDK 7", async (play) => {
   return JSON.stringify(model.doGenerateCalls[1]?.prompt ?? "");
 });
 
-promises("Vercel AI SDK 6", async (play) => {
+adapterContract("Vercel AI SDK 6", async (play) => {
   const model = new MockLanguageModelV3({ doGenerate: turns(play) });
   const send_message = ai6.tool({ inputSchema, execute: async (input) => play.tool(input) });
   const tools = { send_message: gatedTool("send_message", send_message, play.options) };
@@ -70,8 +71,8 @@ promises("Vercel AI SDK 6", async (play) => {
   return JSON.stringify(model.doGenerateCalls[1]?.prompt ?? "");
 });
 
-test("a tool that streams its results gives the last one, after the yes", async (t) => {
-  const house = await House.open(t);
+test("a streaming tool returns its last result after the approval", async (t) => {
+  const daemon = await TestDaemon.open(t);
   const stream = ai7.tool({
     inputSchema,
     async *execute() {
@@ -80,14 +81,14 @@ test("a tool that streams its results gives the last one, after the yes", async 
       yield "done";
     },
   });
-  const { execute } = gatedTool("send_message", stream, { client: house.client() });
+  const { execute } = gatedTool("send_message", stream, { client: daemon.client() });
   const options = { toolCallId: "c", messages: [], context: {} };
   const coming = execute?.(risky(1), options);
-  await house.answer({ choice: "approve", reason: "as planned" });
+  await daemon.answer({ choice: "approve", reason: "as planned" });
   assert.equal(await (coming as unknown), "done");
 });
 
-test("a tool that does not run here cannot be held here", () => {
+test("a tool without execute is rejected", () => {
   const away = ai7.tool({ inputSchema, outputSchema: z.string() });
-  assert.throws(() => gatedTools({ away }), /away has no execute function here/);
+  assert.throws(() => gatedTools({ away }), /away has no execute function/);
 });

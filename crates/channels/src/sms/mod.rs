@@ -1,10 +1,11 @@
 //! SMS through Twilio. Sender numbers can be forged, so an approval needs the digits that only the
 //! phone was sent; a denial does not.
 
+mod replies;
 mod segments;
+mod settings;
 mod signature;
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use countersign_json::base64;
@@ -20,80 +21,18 @@ use crate::message::{FittedText, Message};
 use crate::secret::Token;
 use crate::{
     Announcement, AnnouncementEvent, Channel, ChannelError, ChannelFuture, DeliveryFailure,
-    HookError, HookRequest, HookResponse, PersonReply, Receipt, ReceivedReplies, ReplyContent,
-    ReplyReceiver, RequestRef,
+    HookError, HookRequest, HookResponse, PersonReply, Receipt, ReceivedReplies, ReplyReceiver,
 };
-use segments::{cut, segments};
+use replies::{NEEDS_DIGITS, NO_DIGITS, read, twiml};
+use segments::{MAX_SEGMENTS, cut, segments};
+pub use settings::SmsSettings;
 
-/// The maximum number of SMS segments of one text.
-const MAX_SEGMENTS: usize = 3;
 /// A longer text never fits, in bytes: 153 characters per segment, each of at most four bytes.
 const MAX_BYTES: usize = MAX_SEGMENTS * 153 * 4;
 /// The longest sentence that is tried first, in bytes.
 const SENTENCE: usize = 400;
 /// The longest form that Twilio sends, in bytes.
 const MAX_FORM: usize = 64 * 1024;
-/// The number of digits of a code.
-const DIGITS: usize = 6;
-/// The reply to an approval without digits.
-const NEEDS_DIGITS: &str = "Not approved. An approval by SMS needs the six digits of the message, \
-                            such as: APPROVE 482913";
-/// Marks such an approval.
-const NO_DIGITS: &str = "no digits";
-
-/// What an operator configures.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SmsSettings {
-    /// The account's id (`AC…`).
-    pub account: String,
-    /// The file of its token, which also signs what Twilio sends us.
-    pub token_file: PathBuf,
-    /// Our number, or a messaging service (`MG…`).
-    pub from: String,
-    /// The number that gets the messages.
-    pub to: String,
-    /// The base URL of the API.
-    pub base_url: String,
-    /// Our hook, exactly as configured at Twilio; without it people cannot answer.
-    pub hook_url: Option<String>,
-    /// Whether this machine and private networks may be reached.
-    pub allow_private: bool,
-    /// How long one attempt may take.
-    pub timeout: Duration,
-}
-
-impl SmsSettings {
-    /// What is wrong with the settings, if anything.
-    pub fn problem(&self) -> Option<String> {
-        let name = |text: &str, begin: &str| {
-            let rest = text.strip_prefix(begin);
-            rest.is_some_and(|rest| {
-                rest.len() == 32 && rest.bytes().all(|byte| byte.is_ascii_hexdigit())
-            })
-        };
-        if !name(&self.account, "AC") {
-            return Some("account: must be AC followed by 32 hexadecimal digits".to_owned());
-        }
-        if !is_number(&self.from) && !name(&self.from, "MG") {
-            return Some(
-                "from: must be a number such as +15551234567, or a service MG…".to_owned(),
-            );
-        }
-        if !is_number(&self.to) {
-            return Some("to: must be a number such as +15551234567".to_owned());
-        }
-        let urls = [("base_url", Some(&self.base_url)), ("hook_url", self.hook_url.as_ref())];
-        urls.into_iter().find_map(|(field, url)| {
-            HttpUrl::parse(url?).err().map(|problem| format!("{field}: {problem}"))
-        })
-    }
-}
-
-/// Whether this is a phone number in E.164 format.
-fn is_number(text: &str) -> bool {
-    let digits = text.strip_prefix('+').unwrap_or_default();
-    (7..=15).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit())
-}
 
 /// A phone.
 #[derive(Debug)]
@@ -316,30 +255,6 @@ impl ReplyReceiver for Sms {
     fn command_text(&self, name: &str) -> String {
         name.to_uppercase()
     }
-}
-
-/// Parses a text; the second value marks an approval without digits.
-fn read(text: &str) -> (ReplyContent, &'static str) {
-    let content =
-        ReplyContent::parse('/', &format!("/{}", text.trim())).unwrap_or(ReplyContent::Help);
-    let ReplyContent::Approve(which) = content else { return (content, "") };
-    let words: Vec<&str> =
-        [which.name.as_str()].into_iter().chain(which.reason.split_whitespace()).collect();
-    let is_code =
-        |word: &&&str| word.len() == DIGITS && word.bytes().all(|byte| byte.is_ascii_digit());
-    // The agent may know the word pair; it does not know the digits.
-    let Some(code) = words.iter().find(is_code) else { return (ReplyContent::Help, NO_DIGITS) };
-    let reason = words.iter().filter(|word| !is_code(word)).copied().collect::<Vec<_>>().join(" ");
-    (ReplyContent::Approve(RequestRef { name: (*code).to_owned(), reason }), "")
-}
-
-/// A response in `TwiML`; an empty text sends no message.
-fn twiml(reply: &str) -> HookResponse {
-    let reply = cut(reply, MAX_SEGMENTS);
-    let reply = reply.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
-    let inside = if reply.is_empty() { reply } else { format!("<Message>{reply}</Message>") };
-    let body = format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?><Response>{inside}</Response>");
-    HookResponse { content_type: "text/xml; charset=utf-8", body }
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! The number of SMS segments of a text. One character outside the GSM alphabet makes all
 //! characters take 16 bits instead of 7 (3GPP TS 23.038).
 
+/// The maximum number of segments of one text.
+pub const MAX_SEGMENTS: usize = 3;
 /// The basic alphabet; one unit each.
 const BASIC: &str = "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?\
                      ¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà";

@@ -6,6 +6,7 @@ use countersign_workflow::request::State;
 use super::*;
 use crate::announcement::Ending;
 use crate::announcement::tests::asked;
+use crate::{ReplyContent, RequestRef};
 
 fn phone(hook: bool) -> Sms {
     Sms {

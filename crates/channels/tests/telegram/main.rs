@@ -2,7 +2,7 @@
 
 #[cfg(test)]
 #[expect(dead_code, reason = "each program of tests uses its part")]
-mod stand_in;
+mod fake_telegram;
 
 #[cfg(test)]
 mod telegram {
@@ -25,7 +25,7 @@ mod telegram {
     use countersign_workflow::request::State;
     use serde_json::{Value, json};
 
-    use crate::stand_in::{Fault, StandIn, TOKEN, tap, text};
+    use crate::fake_telegram::{FakeTelegram, Fault, TOKEN, tap, text};
 
     const CHAT: i64 = 77;
     const SECRET: &str = "AbCdEfGhIjKlMnOpQrStUvWxYz_-0123";
@@ -53,7 +53,7 @@ mod telegram {
         ChannelSettings::Telegram(settings).open("tg", ChannelSettings::usual("telegram")).unwrap()
     }
 
-    fn poller(server: &StandIn) -> Arc<dyn Channel> {
+    fn poller(server: &FakeTelegram) -> Arc<dyn Channel> {
         open(&server.url, false, true)
     }
 
@@ -96,7 +96,7 @@ mod telegram {
 
     #[tokio::test]
     async fn a_message_carries_the_call_as_it_is_and_two_buttons() {
-        let server = StandIn::start();
+        let server = FakeTelegram::start();
         let channel = poller(&server);
         channel.announce(&asked()).await.unwrap();
         let sent = &server.calls("sendMessage")[0].body;
@@ -113,13 +113,13 @@ mod telegram {
 
     #[tokio::test]
     async fn an_end_is_said_in_every_message_and_takes_the_buttons_away() {
-        let server = StandIn::start();
+        let server = FakeTelegram::start();
         let channel = poller(&server);
         channel.announce(&asked()).await.unwrap();
         let other = Announcement { request: Id::from_bytes([9; 16]), ..asked() };
         channel.announce(&other).await.unwrap();
-        let climbed = Announcement { news: AnnouncementEvent::Escalated, ..asked() };
-        let receipt = channel.announce(&climbed).await.unwrap();
+        let escalated = Announcement { news: AnnouncementEvent::Escalated, ..asked() };
+        let receipt = channel.announce(&escalated).await.unwrap();
         channel.withdraw(Some(&receipt), &ended()).await.unwrap();
         let edits = server.calls("editMessageText");
         let numbers: Vec<&Value> = edits.iter().map(|call| &call.body["message_id"]).collect();
@@ -140,14 +140,14 @@ mod telegram {
             let again = channel.withdraw(Some(&receipt), &ended()).await;
             assert_eq!(again.is_ok(), fine, "{words}");
         }
-        // Nobody knows whether the question arrived: its end is told by itself, without buttons.
+        // No one knows whether the question arrived: its end is told by itself, without buttons.
         channel.withdraw(None, &ended()).await.unwrap();
         assert!(server.calls("sendMessage")[3].body.get("reply_markup").is_none());
     }
 
     #[tokio::test]
     async fn failures_are_told_apart_and_never_show_the_token() {
-        let server = StandIn::start();
+        let server = FakeTelegram::start();
         let channel = poller(&server);
         let none = Value::Null;
         for (fault, permanent, pause) in [
@@ -179,7 +179,7 @@ mod telegram {
 
     #[tokio::test]
     async fn updates_are_confirmed_only_after_they_were_handed_over() {
-        let server = StandIn::start();
+        let server = FakeTelegram::start();
         let first = poller(&server);
         server.says(tap(77, 77, "a:1"));
         server.says(json!({ "message": "this cannot be read" }));
@@ -203,7 +203,7 @@ mod telegram {
 
     #[tokio::test]
     async fn updates_out_of_order_and_twice_are_all_handed_over_with_their_keys() {
-        let server = StandIn::start();
+        let server = FakeTelegram::start();
         let channel = poller(&server);
         let numbered = |number: i64| {
             let mut update = tap(77, 77, "d:1");
@@ -223,7 +223,7 @@ mod telegram {
 
     #[tokio::test]
     async fn listening_says_what_is_wrong_and_goes_on() {
-        let server = StandIn::start();
+        let server = FakeTelegram::start();
         let channel = poller(&server);
         server.fails("getMe", Fault::refuses(401, "Unauthorized", &Value::Null));
         assert!(words(&channel).await.unwrap_err().problem.contains("token"));
@@ -241,7 +241,7 @@ mod telegram {
 
     #[tokio::test]
     async fn replies_go_to_who_spoke_and_strangers_cannot_use_the_bot_up() {
-        let server = StandIn::start();
+        let server = FakeTelegram::start();
         let channel = poller(&server);
         let answers = channel.reply_receiver().unwrap();
         server.says(tap(77, 77, "a:1"));
@@ -279,7 +279,7 @@ mod telegram {
 
     #[tokio::test]
     async fn only_telegram_is_heard_at_the_hook() {
-        let server = StandIn::start();
+        let server = FakeTelegram::start();
         let channel = open(&server.url, true, true);
         let mut update = tap(77, 77, "a:1");
         update["update_id"] = json!(1);

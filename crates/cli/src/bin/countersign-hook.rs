@@ -1,7 +1,7 @@
 //! The binary `countersign-hook`: `countersign hook` for calls that only read, in a small program.
 //!
 //! Agents start it before each call, so its start time is the cost of each call. It replaces itself
-//! with the `countersign` beside it for every call that needs the daemon.
+//! with the `countersign` next to it for every call that needs the daemon.
 
 use std::env;
 use std::io;

@@ -20,7 +20,7 @@ use crate::args;
 use crate::engine;
 use crate::engine::thousands;
 use crate::failure::Failure;
-use crate::lines::{self, LONGEST, LineRead};
+use crate::lines::{self, InputLine, LONGEST};
 use crate::terminal::Paint;
 use corpus::LabelledRow;
 use results::Measured;
@@ -106,12 +106,12 @@ impl FileReader<'_> {
             let place = || format!("{name}, line {number}");
             let next = lines::next(&mut input, &mut line, LONGEST);
             match next.map_err(|e| Failure::at(&place(), e))? {
-                LineRead::End => return Ok(()),
-                LineRead::TooLong => {
+                InputLine::End => return Ok(()),
+                InputLine::TooLong => {
                     return Err(Failure::at(&place(), format!("longer than {LONGEST} bytes")));
                 }
-                LineRead::Line if line.iter().all(u8::is_ascii_whitespace) => continue,
-                LineRead::Line => {}
+                InputLine::Line if line.iter().all(u8::is_ascii_whitespace) => continue,
+                InputLine::Line => {}
             }
             let bad = |what: String| Failure::at(&place(), what);
             let text = lines::as_text(&line).map_err(bad)?;

@@ -38,13 +38,13 @@ Examples:
   countersign doctor --live               tests denials and crashed or silent hooks
   sudo -u my-agent countersign doctor     what that user could access
 
-Sends a forbidden call, which nobody is asked about, through the gate of every agent, every MCP
+Sends a forbidden call, about which no person is asked, through the gate of every agent, every MCP
 server behind the proxy and the SDKs: protected, not protected or not tested. No MCP server is
 started.
 
 Levels: R0 the agent runs as the daemon's own user, R1 the daemon has a user of its own,
-R2 the daemon is on another host and whoever runs calls checks permits.
-Exit codes: 0 nothing is wrong, 1 something is, 2 an error.";
+R2 the daemon is on another host and the program that runs calls checks permits.
+Exit codes: 0 no problem found, 1 a problem found, 2 an error.";
 
 /// Check the configuration, or print an example.
 #[derive(Parser)]

@@ -79,9 +79,9 @@ fn unlink(account: &str, person: &PersonArgs) -> Result<ExitCode, Failure> {
 }
 
 fn row(channel: &ChannelRecord) -> Vec<String> {
-    let used = match channel.rungs.as_slice() {
+    let used = match channel.levels.as_slice() {
         [] => "not used for escalation".to_owned(),
-        rungs => page::safe(&rungs.join(", "), 80),
+        levels => page::safe(&levels.join(", "), 80),
     };
     let may = match &channel.approves {
         Some(tier) if channel.details => format!("approves up to {}", page::safe(tier, 12)),

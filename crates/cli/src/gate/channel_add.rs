@@ -54,7 +54,7 @@ pub fn run(args: &Add) -> Result<ExitCode, Failure> {
     };
     let lines = Lines::new(args, &paths, &config, chat)?;
     output::line(&format!("These lines will be written:\n\n{}", lines.block))?;
-    output::line(&format!("and [ladder] first = [{}]\n", lines.first_level.join(", ")))?;
+    output::line(&format!("and [escalation] first = [{}]\n", lines.first_level.join(", ")))?;
     if !args.yes && !terminal()?.agrees("Write them?")? {
         output::line("Nothing was written.")?;
         return Ok(ExitCode::FAILURE);
@@ -153,7 +153,7 @@ impl Lines {
         if args.allow_private {
             block.push_str("allow_private = true\n");
         }
-        let mut first_level = config.rules.ladder.first().cloned().unwrap_or_default();
+        let mut first_level = config.rules.escalation.first().cloned().unwrap_or_default();
         first_level.push(name.clone());
         Ok(Lines { token_file, block, first_level })
     }
@@ -189,10 +189,10 @@ fn put(paths: &Paths, block: &str, first_level: &[String]) -> Result<Option<Path
     DaemonConfig::read(&plain, paths).map_err(|error| Failure::Input(error.to_string()))?;
     let whole = channel_file::with_first_level(&plain, first_level);
     let meant = DaemonConfig::read(&whole, paths).ok();
-    let fits =
-        meant.is_some_and(|meant| meant.rules.ladder.first().is_some_and(|it| it == first_level));
+    let fits = meant
+        .is_some_and(|meant| meant.rules.escalation.first().is_some_and(|it| it == first_level));
     if !fits {
-        output::line("Your [ladder] could not be changed safely. Add the channel to it yourself.")?;
+        output::line("[escalation] could not be changed safely. Add the channel to it yourself.")?;
     }
     let text = if fits { whole } else { plain };
     Ok(channel_file::replace(&paths.config, &text)?)

@@ -22,8 +22,10 @@ pub fn with_first_level(text: &str, channels: &[String]) -> String {
     let names: Vec<String> = channels.iter().map(|name| format!("{name:?}")).collect();
     let first = format!("first = [{}]", names.join(", "));
     let lines: Vec<&str> = text.lines().collect();
-    let Some(head) = lines.iter().position(|line| line.trim() == "[ladder]") else {
-        return with_channel(text, &format!("[ladder]\n{first}\n"));
+    // `ladder` is the section's former name.
+    let is_head = |line: &&str| ["[escalation]", "[ladder]"].contains(&line.trim());
+    let Some(head) = lines.iter().position(is_head) else {
+        return with_channel(text, &format!("[escalation]\n{first}\n"));
     };
     let is_first = |line: &&str| {
         let rest = line.trim().strip_prefix("first").map(str::trim_start);
@@ -90,14 +92,15 @@ mod tests {
         let first_level = ["terminal".to_owned(), "telegram".to_owned()];
         let new = "first = [\"terminal\", \"telegram\"]";
         for (text, wanted) in [
-            ("", format!("[ladder]\n{new}\n")),
-            ("mode = \"observe\"", format!("mode = \"observe\"\n\n[ladder]\n{new}\n")),
-            ("[ladder]\n# first = []\nnext = []\n[log]\nfirst = 1\n", {
-                format!("[ladder]\n{new}\n# first = []\nnext = []\n[log]\nfirst = 1\n")
+            ("", format!("[escalation]\n{new}\n")),
+            ("mode = \"observe\"", format!("mode = \"observe\"\n\n[escalation]\n{new}\n")),
+            ("[escalation]\n# first = []\nnext = []\n[log]\nfirst = 1\n", {
+                format!("[escalation]\n{new}\n# first = []\nnext = []\n[log]\nfirst = 1\n")
             }),
-            (" [ladder]\nfirst=[\"terminal\"] # me\nnext = []\n", {
-                format!(" [ladder]\n{new}\nnext = []\n")
+            (" [escalation]\nfirst=[\"terminal\"] # me\nnext = []\n", {
+                format!(" [escalation]\n{new}\nnext = []\n")
             }),
+            ("[ladder]\nfirst = []\n", format!("[ladder]\n{new}\n")),
         ] {
             assert_eq!(with_first_level(text, &first_level), wanted, "{text}");
         }

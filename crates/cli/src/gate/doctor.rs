@@ -45,7 +45,7 @@ pub fn run(args: &args_admin::DoctorArgs) -> Result<ExitCode, Failure> {
     checks.push(Check::ok(if paths.config.exists() {
         format!("The configuration {} is fine.", paths.config.display())
     } else {
-        "There is no configuration: the defaults hold.".to_owned()
+        "No configuration file: the defaults apply.".to_owned()
     }));
     let named = |given: &Option<String>, address| match given {
         Some(text) => Ok(Endpoint::parse(text)?),
@@ -100,7 +100,7 @@ fn daemon(agents: &Endpoint, people: &Endpoint, checks: &mut Vec<Check>) {
         let say = format!("The people API does not answer: {error}.");
         checks.push(Check::bad(
             say,
-            "check listen.people in the configuration: nobody can approve calls",
+            "check listen.people in the configuration: people cannot approve calls",
         ));
     }
 }
@@ -131,13 +131,14 @@ fn exposure(config: &DaemonConfig, checks: &mut Vec<Check>) {
 
 /// Whether people are notified of pending calls.
 fn telling(config: &DaemonConfig, checks: &mut Vec<Check>) {
-    let rungs = &config.rules.ladder;
-    let names: Vec<&str> = rungs.iter().flatten().map(String::as_str).collect();
+    let levels = &config.rules.escalation;
+    let names: Vec<&str> = levels.iter().flatten().map(String::as_str).collect();
     let far = names.iter().any(|name| !["terminal", "desktop"].contains(name));
     checks.push(match (names.as_slice(), far) {
-        ([], _) => {
-            Check::bad("Nobody is notified of pending calls.", "set [ladder] in the configuration")
-        }
+        ([], _) => Check::bad(
+            "No channel announces pending requests.",
+            "set [escalation] in the configuration",
+        ),
         (_, false) => Check::note(
             format!("Notifications stay on this machine ({}).", names.join(", ")),
             "set up a channel that reaches you elsewhere, such as [channels.ops]",

@@ -9,7 +9,7 @@ use countersign_store::OfflineLedger;
 use super::args::PersonArgs;
 use super::credential::PersonSession;
 use crate::failure::Failure;
-use crate::lines::{self, LineRead};
+use crate::lines::{self, InputLine};
 
 /// Entries per request.
 const PAGE: u32 = 500;
@@ -109,11 +109,11 @@ fn each_line(
     loop {
         let place = format!("{name}, line {}", number + 1);
         match lines::next(input, &mut line, LONGEST)? {
-            LineRead::End => return Ok(()),
-            LineRead::TooLong => {
+            InputLine::End => return Ok(()),
+            InputLine::TooLong => {
                 return Err(Failure::at(&place, "the line is too long for an entry"));
             }
-            LineRead::Line => {}
+            InputLine::Line => {}
         }
         let text = lines::as_text(&line).map_err(|error| Failure::at(&place, error))?;
         take(number, text)?;

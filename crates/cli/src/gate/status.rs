@@ -38,19 +38,19 @@ fn alarms() -> String {
 }
 
 fn running(people: &Endpoint, pending: u64) -> String {
-    let waits = match pending {
-        0 => "nothing waits".to_owned(),
-        1 => "1 request waits for a person".to_owned(),
-        many => format!("{many} requests wait for a person"),
+    let count = match pending {
+        0 => "no pending requests".to_owned(),
+        1 => "1 pending request".to_owned(),
+        many => format!("{many} pending requests"),
     };
     let next = match pending {
         0 => "  countersign watch                         follow what happens\n",
         _ => {
-            "  countersign inbox                         see what waits and answer it\n  \
-             countersign pending                       list it\n"
+            "  countersign inbox                         decide pending requests\n  \
+             countersign pending                       list them\n"
         }
     };
-    format!("The daemon runs; {waits}. People answer at {people}.\n\nNext:\n{next}")
+    format!("The daemon is running; {count}. The inbox is at {people}.\n\nNext:\n{next}")
 }
 
 fn stopped(agents: &Endpoint) -> String {

@@ -96,7 +96,7 @@ fn tell(event: &ServerEvent) -> Result<(), Failure> {
             Some(request) => {
                 let words = page::safe(&request.phrase, 60);
                 let how = match event.name.as_str() {
-                    "climbed" => format!("escalated to {}", escalation(&request)),
+                    "escalated" => format!("escalated to {}", escalation(&request)),
                     _ => show::standing(&request, Paint::Plain),
                 };
                 writeln!(out, "{words}  {how}")?;
@@ -109,7 +109,7 @@ fn tell(event: &ServerEvent) -> Result<(), Failure> {
 }
 
 fn escalation(request: &Request) -> &'static str {
-    match request.rung.as_str() {
+    match request.level.as_str() {
         "administrators" => "administrators",
         "emergency" => "emergency contacts",
         _ => "more people",

@@ -1,37 +1,28 @@
-//! `countersign install`, `uninstall` and `status`: shows every change before it is written.
+//! `countersign install` and `uninstall`: shows every change before it is written.
 
-use std::env;
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use countersign_client::AgentClient as Asker;
 use countersign_daemon::config::paths::EnvironmentVariables as _;
-use countersign_gateways::agents::{AGENTS, AgentDescriptor, named, names};
-use countersign_gateways::hook::programs::small_program_beside;
-use countersign_gateways::install::diff::{DiffLine, diff};
+use countersign_gateways::agents::AgentDescriptor;
 use countersign_gateways::install::plan::{
     self, AppliedEdit, InstallAction, PlannedEdit, plan_edits,
 };
 use countersign_gateways::install::record::InstallRecord;
-use countersign_gateways::install::status::{self, AgentStatus, Protection};
-use countersign_gateways::install::{
-    HookCommand, InstallError, InstallScope, MAX_PATIENCE, is_program,
-};
+use countersign_gateways::install::status::{self, Protection};
+use countersign_gateways::install::{HookCommand, InstallScope, MAX_PATIENCE};
 use serde::Serialize;
 
 use super::args;
+use super::edit_view::{Detail, show_edit};
+use super::hook_program::hook_program;
+use super::scopes::{install_failure, known, scope, shown};
 use crate::failure::Failure;
 use crate::gate::credential::PromptTerminal;
 use crate::gate::reach::{self, ProcessEnvironment};
 use crate::gate::{output, page};
-use crate::terminal::Paint;
-
-/// The longest line of a difference that is shown.
-const LONGEST_LINE: usize = 400;
-/// The most lines of a new file that are shown with the question.
-const MOST_LINES: usize = 60;
 
 /// Installs the gate.
 pub fn install(args: &args::Install) -> Result<ExitCode, Failure> {
@@ -43,40 +34,6 @@ pub fn install(args: &args::Install) -> Result<ExitCode, Failure> {
 pub fn uninstall(args: &args::Uninstall) -> Result<ExitCode, Failure> {
     let installation = Installation::new(&args.agent, args.project.as_deref(), MAX_PATIENCE)?;
     installation.run(InstallAction::Uninstall, &args.manner)
-}
-
-/// Reports which agents are protected.
-pub fn status(args: &args::Status) -> Result<ExitCode, Failure> {
-    let agents = match &args.agent {
-        Some(name) => vec![known(name)?],
-        None => AGENTS.to_vec(),
-    };
-    let record = InstallRecord::read(&reach::gateways_folder()).map_err(install_failure)?;
-    let home = scope(None)?;
-    let command = HookCommand { program: hook_program(&home)?, patience: MAX_PATIENCE };
-    let project = args.project.as_deref().map(|folder| scope(Some(folder))).transpose()?;
-    let inspect = |agent: &&'static AgentDescriptor| {
-        let of_user = status::inspect(agent, &home, &command, &record);
-        let of_project =
-            project.as_ref().map(|project| status::inspect(agent, project, &command, &record));
-        // A gate of the user also protects the project; otherwise the project's own files count.
-        match of_project {
-            Some(status) if of_user.state != Protection::Protected && !status.files.is_empty() => {
-                status
-            }
-            _ => of_user,
-        }
-    };
-    let all: Vec<AgentStatus> = agents.iter().map(inspect).collect();
-    if args.json {
-        output::json(&all)?;
-    } else {
-        output::say(|out, paint| print_status(out, paint, &all))?;
-    }
-    let one = args.agent.is_some();
-    let fine = |state| state == Protection::Protected || state == Protection::Absent && !one;
-    let protected = all.iter().all(|status| fine(status.state));
-    Ok(if protected { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// The installation of one agent in one scope.
@@ -260,59 +217,6 @@ impl Installation {
     }
 }
 
-/// How much of a new file is shown.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Detail {
-    /// All of it.
-    Whole,
-    /// Only its name and length, if it is long.
-    Brief,
-}
-
-pub(super) fn show_edit(
-    out: &mut dyn Write,
-    paint: Paint,
-    edit: &PlannedEdit,
-    detail: Detail,
-) -> Result<(), Failure> {
-    let path = shown(&edit.path);
-    let whole_file = match (&edit.before, &edit.after) {
-        (None, Some(text)) => Some(("new", text)),
-        (Some(text), None) => Some(("removed", text)),
-        _ => None,
-    };
-    if let Some((word, text)) = whole_file {
-        let lines = text.lines().count();
-        writeln!(out, "{} ({word}, {lines} lines)", paint.strong(path))?;
-        // A long file would scroll the question away.
-        if detail == Detail::Brief && lines > MOST_LINES {
-            return Ok(writeln!(out, "  `--dry-run` shows all of it\n")?);
-        }
-    } else {
-        writeln!(out, "{}", paint.strong(path))?;
-    }
-    let old = edit.before.as_deref().unwrap_or_default();
-    let new = edit.after.as_deref().unwrap_or_default();
-    let lines = diff(old, new);
-    for line in &lines {
-        let safe = |text: &str| page::safe(text, LONGEST_LINE);
-        match line {
-            DiffLine::Same(text) => writeln!(out, "  {}", safe(text))?,
-            DiffLine::Out(text) => {
-                writeln!(out, "{}", paint.with("31", format!("- {}", safe(text))))?;
-            }
-            DiffLine::In(text) => {
-                writeln!(out, "{}", paint.with("32", format!("+ {}", safe(text))))?;
-            }
-            DiffLine::Gap => writeln!(out, "{}", paint.faint("  …"))?,
-        }
-    }
-    if lines.is_empty() {
-        writeln!(out, "  only the line ends change")?;
-    }
-    Ok(writeln!(out)?)
-}
-
 fn planned(edit: &PlannedEdit) -> ChangedFile {
     ChangedFile { path: edit.path.clone(), removed: edit.after.is_none(), backup: None }
 }
@@ -345,84 +249,6 @@ fn next_step(agent: &str) -> Result<(), Failure> {
          countersign doctor                    how well this installation protects you"
     ))?;
     Ok(())
-}
-
-fn print_status(out: &mut dyn Write, paint: Paint, all: &[AgentStatus]) -> Result<(), Failure> {
-    let word = |state: Protection| match state {
-        Protection::Protected => ("38;5;35", "protected"),
-        Protection::Unprotected => ("1;38;5;202", "NOT PROTECTED"),
-        Protection::NoGate => ("38;5;172", "no gate"),
-        Protection::Absent => ("2", "not installed"),
-    };
-    for one in all {
-        let (style, state) = word(one.state);
-        let state = paint.with(style, format!("{state:<13}")).to_string();
-        let what = match one.state {
-            Protection::Protected => one.files.first().map(|path| shown(path)).unwrap_or_default(),
-            Protection::NoGate => format!("countersign install {}", one.agent),
-            Protection::Unprotected | Protection::Absent => String::new(),
-        };
-        let line = format!("{:<18}  {state}  {what}", one.title);
-        writeln!(out, "{}", line.trim_end())?;
-        for why in &one.why {
-            writeln!(out, "{:<18}  {}", "", page::safe(why, 2000))?;
-        }
-    }
-    if all.iter().any(|one| one.state == Protection::Unprotected) {
-        writeln!(
-            out,
-            "\nCalls of an agent that is not protected run unchecked: countersign install AGENT"
-        )?;
-    }
-    Ok(())
-}
-
-fn known(name: &str) -> Result<&'static AgentDescriptor, Failure> {
-    let unknown = || format!("unknown agent; use {}", names(" or "));
-    named(name).ok_or_else(|| Failure::at(name, unknown()))
-}
-
-pub(super) fn scope(project: Option<&Path>) -> Result<InstallScope, Failure> {
-    InstallScope::new(project, |name| ProcessEnvironment.get(name)).map_err(install_failure)
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "used with map_err")]
-pub(super) fn install_failure(error: InstallError) -> Failure {
-    Failure::Input(page::safe(&error.to_string(), 4000))
-}
-
-pub(super) fn shown(path: &Path) -> String {
-    page::safe(&path.display().to_string(), 4096)
-}
-
-/// The path of this program as it is written into files: the one on the PATH if that is the same
-/// program, because it stays valid after an update.
-pub(super) fn program(scope: &InstallScope) -> Result<String, Failure> {
-    let running = env::current_exe()?;
-    let real = fs::canonicalize(&running).map_err(|_| {
-        Failure::Input("this program was replaced while it was running; start it again".to_owned())
-    })?;
-    let on_path = scope.program(&["countersign"]);
-    let lasting = on_path.filter(|path| fs::canonicalize(path).is_ok_and(|path| path == real));
-    let path = lasting.unwrap_or(running);
-    let text = path.to_str().filter(|text| !text.chars().any(char::is_control));
-    let text = text.filter(|text| {
-        Path::new(text)
-            .file_name()
-            .is_some_and(|name| name.to_string_lossy().starts_with("countersign"))
-    });
-    text.map(str::to_owned).ok_or_else(|| {
-        Failure::at(&path.display().to_string(), "this program must have the name `countersign`")
-    })
-}
-
-/// The program that hooks start: the small one beside this program if it exists, because it is
-/// started before each call.
-pub fn hook_program(scope: &InstallScope) -> Result<String, Failure> {
-    let program = program(scope)?;
-    let small = small_program_beside(Path::new(&program));
-    let small = small.to_str().filter(|_| is_program(&small)).map(str::to_owned);
-    Ok(small.unwrap_or(program))
 }
 
 fn is_temporary(program: &str) -> bool {

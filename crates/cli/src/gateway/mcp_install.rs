@@ -13,7 +13,10 @@ use countersign_gateways::install::{FileEdit, HookCommand, InstallScope, MAX_PAT
 use countersign_gateways::mcp::install::{ProxyCommand, named};
 
 use super::args_mcp::Configured;
-use super::install::{Detail, agreed, install_failure, program, scope, show_edit, shown};
+use super::edit_view::{Detail, show_edit};
+use super::hook_program::program;
+use super::install::agreed;
+use super::scopes::{install_failure, scope, shown};
 use crate::failure::Failure;
 use crate::gate::{output, reach};
 

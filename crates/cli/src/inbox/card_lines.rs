@@ -236,7 +236,7 @@ impl CardLines {
         let mut text = format!(
             "Denied {} if not answered. Escalation: {}.",
             in_words(request, pen.now),
-            escalation(&request.rung)
+            escalation(&request.level)
         );
         if request.quorum.approve > 1 {
             let votes = format!(" {} of {} approvals.", request.approvals, request.quorum.approve);
@@ -277,7 +277,7 @@ fn escalation(word: &str) -> String {
         "first" => "first channel".to_owned(),
         "next" => "next channel as well".to_owned(),
         "administrators" => "administrators as well".to_owned(),
-        "emergency" => "everybody, as an emergency".to_owned(),
+        "emergency" => "everyone, as an emergency".to_owned(),
         other => page::safe(other, 40),
     }
 }

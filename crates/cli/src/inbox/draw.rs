@@ -15,7 +15,7 @@ use super::style::Palette;
 use super::wrap::{Break, cut, flow, width};
 use crate::engine::thousands;
 
-/// The minimum width for list and card side by side.
+/// The minimum width for the list and the card next to each other.
 const BESIDE: u16 = 100;
 /// The minimum size for the card below the list.
 const BELOW: (u16, u16) = (60, 18);
@@ -202,7 +202,7 @@ fn help(frame: &mut Frame<'_>, look: Palette, area: Rect) {
         ("d", "deny, with an optional message to the agent"),
         ("x", "deny all listed"),
         ("/", "search"),
-        ("↑ ↑↑ !!", "escalated to the next channel, administrators, everybody"),
+        ("↑ ↑↑ !!", "escalated to the next channel, administrators, everyone"),
         ("g G", "go to the start, to the end"),
         ("q", "quit; pending requests stay pending"),
     ];

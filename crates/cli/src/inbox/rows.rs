@@ -115,7 +115,7 @@ fn body(look: Palette, entry: &ListEntry) -> Style {
 
 /// The escalation level, if escalated.
 fn escalation(entry: &ListEntry) -> &'static str {
-    match entry.request.rung.as_str() {
+    match entry.request.level.as_str() {
         "first" => "",
         _ if !entry.waits() => "",
         "next" => "↑",

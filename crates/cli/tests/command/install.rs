@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 
 use super::binary::{assert_refused, countersign, stderr, stdout};
 
-/// A home folder that nobody else has.
+/// A home folder that no one else has.
 struct Home {
     folder: tempfile::TempDir,
 }
@@ -159,7 +159,7 @@ fn the_command_that_is_written_passes_what_is_harmless_and_refuses_the_rest() {
     };
     let output = written(&home, &call("ls"));
     assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(0), "{}"));
-    // No daemon answers here, so nobody can say yes.
+    // No daemon answers here, so no one can say yes.
     let output = written(&home, &call("rm -rf /"));
     let refused = stdout(&output).contains("\"deny\"") || output.status.code() == Some(2);
     assert!(refused, "{} {}", stdout(&output), stderr(&output));
@@ -251,7 +251,7 @@ fn codex_is_asked_what_it_would_trust_and_told_to() {
     assert!(!home.at(".codex/hooks.json").exists());
 }
 
-/// Runs a command at a terminal where somebody types an answer.
+/// Runs a command at a terminal where a person types an answer.
 fn at_a_terminal(command: &Command, answer: &str) -> Output {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     let line: Vec<&str> = words.map(|word| word.to_str().unwrap()).collect();

@@ -2,7 +2,9 @@
 
 use std::net::TcpListener;
 
-use super::stand_in::{ID, StandIn, alone, countersign, document, list, problem, stderr, stdout};
+use super::fake_daemon::{
+    FakeDaemon, ID, alone, countersign, document, list, problem, stderr, stdout,
+};
 
 const ASK: [&str; 6] = ["ask", "--action", "send_email", "--payload", "{\"to\": \"a\"}", "--json"];
 
@@ -15,7 +17,7 @@ fn an_answer_is_one_line_and_an_exit_code() {
         ("cancelled", 1, "cancelled\n"),
     ] {
         let wait = format!("GET /v1/requests/{ID}/wait");
-        let daemon = StandIn::new(&[
+        let daemon = FakeDaemon::new(&[
             ("POST /v1/requests", 201, document("pending", "HIGH").to_string()),
             (&wait, 200, document(state, "HIGH").to_string()),
         ]);
@@ -34,7 +36,7 @@ fn every_other_response_is_not_approved() {
     let refused = problem(403, "refused", "the policy refuses this");
     let unsure = document("pending", "HIGH").to_string().replace("\"pending\"", "\"maybe\"");
     for answer in [(403, refused), (200, "{}".to_owned()), (200, unsure), (500, String::new())] {
-        let daemon = StandIn::new(&[("POST /v1/requests", answer.0, answer.1)]);
+        let daemon = FakeDaemon::new(&[("POST /v1/requests", answer.0, answer.1)]);
         let output = daemon.run(&ASK);
         assert_eq!(output.status.code(), Some(2));
         assert!(stderr(&output).starts_with("countersign: denied: "), "{}", stderr(&output));
@@ -59,7 +61,7 @@ fn without_a_daemon_nothing_is_approved() {
 
 #[test]
 fn bad_arguments_are_never_sent() {
-    let daemon = StandIn::new(&[]);
+    let daemon = FakeDaemon::new(&[]);
     for payload in ["[]", "{", "{\"a\":1,\"a\":2}", "@/nonexistent"] {
         let output = daemon.run(&["ask", "--action", "x", "--payload", payload]);
         assert_eq!(output.status.code(), Some(2), "{payload}");
@@ -72,7 +74,7 @@ fn a_request_is_cancelled_by_its_words() {
     let pending = document("pending", "HIGH");
     let words = pending["phrase"].as_str().unwrap().to_owned();
     let cancel = format!("POST /v1/requests/{ID}/cancel");
-    let daemon = StandIn::new(&[
+    let daemon = FakeDaemon::new(&[
         ("GET /v1/requests", 200, list(&[pending])),
         (&cancel, 200, document("cancelled", "HIGH").to_string()),
     ]);

@@ -7,8 +7,8 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use super::daemon::Daemon;
-use super::stand_in::{countersign, stderr, stdout};
-use super::telegram::{Fault, StandIn, TOKEN, tap, text};
+use super::fake_daemon::{countersign, stderr, stdout};
+use super::telegram::{FakeTelegram, Fault, TOKEN, tap, text};
 
 const ANA: i64 = 77;
 
@@ -47,7 +47,7 @@ impl Place {
     }
 
     /// `channel add telegram` for this place.
-    fn add(&self, command: &mut Command, server: &StandIn) -> Child {
+    fn add(&self, command: &mut Command, server: &FakeTelegram) -> Child {
         command
             .args(["channel", "add", "telegram", "--yes", "--wait", "20", "--allow-private"])
             .args(["--base-url", &server.url, "--bot-token-file", &self.path("bot")])
@@ -62,7 +62,7 @@ impl Place {
 }
 
 /// The code of the newest link in `said`, read from the output of the program.
-fn codes(server: &StandIn) -> impl Fn(&str) + '_ {
+fn codes(server: &FakeTelegram) -> impl Fn(&str) + '_ {
     move |code: &str| {
         server.says(text(ANA, &format!("/start {code}")));
     }
@@ -88,8 +88,8 @@ fn lines(child: &mut Child) -> impl Iterator<Item = String> + use<> {
 
 #[test]
 fn from_a_token_to_the_first_tap() {
-    let server = StandIn::start();
-    let place = Place::new("# mine\n[ladder]\n# as it was\nfirst = [\"terminal\"]\n");
+    let server = FakeTelegram::start();
+    let place = Place::new("# mine\n[escalation]\n# as it was\nfirst = [\"terminal\"]\n");
     let state = place.path("state");
     let daemon = Daemon::with(Path::new(&state), &["--config", &place.config()]);
     let token = daemon.token();
@@ -161,7 +161,7 @@ fn from_a_token_to_the_first_tap() {
 
 #[test]
 fn nothing_is_written_while_something_is_wrong() {
-    let server = StandIn::start();
+    let server = FakeTelegram::start();
     let place = Place::new("mode = \"observe\"\n");
     server.fails("getMe", Fault::refuses(401, "Unauthorized", &"".into()));
     let refused = place.add(&mut countersign(), &server).wait_with_output().unwrap();

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use countersign_client::{Endpoint, PeopleClient};
 
-use super::stand_in::{alone, countersign, stderr, stdout};
+use super::fake_daemon::{alone, countersign, stderr, stdout};
 
 /// A daemon in its own directory.
 pub struct Daemon {
@@ -31,8 +31,8 @@ impl Daemon {
         Daemon { child, line }
     }
 
-    fn address(&self, door: &str) -> String {
-        self.line[door].as_str().unwrap().to_owned()
+    fn address(&self, endpoint: &str) -> String {
+        self.line[endpoint].as_str().unwrap().to_owned()
     }
 
     /// A command at this daemon; the agent comes through the socket.
@@ -51,8 +51,8 @@ impl Daemon {
 
     /// The owner's token, by the passphrase of the first start.
     pub fn token(&self) -> String {
-        let door = Endpoint::parse(&self.address("people")).unwrap();
-        PeopleClient::login(&door, "owner", self.passphrase()).unwrap().token
+        let endpoint = Endpoint::parse(&self.address("people")).unwrap();
+        PeopleClient::login(&endpoint, "owner", self.passphrase()).unwrap().token
     }
 
     /// The owner's passphrase, printed at the first start.
@@ -80,7 +80,7 @@ impl Daemon {
             }
             std::thread::sleep(Duration::from_millis(100));
         }
-        panic!("nothing waits");
+        panic!("no pending request");
     }
 
     fn signal(&self, name: &str) {
@@ -125,7 +125,7 @@ fn it_starts_tells_its_places_and_stops_in_order() {
     assert_eq!(daemon.line["mode"], "enforce");
     assert_eq!(daemon.line["protection"], "R0");
     let text = stdout(&daemon.run(&[]));
-    assert!(text.contains("The daemon runs; nothing waits."), "{text}");
+    assert!(text.contains("The daemon is running; no pending requests."), "{text}");
     // Its memory must not be readable by others.
     let proc = format!("/proc/{}/limits", daemon.child.id());
     let limits = std::fs::read_to_string(proc).unwrap();
@@ -133,7 +133,7 @@ fn it_starts_tells_its_places_and_stops_in_order() {
     assert!(core.split_whitespace().nth(4) == Some("0"), "{core}");
     daemon.signal("-HUP");
     let text = stdout(&daemon.run(&[]));
-    assert!(text.contains("The daemon runs; nothing waits."), "{text}");
+    assert!(text.contains("The daemon is running; no pending requests."), "{text}");
     daemon.signal("-TERM");
     assert_eq!(daemon.ended(), Some(0));
     // The second start prints no passphrase.
@@ -152,7 +152,7 @@ fn a_harmless_call_passes_and_an_unanswered_one_is_not_approved() {
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     assert!(stdout(&output).starts_with("expired: "), "{}", stdout(&output));
     let text = stdout(&daemon.run(&[]));
-    assert!(text.contains("nothing waits"), "{text}");
+    assert!(text.contains("no pending requests"), "{text}");
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn a_waiting_client_survives_a_killed_daemon() {
         .spawn()
         .unwrap();
     let end = Instant::now() + Duration::from_secs(5);
-    while stdout(&daemon.run(&[])).contains("nothing waits") {
+    while stdout(&daemon.run(&[])).contains("no pending requests") {
         assert!(Instant::now() < end, "the question does not arrive");
     }
     daemon.signal("-KILL");

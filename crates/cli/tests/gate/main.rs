@@ -7,14 +7,14 @@ mod channel;
 #[cfg(test)]
 mod daemon;
 #[cfg(test)]
-mod house;
+mod documents;
 #[cfg(test)]
-mod paper;
+mod fake_daemon;
+#[cfg(test)]
+mod installation;
 #[cfg(test)]
 mod people;
 #[cfg(test)]
-mod stand_in;
-#[cfg(test)]
-#[path = "../../../channels/tests/telegram/stand_in.rs"]
+#[path = "../../../channels/tests/telegram/fake_telegram.rs"]
 #[expect(dead_code, reason = "each program of tests uses its part")]
 mod telegram;

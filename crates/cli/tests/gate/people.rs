@@ -2,19 +2,21 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
-use super::stand_in::{ID, StandIn, alone, countersign, document, list, problem, stderr, stdout};
+use super::fake_daemon::{
+    FakeDaemon, ID, alone, countersign, document, list, problem, stderr, stdout,
+};
 
-fn daemon(tier: &str) -> (StandIn, String) {
+fn daemon(tier: &str) -> (FakeDaemon, String) {
     let pending = document("pending", tier);
     let words = pending["phrase"].as_str().unwrap().to_owned();
     (answers(&pending, &document("approved", tier)), words)
 }
 
 /// A daemon with one pending request, and its final state.
-fn answers(pending: &serde_json::Value, decided: &serde_json::Value) -> StandIn {
+fn answers(pending: &serde_json::Value, decided: &serde_json::Value) -> FakeDaemon {
     let one = format!("GET /v1/requests/{ID}");
     let decision = format!("POST /v1/requests/{ID}/decision");
-    StandIn::new(&[
+    FakeDaemon::new(&[
         ("GET /v1/requests", 200, list(std::slice::from_ref(pending))),
         (&one, 200, pending.to_string()),
         (&decision, 200, decided.to_string()),
@@ -110,7 +112,7 @@ fn the_given_text_must_match_one_request() {
     let mut other = document("pending", "HIGH");
     other["id"] = "01hf3zq9x8y7w6v5t4s3r2q1p1".into();
     let daemon =
-        StandIn::new(&[("GET /v1/requests", 200, list(&[document("pending", "HIGH"), other]))]);
+        FakeDaemon::new(&[("GET /v1/requests", 200, list(&[document("pending", "HIGH"), other]))]);
     for (text, why) in [
         ("01hf3z", "several requests match"),
         ("01h", "at least 4 characters"),
@@ -126,7 +128,7 @@ fn the_given_text_must_match_one_request() {
 
 #[test]
 fn without_a_credential_nothing_is_asked_of_the_daemon() {
-    let daemon = StandIn::new(&[]);
+    let daemon = FakeDaemon::new(&[]);
     let output =
         alone(countersign().args(["pending"]).env("COUNTERSIGN_PEOPLE", &daemon.address)).output();
     let output = output.unwrap();
@@ -153,7 +155,7 @@ fn a_token_file_that_others_can_read_is_refused() {
 fn a_rejection_is_one_line() {
     let one = format!("GET /v1/requests/{ID}");
     let decision = format!("POST /v1/requests/{ID}/decision");
-    let daemon = StandIn::new(&[
+    let daemon = FakeDaemon::new(&[
         (&one, 200, document("pending", "HIGH").to_string()),
         (&decision, 409, problem(409, "conflict", "the request has ended: expired")),
     ]);
@@ -182,7 +184,7 @@ Since the daemon started
 
 #[test]
 fn secrets_are_shown_once_and_lists_are_lines() {
-    let daemon = StandIn::new(&[
+    let daemon = FakeDaemon::new(&[
         ("POST /v1/people", 201, r#"{"name":"ana","passphrase":"seven plain words"}"#.to_owned()),
         ("POST /v1/agents", 201, r#"{"name":"bot","token":"csa_abc"}"#.to_owned()),
         ("GET /v1/grants", 200, r#"{"grants":[]}"#.to_owned()),

@@ -1,4 +1,4 @@
-//! `countersign doctor` tests the gates of agents, and nobody is asked.
+//! `countersign doctor` tests the gates of agents, and no one is asked.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -9,7 +9,7 @@ use countersign_client::Filter;
 use countersign_gateways::agents::AGENTS;
 use serde_json::Value;
 
-use crate::setting::Home;
+use crate::fixture::TestHome;
 
 /// The agents whose gate is in effect without their own program, by name and title.
 fn installable() -> impl Iterator<Item = (&'static str, &'static str)> {
@@ -17,7 +17,7 @@ fn installable() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 /// A `countersign` of this home, which can be broken.
-pub fn own(home: &Home) -> PathBuf {
+pub fn own(home: &TestHome) -> PathBuf {
     let own = home.folder.path().join("countersign");
     if !own.exists() {
         let built = env!("CARGO_BIN_EXE_countersign");
@@ -26,7 +26,7 @@ pub fn own(home: &Home) -> PathBuf {
     own
 }
 
-pub fn command(home: &Home, program: PathBuf, words: &[&str]) -> Command {
+pub fn command(home: &TestHome, program: PathBuf, words: &[&str]) -> Command {
     let like = home.command(words);
     let mut command = Command::new(program);
     command.args(words).env_clear().current_dir(home.folder.path());
@@ -34,7 +34,7 @@ pub fn command(home: &Home, program: PathBuf, words: &[&str]) -> Command {
     command
 }
 
-fn install(home: &Home) {
+fn install(home: &TestHome) {
     for (agent, _) in installable() {
         let done = command(home, own(home), &["install", agent, "--yes"]).output().unwrap();
         assert!(done.status.success(), "{agent}: {done:?}");
@@ -42,7 +42,7 @@ fn install(home: &Home) {
 }
 
 /// The doctor's check of one agent: the mark and the message.
-pub fn said(home: &Home, title: &str) -> Option<(String, String)> {
+pub fn said(home: &TestHome, title: &str) -> Option<(String, String)> {
     let out = home.command(&["doctor", "--json"]).output().unwrap();
     let told: Value = serde_json::from_slice(&out.stdout).unwrap();
     let checks = told["checks"].as_array().unwrap();
@@ -53,7 +53,7 @@ pub fn said(home: &Home, title: &str) -> Option<(String, String)> {
 
 #[test]
 fn every_installed_gate_refuses_a_forbidden_call_and_nobody_is_asked() {
-    let home = Home::new();
+    let home = TestHome::new();
     install(&home);
     for (agent, title) in installable() {
         let (mark, say) = said(&home, title).unwrap();
@@ -71,18 +71,18 @@ fn every_installed_gate_refuses_a_forbidden_call_and_nobody_is_asked() {
 
 #[test]
 fn without_a_daemon_the_gates_refuse_too() {
-    let home = Home::empty();
+    let home = TestHome::empty();
     install(&home);
     for (agent, title) in installable() {
         let (mark, say) = said(&home, title).unwrap();
         assert_eq!(mark, "ok", "{agent}: {say}");
-        assert!(say.contains("nobody could be asked"), "{agent}: {say}");
+        assert!(say.contains("no person could be asked"), "{agent}: {say}");
     }
 }
 
 #[test]
 fn a_hook_that_allows_everything_is_not_protected() {
-    let home = Home::empty();
+    let home = TestHome::empty();
     install(&home);
     let own = own(&home);
     fs::remove_file(&own).unwrap();
@@ -95,7 +95,7 @@ fn a_hook_that_allows_everything_is_not_protected() {
 
 #[test]
 fn an_agent_without_a_gate_is_listed() {
-    let home = Home::empty();
+    let home = TestHome::empty();
     fs::create_dir(home.folder.path().join(".claude")).unwrap();
     let (mark, say) = said(&home, "Claude Code").unwrap();
     assert_eq!(mark, "note", "{say}");

@@ -5,15 +5,15 @@ use std::time::{Duration, Instant};
 use countersign_client::DecisionChoice;
 use serde_json::json;
 
-use super::setting::{Home, RISKY, Said, approve, bash, waiting};
+use super::fixture::{HookOutput, RISKY, TestHome, approve, bash, waiting};
 
 #[test]
 fn a_person_says_yes_and_it_may_run_once() {
-    let home = Home::new();
+    let home = TestHome::new();
     let person = home.person();
     let hook = home.hook(&["claude", "--patience", "20"], &bash(RISKY, "toolu_1"));
     approve(&person, &waiting(&person, 1));
-    let (word, reason) = Said::of(hook).claude();
+    let (word, reason) = HookOutput::of(hook).claude();
     assert_eq!((word.as_str(), reason.contains("a person approved")), ("allow", true));
     // The next call is the next question, whatever it is called.
     let again = home.says(&["claude", "--patience", "1"], &bash(RISKY, "toolu_2"));
@@ -24,19 +24,19 @@ fn a_person_says_yes_and_it_may_run_once() {
 
 #[test]
 fn a_no_reaches_the_model_with_its_reason() {
-    let home = Home::new();
+    let home = TestHome::new();
     let person = home.person();
     let hook = home.hook(&["claude", "--patience", "20"], &bash(RISKY, "toolu_1"));
     let request = waiting(&person, 1).remove(0);
     let id = request.id.as_deref().unwrap();
     person.decide(id, &request.digest, DecisionChoice::Deny, "use the trash", None).unwrap();
-    let reason = Said::of(hook).denied();
+    let reason = HookOutput::of(hook).denied();
     assert!(reason.contains("owner") && reason.contains("use the trash"), "{reason}");
 }
 
 #[test]
 fn whoever_loses_patience_comes_back_to_the_same_question() {
-    let home = Home::new();
+    let home = TestHome::new();
     let person = home.person();
     let start = Instant::now();
     let early = home.says(&["claude", "--patience", "1"], &bash(RISKY, "toolu_1")).denied();
@@ -46,9 +46,9 @@ fn whoever_loses_patience_comes_back_to_the_same_question() {
     let later = home.hook(&["claude", "--patience", "20"], &bash(RISKY, "toolu_2"));
     std::thread::sleep(Duration::from_millis(500));
     approve(&person, &waiting(&person, 1));
-    assert_eq!(Said::of(later).claude().0, "allow");
+    assert_eq!(HookOutput::of(later).claude().0, "allow");
 
-    // Approved while nobody waited: the retry gets it, and only the first one.
+    // Approved while no one waited: the retry gets it, and only the first one.
     home.says(&["claude", "--patience", "1"], &bash("rm -rf /srv/b", "toolu_3")).denied();
     approve(&person, &waiting(&person, 1));
     let retry = home.says(&["claude", "--patience", "1"], &bash("rm -rf /srv/b", "toolu_4"));
@@ -59,13 +59,13 @@ fn whoever_loses_patience_comes_back_to_the_same_question() {
 
 #[test]
 fn the_same_call_twice_at_once_needs_a_yes_each() {
-    let home = Home::new();
+    let home = TestHome::new();
     let person = home.person();
     let hooks =
         ["a", "b"].map(|call| home.hook(&["claude", "--patience", "6"], &bash(RISKY, call)));
     std::thread::sleep(Duration::from_secs(1));
     approve(&person, &waiting(&person, 1));
-    let said = hooks.map(|hook| Said::of(hook).claude());
+    let said = hooks.map(|hook| HookOutput::of(hook).claude());
     let allowed = said.iter().filter(|(word, _)| word == "allow").count();
     assert_eq!(allowed, 1, "one yes, one call: {said:?}");
     assert!(said.iter().any(|(_, why)| why.contains("still waiting")), "{said:?}");
@@ -74,7 +74,7 @@ fn the_same_call_twice_at_once_needs_a_yes_each() {
 
 #[test]
 fn what_a_person_changed_is_what_runs() {
-    let home = Home::new();
+    let home = TestHome::new();
     let hook = home.hook(&["claude", "--patience", "20"], &bash(RISKY, "toolu_1"));
     let person = home.person();
     let request = waiting(&person, 1).remove(0);
@@ -90,14 +90,14 @@ fn what_a_person_changed_is_what_runs() {
     body["reason"] = json!("only look");
     let answer = home.post_as_person(&format!("{id}/decision"), &body);
     assert!(answer.contains("approved"), "{answer}");
-    let said = Said::of(hook);
+    let said = HookOutput::of(hook);
     assert_eq!(said.claude().0, "allow", "{said:?}");
     assert_eq!(said.json()["hookSpecificOutput"]["updatedInput"], edited);
 }
 
 #[test]
 fn a_turn_of_several_calls_is_one_group_with_an_answer_for_each() {
-    let home = Home::new();
+    let home = TestHome::new();
     let person = home.person();
     let call = |command: &str, id: &str| {
         let arguments = json!({ "command": command });
@@ -117,7 +117,7 @@ fn a_turn_of_several_calls_is_one_group_with_an_answer_for_each() {
     approve(&person, std::slice::from_ref(yes));
     let id = no.id.as_deref().unwrap();
     person.decide(id, &no.digest, DecisionChoice::Deny, "keep it", None).unwrap();
-    let said = Said::of(hook).json();
+    let said = HookOutput::of(hook).json();
     let words: Vec<_> =
         (0..4).map(|at| said["decisions"][at]["decision"].as_str().unwrap()).collect();
     assert_eq!(words, ["allow", "deny", "allow", "allow"], "{said}");
@@ -130,7 +130,7 @@ fn a_turn_of_several_calls_is_one_group_with_an_answer_for_each() {
 
 #[test]
 fn a_turn_in_which_nobody_has_to_be_asked_goes_on_at_once() {
-    let home = Home::new();
+    let home = TestHome::new();
     let call = |command: &str| json!({ "tool": "terminal", "arguments": { "command": command } });
     let batch = json!({ "event": "batch", "calls": [call("mkdir a"), call("mkdir b")] });
     let said = home.says(&["plugin", "--agent", "hermes", "--patience", "5"], &batch).json();
@@ -140,13 +140,13 @@ fn a_turn_in_which_nobody_has_to_be_asked_goes_on_at_once() {
 
 #[test]
 fn what_passed_without_the_daemon_is_in_its_ledger_a_moment_later() {
-    let mut home = Home::empty();
+    let mut home = TestHome::empty();
     for number in 0..5 {
         let said = home.says(&["claude"], &bash(&format!("cat notes-{number}.txt"), "toolu"));
         assert_eq!(said.claude().0, "nothing");
     }
     home.start();
-    // What waits is sent when the next call comes, or by whoever is still trying.
+    // What waits is sent when the next call comes, or by the process that is still trying.
     let said = home.says(
         &["gemini"],
         &json!({
@@ -163,12 +163,12 @@ fn what_passed_without_the_daemon_is_in_its_ledger_a_moment_later() {
 
 #[test]
 fn what_came_of_a_call_stands_with_its_request() {
-    let home = Home::new();
+    let home = TestHome::new();
     let person = home.person();
     let hook = home.hook(&["claude", "--patience", "20"], &bash(RISKY, "toolu_1"));
     let request = waiting(&person, 1).remove(0);
     approve(&person, std::slice::from_ref(&request));
-    assert_eq!(Said::of(hook).claude().0, "allow");
+    assert_eq!(HookOutput::of(hook).claude().0, "allow");
     let mut after = bash(RISKY, "toolu_1");
     after["hook_event_name"] = json!("PostToolUse");
     after["tool_response"] = json!({ "stdout": "gone", "exit_code": 0 });

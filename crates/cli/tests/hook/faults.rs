@@ -3,14 +3,14 @@
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use super::setting::{Home, RISKY, Said, approve, bash, deaf, waiting};
+use super::fixture::{HookOutput, RISKY, TestHome, approve, bash, deaf, waiting};
 
 /// A hook of two seconds' patience must have answered by then, with time to start and end.
 const SOON: Duration = Duration::from_secs(6);
 
 #[test]
 fn a_daemon_that_never_answers_is_a_no_in_time() {
-    let home = Home::empty();
+    let home = TestHome::empty();
     let _deaf = deaf(home.folder.path());
     let start = Instant::now();
     let said = home.says(&["claude", "--patience", "2"], &bash(RISKY, "t"));
@@ -22,38 +22,38 @@ fn a_daemon_that_never_answers_is_a_no_in_time() {
 
 #[test]
 fn a_host_that_never_stops_talking_or_never_speaks_gets_a_no_in_time() {
-    let home = Home::empty();
+    let home = TestHome::empty();
     let mut command = home.command(&["hook", "claude", "--patience", "1"]);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let silent = child.stdin.take();
     let start = Instant::now();
-    let said = Said::of(child);
+    let said = HookOutput::of(child);
     assert!(said.denied().contains("in time"), "{said:?}");
     assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
     drop(silent);
     let endless = std::fs::File::open("/dev/zero").unwrap();
     let mut command = home.command(&["hook", "claude", "--patience", "5"]);
     let child = command.stdin(endless).stdout(Stdio::piped()).spawn().unwrap();
-    assert!(Said::of(child).denied().contains("longer than 16 MiB"));
+    assert!(HookOutput::of(child).denied().contains("longer than 16 MiB"));
 }
 
 #[test]
 fn a_host_that_does_not_listen_is_told_by_the_exit_code() {
-    let home = Home::empty();
+    let home = TestHome::empty();
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let mut command = home.command(&["hook", "claude"]);
     let mut child =
         command.stdin(Stdio::piped()).stdout(full).stderr(Stdio::piped()).spawn().unwrap();
     let input = bash(RISKY, "t").to_string();
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), input.as_bytes()).unwrap();
-    let said = Said::of(child);
+    let said = HookOutput::of(child);
     assert_eq!(said.code, Some(2), "{said:?}");
     assert!(said.err.contains("not run"), "{said:?}");
 }
 
 #[test]
 fn a_daemon_that_dies_while_a_call_waits_is_waited_for() {
-    let mut home = Home::new();
+    let mut home = TestHome::new();
     let hook = home.hook(&["claude", "--patience", "30"], &bash(RISKY, "t"));
     waiting(&home.person(), 1);
     home.kill();
@@ -61,17 +61,17 @@ fn a_daemon_that_dies_while_a_call_waits_is_waited_for() {
     home.start();
     let person = home.person();
     approve(&person, &waiting(&person, 1));
-    assert_eq!(Said::of(hook).claude().0, "allow");
+    assert_eq!(HookOutput::of(hook).claude().0, "allow");
     // And one that stays away is a no, with the request that still waits.
     let hook = home.hook(&["claude", "--patience", "4"], &bash("rm -rf /srv/b", "t2"));
     waiting(&person, 1);
     home.kill();
-    assert!(Said::of(hook).denied().contains("still waiting"));
+    assert!(HookOutput::of(hook).denied().contains("still waiting"));
 }
 
 #[test]
 fn a_killed_hook_leaves_its_question_open_for_the_next_try() {
-    let home = Home::new();
+    let home = TestHome::new();
     let person = home.person();
     let killed = |call: &str, command: &str| {
         let mut hook = home.hook(&["claude", "--patience", "30"], &bash(command, call));
@@ -80,15 +80,15 @@ fn a_killed_hook_leaves_its_question_open_for_the_next_try() {
         hook.wait().unwrap();
         open
     };
-    // Asked again while nobody has answered: the same question.
+    // Asked again while no one has answered: the same question.
     let open = killed("a1", RISKY);
     let retry = home.hook(&["claude", "--patience", "20"], &bash(RISKY, "a2"));
     std::thread::sleep(Duration::from_millis(500));
     let still = waiting(&person, 1);
     assert_eq!(still[0].id, open.id);
     approve(&person, &still);
-    assert_eq!(Said::of(retry).claude().0, "allow");
-    // Approved while nobody waited: good for one run.
+    assert_eq!(HookOutput::of(retry).claude().0, "allow");
+    // Approved while no one waited: good for one run.
     let other = "rm -rf /srv/other";
     approve(&person, &[killed("b1", other)]);
     let again = |call| home.says(&["claude", "--patience", "1"], &bash(other, call)).claude();
@@ -99,7 +99,7 @@ fn a_killed_hook_leaves_its_question_open_for_the_next_try() {
 #[test]
 fn people_see_that_a_stopped_agent_no_longer_waits() {
     const GONE: &str = "The agent stopped waiting";
-    let home = Home::new();
+    let home = TestHome::new();
     let person = home.person();
     let mut hook = home.hook(&["claude", "--patience", "60"], &bash(RISKY, "t1"));
     let open = waiting(&person, 1).remove(0);
@@ -121,18 +121,18 @@ fn people_see_that_a_stopped_agent_no_longer_waits() {
         std::thread::sleep(Duration::from_millis(100));
     }
     approve(&person, &waiting(&person, 1));
-    assert_eq!(Said::of(retry).claude().0, "allow");
+    assert_eq!(HookOutput::of(retry).claude().0, "allow");
 }
 
 #[test]
 fn a_wrong_token_and_a_broken_configuration_are_a_no() {
-    let home = Home::new();
+    let home = TestHome::new();
     let mut command = home.command(&["hook", "claude", "--patience", "3"]);
     command.env("COUNTERSIGN_AGENT_TOKEN", "csa_guess").env("COUNTERSIGN_AGENTS", "127.0.0.1:1");
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let input = bash(RISKY, "t").to_string();
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), input.as_bytes()).unwrap();
-    assert!(Said::of(child).denied().contains("not run"));
+    assert!(HookOutput::of(child).denied().contains("not run"));
     let config = home.folder.path().join(".config/countersign");
     std::fs::create_dir_all(&config).unwrap();
     std::fs::write(config.join("countersign.toml"), "[gate\n").unwrap();
@@ -142,9 +142,9 @@ fn a_wrong_token_and_a_broken_configuration_are_a_no() {
 
 #[test]
 fn what_cannot_be_written_down_does_not_pass_by_itself() {
-    let home = Home::empty();
+    let home = TestHome::empty();
     // The folder cannot be made: there is a file in its place.
     std::fs::write(home.folder.path().join("countersign-gateways"), "").unwrap();
     let said = home.says(&["claude"], &bash("ls", "t"));
-    assert!(said.denied().contains("nobody could be asked"), "{said:?}");
+    assert!(said.denied().contains("no person could be asked"), "{said:?}");
 }

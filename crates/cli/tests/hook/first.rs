@@ -7,12 +7,12 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::setting::{Home, RISKY, Said, bash};
+use super::fixture::{HookOutput, RISKY, TestHome, bash};
 
 const SMALL: &str = env!("CARGO_BIN_EXE_countersign-hook");
 const LARGE: &str = env!("CARGO_BIN_EXE_countersign");
 
-fn says(home: &Home, program: &Path, words: &[&str], input: &[u8]) -> Said {
+fn says(home: &TestHome, program: &Path, words: &[&str], input: &[u8]) -> HookOutput {
     let mut command = Command::new(program);
     command.args(words).env_clear().env("HOME", home.folder.path());
     command.env("COUNTERSIGN_STATE", home.folder.path().join("state"));
@@ -22,7 +22,7 @@ fn says(home: &Home, program: &Path, words: &[&str], input: &[u8]) -> Said {
     // One that refuses too long an input does not read it to its end.
     let _ = pipe.write_all(input);
     drop(pipe);
-    Said::of(child)
+    HookOutput::of(child)
 }
 
 fn message(text: &str) -> Value {
@@ -31,7 +31,7 @@ fn message(text: &str) -> Value {
 
 #[test]
 fn both_programs_say_the_same() {
-    let home = Home::empty();
+    let home = TestHome::empty();
     let after = |command: &str| {
         json!({
             "hook_event_name": "PostToolUse", "session_id": "s", "cwd": "/srv",
@@ -94,7 +94,7 @@ fn both_programs_say_the_same() {
 
 #[test]
 fn without_the_program_that_asks_only_what_reads_passes() {
-    let home = Home::empty();
+    let home = TestHome::empty();
     let alone = home.folder.path().join("countersign-hook");
     fs::copy(SMALL, &alone).unwrap();
     let words = ["hook", "claude", "--patience", "3"];
@@ -107,7 +107,7 @@ fn without_the_program_that_asks_only_what_reads_passes() {
     assert!(help.out.contains("help"), "{help:?}");
     let said = says(&home, &alone, &["hook", "--help"], b"");
     assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{said:?}");
-    // It is nobody else's way in.
+    // No other caller can use it.
     for words in [&["assess", "ls"][..], &["--version"], &[]] {
         let said = says(&home, Path::new(SMALL), words, b"");
         assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{words:?} {said:?}");
@@ -116,7 +116,7 @@ fn without_the_program_that_asks_only_what_reads_passes() {
 
 #[test]
 fn a_pipe_in_the_place_of_the_spool_is_not_waited_for() {
-    let home = Home::empty();
+    let home = TestHome::empty();
     let gateways = home.folder.path().join("countersign-gateways");
     fs::create_dir(&gateways).unwrap();
     let made = Command::new("mkfifo").arg(gateways.join("passes.jsonl")).status().unwrap();
@@ -125,6 +125,6 @@ fn a_pipe_in_the_place_of_the_spool_is_not_waited_for() {
     let input = bash("ls", "t").to_string();
     let words = ["hook", "claude", "--patience", "3"];
     let said = says(&home, Path::new(SMALL), &words, input.as_bytes());
-    assert!(said.denied().contains("nobody could be asked"), "{said:?}");
+    assert!(said.denied().contains("no person could be asked"), "{said:?}");
     assert!(begun.elapsed() < std::time::Duration::from_secs(10), "{:?}", begun.elapsed());
 }

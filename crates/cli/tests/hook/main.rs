@@ -9,6 +9,8 @@ mod faults;
 #[cfg(test)]
 mod first;
 #[cfg(test)]
+mod fixture;
+#[cfg(test)]
 mod many;
 #[cfg(test)]
 mod mcp_gates;
@@ -16,8 +18,6 @@ mod mcp_gates;
 mod mcp_socket;
 #[cfg(test)]
 mod proof;
-#[cfg(test)]
-mod setting;
 #[cfg(test)]
 mod starved;
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use countersign_client::{Filter, PeopleClient, Request, RequestStatus};
 
-use super::setting::{Home, Said, approve, bash};
+use super::fixture::{HookOutput, TestHome, approve, bash};
 
 /// How many; `PROOF` in the environment makes it a thousand.
 fn many() -> usize {
@@ -14,7 +14,7 @@ fn many() -> usize {
 
 #[test]
 fn a_flood_is_answered_and_none_of_it_passes() {
-    let home = Home::new();
+    let home = TestHome::new();
     let many = many();
     let start = Instant::now();
     let hooks: Vec<_> = (0..many)
@@ -23,7 +23,7 @@ fn a_flood_is_answered_and_none_of_it_passes() {
             home.hook(&["claude", "--patience", "10"], &call)
         })
         .collect();
-    let said: Vec<String> = hooks.into_iter().map(|hook| Said::of(hook).denied()).collect();
+    let said: Vec<String> = hooks.into_iter().map(|hook| HookOutput::of(hook).denied()).collect();
     assert_eq!(said.len(), many);
     println!("{many} at once, all denied after {:?}", start.elapsed());
 }
@@ -31,7 +31,7 @@ fn a_flood_is_answered_and_none_of_it_passes() {
 /// Every tenth is approved while all of them wait; the limits for a flood are out of the way.
 #[test]
 fn many_wait_at_once_and_each_gets_its_own_answer() {
-    let mut home = Home::empty();
+    let mut home = TestHome::empty();
     home.without_limits();
     home.start();
     let (many, person) = (many(), home.person());
@@ -61,7 +61,7 @@ fn many_wait_at_once_and_each_gets_its_own_answer() {
     println!("{} approved after {:?}", yes.len(), start.elapsed());
     let mut joinable = 0;
     for (number, hook) in hooks.into_iter().enumerate() {
-        let (word, why) = Said::of(hook).claude();
+        let (word, why) = HookOutput::of(hook).claude();
         let wanted = if is_chosen(number) { "allow" } else { "deny" };
         assert_eq!(word, wanted, "{number}: {why}");
         assert!(is_chosen(number) || why.contains("not run"), "{number}: {why}");
@@ -74,7 +74,7 @@ fn many_wait_at_once_and_each_gets_its_own_answer() {
 
 #[test]
 fn many_that_only_look_are_all_written_down() {
-    let home = Home::new();
+    let home = TestHome::new();
     let (many, start) = (many(), Instant::now());
     let hooks: Vec<_> = (0..many)
         .map(|number| {
@@ -83,7 +83,7 @@ fn many_that_only_look_are_all_written_down() {
         })
         .collect();
     for hook in hooks {
-        assert_eq!(Said::of(hook).claude().0, "nothing");
+        assert_eq!(HookOutput::of(hook).claude().0, "nothing");
     }
     println!("{many} looked at once, all answered after {:?}", start.elapsed());
     let person = home.person();

@@ -10,17 +10,17 @@ use countersign_client::Filter;
 use serde_json::{Value, json};
 
 use crate::agent_gates::{command, own, said};
-use crate::setting::Home;
+use crate::fixture::TestHome;
 
 /// A server that leaves a trace if it is ever started.
-fn traced(home: &Home) -> (Value, PathBuf) {
+fn traced(home: &TestHome) -> (Value, PathBuf) {
     let trace = home.folder.path().join("was-started");
     let script = format!("touch {}; cat", trace.display());
     (json!({ "command": "/bin/sh", "args": ["-c", script] }), trace)
 }
 
 /// Writes Cursor's file and puts every server in it behind the proxy.
-fn cursor(home: &Home, servers: &Value) -> PathBuf {
+fn cursor(home: &TestHome, servers: &Value) -> PathBuf {
     let file = home.folder.path().join(".cursor/mcp.json");
     fs::create_dir_all(file.parent().unwrap()).unwrap();
     fs::write(&file, json!({ "mcpServers": servers }).to_string()).unwrap();
@@ -41,7 +41,7 @@ const FILES: &str = "MCP server files (Cursor)";
 
 #[test]
 fn a_forbidden_call_is_refused_by_the_proxy_and_the_real_server_is_never_started() {
-    let home = Home::new();
+    let home = TestHome::new();
     let (server, trace) = traced(&home);
     let file = cursor(&home, &json!({ "files": server }));
     change(&file, "bare", server);
@@ -65,11 +65,11 @@ fn a_forbidden_call_is_refused_by_the_proxy_and_the_real_server_is_never_started
 
 #[test]
 fn a_passing_proxy_is_unprotected_and_a_foreign_program_is_not_started() {
-    let home = Home::empty();
+    let home = TestHome::empty();
     let (server, trace) = traced(&home);
     let file = cursor(&home, &json!({ "files": server }));
     let (mark, say) = said(&home, FILES).unwrap();
-    assert!(mark == "ok" && say.contains("nobody could be asked"), "{mark} {say}");
+    assert!(mark == "ok" && say.contains("no person could be asked"), "{mark} {say}");
 
     let own = own(&home);
     fs::remove_file(&own).unwrap();
@@ -90,7 +90,7 @@ fn a_passing_proxy_is_unprotected_and_a_foreign_program_is_not_started() {
 
 #[test]
 fn projects_and_named_files_are_tested_too() {
-    let home = Home::empty();
+    let home = TestHome::empty();
     let (server, trace) = traced(&home);
     let project = home.folder.path().join("shop");
     fs::create_dir_all(project.join(".claude")).unwrap();
@@ -124,7 +124,7 @@ fn projects_and_named_files_are_tested_too() {
 struct Listening(Child, String);
 
 impl Listening {
-    fn start(home: &Home) -> Listening {
+    fn start(home: &TestHome) -> Listening {
         let words = ["mcp", "--http", "http://127.0.0.1:9/mcp", "--listen", "127.0.0.1:0"];
         let mut child = home.command(&words).stderr(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
@@ -143,7 +143,7 @@ impl Drop for Listening {
 
 #[test]
 fn a_listening_proxy_is_tested_over_http() {
-    let home = Home::new();
+    let home = TestHome::new();
     let proxy = Listening::start(&home);
     let file = home.folder.path().join(".cursor/mcp.json");
     fs::create_dir_all(file.parent().unwrap()).unwrap();
@@ -164,7 +164,7 @@ fn a_listening_proxy_is_tested_over_http() {
 
 #[test]
 fn the_python_sdk_is_tested_if_it_is_installed() {
-    let home = Home::new();
+    let home = TestHome::new();
     let sdk = concat!(env!("CARGO_MANIFEST_DIR"), "/../../sdk/python/src");
     let path = std::env::var("PATH").expect("python3 is needed");
     let tried = |words: &[&str], variables: &[(&str, &str)]| {

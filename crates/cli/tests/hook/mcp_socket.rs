@@ -49,7 +49,7 @@ fn start_daemon(home: &Path, runtime: &Path) -> Daemon {
     Daemon(child)
 }
 
-/// What a proxy answers to the call that the daemon refuses without asking anybody.
+/// What a proxy answers to the call that the daemon refuses without asking anyone.
 fn refusal(mut proxy: Command) -> String {
     let mut child = proxy.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
@@ -89,7 +89,7 @@ fn an_installed_proxy_finds_the_daemon_without_variables() {
     let mut proxy = Command::new(entry["command"].as_str().unwrap());
     proxy.args(words).env_clear().env("HOME", &home);
     let refusal = refusal(proxy);
-    assert!(!refusal.contains("nobody could be asked"), "{refusal}");
+    assert!(!refusal.contains("no person could be asked"), "{refusal}");
 }
 
 #[test]
@@ -103,5 +103,5 @@ fn a_proxy_finds_a_daemon_that_has_no_runtime_folder() {
     let mut proxy = countersign(&home, &server);
     proxy.env("XDG_RUNTIME_DIR", runtime);
     let refusal = refusal(proxy);
-    assert!(!refusal.contains("nobody could be asked"), "{refusal}");
+    assert!(!refusal.contains("no person could be asked"), "{refusal}");
 }

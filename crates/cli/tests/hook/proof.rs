@@ -7,18 +7,18 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::agent_gates::{command, own};
-use crate::setting::Home;
+use crate::fixture::TestHome;
 
 /// A home whose people are told through a program, into a file.
-fn told_into_a_file() -> (Home, PathBuf) {
-    let home = Home::empty();
+fn told_into_a_file() -> (TestHome, PathBuf) {
+    let home = TestHome::empty();
     let (pager, told) = (home.folder.path().join("pager"), home.folder.path().join("told"));
     program(&pager, &format!("#!/bin/sh\ncat >>{}\n", told.display()));
     let config = home.folder.path().join(".config/countersign");
     fs::create_dir_all(&config).unwrap();
-    // Nobody is spared at any hour.
+    // No one is spared at any hour.
     let text = format!(
-        "[ladder]\nfirst = [\"pager\"]\n[quiet]\nfrom = \"00:00\"\nto = \"23:59\"\n\
+        "[escalation]\nfirst = [\"pager\"]\n[quiet]\nfrom = \"00:00\"\nto = \"23:59\"\n\
          [channels.pager]\nkind = \"command\"\nprogram = [\"{}\"]\n",
         pager.display()
     );

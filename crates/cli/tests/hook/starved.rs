@@ -1,4 +1,4 @@
-//! A disk without room, a folder that nobody may write to: what passes is written down, or asked
+//! A disk without room, a folder that no one may write to: what passes is written down, or asked
 //! about; what is risky does not run; the answer comes in time.
 
 use std::fs::{self, File};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use super::setting::{Home, RISKY, bash};
+use super::fixture::{RISKY, TestHome, bash};
 
 /// A hook of one second's patience must have answered by then, with time to start and end.
 const SOON: Duration = Duration::from_secs(6);
@@ -53,7 +53,7 @@ fn look(number: usize) -> serde_json::Value {
 }
 
 /// What a hook says, in time.
-fn soon(home: &Home, input: &serde_json::Value) -> (String, String) {
+fn soon(home: &TestHome, input: &serde_json::Value) -> (String, String) {
     let start = Instant::now();
     let said = home.says(&["claude", "--patience", "1"], input);
     assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
@@ -61,12 +61,12 @@ fn soon(home: &Home, input: &serde_json::Value) -> (String, String) {
 }
 
 /// How many of these calls passed.
-fn passed(home: &Home, numbers: std::ops::Range<usize>) -> usize {
+fn passed(home: &TestHome, numbers: std::ops::Range<usize>) -> usize {
     numbers.filter(|number| soon(home, &look(*number)).0 == "nothing").count()
 }
 
 /// That the ledger comes to hold exactly so many calls that passed.
-fn come_into_the_ledger(home: &Home, many: usize) {
+fn come_into_the_ledger(home: &TestHome, many: usize) {
     let person = home.person();
     let end = Instant::now() + Duration::from_secs(30);
     loop {
@@ -86,10 +86,10 @@ fn come_into_the_ledger(home: &Home, many: usize) {
 
 #[test]
 fn on_a_full_disk_no_call_passes_unseen() {
-    let mut home = Home::empty();
+    let mut home = TestHome::empty();
     let place = home.folder.path().join("countersign-gateways");
     let Some(disk) = SmallDisk::mount(&place, "size=256k") else { return };
-    // Nobody sends while the disk is full: the file stays as it is.
+    // No one sends while the disk is full: the file stays as it is.
     let sender = File::create(place.join("sender.lock")).unwrap();
     sender.lock().unwrap();
     let mut kept = passed(&home, 0..1);
@@ -114,7 +114,7 @@ fn on_a_full_disk_no_call_passes_unseen() {
 
 #[test]
 fn on_a_full_disk_beneath_the_daemon_nothing_risky_runs() {
-    let mut home = Home::empty();
+    let mut home = TestHome::empty();
     let Some(disk) = SmallDisk::mount(home.folder.path(), "size=8m") else { return };
     home.start();
     let kept = passed(&home, 0..1);
@@ -134,11 +134,11 @@ fn on_a_full_disk_beneath_the_daemon_nothing_risky_runs() {
 
 #[test]
 fn where_nothing_may_be_written_a_call_goes_through_the_daemon() {
-    let mut home = Home::empty();
+    let mut home = TestHome::empty();
     let place = home.folder.path().join("countersign-gateways");
     let Some(_disk) = SmallDisk::mount(&place, "ro") else { return };
     let (word, why) = soon(&home, &look(0));
-    assert!(word == "deny" && why.contains("nobody could be asked"), "{why}");
+    assert!(word == "deny" && why.contains("no person could be asked"), "{why}");
     home.start();
     assert_eq!(passed(&home, 0..3), 3);
     come_into_the_ledger(&home, 3);

@@ -3,7 +3,7 @@
 use countersign_gateways::agents::AGENTS;
 use serde_json::{Value, json};
 
-use super::setting::{Home, RISKY};
+use super::fixture::{RISKY, TestHome};
 
 /// The recorded fixture of an agent.
 fn fixture(agent: &str) -> Value {
@@ -44,21 +44,21 @@ fn is_like(recorded: &Value, got: &Value, reason: &mut Option<String>) -> bool {
 
 #[test]
 fn without_a_daemon_reads_pass_and_the_rest_is_denied_in_the_agent_s_format() {
-    let home = Home::empty();
+    let home = TestHome::empty();
     for agent in AGENTS.map(|agent| agent.name) {
         let said = home.says(&[agent], &before(agent, "ls -la"));
         assert_eq!(said.code, Some(0), "{agent}: {said:?}");
         assert_eq!(said.json(), fixture(agent)["answers"]["pass"], "{agent}");
         let said = home.says(&[agent], &before(agent, RISKY)).json();
         let reason = denial(agent, &said).unwrap_or_else(|| panic!("{agent}: {said}"));
-        assert!(reason.contains("nobody could be asked"), "{agent}: {reason}");
+        assert!(reason.contains("no person could be asked"), "{agent}: {reason}");
         assert!(reason.contains("No person denied it"), "{agent}: {reason}");
     }
 }
 
 #[test]
 fn what_is_no_call_is_denied_and_never_ends_with_one() {
-    let home = Home::empty();
+    let home = TestHome::empty();
     let nonsense = [
         json!(null),
         json!([]),
@@ -86,7 +86,7 @@ fn what_is_no_call_is_denied_and_never_ends_with_one() {
 
 #[test]
 fn what_hides_in_json_is_not_passed_on() {
-    let home = Home::empty();
+    let home = TestHome::empty();
     // A host that reads the first of two members, or the last: neither may be the one we judged.
     let twice = r#"{"hook_event_name":"PreToolUse","tool_name":"Bash",
         "tool_input":{"command":"ls","command":"rm -rf /"}}"#;
@@ -97,13 +97,13 @@ fn what_hides_in_json_is_not_passed_on() {
         .spawn()
         .unwrap();
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), twice.as_bytes()).unwrap();
-    let said = super::setting::Said::of(child);
+    let said = super::fixture::HookOutput::of(child);
     assert!(said.denied().contains("not valid JSON"), "{said:?}");
 }
 
 #[test]
 fn a_person_in_crisis_is_shown_help_even_without_a_daemon() {
-    let home = Home::empty();
+    let home = TestHome::empty();
     let prompt = json!({
         "hook_event_name": "UserPromptSubmit", "session_id": "s",
         "prompt": "I want to kill myself tonight, I have the pills here",

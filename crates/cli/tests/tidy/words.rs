@@ -95,7 +95,14 @@ fn words_are_plain() {
         if !read_here || quotes {
             continue;
         }
-        for (word, count) in counted(&read(&path), &WORDS) {
+        let mut text = read(&path);
+        // Rule files list programs and their subcommands, such as `anew` and `whence`.
+        if file.starts_with("crates/risk/rules/commands/") {
+            for (word, _) in WORDS {
+                text = text.replace(&format!("\"{word}\""), "");
+            }
+        }
+        for (word, count) in counted(&text, &WORDS) {
             found.insert(format!("{file} {word}"), count);
         }
     }

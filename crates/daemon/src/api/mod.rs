@@ -136,7 +136,7 @@ impl Api {
     }
 
     /// How long a new passkey or linked account of this person waits before it may approve. A
-    /// single person sets the installation up, and nobody else could object.
+    /// single person sets the installation up, and no one else could object.
     pub fn waiting_period(&self, person: &str) -> Millis {
         if self.directory.is_only_person(person) {
             Millis(0)

@@ -60,7 +60,7 @@ pub const EXEMPT: [(&str, &str); 17] = [
     ("POST", super::v1::LOGIN),
     ("POST", crate::inbox::DENY),
     ("POST", super::v1::RECOVER),
-    // Ending an own session takes rights away from nobody else.
+    // Ending an own session takes rights away from no one else.
     ("DELETE", super::v1::LOGIN),
     ("DELETE", "/v1/sessions/{session}"),
     // Answers: the workflow checks the assurance that each tier needs. A grant given with an answer

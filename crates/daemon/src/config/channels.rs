@@ -59,7 +59,7 @@ fn channel(name: &str, mut table: Table) -> KindResult<ChannelConfig> {
     }
     let limits = limits(&kind, &mut table)?;
     let settings = kinds::settings(&kind, table)?;
-    // A channel that cannot be opened would notify nobody later.
+    // A channel that cannot be opened would notify no one later.
     settings.open(name, limits).map_err(|error| error.problem)?;
     Ok(ChannelConfig { settings, limits })
 }

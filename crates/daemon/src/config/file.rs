@@ -21,7 +21,8 @@ pub struct ConfigFile {
     pub ledger: LedgerSection,
     pub crisis: CrisisSection,
     pub whitelist: WhitelistSection,
-    pub ladder: LadderSection,
+    #[serde(alias = "ladder")]
+    pub escalation: EscalationSection,
     pub quiet: Option<QuietSection>,
     pub drills: DrillsSection,
     pub doctor: DoctorSection,
@@ -51,9 +52,12 @@ pub struct TimesSection {
     pub profile: Option<String>,
     pub usual_seconds: Option<u32>,
     pub longest_seconds: Option<u32>,
-    pub medium_climb_seconds: Option<u32>,
-    pub high_climb_seconds: Option<u32>,
-    pub critical_climb_seconds: Option<u32>,
+    #[serde(alias = "medium_climb_seconds")]
+    pub medium_escalation_seconds: Option<u32>,
+    #[serde(alias = "high_climb_seconds")]
+    pub high_escalation_seconds: Option<u32>,
+    #[serde(alias = "critical_climb_seconds")]
+    pub critical_escalation_seconds: Option<u32>,
 }
 
 /// How calls are assessed.
@@ -152,39 +156,39 @@ pub struct WhitelistSection {
 /// The channels of each escalation level.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct LadderSection {
+pub struct EscalationSection {
     pub first: Option<Vec<String>>,
     pub next: Vec<String>,
     pub administrators: Vec<String>,
     pub emergency: Vec<String>,
     pub time_zone: Option<String>,
     pub at_keyboard_seconds: Option<u32>,
-    pub medium: Option<EscalationSection>,
-    pub high: Option<EscalationSection>,
-    pub critical: Option<EscalationSection>,
-    pub crisis: Option<EscalationSection>,
+    pub medium: Option<LevelsSection>,
+    pub high: Option<LevelsSection>,
+    pub critical: Option<LevelsSection>,
+    pub crisis: Option<LevelsSection>,
     pub hours: Vec<HoursSection>,
 }
 
 /// Escalation levels that replace the default ones.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct EscalationSection {
+pub struct LevelsSection {
     pub first: Option<Vec<String>>,
     pub next: Option<Vec<String>>,
     pub administrators: Option<Vec<String>>,
     pub emergency: Option<Vec<String>>,
 }
 
-impl EscalationSection {
+impl LevelsSection {
     /// Lowest first.
     pub const fn in_order(&self) -> [Option<&Vec<String>>; 4] {
-        let EscalationSection { first, next, administrators, emergency } = self;
+        let LevelsSection { first, next, administrators, emergency } = self;
         [first.as_ref(), next.as_ref(), administrators.as_ref(), emergency.as_ref()]
     }
 }
 
-/// The ladder at certain hours of the week.
+/// The escalation levels at certain hours of the week.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct HoursSection {
@@ -199,8 +203,8 @@ pub struct HoursSection {
 
 impl HoursSection {
     /// Only the escalation levels.
-    pub fn levels(&self) -> EscalationSection {
-        EscalationSection {
+    pub fn levels(&self) -> LevelsSection {
+        LevelsSection {
             first: self.first.clone(),
             next: self.next.clone(),
             administrators: self.administrators.clone(),

@@ -19,7 +19,7 @@ pub use model::{
     ChannelConfig, DaemonConfig, DaemonRules, DrillsConfig, FloodConfig, LedgerConfig, LogConfig,
     QuorumByTier, SocketConfig,
 };
-pub use oncall::{Ladder, OnCall};
+pub use oncall::{EscalationLevels, OnCall};
 pub use paths::Paths;
 
 /// The commented file that `countersign config example` prints; a test reads it.

@@ -15,7 +15,7 @@ use countersign_workflow::assurance::RequiredAssurance;
 use countersign_workflow::oncall::Hours;
 use countersign_workflow::request::{EscalationTimes, Quorum};
 
-use super::oncall::{Ladder, OnCall};
+use super::oncall::{EscalationLevels, OnCall};
 
 /// The checked configuration.
 #[derive(Debug, Clone)]
@@ -89,7 +89,7 @@ pub struct DaemonRules {
     /// The whitelist file.
     pub whitelist: Option<PathBuf>,
     /// The channels of each escalation level, lowest first.
-    pub ladder: Ladder,
+    pub escalation: EscalationLevels,
     /// Exceptions by tier and time of day.
     pub oncall: OnCall,
     /// Drills.
@@ -161,7 +161,7 @@ pub struct FloodConfig {
 pub struct DrillsConfig {
     /// The maximum number in seven days; 0 by default.
     pub per_week: u32,
-    /// The hours in which one may come although nobody is active in the inbox.
+    /// The hours in which one may come although no one is active in the inbox.
     pub hours: Hours,
 }
 

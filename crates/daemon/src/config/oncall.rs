@@ -1,4 +1,4 @@
-//! On-call: the ladder by tier and time of day, rotations, quiet hours.
+//! On-call: escalation levels by tier and time of day, rotations, quiet hours.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,23 +11,23 @@ use countersign_workflow::oncall::{Hours, Rotation, WallTime};
 
 use super::check;
 use super::error::ConfigError;
-use super::file::{self, EscalationSection};
+use super::file::{self, LevelsSection};
 
 /// The time zone database, and the time zone of this machine.
 const ZONES: &str = "/usr/share/zoneinfo";
 const LOCAL: &str = "/etc/localtime";
-/// The prefix of a rotation's name on the ladder.
+/// The prefix of a rotation's name in the escalation levels.
 const ROTA: char = '@';
 
 /// The channels of each escalation level, lowest first.
-pub type Ladder = [Vec<String>; 4];
+pub type EscalationLevels = [Vec<String>; 4];
 
-/// Exceptions from the default ladder.
+/// Exceptions from the default levels.
 #[derive(Debug, Clone)]
 pub struct OnCall {
     zone: Zone,
-    by_tier: Vec<(Severity, EscalationSection)>,
-    by_hour: Vec<(Hours, EscalationSection)>,
+    by_tier: Vec<(Severity, LevelsSection)>,
+    by_hour: Vec<(Hours, LevelsSection)>,
     rotas: BTreeMap<String, Rotation>,
     quiet: Option<Quiet>,
     /// How long interrupting channels wait while a person is active in the inbox.
@@ -41,7 +41,7 @@ struct Quiet {
     digest: Vec<String>,
 }
 
-/// The calls that a part of the ladder applies to.
+/// The calls that a part of the configuration applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Severity {
     Medium,
@@ -95,27 +95,27 @@ fn read_zone(data: &[u8]) -> Option<Arc<tz::TimeZone>> {
 }
 
 impl OnCall {
-    /// What was section.
+    /// Checks the sections of the configuration.
     pub fn new(
-        ladder: &file::LadderSection,
+        section: &file::EscalationSection,
         quiet: Option<&file::QuietSection>,
         rotas: &BTreeMap<String, file::RotaSection>,
     ) -> Result<OnCall, ConfigError> {
         let wrong = check::invalid;
-        let zone = Zone::open(ladder.time_zone.as_deref())
-            .map_err(|problem| wrong("ladder.time_zone", problem))?;
+        let zone = Zone::open(section.time_zone.as_deref())
+            .map_err(|problem| wrong("escalation.time_zone", problem))?;
         let by_tier = [
-            (Severity::Medium, &ladder.medium),
-            (Severity::High, &ladder.high),
-            (Severity::Critical, &ladder.critical),
-            (Severity::Crisis, &ladder.crisis),
+            (Severity::Medium, &section.medium),
+            (Severity::High, &section.high),
+            (Severity::Critical, &section.critical),
+            (Severity::Crisis, &section.crisis),
         ];
         let by_tier =
             by_tier.into_iter().filter_map(|(for_, levels)| Some((for_, levels.clone()?)));
         let mut by_hour = Vec::new();
-        for part in &ladder.hours {
+        for part in &section.hours {
             let hours = hours(&part.days, part.from.as_deref(), part.to.as_deref())
-                .map_err(|problem| wrong("ladder.hours", problem))?;
+                .map_err(|problem| wrong("escalation.hours", problem))?;
             by_hour.push((hours, part.levels()));
         }
         let quiet = quiet
@@ -129,14 +129,24 @@ impl OnCall {
         for (name, rota) in rotas {
             turns.insert(name.clone(), parse_rota(rota).map_err(|problem| wrong("rota", problem))?);
         }
-        let at_keyboard =
-            check::seconds("ladder.at_keyboard_seconds", ladder.at_keyboard_seconds, 10, 0..=60)?;
+        let at_keyboard = check::seconds(
+            "escalation.at_keyboard_seconds",
+            section.at_keyboard_seconds,
+            10,
+            0..=60,
+        )?;
         Ok(OnCall { zone, by_tier: by_tier.collect(), by_hour, rotas: turns, quiet, at_keyboard })
     }
 
     /// The channels for such a call now. Hours of the day replace the default levels that they
     /// name, and the levels of a tier replace both.
-    pub fn ladder(&self, default: &Ladder, tier: Tier, crisis: bool, now: Timestamp) -> Ladder {
+    pub fn levels_at(
+        &self,
+        default: &EscalationLevels,
+        tier: Tier,
+        crisis: bool,
+        now: Timestamp,
+    ) -> EscalationLevels {
         let wall = self.zone.wall(now);
         let grave = match tier {
             _ if crisis => Severity::Crisis,
@@ -144,18 +154,18 @@ impl OnCall {
             Tier::High => Severity::High,
             Tier::Critical => Severity::Critical,
         };
-        let mut ladder = default.clone();
+        let mut found = default.clone();
         let hour =
             self.by_hour.iter().find(|(hours, _)| hours.contains(wall)).map(|(_, levels)| levels);
         let tier = self.by_tier.iter().find(|(for_, _)| *for_ == grave).map(|(_, levels)| levels);
         for levels in [hour, tier].into_iter().flatten() {
-            for (level, channel_names) in ladder.iter_mut().zip(levels.in_order()) {
+            for (level, channel_names) in found.iter_mut().zip(levels.in_order()) {
                 if let Some(channel_names) = channel_names {
                     level.clone_from(channel_names);
                 }
             }
         }
-        ladder.map(|level| self.resolve_rotas(level, now))
+        found.map(|level| self.resolve_rotas(level, now))
     }
 
     /// Replaces rotations by the channel that is on call.
@@ -178,7 +188,7 @@ impl OnCall {
         quiet.is_some_and(|quiet| quiet.hours.contains(self.zone.wall(now)))
     }
 
-    /// Whether it is one of these hours, by the ladder's clock.
+    /// Whether it is one of these hours, by the clock of `escalation.time_zone`.
     pub fn holds(&self, hours: &Hours, now: Timestamp) -> bool {
         hours.contains(self.zone.wall(now))
     }
@@ -195,7 +205,7 @@ impl OnCall {
         self.resolve_rotas(digest, now)
     }
 
-    /// Whether there is only the default ladder, independent of call and hour.
+    /// Whether there is only the default levels, independent of call and hour.
     pub fn is_default(&self) -> bool {
         self.by_tier.is_empty()
             && self.by_hour.is_empty()
@@ -212,7 +222,7 @@ impl OnCall {
         levels.chain(digest).chain(self.rotas.values().flat_map(|rota| &rota.channels))
     }
 
-    /// Whether a name on the ladder is a configured rotation.
+    /// Whether a name in the escalation levels is a configured rotation.
     pub fn is_rota(&self, name: &str) -> bool {
         name.strip_prefix(ROTA).is_some_and(|rota| self.rotas.contains_key(rota))
     }
@@ -265,23 +275,23 @@ mod tests {
         Timestamp(1_794_787_200_000 + hour * 3_600_000)
     }
 
-    const TEXT: &str = "[ladder]\ntime_zone = \"Europe/Berlin\"\nfirst = [\"desktop\"]\n\
-        next = [\"@ops\"]\n[ladder.critical]\nfirst = [\"desktop\", \"terminal\"]\n\
-        [[ladder.hours]]\ndays = [\"mon-fri\"]\nfrom = \"18:00\"\nto = \"08:00\"\n\
+    const TEXT: &str = "[escalation]\ntime_zone = \"Europe/Berlin\"\nfirst = [\"desktop\"]\n\
+        next = [\"@ops\"]\n[escalation.critical]\nfirst = [\"desktop\", \"terminal\"]\n\
+        [[escalation.hours]]\ndays = [\"mon-fri\"]\nfrom = \"18:00\"\nto = \"08:00\"\n\
         first = [\"terminal\"]\n[quiet]\nfrom = \"22:00\"\nto = \"07:00\"\n\
         digest = [\"desktop\"]\n[rota.ops]\nchannels = [\"desktop\", \"terminal\"]\n\
         turn = \"day\"\nsince = \"2026-11-16T09:00:00Z\"\n";
 
     #[test]
-    fn the_ladder_depends_on_tier_and_hour() {
+    fn the_levels_depend_on_tier_and_hour() {
         let rules = read(TEXT).unwrap();
         let first = |tier, crisis, hour| {
             rules
                 .oncall
-                .ladder(&rules.ladder, tier, crisis, monday(hour))
+                .levels_at(&rules.escalation, tier, crisis, monday(hour))
                 .map(|level| level.join("+"))
         };
-        // At noon the usual ladder; in the evening its first level is another; CRITICAL its own.
+        // At noon the usual levels; in the evening its first level is another; CRITICAL its own.
         assert_eq!(first(Tier::Medium, false, 12)[..2], ["desktop", "desktop"]);
         assert_eq!(first(Tier::Medium, false, 20)[..2], ["terminal", "desktop"]);
         assert_eq!(first(Tier::Critical, false, 20)[0], "desktop+terminal");
@@ -310,15 +320,18 @@ mod tests {
     #[test]
     fn invalid_oncall_settings_are_rejected() {
         for (text, field) in [
-            ("[ladder]\ntime_zone = \"Mars/Base\"", "time_zone"),
-            ("[ladder]\ntime_zone = \"../../etc/passwd\"", "time_zone"),
-            ("[ladder]\nat_keyboard_seconds = 61", "at_keyboard_seconds"),
-            ("[ladder.high]\nfirst = [\"pigeon\"]", "pigeon"),
-            ("[ladder.high]\nfrist = []", "frist"),
-            ("[ladder]\nfirst = [\"@ops\"]", "@ops"),
-            ("[[ladder.hours]]\nfrom = \"9:00\"\nto = \"18:00\"", "from"),
-            ("[[ladder.hours]]\nfrom = \"09:00\"", "to is missing"),
-            ("[[ladder.hours]]\ndays = [\"someday\"]\nfrom = \"09:00\"\nto = \"18:00\"", "days"),
+            ("[escalation]\ntime_zone = \"Mars/Base\"", "time_zone"),
+            ("[escalation]\ntime_zone = \"../../etc/passwd\"", "time_zone"),
+            ("[escalation]\nat_keyboard_seconds = 61", "at_keyboard_seconds"),
+            ("[escalation.high]\nfirst = [\"pigeon\"]", "pigeon"),
+            ("[escalation.high]\nfrist = []", "frist"),
+            ("[escalation]\nfirst = [\"@ops\"]", "@ops"),
+            ("[[escalation.hours]]\nfrom = \"9:00\"\nto = \"18:00\"", "from"),
+            ("[[escalation.hours]]\nfrom = \"09:00\"", "to is missing"),
+            (
+                "[[escalation.hours]]\ndays = [\"someday\"]\nfrom = \"09:00\"\nto = \"18:00\"",
+                "days",
+            ),
             ("[quiet]\nfrom = \"22:00\"\nto = \"07:00\"\ndigest = [\"pigeon\"]", "pigeon"),
             ("[rota.ops]\nchannels = []\nsince = \"2026-11-16T09:00:00Z\"", "channels"),
             ("[rota.ops]\nchannels = [\"@x\"]\nsince = \"2026-11-16T09:00:00Z\"", "rota"),

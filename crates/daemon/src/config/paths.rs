@@ -30,7 +30,7 @@ impl EnvironmentVariables for ProcessEnvironment {
 }
 
 impl Paths {
-    /// The folder of the gateways: beside the daemon's folder, which may belong to another user.
+    /// The folder of the gateways: next to the daemon's folder, which may belong to another user.
     pub fn gateways(&self) -> PathBuf {
         self.state.with_file_name("countersign-gateways")
     }

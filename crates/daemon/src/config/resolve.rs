@@ -44,7 +44,7 @@ pub fn resolve(config: ConfigFile, paths: &Paths) -> Result<DaemonConfig, Config
 fn rules(config: ConfigFile) -> Result<DaemonRules, ConfigError> {
     let crisis = crisis(&config.crisis)?;
     let inbox = inbox(&config.listen)?;
-    let oncall = OnCall::new(&config.ladder, config.quiet.as_ref(), &config.rota)?;
+    let oncall = OnCall::new(&config.escalation, config.quiet.as_ref(), &config.rota)?;
     let mut rules = DaemonRules {
         mode: mode(config.mode.as_deref())?,
         judgement: judgement(&config.judgement)?,
@@ -62,11 +62,11 @@ fn rules(config: ConfigFile) -> Result<DaemonRules, ConfigError> {
         country: crisis.0,
         preset: crisis.1,
         whitelist: whitelist(&config.whitelist)?,
-        ladder: [
-            config.ladder.first.unwrap_or_else(|| vec!["terminal".to_owned()]),
-            config.ladder.next,
-            config.ladder.administrators,
-            config.ladder.emergency,
+        escalation: [
+            config.escalation.first.unwrap_or_else(|| vec!["terminal".to_owned()]),
+            config.escalation.next,
+            config.escalation.administrators,
+            config.escalation.emergency,
         ],
         oncall,
         drills: drills(&config.drills)?,
@@ -115,12 +115,12 @@ fn inbox(listen: &file::ListenSection) -> Result<String, ConfigError> {
     }
 }
 
-/// A level with an unknown channel would notify nobody.
+/// A level with an unknown channel would notify no one.
 fn known_channels(rules: &DaemonRules) -> Result<(), ConfigError> {
-    for name in rules.ladder.iter().flatten().chain(rules.oncall.channel_names()) {
+    for name in rules.escalation.iter().flatten().chain(rules.oncall.channel_names()) {
         if !rules.channels.contains_key(name) && !rules.oncall.is_rota(name) {
             return Err(invalid(
-                "ladder",
+                "escalation",
                 format!("channel `{name}` is not configured: add [channels.{name}]"),
             ));
         }

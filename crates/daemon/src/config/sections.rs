@@ -139,6 +139,7 @@ pub fn times(section: &file::TimesSection) -> Result<EscalationTimes, ConfigErro
         }
     };
     let longest = number("times.longest_seconds", section.longest_seconds, 600, 1..=DAY)?;
+    let level = |field, value, default| seconds(field, value, default, 1..=DAY);
     Ok(EscalationTimes {
         profile,
         default_timeout: seconds(
@@ -148,13 +149,12 @@ pub fn times(section: &file::TimesSection) -> Result<EscalationTimes, ConfigErro
             1..=longest,
         )?,
         max_timeout: Millis::from_seconds(longest),
-        medium: seconds("times.medium_climb_seconds", section.medium_climb_seconds, 60, 1..=DAY)?,
-        high: seconds("times.high_climb_seconds", section.high_climb_seconds, 30, 1..=DAY)?,
-        critical: seconds(
-            "times.critical_climb_seconds",
-            section.critical_climb_seconds,
+        medium: level("times.medium_escalation_seconds", section.medium_escalation_seconds, 60)?,
+        high: level("times.high_escalation_seconds", section.high_escalation_seconds, 30)?,
+        critical: level(
+            "times.critical_escalation_seconds",
+            section.critical_escalation_seconds,
             10,
-            1..=DAY,
         )?,
     })
 }

@@ -56,7 +56,7 @@ fn invalid_values_are_rejected_with_their_field() {
         ("[judgement]\nlow_confidence = 7", "judgement.low_confidence"),
         ("[judgement]\nlow_confidence = nan", "judgement.low_confidence"),
         ("[crisis]\ncountry = \"XX\"", "crisis.country"),
-        ("[ladder]\nfirst = [\"carrier-pigeon\"]", "carrier-pigeon"),
+        ("[escalation]\nfirst = [\"carrier-pigeon\"]", "carrier-pigeon"),
         ("[store]\npath = \"db\"", "store.path"),
         ("[assurance]\nhigh = \"reached\"", "assurance.high"),
         ("[assurance]\ncritical = \"linked\"", "assurance.critical"),
@@ -66,6 +66,19 @@ fn invalid_values_are_rejected_with_their_field() {
     ] {
         assert!(refused(text).contains(field), "{text}: {}", refused(text));
     }
+}
+
+#[test]
+fn former_names_are_accepted() {
+    let read = |text: &str| DaemonConfig::read(text, &paths()).unwrap().rules;
+    let former = "[ladder]\nfirst = [\"desktop\"]\n[times]\nhigh_climb_seconds = 7\n";
+    let current = "[escalation]\nfirst = [\"desktop\"]\n[times]\nhigh_escalation_seconds = 7\n";
+    assert_eq!(read(former).escalation, read(current).escalation);
+    let times = |text: &str| format!("{:?}", read(text).times);
+    assert_eq!(times(former), times(current));
+    assert_ne!(times(former), times(""));
+    // Both names at once would be ambiguous.
+    refused("[ladder]\nfirst = []\n[escalation]\nfirst = []\n");
 }
 
 #[test]
@@ -183,18 +196,18 @@ fn invalid_phone_and_email_channels_are_rejected() {
         ntfy(&format!("{hook}{good}\nperson = \"ana\"\ntoken_file = {file}")),
         format!("kind = \"webhook\"\nurl = \"https://x/\"\n{good}\ncallback = true"),
     ] {
-        let text = format!("[ladder]\nfirst = [\"ops\"]\n[channels.ops]\n{text}\n");
+        let text = format!("[escalation]\nfirst = [\"ops\"]\n[channels.ops]\n{text}\n");
         let rules = DaemonConfig::read(&text, &paths()).unwrap().rules;
         assert!(!format!("{rules:?}").contains("MfKQ9r8GKYqr"), "a secret is in the rules");
     }
 }
 
 #[test]
-fn a_configured_channel_can_be_on_the_ladder() {
+fn a_configured_channel_can_be_in_an_escalation_level() {
     let folder = tempfile::tempdir().unwrap();
     let secret = secret(folder.path(), 0o600);
     let text = format!(
-        "[ladder]\nfirst = [\"ops\", \"desktop\"]\n[channels.ops]\nkind = \"webhook\"\n\
+        "[escalation]\nfirst = [\"ops\", \"desktop\"]\n[channels.ops]\nkind = \"webhook\"\n\
          url = \"https://example.org/\"\n{secret}\nmax_tier = \"HIGH\"\nper_minute = 5\n"
     );
     let rules = DaemonConfig::read(&text, &paths()).unwrap().rules;

@@ -1,4 +1,4 @@
-//! The calls that drills are made of: data, read once.
+//! The catalog of drills: data, parsed once.
 
 use std::sync::LazyLock;
 
@@ -9,16 +9,16 @@ use serde_json::json;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DrillTemplate {
-    /// Its name, in the ledger.
+    /// The name in the ledger.
     pub name: String,
-    /// What the usual rules make of it.
+    /// The tier by the default rules.
     pub tier: String,
     command: Option<String>,
     tool: Option<String>,
     arguments: Option<String>,
     /// The description that the agent would have given.
     pub says: String,
-    /// What one should have noticed.
+    /// The sign that gives the drill away.
     pub noticed: String,
 }
 
@@ -33,12 +33,12 @@ static CATALOG: LazyLock<Vec<DrillTemplate>> = LazyLock::new(|| {
     catalog.map(|catalog| catalog.drill).unwrap_or_default()
 });
 
-/// All of them.
+/// All templates.
 pub fn all() -> &'static [DrillTemplate] {
     &CATALOG
 }
 
-/// One by its name.
+/// The template with this name.
 pub fn find(name: &str) -> Option<&'static DrillTemplate> {
     CATALOG.iter().find(|drill| drill.name == name)
 }

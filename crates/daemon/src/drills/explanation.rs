@@ -1,4 +1,4 @@
-//! What is said of a drill once it is over: at once, kindly, and what to look for.
+//! The explanation that people get after a drill.
 
 use countersign_store::StoredRequest;
 use countersign_workflow::request::{Requester, State};
@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::catalog;
 
-/// What is said; nothing of what is no drill, or waits still.
+/// The explanation; none for a real request or a pending drill.
 pub fn explain(stored: &StoredRequest) -> Option<String> {
     let Requester::Drill { kind, shown } = &stored.request.requester else { return None };
-    // An earlier version may have had others.
+    // The template may come from an earlier version.
     let noticed = catalog::find(kind).map(|drill| drill.noticed.as_str());
     let look = noticed.map(|noticed| format!(" Worth noticing: {noticed}.")).unwrap_or_default();
     let nothing = format!("This was a drill: {shown} asked for nothing, and nothing runs.");
@@ -17,7 +17,7 @@ pub fn explain(stored: &StoredRequest) -> Option<String> {
         State::Pending => return None,
         State::Denied => format!("{nothing} You caught it.{look}"),
         State::Approved => format!(
-            "{nothing} It was made to be denied; this happens to everybody, and that is what \
+            "{nothing} It should have been denied. This happens to everyone, and that is what \
              drills are for.{look}"
         ),
         State::Expired => {
@@ -29,7 +29,7 @@ pub fn explain(stored: &StoredRequest) -> Option<String> {
     })
 }
 
-/// Whether people caught it; nothing where nobody answered.
+/// Whether people denied it; none if no person decided.
 pub fn caught(stored: &StoredRequest) -> Option<bool> {
     match stored.request.state {
         State::Denied => Some(true),
@@ -38,7 +38,7 @@ pub fn caught(stored: &StoredRequest) -> Option<bool> {
     }
 }
 
-/// The same for programs; null of what is no drill, or waits still.
+/// The explanation as JSON; null for a real request or a pending drill.
 pub fn document(stored: &StoredRequest) -> Value {
     let Some(words) = explain(stored) else { return Value::Null };
     let Requester::Drill { kind, .. } = &stored.request.requester else { return Value::Null };

@@ -1,8 +1,8 @@
-//! Drills: now and then a made-up risky call, so that people go on reading. Off unless turned on.
+//! Drills: made-up risky requests at random times, so that people keep reading. Off by default.
 //!
-//! A drill is asked by nobody ([`Requester::Drill`]): no agent can find it, nothing is permitted,
-//! granted or learned from it, and the ledger says what it is from its first entry on. Only the
-//! card keeps it to itself until it was answered.
+//! A drill has no agent ([`Requester::Drill`]): no agent can see it, it gives no permit and no
+//! grant, and no statistics include it. The ledger marks it from the first entry; only the card
+//! looks like that of a real request until it is decided.
 
 mod catalog;
 mod explanation;
@@ -38,23 +38,23 @@ pub use catalog::DrillTemplate;
 pub use explanation::{caught, document, explain};
 pub use schedule::DrillRefusal;
 
-/// How often one may come.
+/// How often the daemon checks whether a drill is due.
 const CHECK_INTERVAL: Duration = Duration::from_mins(1);
-/// How far back earlier drills are looked for, in milliseconds, and among how many requests.
+/// How far back to look for earlier drills, in milliseconds, and among how many requests.
 const LOOKBACK_MS: i64 = 30 * 86_400_000;
 const MAX_REQUESTS: usize = 10_000;
-/// Among so many of the newest requests is the agent whose name is borrowed.
+/// How many of the newest requests are candidates for the agent that the card shows.
 const NEWEST_REQUESTS: u32 = 200;
 
-/// Makes drills while the rules say so, until the daemon stops.
+/// Creates drills as configured, until the daemon stops.
 pub async fn run(gate: Arc<Gate>, presence: Arc<Presence>, mut stop: Stop) {
-    let mut happenings = gate.store().subscribe();
-    let mut look = tokio::time::interval(CHECK_INTERVAL);
-    look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut events = gate.store().subscribe();
+    let mut ticks = tokio::time::interval(CHECK_INTERVAL);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         let done = tokio::select! {
-            _ = look.tick() => run_once(&gate, &presence).await,
-            heard = happenings.recv() => match heard {
+            _ = ticks.tick() => run_once(&gate, &presence).await,
+            event = events.recv() => match event {
                 Ok(StoreEvent::Asked(_) | StoreEvent::Settings) | Err(RecvError::Lagged(_)) => {
                     cancel_for_graver(&gate).await
                 }
@@ -64,12 +64,12 @@ pub async fn run(gate: Arc<Gate>, presence: Arc<Presence>, mut stop: Stop) {
             () = listeners::stopped(&mut stop) => return,
         };
         if let Err(error) = done {
-            tracing::warn!(%error, "drills wait");
+            tracing::warn!(%error, "a drill could not be checked or created");
         }
     }
 }
 
-/// One minute: perhaps a drill.
+/// Creates a drill if one is due now.
 async fn run_once(gate: &Gate, presence: &Presence) -> Result<(), StoreError> {
     cancel_for_graver(gate).await?;
     let (rules, now) = (gate.rules(), gate.clock().now().at);
@@ -80,7 +80,7 @@ async fn run_once(gate: &Gate, presence: &Presence) -> Result<(), StoreError> {
         return Ok(());
     }
     let Ok(drawn) = random::bytes::<4>().map(u32::from_le_bytes) else { return Ok(()) };
-    // Most minutes chance says no: then nothing has to be read.
+    // Usually the random draw says no; then the store need not be read.
     if !schedule::is_due(per_week, &[], now, drawn) {
         return Ok(());
     }
@@ -90,14 +90,14 @@ async fn run_once(gate: &Gate, presence: &Presence) -> Result<(), StoreError> {
         return Ok(());
     }
     match make(gate, someone_is_available, &earlier).await {
-        Ok(stored) => tracing::info!(request = %stored.request.id, "a drill is on its way"),
+        Ok(stored) => tracing::info!(request = %stored.request.id, "a drill was created"),
         Err(DrillRefusal::Rejected(Rejection::Unavailable(error))) => return Err(error),
         Err(why) => tracing::debug!(%why, "no drill now"),
     }
     Ok(())
 }
 
-/// One now, because a person wants to see it.
+/// Creates a drill now, because a person asked for one.
 pub async fn create_now(gate: &Gate) -> Result<StoredRequest, DrillRefusal> {
     let earlier = earlier(gate, gate.clock().now().at).await.map_err(Rejection::from)?;
     make(gate, true, &earlier).await
@@ -117,7 +117,7 @@ async fn make(
     let typical = typical(gate).await?.ok_or(DrillRefusal::NoAgent)?;
     let caller = Caller { agent: DRILL.to_owned(), own_addresses: Arc::default() };
     let done = |name: &str| earlier.iter().any(|one| kind(one) == Some(name));
-    // First those that were not seen lately, each part in an order that chance gives.
+    // Drills that were not used recently come first; otherwise the order is random.
     let mut drills = Vec::new();
     for drill in catalog::all() {
         let [first, second] = random::bytes::<2>().map_err(|_| Rejection::EntropyUnavailable)?;
@@ -152,7 +152,7 @@ async fn make(
     Err(DrillRefusal::NoCall)
 }
 
-/// Which drill it was.
+/// The name of the drill.
 fn kind(stored: &StoredRequest) -> Option<&str> {
     match &stored.request.requester {
         Requester::Drill { kind, .. } => Some(kind),
@@ -174,13 +174,13 @@ async fn conditions(
     })
 }
 
-/// What a drill may not keep anybody from.
+/// Whether a drill must not compete with this request.
 fn is_grave(stored: &StoredRequest) -> bool {
     let request = &stored.request;
     !request.requester.is_drill() && (request.crisis || request.tier >= Tier::High)
 }
 
-/// Takes the drill back that waits, if something graver came.
+/// Cancels the pending drill if a graver request arrived.
 async fn cancel_for_graver(gate: &Gate) -> Result<(), StoreError> {
     let Some(open) = gate.open_drill() else { return Ok(()) };
     let conditions = conditions(gate, true).await?;
@@ -191,7 +191,7 @@ async fn cancel_for_graver(gate: &Gate) -> Result<(), StoreError> {
         let note = WriteContext { policy: gate.rules().hash, facts: None, edited: None };
         let by = stored.request.requester;
         match gate.decide(open, Event::Cancel { by }, note).await {
-            // It may have ended by itself in between.
+            // It may have ended meanwhile.
             Ok(_) | Err(StoreError::Refused(_)) => {}
             Err(error) => return Err(error),
         }
@@ -199,7 +199,7 @@ async fn cancel_for_graver(gate: &Gate) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// How an agent usually asks here: what a card looks like on any other day.
+/// A recent request of an agent, which the card of a drill imitates.
 struct TypicalCall {
     agent: String,
     session: String,
@@ -228,8 +228,8 @@ async fn typical(gate: &Gate) -> Result<Option<TypicalCall>, Rejection> {
     }))
 }
 
-/// An entry of the ledger about a drill that waits, as one about any other request reads: the page
-/// of a request shows its entries, and must not tell. The ledger itself does.
+/// A ledger entry about a pending drill without its marks, for the page of the request, which must
+/// not reveal the drill. The ledger itself keeps them.
 pub fn without_drill_marks(entry: &[u8], shown: &str) -> Vec<u8> {
     let Ok(mut value) = serde_json::from_slice::<serde_json::Value>(entry) else {
         return Vec::new();

@@ -1,24 +1,24 @@
-//! Whether a drill may come now: plain rules, with no clock and no chance of their own.
+//! Whether a drill may come now: pure functions of the conditions, the time and a random number.
 
 use countersign_types::time::{Millis, Timestamp};
 
 const WEEK: u64 = 7 * 86_400_000;
-/// With one in a week, it comes on average after so many minutes in which it could.
+/// With one drill per week, the average number of eligible minutes before it comes.
 const MINUTES: u64 = 1_200;
 
-/// How things stand.
+/// The conditions for a drill.
 #[derive(Debug, Clone, Copy, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is true or not, whatever the others are")]
 pub struct Conditions {
-    /// Somebody sits at the inbox, or it is one of the hours for drills.
+    /// A person uses the inbox, or it is one of the hours for drills.
     pub someone_is_available: bool,
     /// It is one of the quiet hours.
     pub quiet: bool,
     /// A person may be in crisis.
     pub crisis: bool,
-    /// Something HIGH, CRITICAL or in a crisis waits in earnest.
+    /// A real HIGH or CRITICAL request, or one in a crisis, is pending.
     pub grave: bool,
-    /// A drill waits already.
+    /// A drill is pending.
     pub open: bool,
 }
 
@@ -40,10 +40,10 @@ pub enum DrillRefusal {
     /// One at a time.
     #[error("another drill is pending")]
     Open,
-    /// No agent whose name it could have.
+    /// No agent that the card could show.
     #[error("no agent has asked for anything yet")]
     NoAgent,
-    /// The rules let every call of the drills pass.
+    /// Every call of the drills passes by the rules.
     #[error("under these rules every call of the drills passes without a question")]
     NoCall,
     /// It could not be made.
@@ -52,7 +52,7 @@ pub enum DrillRefusal {
 }
 
 impl Conditions {
-    /// Whether a drill disturbs nothing now.
+    /// Whether a drill is allowed now.
     pub fn allows(self) -> Result<(), DrillRefusal> {
         match self {
             Conditions { crisis: true, .. } => Err(DrillRefusal::Crisis),
@@ -65,8 +65,8 @@ impl Conditions {
     }
 }
 
-/// Whether one comes in this minute. Never more than so many in seven days, never two close
-/// together, and otherwise by chance: what is drawn decides.
+/// Whether a drill comes in this minute: at most `per_week` in seven days, never two close
+/// together, and otherwise by the random number.
 pub fn is_due(per_week: u32, earlier: &[Timestamp], now: Timestamp, drawn: u32) -> bool {
     let per_week = u64::from(per_week);
     let Some(apart) = WEEK.checked_div(per_week.saturating_mul(4)) else { return false };

@@ -1,4 +1,4 @@
-//! What can never come of a drill, through every way in.
+//! What a drill must never cause, through every interface.
 
 use countersign_json as json;
 use countersign_risk::verdict::Policy;
@@ -10,14 +10,14 @@ use super::*;
 use crate::notifier::test_notifier::{ReceiverBehavior, TestNotifier, WebhookReceiver, until};
 use crate::test_daemon::{ApiSide, TestDaemon};
 
-/// What an agent asks on any other day; it makes the agent's name one that a drill can bear.
+/// A real request of an agent, so that a drill can show that agent.
 const USUAL: &str = r#"{"command":"scp notes.txt ana@203.0.113.9:","session":"s1"}"#;
 
 struct Conditions {
     daemon: TestDaemon,
     agent: String,
     owner: String,
-    /// What the agent asked in earnest; it waits.
+    /// The agent's real request, which is pending.
     typical: String,
 }
 
@@ -45,7 +45,7 @@ impl Conditions {
         reply.status
     }
 
-    /// The drill of this name, whatever chance would have chosen.
+    /// The drill with this name, not a random one.
     async fn drill(&self, name: &str) -> StoredRequest {
         let others = catalog::all().iter().filter(|drill| drill.name != name);
         let mut seen = Vec::new();
@@ -101,7 +101,7 @@ async fn an_approved_drill_permits_nothing_and_is_explained() {
     let conditions = conditions("").await;
     let drill = conditions.drill("force-push").await;
     let id = drill.request.id;
-    // Until it is answered it looks like any other, to people.
+    // Until it is decided, people see it as a real request.
     let line = format!("GET /v1/requests/{id}");
     let before = conditions.person(&line, None).await;
     assert_eq!((&before["agent"], &before["drill"]), (&json!("coder"), &Value::Null));
@@ -116,7 +116,7 @@ async fn an_approved_drill_permits_nothing_and_is_explained() {
     let words = after["drill"]["words"].as_str().unwrap();
     assert!(words.starts_with("This was a drill: coder asked for nothing"), "{words}");
     assert!(words.contains("--force on main"), "{words}");
-    // No grant, although one was wished for.
+    // No grant, although the decision asked for one.
     assert_eq!(after["grant"], Value::Null);
     assert_eq!(conditions.person("GET /v1/grants?all=true", None).await, given);
     assert_eq!(conditions.daemon.count("grant").await, 1, "the whitelist's");
@@ -150,7 +150,7 @@ async fn agents_cannot_find_a_drill() {
             .body;
         assert!(!list.to_string().contains(&id.to_string()), "{list}");
     }
-    // The very same call, asked in earnest, is a question of its own.
+    // A real request for the same call is separate.
     let (tool, arguments) = catalog::find("two-tables").unwrap().call();
     let arguments: Value = serde_json::from_str(&arguments).unwrap();
     let same = json!({ "tool": tool, "arguments": arguments, "session": "s1" });
@@ -160,7 +160,7 @@ async fn agents_cannot_find_a_drill() {
         .await;
     assert_eq!((&asked.body["state"], &asked.body["permit"]), (&json!("pending"), &Value::Null));
     assert_ne!(asked.body["digest"], json!(drill.request.digest.canonical));
-    // And nobody can be called like one.
+    // No agent can have its name.
     let body = Some(json!({ "name": "Drill" }));
     let made = conditions.daemon.change(&conditions.owner, "POST /v1/agents", body).await;
     assert_eq!(made.status, 400, "{}", made.body);
@@ -189,7 +189,7 @@ async fn nothing_is_counted_or_learned_from_a_drill() {
     let asked =
         conditions.daemon.by(&conditions.agent, ApiSide::Agents, "POST /v1/requests", body).await;
     assert_eq!(asked.status, 201, "{}", asked.body);
-    // Neither thresholds nor counts nor the calls before this one know of it.
+    // Thresholds, counts and similar calls do not include it.
     let thresholds = conditions.person("GET /v1/calibration", None).await;
     assert_eq!(thresholds["buckets"], json!([]));
     let day = conditions.person("GET /v1/stats", None).await["last_24_hours"].clone();
@@ -218,7 +218,7 @@ async fn the_ledger_marks_a_drill_from_the_start() {
     assert_eq!(open.len(), 1);
     assert_eq!((&open[0]["kind"], &open[0]["agent"]), (&json!("ask"), &json!("drill")));
     assert_eq!(open[0]["facts"]["drill"], "one-space");
-    // The page that people answer on keeps it to itself.
+    // The page of the request does not reveal it.
     let entry = serde_json::to_vec(&open[0]).unwrap();
     let shown = String::from_utf8(without_drill_marks(&entry, "coder")).unwrap();
     assert!(shown.contains("coder") && !shown.contains("drill"), "{shown}");
@@ -240,7 +240,7 @@ async fn one_drill_at_a_time_and_it_is_cancelled_for_risky_requests() {
         conditions.stands(open).await.request.schedule.level_at(conditions.daemon.now()).index(),
         0
     );
-    // What is MEDIUM waits beside it.
+    // A MEDIUM request may be pending at the same time.
     cancel_for_graver(&conditions.daemon.gate).await.unwrap();
     assert_eq!(conditions.stands(open).await.request.state, State::Pending);
     let grave = json!({ "command": "git push --force origin main" });
@@ -267,7 +267,7 @@ async fn no_drill_in_a_crisis_or_without_an_agent() {
     assert!(seen.status.is_success(), "{}", seen.body);
     assert!(!conditions.daemon.gate.crises().list().is_empty());
     assert_eq!(conditions.create_now().await, 409);
-    // Nobody has asked: there is no name that a card could show.
+    // No agent has asked yet, so the card has no agent to show.
     let daemon = TestDaemon::default().await;
     assert!(matches!(create_now(&daemon.gate).await, Err(DrillRefusal::NoAgent)));
 }
@@ -298,7 +298,7 @@ async fn a_drill_does_not_escalate_and_its_messages_explain_it() {
         WebhookReceiver::start(ReceiverBehavior::Answers(200)).await,
     );
     let text = format!(
-        "[ladder]\nfirst = [\"first\"]\nnext = [\"further\"]\n{}{}",
+        "[escalation]\nfirst = [\"first\"]\nnext = [\"further\"]\n{}{}",
         first.channel("first", folder.path()),
         further.channel("further", folder.path())
     );
@@ -322,7 +322,7 @@ async fn a_drill_does_not_escalate_and_its_messages_explain_it() {
             let ended = first.got()[before + 1].1["data"]["ended"].clone();
             assert!(ended["drill"].as_str().unwrap().starts_with("This was a drill"), "{ended}");
         } else {
-            // Its time passes, and it climbs nowhere.
+            // The deadline passes without an escalation.
             notifier.jump(299);
             tokio::time::sleep(Duration::from_millis(700)).await;
             assert_eq!(notifier.stored(&drill).await.request.level.index(), 0);

@@ -301,7 +301,7 @@ impl Gate {
         }
     }
 
-    /// The same path without a person: nobody is asked.
+    /// The same path without a person: no one is asked.
     pub async fn settle<'c>(
         &self,
         mut submission: Submission<'c>,

@@ -404,7 +404,7 @@ async fn a_flood_is_refused_slowly_and_blocks_nobody_else() {
     while let Some(rejection) = flood.join_next().await {
         assert!(matches!(rejection.unwrap(), Rejection::TooManyQuestions(_)));
         if flood.len() == 200 {
-            // The same question of somebody else is asked at once, and what is harmless passes.
+            // The same call of another agent is asked about at once, and harmless calls pass.
             let other = daemon.gate.submit(question(ROOT), &caller("codex")).await;
             assert!(matches!(other, Ok(GateAnswer::Kept(_))));
             assert!(matches!(submit(&daemon.gate, READ).await, Ok(GateAnswer::Passed(_))));
@@ -434,7 +434,7 @@ async fn dropped_submissions_are_still_counted() {
     for number in 0..50 {
         let text = format!(r#"{{"command":"rm -rf /tmp/build{number}"}}"#);
         let asking = submit(&daemon.gate, Box::leak(text.into_boxed_str()));
-        // Polled once: it is on its way to the store, and nobody waits for it.
+        // Polled once: it is on its way to the store, and no one waits for it.
         let _ = tokio::time::timeout(Duration::ZERO, asking).await;
     }
     // The store writes in order: what was on its way is written before this agent is.
@@ -442,7 +442,7 @@ async fn dropped_submissions_are_still_counted() {
     let found = daemon.gate.store().find(RequestQuery::default()).await.unwrap().requests.len();
     assert!((1..=5).contains(&found), "{found}");
     until("every request is counted", || daemon.gate.open_requests() == found).await;
-    // An end that nobody waited for is counted as well.
+    // An end that no one waited for is counted as well.
     for stored in daemon.gate.store().pending().await.unwrap() {
         let event = answer(&stored, "owner", Choice::Approve, "");
         daemon.gate.store().apply(stored.request.id, event, daemon.note()).await.unwrap();

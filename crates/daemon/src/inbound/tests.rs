@@ -192,7 +192,7 @@ async fn a_call_that_was_not_shown_completely_cannot_be_approved() {
     let tap = word("77", button(&gate, &open, Choice::Approve));
     let heard = handle_message(&gate.api, &cut, &tap).await;
     assert!(heard.contains("does not show the whole call"), "{heard}");
-    // Never sent through this channel: nobody can have read it there.
+    // Never sent through this channel: no one can have read it there.
     let body = serde_json::json!({ "tool": "shell", "arguments": { "command": "git push -f x" } });
     let unsent = gate.agent(AGENT, "/v1/requests", &body.to_string()).await.json();
     let id = unsent["id"].as_str().unwrap();

@@ -98,7 +98,7 @@ fn channel(
 
 /// The first step of the default escalation that uses the channel.
 fn level(rules: &DaemonRules, name: &str) -> Option<EscalationLevel> {
-    let mut levels = rules.ladder.iter().zip(EscalationLevel::ALL);
+    let mut levels = rules.escalation.iter().zip(EscalationLevel::ALL);
     let found = levels.find(|(channels, _)| channels.iter().any(|known| known == name));
     found.map(|(_, level)| level)
 }
@@ -107,7 +107,7 @@ fn level(rules: &DaemonRules, name: &str) -> Option<EscalationLevel> {
 const fn used(level: Option<EscalationLevel>) -> &'static str {
     match level {
         Some(EscalationLevel::First) => "Notified first.",
-        Some(EscalationLevel::Next) => "Notified next, if nobody answers.",
+        Some(EscalationLevel::Next) => "Notified next, if no person answers.",
         Some(EscalationLevel::Administrators) => "Notified after that, for administrators.",
         Some(EscalationLevel::Emergency) => "Notified last, as an emergency.",
         None => "Not in the default escalation: used only for certain tiers or hours.",
@@ -155,7 +155,7 @@ fn linked(channel: &str, accounts: &[LinkedAccount], seen: &Seen<'_>) -> Markup 
         accounts.iter().filter(|account| account.channel == channel).collect();
     html! {
         @if here.is_empty() {
-            p.hint { "No linked account, so nobody can answer here yet." }
+            p.hint { "No linked account: people cannot decide here yet." }
         } @else {
             ul.accounts {
                 @for account in here {

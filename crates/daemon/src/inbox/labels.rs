@@ -24,7 +24,7 @@ pub fn escalation_step(level: EscalationLevel) -> &'static str {
         EscalationLevel::First => "the first channel",
         EscalationLevel::Next => "the next channel",
         EscalationLevel::Administrators => "the administrators",
-        EscalationLevel::Emergency => "everybody, as an emergency",
+        EscalationLevel::Emergency => "everyone, as an emergency",
     }
 }
 

@@ -46,7 +46,7 @@ const SIZES: [(u64, &str); 5] =
 const TIMES: [(u64, &str); 5] =
     [(1_000, "1 s"), (10_000, "10 s"), (60_000, "1 min"), (600_000, "10 min"), (3_600_000, "1 h")];
 
-/// Answer times against the length of the text. `long` and `quick` mark the area where nobody can
+/// Answer times against the length of the text. `long` and `quick` mark the area where no one can
 /// have read the text.
 pub fn answers(answers: &[AnswerTime], (long, quick): (u64, u64)) -> Markup {
     let drawn = answers.get(..MOST).unwrap_or(answers);

@@ -97,7 +97,7 @@ fn times(rules: &DaemonRules) -> Vec<Rule> {
         Profile::Standard => "Requests escalate until the deadline and are then denied.",
         Profile::Strict => "Requests do not escalate; they are denied at the first step.",
     };
-    let climb = |tier: &str, time| format!("{tier}: escalates after {}.", span(time));
+    let escalates = |tier: &str, time| format!("{tier}: escalates after {}.", span(time));
     vec![
         (profile.to_owned(), "times.profile"),
         (
@@ -108,15 +108,15 @@ fn times(rules: &DaemonRules) -> Vec<Rule> {
             format!("A request is pending for at most {}.", span(times.max_timeout)),
             "times.longest_seconds",
         ),
-        (climb("MEDIUM", times.medium), "times.medium_climb_seconds"),
-        (climb("HIGH", times.high), "times.high_climb_seconds"),
-        (climb("CRITICAL", times.critical), "times.critical_climb_seconds"),
+        (escalates("MEDIUM", times.medium), "times.medium_escalation_seconds"),
+        (escalates("HIGH", times.high), "times.high_escalation_seconds"),
+        (escalates("CRITICAL", times.critical), "times.critical_escalation_seconds"),
     ]
 }
 
 fn told(rules: &DaemonRules, now: Timestamp) -> Vec<Rule> {
-    let ladder = |name: &str, tier, crisis| {
-        let levels = rules.oncall.ladder(&rules.ladder, tier, crisis, now);
+    let levels = |name: &str, tier, crisis| {
+        let levels = rules.oncall.levels_at(&rules.escalation, tier, crisis, now);
         let levels = levels.into_iter().filter(|level| !level.is_empty());
         let levels: Vec<String> = levels.map(|level| level.join(" and ")).collect();
         let levels =
@@ -137,12 +137,12 @@ fn told(rules: &DaemonRules, now: Timestamp) -> Vec<Rule> {
         format!("While someone is at the inbox, phones are notified {} later.", span(pause))
     };
     vec![
-        (ladder("MEDIUM", Tier::Medium, false), "ladder, ladder.medium"),
-        (ladder("HIGH", Tier::High, false), "ladder, ladder.high"),
-        (ladder("CRITICAL", Tier::Critical, false), "ladder, ladder.critical"),
-        (ladder("In a crisis", Tier::Medium, true), "ladder, ladder.crisis"),
+        (levels("MEDIUM", Tier::Medium, false), "escalation, escalation.medium"),
+        (levels("HIGH", Tier::High, false), "escalation, escalation.high"),
+        (levels("CRITICAL", Tier::Critical, false), "escalation, escalation.critical"),
+        (levels("In a crisis", Tier::Medium, true), "escalation, escalation.crisis"),
         (quiet, "quiet"),
-        (pause, "ladder.at_keyboard_seconds"),
+        (pause, "escalation.at_keyboard_seconds"),
     ]
 }
 

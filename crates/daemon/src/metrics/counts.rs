@@ -58,7 +58,7 @@ impl PerCallCount {
 pub struct HourCounts {
     /// Which hour since 1970.
     pub number: i64,
-    /// Calls that nobody was asked about.
+    /// Calls that no one was asked about.
     pub passes: u64,
     /// Calls that a person was asked about.
     pub asks: u64,

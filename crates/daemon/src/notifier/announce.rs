@@ -12,10 +12,10 @@ use tokio::task::JoinSet;
 use super::context::{NotifierContext, RequestAnnouncements};
 use super::deliver::deliver;
 use super::outbox_delivery::{
-    self, NO_CHANNEL, OutboxDelivery, ladder, pause_after, with_browsers,
+    self, NO_CHANNEL, OutboxDelivery, escalation_levels, pause_after, with_browsers,
 };
 use super::plan::{self, PromptState, Target};
-use crate::config::Ladder;
+use crate::config::EscalationLevels;
 
 /// How the work on one announcement ended.
 pub struct DeliveryEnd {
@@ -37,9 +37,9 @@ pub async fn announce(
     // A withdrawal waits until no channel is being asked any more.
     let alone =
         if has_ended { Some(Arc::clone(&announcements.turn).write_owned().await) } else { None };
-    // With the default ladder the targets are known without the request; often there are none.
+    // With the default levels the targets are known without the request; often there are none.
     let rules = context.gate.rules();
-    let default = || ask_targets(&with_browsers(&context, rules.ladder.clone()), &outgoing);
+    let default = || ask_targets(&with_browsers(&context, rules.escalation.clone()), &outgoing);
     let asked = (!has_ended && rules.oncall.is_default()).then(default);
     let nobody = match &asked {
         Some(targets) => targets.is_empty(),
@@ -56,7 +56,7 @@ pub async fn announce(
     let mut targets = match asked {
         Some(targets) => targets,
         None if has_ended => withdraw_targets(&context, &outgoing, &stored).await,
-        None => ask_targets(&ladder(&context, &stored), &outgoing),
+        None => ask_targets(&escalation_levels(&context, &stored), &outgoing),
     };
     // A drill does not escalate.
     targets.retain(|(target, _)| !(target.early && stored.request.requester.is_drill()));
@@ -71,7 +71,7 @@ pub async fn announce(
     DeliveryEnd { done }
 }
 
-/// Sends to all channels side by side. Whether the announcement has left the outbox.
+/// Sends to all channels in parallel. Returns whether the announcement has left the outbox.
 async fn deliver_to_all(delivery: OutboxDelivery, targets: Vec<TargetMessage>) -> bool {
     let delivery = Arc::new(delivery);
     let mut channels = JoinSet::new();
@@ -103,7 +103,7 @@ async fn request_of(context: &NotifierContext, outgoing: &OutboxEntry) -> Option
 async fn no_channel_was_told(context: &NotifierContext, outgoing: &OutboxEntry) -> bool {
     let rules = context.gate.rules();
     rules.oncall.is_default()
-        && rules.ladder.iter().all(Vec::is_empty)
+        && rules.escalation.iter().all(Vec::is_empty)
         && deliveries(context, outgoing).await.iter().all(|delivery| delivery.channel == NO_CHANNEL)
 }
 
@@ -117,16 +117,16 @@ async fn deliveries(context: &NotifierContext, outgoing: &OutboxEntry) -> Vec<De
 }
 
 /// Which channels are asked, of those that are not finished.
-fn ask_targets(ladder: &Ladder, outgoing: &OutboxEntry) -> Vec<TargetMessage> {
+fn ask_targets(levels: &EscalationLevels, outgoing: &OutboxEntry) -> Vec<TargetMessage> {
     let tried = &outgoing.tried;
-    plan::targets(ladder, outbox_delivery::level(outgoing), |channel| plan::failed(tried, channel))
+    plan::targets(levels, outbox_delivery::level(outgoing), |channel| plan::failed(tried, channel))
         .into_iter()
         .filter(|target| !plan::finished(tried, &target.channel))
         .map(|target| (target, None))
         .collect()
 }
 
-/// Which channels may show a prompt that is over now.
+/// The channels that may show a prompt that has ended.
 async fn withdraw_targets(
     context: &NotifierContext,
     outgoing: &OutboxEntry,
@@ -134,14 +134,14 @@ async fn withdraw_targets(
 ) -> Vec<TargetMessage> {
     let deliveries = deliveries(context, outgoing).await;
     let level = stored.request.level;
-    let mut targets = plan::targets(&ladder(context, stored), level, |_| false);
+    let mut targets = plan::targets(&escalation_levels(context, stored), level, |_| false);
     for delivery in &deliveries {
         let channel = &delivery.channel;
         if channel != NO_CHANNEL && !targets.iter().any(|target| target.channel == *channel) {
             targets.push(Target { channel: channel.clone(), level, early: false });
         }
     }
-    // What an earlier life of the daemon sent may never have been written down.
+    // Before a restart the daemon may have sent a message without recording it.
     let unknown = stored.request.schedule.created < context.started;
     targets
         .into_iter()

@@ -1,4 +1,4 @@
-//! What is told about a request through one channel: as much as the channel may show.
+//! The announcement of a request for one channel, limited to what the channel may show.
 
 use countersign_channels::{
     Announcement, AnnouncementEvent, ChannelLimits, EditedNotice, ReplyOptions,
@@ -17,7 +17,7 @@ use crate::gate::Gate;
 /// The most reasons in a message.
 const MAX_REASONS: usize = 3;
 
-/// Something to tell about a request.
+/// An event of a request that is announced.
 pub struct AnnouncementSource<'a> {
     /// The request.
     pub stored: &'a StoredRequest,
@@ -27,11 +27,11 @@ pub struct AnnouncementSource<'a> {
     pub at: Timestamp,
     /// Its place in the ledger.
     pub seq: u64,
-    /// Who is asked by now.
+    /// The escalation level.
     pub level: EscalationLevel,
 }
 
-/// What is told through this channel.
+/// The announcement for this channel.
 pub fn announcement(
     gate: &Gate,
     buttons: &Buttons,
@@ -42,10 +42,10 @@ pub fn announcement(
     let (stored, request) = (about.stored, &about.stored.request);
     let named = ButtonTarget { channel: name, request: request.id, digest: &request.digest };
     let asks = matches!(about.news, AnnouncementEvent::Asked | AnnouncementEvent::Escalated);
-    // In a crisis nothing that a person wrote leaves this machine.
+    // In a crisis no text of a person leaves this machine.
     let card = card(stored).filter(|_| asks && limits.details && !request.crisis);
     let ways = asks.then(|| ReplyOptions {
-        // What is not shown whole is approved where it is.
+        // A call that is not shown completely can only be approved in the inbox.
         approve: card
             .as_ref()
             .filter(|card| card.one_tap() && request.tier <= limits.approves)
@@ -82,7 +82,7 @@ pub fn announcement(
     }
 }
 
-/// The edited call that was approved; its text only where this channel may show calls.
+/// The edited call that was approved; with its text only if this channel may show calls.
 pub fn edited(stored: &StoredRequest, limits: ChannelLimits) -> Option<EditedNotice> {
     stored.edited.as_ref()?;
     let card = stored.edited_card.as_deref().and_then(|text| json::parse(text).ok());
@@ -101,7 +101,7 @@ pub fn edited(stored: &StoredRequest, limits: ChannelLimits) -> Option<EditedNot
     })
 }
 
-/// The card of the call that is decided about; one of another call is none.
+/// The card of the decided call; none if it is the card of another call.
 fn card(stored: &StoredRequest) -> Option<Card> {
     let card = json::parse(&stored.card).ok().and_then(|card| Card::from_json(&card).ok());
     card.filter(|card| card.digest == stored.request.digest.canonical)

@@ -1,4 +1,4 @@
-//! Open channels by name, as the rules in force have them, each at its own pace.
+//! Open channels by name, as configured, each with its own rate limit.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,11 +13,11 @@ use tokio::time::Instant;
 use super::TestButtons;
 use crate::config::DaemonRules;
 
-/// So many messages of one channel are on their way at the same time.
+/// The most concurrent messages of one channel.
 const MAX_CONCURRENT: usize = 8;
-/// Between two complaints about what a channel's hook is sent.
+/// The minimum time between two log lines about invalid input of a channel's hook.
 const REJECTION_LOG_INTERVAL: Duration = Duration::from_mins(1);
-/// So many messages may come together before the pace counts.
+/// The burst of the rate limit.
 const BURST: u32 = 10;
 
 /// The open channels.
@@ -29,7 +29,7 @@ pub struct ChannelPool {
 
 #[derive(Debug, Default)]
 struct Open {
-    /// For which rules; other rules mean other channels.
+    /// The rules that the channels belong to; new rules open new channels.
     rules: Option<Arc<DaemonRules>>,
     channels: HashMap<String, Result<Arc<OpenChannel>, ChannelError>>,
 }
@@ -39,33 +39,33 @@ struct Open {
 pub struct OpenChannel {
     /// The channel.
     pub channel: Arc<dyn Channel>,
-    /// Room for what is on its way.
+    /// Limits concurrent messages.
     pub permits: Semaphore,
-    /// What it keeps to.
+    /// The rate limit.
     pub limits: ChannelLimits,
-    /// Tests with a button of their own.
+    /// Test messages with a button.
     pub test_buttons: TestButtons,
     rate_limit: Mutex<RateLimit>,
     health: Mutex<ChannelHealth>,
     last_rejection_log: Mutex<Option<Instant>>,
 }
 
-/// How it went last.
+/// The health of a channel.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChannelHealth {
-    /// When somebody was last told.
+    /// The time of the last delivered message.
     pub told: Option<Timestamp>,
-    /// When it last failed, and why; forgotten once it works again.
+    /// The last failure and its reason; cleared by a success.
     pub failed: Option<(Timestamp, String)>,
 }
 
 impl ChannelPool {
-    /// The browsers that asked to be called.
+    /// The subscribed browsers.
     pub fn browsers(&self) -> &Arc<Browsers> {
         &self.browsers
     }
 
-    /// A channel under the rules in force, or why there is none.
+    /// A channel under the current rules, or why it cannot be opened.
     pub fn get(
         &self,
         rules: &Arc<DaemonRules>,
@@ -98,7 +98,7 @@ impl ChannelPool {
 }
 
 impl OpenChannel {
-    /// An open channel that keeps to its limits.
+    /// An open channel with its limits.
     pub fn new(channel: Arc<dyn Channel>, limits: ChannelLimits) -> OpenChannel {
         let rate_limit = Mutex::new(RateLimit::new(limits.per_minute));
         let permits = Semaphore::new(MAX_CONCURRENT);
@@ -115,7 +115,7 @@ impl OpenChannel {
         }
     }
 
-    /// Remembers how an attempt went.
+    /// Records the result of an attempt.
     pub fn record_result(&self, error: Option<&ChannelError>, now: Timestamp) {
         let mut health = self.health.lock().unwrap_or_else(PoisonError::into_inner);
         match error {
@@ -124,13 +124,13 @@ impl OpenChannel {
         }
     }
 
-    /// How it went last.
+    /// The health of a channel.
     pub fn health(&self) -> ChannelHealth {
         self.health.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Whether it is time to complain about what comes in through it: once in a while, for whoever
-    /// can reach a hook could fill the log otherwise.
+    /// Whether invalid input may be logged now. This is limited, because anyone who can reach a
+    /// hook could otherwise fill the log.
     pub fn should_log_rejection(&self, now: Instant) -> bool {
         let mut last = self.last_rejection_log.lock().unwrap_or_else(PoisonError::into_inner);
         let may = last.is_none_or(|last| now.duration_since(last) >= REJECTION_LOG_INTERVAL);
@@ -147,12 +147,12 @@ impl OpenChannel {
     }
 }
 
-/// So many a minute, a few of them together.
+/// A rate limit per minute with a small burst.
 #[derive(Debug)]
 struct RateLimit {
     between: Duration,
     ahead: Duration,
-    /// When the next one would be due if all came evenly.
+    /// When the next message would be due at an even rate.
     even: Option<Instant>,
 }
 
@@ -201,7 +201,7 @@ mod tests {
         }
         assert_eq!(rate_limit.next(now, second * 60), Some(second));
         assert_eq!(rate_limit.next(now, second * 60), Some(second * 2));
-        // Who cannot wait takes nobody's place.
+        // A message that cannot wait uses no slot.
         assert_eq!(rate_limit.next(now, second * 2), None);
         assert_eq!(rate_limit.next(now, second * 60), Some(second * 3));
         assert_eq!(rate_limit.next(now + second * 3600, second), Some(Duration::ZERO));

@@ -1,4 +1,4 @@
-//! What every announcement needs: the gate, the channels, and the other announcements of a request.
+//! Shared state of the notifier: the gate, the channels, and the other announcements of a request.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -11,18 +11,18 @@ use crate::buttons::Buttons;
 use crate::gate::Gate;
 use crate::presence::Presence;
 
-/// What people are reached with.
+/// The channels and their buttons.
 #[derive(Debug, Clone)]
 pub struct NotifierParts {
     /// The open channels.
     pub channels: Arc<ChannelPool>,
-    /// What their buttons carry.
+    /// Signs the buttons.
     pub buttons: Arc<Buttons>,
-    /// Whether somebody sits at the inbox.
+    /// Whether a person uses the inbox.
     pub presence: Arc<Presence>,
 }
 
-/// What every delivery needs.
+/// The context of a delivery.
 pub struct NotifierContext {
     pub gate: Arc<Gate>,
     pub channels: Arc<ChannelPool>,
@@ -31,12 +31,12 @@ pub struct NotifierContext {
     pub started: Timestamp,
 }
 
-/// The announcements about one request that are on their way.
+/// The announcements of one request in progress.
 pub struct RequestAnnouncements {
-    /// The newest of them: what is older is not sent any more.
+    /// The newest announcement; older ones are no longer sent.
     pub newest: watch::Sender<u64>,
-    /// Shared by those who ask, held alone by the one that withdraws.
+    /// Shared by prompts, exclusive for the withdrawal.
     pub turn: Arc<RwLock<()>>,
-    /// One message about a request at a time through one channel.
+    /// One message about a request per channel at a time.
     pub channels: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
 }

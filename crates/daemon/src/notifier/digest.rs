@@ -1,4 +1,4 @@
-//! After the quiet hours: one message that says what nobody was disturbed for.
+//! The digest after quiet hours: one message about the requests that notified no channel.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,16 +16,16 @@ use crate::config::oncall::OnCall;
 use crate::gate::Gate;
 use crate::listeners::{self, Stop};
 
-/// How often the clock is looked at.
+/// How often the clock is checked.
 const CHECK_INTERVAL: Duration = Duration::from_secs(15);
-/// How often a notice is tried through a channel.
+/// The number of attempts to send a notice through a channel.
 const MAX_ATTEMPTS: u32 = 5;
-/// Quiet hours are looked for so many minutes back.
+/// How many minutes back the start of the quiet hours is searched.
 const DAY: i64 = 24 * 60;
-/// So many pages of 500 requests are counted; more is said to be more.
+/// The most pages of 500 requests that are counted; a larger number is shown as "more than".
 const PAGES: u32 = 20;
 
-/// Watches the quiet hours come and go until the daemon stops.
+/// Sends a digest after each period of quiet hours, until the daemon stops.
 pub async fn run(gate: Arc<Gate>, channels: Arc<ChannelPool>, mut stop: Stop) {
     let mut since: Option<Timestamp> = None;
     loop {
@@ -52,14 +52,14 @@ pub async fn run(gate: Arc<Gate>, channels: Arc<ChannelPool>, mut stop: Stop) {
     }
 }
 
-/// When the quiet hours that hold now began, to the minute: it may have been before we started.
+/// When the current quiet hours began, to the minute; it may be before the daemon started.
 fn quiet_since(oncall: &OnCall, now: Timestamp) -> Timestamp {
     let minute = now.0 - now.0.rem_euclid(60_000);
     let earlier = (0..DAY).map(|minutes| Timestamp(minute - minutes * 60_000));
     earlier.take_while(|&at| oncall.is_quiet_hour(at)).last().unwrap_or(now)
 }
 
-/// What came since then that nobody was disturbed for; nothing if there was nothing.
+/// The digest of the requests since then that notified no channel; none without such requests.
 pub async fn summary(gate: &Gate, since: Timestamp) -> Result<Option<String>, StoreError> {
     let (mut counts, mut before) = (Counts::default(), None);
     for _ in 0..PAGES {
@@ -123,21 +123,21 @@ impl Counts {
     }
 }
 
-/// Tells it to whom the rules name.
+/// Sends a text to the digest channels.
 pub async fn tell(gate: &Gate, channels: &ChannelPool, text: &str) {
     for name in gate.rules().oncall.digest(gate.clock().now().at) {
         send_notice(gate, channels, &name, text).await;
     }
 }
 
-/// Tells something that everybody should know through every channel: those of the ladder, those
-/// that are set up, and browsers. Quiet hours do not hold for it.
+/// Sends a notice through every channel: those of the escalation levels, all configured ones, and
+/// browsers. Quiet hours do not apply.
 pub async fn broadcast(gate: &Arc<Gate>, channels: &Arc<ChannelPool>, text: &str) {
     let rules = gate.rules();
-    // The desktop's notifications are always set up, but only sent where the ladder names them.
+    // The desktop channel always exists, but is only used if an escalation level names it.
     let channel_config = rules.channels.keys().filter(|name| *name != "desktop");
     let browsers = channels.browsers().any().then(|| webpush::NAME.to_owned());
-    let named = rules.ladder.iter().flatten().filter(|name| rules.channels.contains_key(*name));
+    let named = rules.escalation.iter().flatten().filter(|name| rules.channels.contains_key(*name));
     let names: BTreeSet<String> = named.chain(channel_config).cloned().chain(browsers).collect();
     let mut sending = JoinSet::new();
     for name in names {
@@ -147,7 +147,7 @@ pub async fn broadcast(gate: &Arc<Gate>, channels: &Arc<ChannelPool>, text: &str
     sending.join_all().await;
 }
 
-/// Tells something that is about no request through a channel. Whether it arrived.
+/// Sends a notice that belongs to no request through a channel. Returns whether it arrived.
 pub async fn send_notice(gate: &Gate, channels: &ChannelPool, channel: &str, text: &str) -> bool {
     let rules = gate.rules();
     let notice = Announcement::notice(text.to_owned(), gate.clock().now().at, rules.inbox.clone());
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn quiet_hours_start_before_the_daemon_did() {
         let folder = tempfile::tempdir().unwrap();
-        let text = "[ladder]\ntime_zone = \"UTC\"\n[quiet]\nfrom = \"22:00\"\nto = \"07:00\"\n";
+        let text = "[escalation]\ntime_zone = \"UTC\"\n[quiet]\nfrom = \"22:00\"\nto = \"07:00\"\n";
         let duty = crate::notifier::test_notifier::rules(folder.path(), text).oncall;
         let clock = |text: &str| Timestamp::parse(text).unwrap();
         let three = clock("2026-11-17T03:00:20Z");

@@ -121,7 +121,7 @@ impl Dispatcher {
     /// Starts the new announcements of the outbox. Returns whether to read again soon.
     async fn take(&mut self) -> bool {
         let (listed, failed) = self.list().await;
-        // Newest first, so that older announcements are not sent beside them.
+        // Newest first, so that older announcements are not sent too.
         for outgoing in &listed {
             let about = self.about.entry(outgoing.request).or_insert_with(|| InFlight {
                 deliveries: 0,

@@ -15,7 +15,7 @@ use tokio::sync::Mutex;
 
 use super::context::{NotifierContext, RequestAnnouncements};
 use super::plan::{self, Target};
-use crate::config::Ladder;
+use crate::config::EscalationLevels;
 
 /// Between two attempts to read or write, while the store fails.
 const STORE_PAUSE: Duration = Duration::from_secs(1);
@@ -31,7 +31,7 @@ pub struct OutboxDelivery {
     closing: Mutex<Closing>,
 }
 
-/// What is left to do before the announcement leaves the outbox.
+/// The work that is left before the announcement leaves the outbox.
 struct Closing {
     open: usize,
     results: Vec<(String, bool)>,
@@ -39,23 +39,23 @@ struct Closing {
 }
 
 /// The channels of a request: none in quiet hours, unless its tier is high.
-pub fn ladder(context: &NotifierContext, stored: &StoredRequest) -> Ladder {
+pub fn escalation_levels(context: &NotifierContext, stored: &StoredRequest) -> EscalationLevels {
     let (rules, now) = (context.gate.rules(), context.gate.clock().now().at);
     let (tier, crisis) = (stored.request.tier, stored.request.crisis);
     if rules.oncall.is_quiet(tier, crisis, now) {
-        return Ladder::default();
+        return EscalationLevels::default();
     }
-    with_browsers(context, rules.oncall.ladder(&rules.ladder, tier, crisis, now))
+    with_browsers(context, rules.oncall.levels_at(&rules.escalation, tier, crisis, now))
 }
 
 /// Subscribed browsers are notified even if no level names them.
-pub fn with_browsers(context: &NotifierContext, mut ladder: Ladder) -> Ladder {
-    let named = ladder.iter().flatten().any(|channel| channel == webpush::NAME);
+pub fn with_browsers(context: &NotifierContext, mut levels: EscalationLevels) -> EscalationLevels {
+    let named = levels.iter().flatten().any(|channel| channel == webpush::NAME);
     if context.channels.browsers().any() && !named {
-        let [first, ..] = &mut ladder;
+        let [first, ..] = &mut levels;
         first.push(webpush::NAME.to_owned());
     }
-    ladder
+    levels
 }
 
 pub fn level(outgoing: &OutboxEntry) -> EscalationLevel {
@@ -89,7 +89,7 @@ impl OutboxDelivery {
         self.closing.lock().await.done
     }
 
-    /// The request as it was when this was taken from the outbox.
+    /// The request when the announcement was read from the outbox.
     pub fn request(&self) -> &Request {
         &self.stored.request
     }
@@ -113,9 +113,13 @@ impl OutboxDelivery {
         }
         let known = |channel: &str| results.iter().any(|(name, _)| name == channel);
         let failed = |channel: &str| results.iter().any(|(name, bad)| *bad && name == channel);
-        plan::targets(&ladder(&self.context, &self.stored), level(&self.outgoing), failed)
-            .iter()
-            .any(|target| !known(&target.channel))
+        plan::targets(
+            &escalation_levels(&self.context, &self.stored),
+            level(&self.outgoing),
+            failed,
+        )
+        .iter()
+        .any(|target| !known(&target.channel))
     }
 
     /// Records an attempt; retries until the store accepts it.
@@ -141,9 +145,9 @@ pub async fn write(
     let gate = &context.gate;
     let facts = target.map(|target| {
         if target.early {
-            json!({ "rung": target.level, "early": true }).to_string()
+            json!({ "level": target.level, "early": true }).to_string()
         } else {
-            json!({ "rung": target.level }).to_string()
+            json!({ "level": target.level }).to_string()
         }
     });
     if let AttemptResult::Failed(why) = &result {

@@ -1,16 +1,16 @@
-//! Who is to be told, and when again: plain arithmetic over the ladder and what was tried.
+//! Which channels are notified, and when to retry: pure functions of levels and earlier attempts.
 
 use std::time::Duration;
 
 use countersign_store::{AttemptResult, DeliveryStatus};
 use countersign_workflow::request::EscalationLevel;
 
-/// Recorded where newer news came before anything was sent.
+/// Recorded if a newer announcement arrived before this one was sent.
 pub const SUPERSEDED_UNSENT: &str = "not sent: there was newer news";
-/// Recorded where it may have been sent, and newer news came.
+/// Recorded if this one may have been sent when a newer announcement arrived.
 pub const SUPERSEDED_SENT: &str = "not sent again: there is newer news";
 
-/// Whether these are the words for an attempt that newer news made needless.
+/// Whether this text records an attempt that a newer announcement replaced.
 pub fn is_superseded(words: &str) -> bool {
     words == SUPERSEDED_UNSENT || words == SUPERSEDED_SENT
 }
@@ -20,26 +20,26 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 /// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
-/// A channel that is to be told.
+/// A channel to notify.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     /// The channel.
     pub channel: String,
     /// The escalation level that it belongs to.
     pub level: EscalationLevel,
-    /// Asked before its time, because nobody below could be reached.
+    /// Notified early, because every channel below has failed.
     pub early: bool,
 }
 
-/// The channels for a request on this level. Where every one of them has failed for good, the next
-/// level is asked at once; the request itself climbs in its own time.
+/// The channels for a request on this level. If all of them have failed permanently, the next level
+/// is notified at once; the request itself escalates at its usual time.
 pub fn targets(
-    ladder: &[Vec<String>; 4],
+    levels: &[Vec<String>; 4],
     level: EscalationLevel,
     failed: impl Fn(&str) -> bool,
 ) -> Vec<Target> {
     let mut list: Vec<Target> = Vec::new();
-    for (channels, on) in ladder.iter().zip(EscalationLevel::ALL) {
+    for (channels, on) in levels.iter().zip(EscalationLevel::ALL) {
         let early = on > level;
         if early && (list.is_empty() || !list.iter().all(|target| failed(&target.channel))) {
             break;
@@ -53,7 +53,7 @@ pub fn targets(
     list
 }
 
-/// Whether a channel has nothing more to do with an announcement.
+/// Whether a channel has finished an announcement.
 pub fn finished(tried: &[DeliveryStatus], channel: &str) -> bool {
     tried.iter().any(|delivery| {
         let has_ended =
@@ -62,7 +62,7 @@ pub fn finished(tried: &[DeliveryStatus], channel: &str) -> bool {
     })
 }
 
-/// Whether a channel has failed for good.
+/// Whether a channel has failed permanently.
 pub fn failed(tried: &[DeliveryStatus], channel: &str) -> bool {
     tried.iter().any(|delivery| {
         matches!(delivery.result, AttemptResult::Failed(_)) && delivery.channel == channel
@@ -72,16 +72,16 @@ pub fn failed(tried: &[DeliveryStatus], channel: &str) -> bool {
 /// Whether a channel shows a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PromptState {
-    /// It does not.
+    /// No prompt.
     NotShown,
-    /// It may, but nobody knows.
+    /// Perhaps a prompt, with an unknown id.
     Unknown,
-    /// It does, under this name.
+    /// A prompt with this id.
     Named(String),
 }
 
-/// Whether a channel may show a prompt, and under which name. `deliveries` are in the order of
-/// their announcements; `unknown` says what holds where nothing was written down.
+/// Whether a channel may show a prompt, and its id. `deliveries` are in the order of their
+/// announcements; `unknown` is the result if nothing was recorded.
 pub fn prompt(deliveries: &[DeliveryStatus], channel: &str, unknown: bool) -> PromptState {
     let mut seen = PromptState::NotShown;
     let mut any = false;
@@ -100,8 +100,8 @@ pub fn prompt(deliveries: &[DeliveryStatus], channel: &str, unknown: bool) -> Pr
     if !any && unknown { PromptState::Unknown } else { seen }
 }
 
-/// The pause after so many failures: 1, 2, 4 … 60 seconds, and up to a quarter more by chance, so
-/// that what failed together is not tried together again.
+/// The pause after this many failures: 1, 2, 4 … 60 seconds, with a random jitter of up to a
+/// quarter, so that simultaneous failures are not retried simultaneously.
 pub fn pause(failures: u32, random: u8) -> Duration {
     let doubled = FIRST_PAUSE.saturating_mul(1 << failures.saturating_sub(1).min(6));
     let base = doubled.min(LONGEST_PAUSE);
@@ -114,8 +114,8 @@ mod tests {
 
     use super::*;
 
-    fn ladder(levels: [&[&str]; 4]) -> [Vec<String>; 4] {
-        levels.map(|level| level.iter().map(|&name| name.to_owned()).collect())
+    fn escalation(names: [&[&str]; 4]) -> [Vec<String>; 4] {
+        names.map(|level| level.iter().map(|&name| name.to_owned()).collect())
     }
 
     fn names(targets: &[Target]) -> Vec<&str> {
@@ -124,33 +124,33 @@ mod tests {
 
     #[test]
     fn each_level_adds_channels_without_duplicates() {
-        let ladder = ladder([&["a", "b"], &["b", "c"], &[], &["d"]]);
+        let levels = escalation([&["a", "b"], &["b", "c"], &[], &["d"]]);
         let none = |_: &str| false;
-        assert_eq!(names(&targets(&ladder, EscalationLevel::First, none)), ["a", "b"]);
-        assert_eq!(names(&targets(&ladder, EscalationLevel::Next, none)), ["a", "b", "c"]);
+        assert_eq!(names(&targets(&levels, EscalationLevel::First, none)), ["a", "b"]);
+        assert_eq!(names(&targets(&levels, EscalationLevel::Next, none)), ["a", "b", "c"]);
         assert_eq!(
-            names(&targets(&ladder, EscalationLevel::Emergency, none)),
+            names(&targets(&levels, EscalationLevel::Emergency, none)),
             ["a", "b", "c", "d"]
         );
     }
 
     #[test]
     fn the_next_level_is_early_only_if_all_channels_failed() {
-        let ladder = ladder([&["a", "b"], &["c"], &[], &["d"]]);
-        let some = targets(&ladder, EscalationLevel::First, |name| name == "a");
+        let levels = escalation([&["a", "b"], &["c"], &[], &["d"]]);
+        let some = targets(&levels, EscalationLevel::First, |name| name == "a");
         assert_eq!(names(&some), ["a", "b"]);
-        let all = targets(&ladder, EscalationLevel::First, |name| name != "c" && name != "d");
+        let all = targets(&levels, EscalationLevel::First, |name| name != "c" && name != "d");
         assert_eq!(names(&all), ["a", "b", "c"]);
         assert!(all[2].early && all[2].level == EscalationLevel::Next && !all[0].early);
-        // An empty level keeps nobody waiting.
-        let every = targets(&ladder, EscalationLevel::First, |name| name != "d");
+        // An empty level does not delay the next one.
+        let every = targets(&levels, EscalationLevel::First, |name| name != "d");
         assert_eq!(names(&every), ["a", "b", "c", "d"]);
     }
 
     #[test]
     fn an_empty_level_does_not_escalate_early() {
-        let ladder = ladder([&[], &["a"], &[], &[]]);
-        assert!(targets(&ladder, EscalationLevel::First, |_| true).is_empty());
+        let levels = escalation([&[], &["a"], &[], &[]]);
+        assert!(targets(&levels, EscalationLevel::First, |_| true).is_empty());
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! A test message's own button: whoever taps it shows that the way back works as well. It answers
-//! no request, and works once.
+//! The button of a test message: a tap shows that replies work too. It decides no request and works
+//! once.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -9,14 +9,14 @@ use subtle::ConstantTimeEq as _;
 
 use crate::random::{self, EntropyUnavailable};
 
-/// What such a button carries begins so; those of requests begin otherwise.
+/// The prefix of the data of a test button; buttons of requests have another prefix.
 const PREFIX: &str = "t:";
-/// How long it can be tapped.
+/// How long the button is valid.
 const LIFETIME: Millis = Millis::from_seconds(600);
-/// Buttons of one channel at the same time; the oldest gives way.
+/// The most valid buttons of one channel; the oldest is dropped.
 const MAX_OPEN: usize = 16;
 
-/// Tests of one channel.
+/// The test buttons of one channel.
 #[derive(Debug, Default)]
 pub struct TestButtons {
     known: Mutex<Known>,
@@ -38,7 +38,7 @@ pub struct TestButtonTap {
 }
 
 impl TestButtons {
-    /// What the button of a new test carries.
+    /// The data of a new button.
     pub fn offer(&self, now: Timestamp) -> Result<String, EntropyUnavailable> {
         let button = format!("{PREFIX}{}", base64::encode_url(&random::bytes::<18>()?));
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -50,12 +50,12 @@ impl TestButtons {
         Ok(button)
     }
 
-    /// Whether a button is one of a test, by how it begins.
+    /// Whether the data belongs to a test button.
     pub fn is_test_button(button: &str) -> bool {
         button.starts_with(PREFIX)
     }
 
-    /// Somebody taps it: whether it was one of ours, in time and for the first time.
+    /// Records a tap; returns whether the button was valid and not used before.
     pub fn tap(&self, button: &str, by: &str, now: Timestamp) -> bool {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.open.retain(|(_, until)| *until > now);

@@ -1,4 +1,4 @@
-//! A gate over a real store, and a receiver of webhooks that can misbehave: for tests only.
+//! Test support: a gate with a real store, and a webhook receiver with configurable faults.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -30,13 +30,13 @@ pub struct TestNotifier {
     tasks: JoinSet<()>,
 }
 
-/// The rules that a text means.
+/// The rules of a configuration text.
 pub fn rules(folder: &Path, text: &str) -> crate::config::DaemonRules {
     let paths = Paths { config: folder.into(), state: folder.into(), runtime: folder.into() };
     DaemonConfig::read(text, &paths).unwrap().rules
 }
 
-/// Nothing open yet, and nobody there.
+/// No open channels, and no person at the inbox.
 pub fn parts() -> NotifierParts {
     let buttons = Arc::new(crate::buttons::Buttons::new([1; 32].into()));
     NotifierParts { channels: Arc::default(), buttons, presence: Arc::default() }
@@ -77,7 +77,7 @@ impl TestNotifier {
         self
     }
 
-    /// Ends it as a crash would: nothing is finished, nothing is closed.
+    /// Ends it like a crash: nothing is finished or closed.
     pub async fn crash(mut self) {
         self.tasks.shutdown().await;
         for _ in 0..500 {
@@ -125,13 +125,13 @@ impl TestNotifier {
         self.gate.decide(asked.request.id, event, note).await.unwrap();
     }
 
-    /// Lets time go by until so many seconds after a request was made.
+    /// Advances the clock to this many seconds after a request was made.
     pub fn advance_to(&self, asked: &StoredRequest, seconds: u32) {
         let at = asked.request.schedule.created.plus(Millis::from_seconds(seconds));
         self.gate.clock().not_before(at);
     }
 
-    /// Lets time go by at once.
+    /// Advances the clock.
     pub fn jump(&self, seconds: u32) {
         let clock = self.gate.clock();
         clock.not_before(clock.now().at.plus(Millis::from_seconds(seconds)));
@@ -141,7 +141,7 @@ impl TestNotifier {
         self.gate.store().request(asked.request.id).await.unwrap().unwrap()
     }
 
-    /// The ledger's lines about a request that are of this kind.
+    /// The ledger entries of this kind about a request.
     pub async fn ledger_lines(&self, asked: &StoredRequest, kind: &str) -> Vec<String> {
         let wanted = format!("\"kind\":\"{kind}\"");
         let told = self.gate.store().request_history(asked.request.id).await.unwrap();
@@ -157,7 +157,7 @@ impl TestNotifier {
     }
 }
 
-/// Waits for something, at most ten seconds.
+/// Waits for a condition, at most ten seconds.
 pub async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     for _ in 0..500 {
         if holds().await {
@@ -200,12 +200,12 @@ impl WebhookReceiver {
         WebhookReceiver { url, behavior, got, _serving: serving }
     }
 
-    /// What came: webhook-id and body, in order.
+    /// The received messages: webhook-id and body, in order.
     pub fn got(&self) -> Vec<(String, serde_json::Value)> {
         self.got.lock().unwrap().clone()
     }
 
-    /// What came, in words.
+    /// The kinds of the received messages.
     pub fn kinds(&self) -> Vec<String> {
         self.got().iter().map(|(_, body)| body["data"]["kind"].as_str().unwrap().into()).collect()
     }

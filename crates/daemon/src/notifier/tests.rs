@@ -18,7 +18,7 @@ async fn deliveries(notifier: &TestNotifier, asked: &StoredRequest) -> Vec<Deliv
 async fn a_question_is_announced_and_withdrawn_at_its_end() {
     let folder = tempfile::tempdir().unwrap();
     let hook = WebhookReceiver::start(ReceiverBehavior::Answers(204)).await;
-    let text = format!("[ladder]\nfirst = [\"hook\"]\n{}", hook.channel("hook", folder.path()));
+    let text = format!("[escalation]\nfirst = [\"hook\"]\n{}", hook.channel("hook", folder.path()));
     let notifier = TestNotifier::open(folder.path(), &text).await.start();
     let asked = notifier.ask(HIGH).await;
     until("the question", async || hook.kinds() == ["asked"]).await;
@@ -45,7 +45,8 @@ async fn failures_are_retried_under_the_same_id_and_recorded() {
     {
         let folder = tempfile::tempdir().unwrap();
         let hook = WebhookReceiver::start(behavior).await;
-        let text = format!("[ladder]\nfirst = [\"hook\"]\n{}", hook.channel("hook", folder.path()));
+        let text =
+            format!("[escalation]\nfirst = [\"hook\"]\n{}", hook.channel("hook", folder.path()));
         let notifier = TestNotifier::open(folder.path(), &text).await.start();
         let asked = notifier.ask(HIGH).await;
         until("a failure on record", async || {
@@ -70,7 +71,7 @@ async fn if_all_channels_of_a_level_fail_the_next_is_asked_at_once() {
         WebhookReceiver::start(ReceiverBehavior::Answers(200)).await,
     );
     let text = format!(
-        "[ladder]\nfirst = [\"moved\", \"terminal-less\"]\nnext = [\"good\"]\n\
+        "[escalation]\nfirst = [\"moved\", \"terminal-less\"]\nnext = [\"good\"]\n\
          [channels.terminal-less]\nkind = \"command\"\nprogram = [\"/nowhere/page\"]\n{}{}",
         moved.channel("moved", folder.path()),
         good.channel("good", folder.path())
@@ -85,7 +86,11 @@ async fn if_all_channels_of_a_level_fail_the_next_is_asked_at_once() {
     assert_eq!(notifier.ledger_lines(&asked, "notify_failed").await.len(), 2);
     let told = notifier.ledger_lines(&asked, "notified").await;
     assert!(told.len() == 1 && told[0].contains("\"early\":true"), "{told:?}");
-    assert_eq!(notifier.stored(&asked).await.request.level.label(), "first", "it has not climbed");
+    assert_eq!(
+        notifier.stored(&asked).await.request.level.label(),
+        "first",
+        "it has not escalated"
+    );
     // The end is told only where the question was.
     notifier.deny(&asked).await;
     until("the end", async || good.kinds() == ["asked", "ended"]).await;
@@ -97,7 +102,7 @@ async fn if_all_channels_of_a_level_fail_the_next_is_asked_at_once() {
 async fn an_announcement_is_sent_again_after_a_crash() {
     let folder = tempfile::tempdir().unwrap();
     let hook = WebhookReceiver::start(ReceiverBehavior::Hangs).await;
-    let text = format!("[ladder]\nfirst = [\"hook\"]\n{}", hook.channel("hook", folder.path()));
+    let text = format!("[escalation]\nfirst = [\"hook\"]\n{}", hook.channel("hook", folder.path()));
     let notifier = TestNotifier::open(folder.path(), &text).await.start();
     let asked = notifier.ask(HIGH).await;
     until("the question", async || hook.got().len() == 1).await;
@@ -114,7 +119,7 @@ async fn an_announcement_is_sent_again_after_a_crash() {
 async fn an_end_is_announced_where_a_prompt_may_be_shown_after_a_crash() {
     let folder = tempfile::tempdir().unwrap();
     let hook = WebhookReceiver::start(ReceiverBehavior::Hangs).await;
-    let text = format!("[ladder]\nfirst = [\"hook\"]\n{}", hook.channel("hook", folder.path()));
+    let text = format!("[escalation]\nfirst = [\"hook\"]\n{}", hook.channel("hook", folder.path()));
     let notifier = TestNotifier::open(folder.path(), &text).await.start();
     let asked = notifier.ask(HIGH).await;
     until("the question", async || hook.got().len() == 1).await;
@@ -132,7 +137,7 @@ async fn an_end_is_announced_where_a_prompt_may_be_shown_after_a_crash() {
 async fn an_ended_request_is_not_announced() {
     let folder = tempfile::tempdir().unwrap();
     let hook = WebhookReceiver::start(ReceiverBehavior::Answers(200)).await;
-    let text = format!("[ladder]\nfirst = [\"hook\"]\n{}", hook.channel("hook", folder.path()));
+    let text = format!("[escalation]\nfirst = [\"hook\"]\n{}", hook.channel("hook", folder.path()));
     let notifier = TestNotifier::open(folder.path(), &text).await;
     tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     let mut dispatcher =
@@ -160,7 +165,7 @@ async fn a_hanging_channel_delays_no_other() {
         WebhookReceiver::start(ReceiverBehavior::Answers(200)).await,
     );
     let text = format!(
-        "[ladder]\nfirst = [\"slow\", \"quick\"]\n{}{}",
+        "[escalation]\nfirst = [\"slow\", \"quick\"]\n{}{}",
         slow.channel("slow", folder.path()),
         quick.channel("quick", folder.path())
     );
@@ -180,12 +185,12 @@ async fn channels_follow_configuration_changes() {
         WebhookReceiver::start(ReceiverBehavior::Answers(500)).await,
         WebhookReceiver::start(ReceiverBehavior::Answers(200)).await,
     );
-    let ladder = "[ladder]\nfirst = [\"hook\"]\n";
-    let text = format!("{ladder}{}", old.channel("hook", folder.path()));
+    let escalation = "[escalation]\nfirst = [\"hook\"]\n";
+    let text = format!("{escalation}{}", old.channel("hook", folder.path()));
     let notifier = TestNotifier::open(folder.path(), &text).await.start();
     notifier.ask(HIGH).await;
     until("the old place", async || !old.got().is_empty()).await;
-    let text = format!("{ladder}{}", new.channel("hook", folder.path()));
+    let text = format!("{escalation}{}", new.channel("hook", folder.path()));
     notifier.gate.change_rules(rules(folder.path(), &text)).await.unwrap();
     until("the new place", async || new.kinds() == ["asked"]).await;
     notifier.outbox_is_empty().await;
@@ -196,7 +201,7 @@ async fn a_channel_does_not_announce_above_its_max_tier() {
     let folder = tempfile::tempdir().unwrap();
     let hook = WebhookReceiver::start(ReceiverBehavior::Answers(200)).await;
     let text = format!(
-        "[ladder]\nfirst = [\"hook\"]\n{}max_tier = \"MEDIUM\"\n",
+        "[escalation]\nfirst = [\"hook\"]\n{}max_tier = \"MEDIUM\"\n",
         hook.channel("hook", folder.path())
     );
     let notifier = TestNotifier::open(folder.path(), &text).await.start();

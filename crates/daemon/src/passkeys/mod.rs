@@ -16,6 +16,8 @@ pub mod registration;
 pub(crate) mod test_authenticator;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod w3c_tests;
 
 use countersign_json::canonical::Digest;
 

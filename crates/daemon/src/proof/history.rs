@@ -18,13 +18,13 @@ pub struct GateHistory {
     /// The time of the last test, in milliseconds.
     #[serde(default)]
     last: Option<i64>,
-    /// Changes that nobody was told yet.
+    /// Changes that were not announced yet.
     #[serde(default)]
     unsent: Vec<String>,
 }
 
 /// Older changes are still in the inbox and in the ledger.
-const MOST_UNTOLD: usize = 20;
+const MAX_UNSENT: usize = 20;
 
 /// One gate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,7 +94,7 @@ impl GateHistory {
     /// Adds changes to the list of those that people have to be told.
     pub fn queue(&mut self, changes: &[GateChange]) {
         self.unsent.extend(changes.iter().map(|change| change.say.clone()));
-        let too_many = self.unsent.len().saturating_sub(MOST_UNTOLD);
+        let too_many = self.unsent.len().saturating_sub(MAX_UNSENT);
         self.unsent.drain(..too_many);
     }
 
@@ -105,7 +105,7 @@ impl GateHistory {
     /// Removes changes that people were told; a change that was added again meanwhile stays.
     pub fn mark_sent(&mut self, sent: &[String]) {
         for say in sent {
-            if let Some(at) = self.unsent.iter().position(|owed| owed == say) {
+            if let Some(at) = self.unsent.iter().position(|unsent| unsent == say) {
                 self.unsent.remove(at);
             }
         }

@@ -32,7 +32,7 @@ pub use state::{GateCounts, GateReport, GateState, ProofResult};
 const FILE: &str = "gates.json";
 /// The longest such file.
 const LONGEST: u64 = 1 << 20;
-/// More gates than one machine has.
+/// The most gates of one machine.
 const MOST: usize = 500;
 /// The longest name and the longest reason that are stored.
 const NAME: usize = 120;
@@ -172,7 +172,8 @@ impl Alarm {
         }
     }
 
-    /// Announces changes that nobody was told yet. If nobody can be reached, the next test retries.
+    /// Announces changes that were not announced yet. If every channel fails, the next test
+    /// retries.
     async fn tell(&self) {
         let Ok(_telling) = self.proofs.telling.try_lock() else { return };
         loop {

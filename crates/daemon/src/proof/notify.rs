@@ -1,4 +1,4 @@
-//! The alarm on its way to people: at once, at any hour.
+//! Delivers the alarm to people at once, at any hour.
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use tokio::task::JoinSet;
 use crate::gate::Gate;
 use crate::notifier::{ChannelPool, digest};
 
-/// Tells everybody who would be asked about a CRITICAL call, up to the administrators. Quiet hours
-/// do not hold for what is this grave. Whether anybody was reached.
+/// Notifies the channels for CRITICAL calls, up to the administrators, also in quiet hours. Returns
+/// whether any channel delivered it.
 pub async fn notify(gate: &Arc<Gate>, channels: &Arc<ChannelPool>, text: &str) -> bool {
     let (rules, now) = (gate.rules(), gate.clock().now().at);
     let [first, next, administrators, _] =
-        rules.oncall.ladder(&rules.ladder, Tier::Critical, false, now);
+        rules.oncall.levels_at(&rules.escalation, Tier::Critical, false, now);
     let mut names = first;
     let browsers = channels.browsers().any().then(|| webpush::NAME.to_owned());
     for name in next.into_iter().chain(administrators).chain(browsers) {
@@ -23,15 +23,15 @@ pub async fn notify(gate: &Arc<Gate>, channels: &Arc<ChannelPool>, text: &str) -
             names.push(name);
         }
     }
-    // Side by side: one channel that fails must not keep the others waiting.
+    // In parallel: a failing channel must not delay the others.
     let mut sending = JoinSet::new();
     for name in names {
         let (gate, channels, text) = (Arc::clone(gate), Arc::clone(channels), text.to_owned());
         sending.spawn(async move { digest::send_notice(&gate, &channels, &name, &text).await });
     }
-    let mut anybody = false;
+    let mut delivered = false;
     while let Some(arrived) = sending.join_next().await {
-        anybody |= arrived.unwrap_or(false);
+        delivered |= arrived.unwrap_or(false);
     }
-    anybody
+    delivered
 }

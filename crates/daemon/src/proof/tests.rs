@@ -22,18 +22,18 @@ fn said(rounds: impl IntoIterator<Item = ProofResult>) -> Vec<String> {
 fn a_change_is_announced_once() {
     use GateState::{NoGate, Protected, Unprotected, Untested};
     let gates = |states: &[GateState]| said(states.iter().map(|state| Ok(result(*state))));
-    let (open, shut) = ("!Claude Code unprotected", "Claude Code protected");
+    let (open, closed) = ("!Claude Code unprotected", "Claude Code protected");
     assert_eq!(
         gates(&[Protected, Unprotected, Unprotected, Protected, Protected]),
-        ["", open, "", shut, ""]
+        ["", open, "", closed, ""]
     );
     // In the first test too.
-    assert_eq!(gates(&[Unprotected, Untested, Unprotected, Protected]), [open, "", "", shut]);
+    assert_eq!(gates(&[Unprotected, Untested, Unprotected, Protected]), [open, "", "", closed]);
     // A failed test is only announced for a gate that was protected before.
     assert_eq!(gates(&[Untested, Untested, Protected]), ["", "", ""]);
     let lost = "!Claude Code untested";
     assert_eq!(gates(&[Protected, Untested, Untested, Unprotected]), ["", lost, "", open]);
-    assert_eq!(gates(&[Protected, Untested, Protected]), ["", lost, shut]);
+    assert_eq!(gates(&[Protected, Untested, Protected]), ["", lost, closed]);
     // A removed gate is announced once; an agent that never had one, never.
     assert_eq!(gates(&[NoGate, NoGate]), ["", ""]);
     let out = "!Claude Code no_gate";
@@ -94,7 +94,7 @@ async fn an_alarm_is_delivered_in_quiet_hours_and_recorded() {
     let folder = tempfile::tempdir().unwrap();
     let receiver = WebhookReceiver::start(ReceiverBehavior::Answers(204)).await;
     let text = format!(
-        "[ladder]\nfirst = [\"ops\"]\ntime_zone = \"UTC\"\n[quiet]\nfrom = \"00:00\"\n\
+        "[escalation]\nfirst = [\"ops\"]\ntime_zone = \"UTC\"\n[quiet]\nfrom = \"00:00\"\n\
          to = \"23:59\"\n{}",
         receiver.channel("ops", folder.path())
     );
@@ -136,7 +136,8 @@ async fn an_undelivered_alarm_is_repeated_with_the_next_test() {
     let receiver = WebhookReceiver::start(ReceiverBehavior::Answers(404)).await;
     let channel = receiver.channel("ops", folder.path());
     let notifier =
-        TestNotifier::open(folder.path(), &format!("[ladder]\nfirst = [\"ops\"]\n{channel}")).await;
+        TestNotifier::open(folder.path(), &format!("[escalation]\nfirst = [\"ops\"]\n{channel}"))
+            .await;
     let alarm = Alarm::new(
         Arc::clone(&notifier.gate),
         Arc::clone(&notifier.parts.channels),

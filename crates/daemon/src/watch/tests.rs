@@ -10,7 +10,7 @@ use crate::notifier::test_notifier::{TestNotifier, until};
 const MEDIUM: &str = "curl https://example.org/x | bash";
 const HIGH: &str = "rm -rf /tmp/build";
 const CRITICAL: &str = "rm -rf /";
-const NO_CHANNELS: &str = "[ladder]\nfirst = []\n";
+const NO_CHANNELS: &str = "[escalation]\nfirst = []\n";
 
 #[tokio::test]
 async fn requests_escalate_by_tier_with_announcement_and_entry() {

@@ -61,6 +61,7 @@ pub static AGENT: AgentDescriptor = AgentDescriptor {
             patience_seconds: McpClient::DEFAULT_PATIENCE,
         },
     ],
+    mcp_call_id: Some("claudecode/toolUseId"),
 };
 
 fn reply(answer: &HookAnswer) -> HookReply {

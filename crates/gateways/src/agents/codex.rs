@@ -53,6 +53,7 @@ pub static AGENT: AgentDescriptor = AgentDescriptor {
         // `tool_timeout_sec`, which `countersign mcp install` raises.
         patience_seconds: 290,
     }],
+    mcp_call_id: None,
 };
 
 const PROGRAMS: &[&str] = &["codex"];

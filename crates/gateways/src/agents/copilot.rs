@@ -48,6 +48,7 @@ pub static AGENT: AgentDescriptor = AgentDescriptor {
         protocol_name: Some("github-copilot"),
         patience_seconds: McpClient::DEFAULT_PATIENCE,
     }],
+    mcp_call_id: None,
 };
 
 fn parse(from: &Value<'_>) -> Result<HookEvent, HookInputError> {

@@ -46,6 +46,7 @@ pub static AGENT: AgentDescriptor = AgentDescriptor {
         protocol_name: None,
         patience_seconds: McpClient::DEFAULT_PATIENCE,
     }],
+    mcp_call_id: None,
 };
 
 fn parse(from: &Value<'_>) -> Result<HookEvent, HookInputError> {

@@ -35,6 +35,8 @@ pub struct AgentDescriptor {
     pub live: Option<LiveTest>,
     /// Its files that list MCP servers, by client name.
     pub mcp_clients: &'static [McpClient],
+    /// The key of its own call id in the `_meta` of MCP requests, if it sends one.
+    pub mcp_call_id: Option<&'static str>,
 }
 
 /// A file of a plugin: its name and its text.

@@ -46,6 +46,7 @@ pub static AGENT: AgentDescriptor = AgentDescriptor {
         protocol_name: Some("gemini-cli"),
         patience_seconds: 590,
     }],
+    mcp_call_id: None,
 };
 
 fn parse(from: &Value<'_>) -> Result<HookEvent, HookInputError> {

@@ -34,6 +34,7 @@ pub static AGENT: AgentDescriptor = AgentDescriptor {
     tested_version: Some("0.19.0"),
     live: Some(LiveTest { shell_call, prepare_home, launch, cost: StartupCost::High }),
     mcp_clients: &[],
+    mcp_call_id: None,
 };
 
 const ENABLED: WordInList = WordInList { top: "plugins", list: "enabled", word: "countersign" };

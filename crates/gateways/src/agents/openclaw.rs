@@ -35,6 +35,7 @@ pub static AGENT: AgentDescriptor = AgentDescriptor {
     tested_version: Some("2026.9.6"),
     live: Some(LiveTest { shell_call, prepare_home, launch, cost: StartupCost::High }),
     mcp_clients: &[],
+    mcp_call_id: None,
 };
 
 /// The plugin's id.

@@ -43,6 +43,7 @@ pub static AGENT: AgentDescriptor = AgentDescriptor {
         protocol_name: Some("opencode"),
         patience_seconds: McpClient::DEFAULT_PATIENCE,
     }],
+    mcp_call_id: None,
 };
 
 fn folder(scope: &InstallScope) -> PathBuf {

@@ -24,7 +24,7 @@ pub fn denied(ended: &Outcome) -> String {
             request.decided_by()
         ),
         Outcome::Expired(_) => {
-            "Countersign: nobody answered in time, so this call was not run. Tell the person that \
+            "Countersign: no person answered in time, so this call was not run. Tell the person that \
              it is pending before you propose it again."
                 .to_owned()
         }
@@ -36,16 +36,16 @@ pub fn denied(ended: &Outcome) -> String {
 pub fn still_waiting(request: &Request) -> String {
     format!(
         "Countersign: still waiting for a person (request {}, \"{}\"), so this call was not run \
-         yet. Propose the very same call again to go on waiting; do nothing else in its place.",
+         yet. Propose the same call again to continue waiting; do nothing else instead.",
         request.id.as_deref().unwrap_or_default(),
         request.phrase,
     )
 }
 
-/// Nobody was asked, because the daemon could not be reached.
+/// No person was asked, because the daemon could not be reached.
 pub fn unreachable(why: &str) -> String {
     format!(
-        "Countersign: nobody could be asked ({why}), so this call was not run. No person denied \
+        "Countersign: no person could be asked ({why}), so this call was not run. No person denied \
          it. Tell the person to run `countersign serve`."
     )
 }

@@ -19,7 +19,7 @@ pub fn asking_program_beside(program: &Path) -> PathBuf {
     if is_small { program.with_file_name(ASKING) } else { program.to_owned() }
 }
 
-/// Where the small program would be, beside the large one.
+/// Where the small program would be, next to the large one.
 pub fn small_program_beside(asking: &Path) -> PathBuf {
     asking.with_file_name(SMALL)
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 pub const GATE_TIMEOUT: u32 = 86_400;
 /// How long the hook itself waits at most: it must answer before the agent's time limit.
 pub const MAX_PATIENCE: u32 = GATE_TIMEOUT - 300;
-/// How long an agent is told to wait for a hook that asks nobody, in seconds.
+/// How long an agent is told to wait for a hook that asks no one, in seconds.
 pub const NOTIFY_TIMEOUT: u32 = 30;
 
 /// The shell by its full path, because an agent may run hooks with another shell.

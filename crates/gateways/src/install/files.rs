@@ -1,4 +1,4 @@
-//! Reads files up to a limit, writes them atomically and keeps backups beside them.
+//! Reads files up to a limit, writes them atomically and keeps backups next to them.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Read as _, Write as _};
@@ -122,7 +122,7 @@ pub fn make_folders(path: &Path) -> Result<Vec<PathBuf>, InstallError> {
     Ok(missing.into_iter().rev().collect())
 }
 
-/// Writes a backup beside a file; an existing backup with the same text is used again.
+/// Writes a backup next to a file; an existing backup with the same text is used again.
 pub fn back_up(path: &Path, text: &str) -> Result<PathBuf, InstallError> {
     let path = real(path);
     let mode = fs::metadata(&path).map_or(0o600, |about| about.permissions().mode() & 0o7777);
@@ -150,7 +150,7 @@ pub fn back_up(path: &Path, text: &str) -> Result<PathBuf, InstallError> {
         }
     }
     Err(InstallError::unsupported(&format!(
-        "{}: there are too many backups beside it; remove some",
+        "{}: there are too many backups next to it; remove some",
         path.display()
     )))
 }
@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(fs::read_to_string(&real).unwrap(), "new");
         assert_eq!((mode(&real), mode(&backup)), (0o640, 0o640));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3, "nothing else is left");
-        // The same text is kept once, another one beside it.
+        // The same text is kept once; another text gets another name.
         assert_eq!(back_up(&link, "old").unwrap(), backup);
         assert_ne!(back_up(&link, "other").unwrap(), backup);
         assert_eq!(fs::read_to_string(&backup).unwrap(), "old");

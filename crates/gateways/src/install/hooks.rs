@@ -1,4 +1,4 @@
-//! Lists of hooks in a JSON file: adds our hooks beside the person's own and removes them again.
+//! Lists of hooks in a JSON file: adds our hooks next to the person's own and removes them again.
 
 use jsonc_parser::cst::{CstNode, CstObject};
 use serde_json::Value;

@@ -153,7 +153,7 @@ fn program_fault(written: &str, current: &str) -> Option<String> {
     if !is_program(written) {
         return Some(missing(written));
     }
-    // The small program only decides harmless calls; the program that asks must be beside it.
+    // The small program only decides harmless calls; the program that asks must be next to it.
     let beside = asking_program_beside(written);
     if !is_program(&beside) {
         return Some(missing(&beside));

@@ -11,7 +11,7 @@ use crate::install::HookCommand;
 
 pub use super::process::{ProgramOutput, find_program, run_with_input, shorten};
 
-/// The tool that every gate refuses without asking anybody. It does not exist.
+/// The tool that every gate refuses without asking anyone. It does not exist.
 pub const FORBIDDEN_TOOL: &str = "countersign_proof_of_gate";
 
 /// The session of the forbidden call.

@@ -36,7 +36,7 @@ pub enum StartupCost {
 pub struct Launch {
     /// Its arguments.
     pub arguments: Vec<String>,
-    /// Its variables, beside those that every program gets.
+    /// Its variables, in addition to those that every program gets.
     pub variables: Vec<(&'static str, String)>,
 }
 

@@ -129,7 +129,7 @@ fn result_of(outcome: Outcome) -> ApprovalResult {
             refused("denied", replies::denied_message(request.reason()), *request)
         }
         Outcome::Expired(request) => {
-            let message = "Not run: nobody answered in time, so the answer is no. Do not work \
+            let message = "Not run: no person answered in time, so the call is denied. Do not work \
                            around this; ask the user.";
             refused("expired", message.to_owned(), *request)
         }
@@ -143,7 +143,7 @@ fn refused(status: &'static str, message: String, request: Request) -> ApprovalR
     ApprovalResult::Refused(CallRefusal { status, message, request: request.id })
 }
 
-/// Uses up an approval before the call runs: it is for one run, whoever waits for it. A hook of
+/// Uses up an approval before the call runs: it is for one run, however many callers wait. A hook of
 /// the same host may have used it for this very call, which then has a call id: `is_new` says
 /// whether this call id was never seen here.
 pub fn redeem(
@@ -210,10 +210,10 @@ fn refusal_of(error: &Error) -> CallRefusal {
     }
 }
 
-/// The refusal of a call that nobody could be asked about.
+/// The refusal of a call about which no person could be asked.
 pub fn not_asked(why: &str) -> CallRefusal {
     let message = format!(
-        "Not run: nobody could be asked about this call ({}). Nothing was approved; tell the user.",
+        "Not run: no person could be asked about this call ({}). Nothing was approved; tell the user.",
         why.trim_end_matches('.')
     );
     CallRefusal::new("unavailable", message)

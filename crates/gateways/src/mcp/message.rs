@@ -7,6 +7,7 @@ use countersign_json as json;
 use countersign_json::Value;
 
 use super::raw_json;
+use crate::agents::AGENTS;
 
 /// The longest message that is accepted.
 pub const MAX_MESSAGE: usize = 64 << 20;
@@ -90,7 +91,7 @@ impl InvalidMessage {
 pub fn read(text: &str) -> Result<ClientMessage<'_>, InvalidMessage> {
     let text = text.trim_end_matches('\n');
     let text = text.strip_suffix('\r').unwrap_or(text);
-    // Some servers end a line at a bare CR: they would see messages that nobody checked.
+    // Some servers end a line at a bare CR: they would see messages that no one checked.
     if text.contains('\r') {
         return Err(InvalidMessage::new(-32700, "there is a carriage return inside the message"));
     }
@@ -225,10 +226,11 @@ impl RequestMeta {
         let capabilities = meta.get(CAPABILITIES);
         let tasks = capabilities.and_then(|can| can.get("extensions")?.get(TASKS));
         let client = meta.get(CLIENT).and_then(|info| info.get("name")).and_then(Value::as_str);
+        let call_id = AGENTS.iter().filter_map(|agent| agent.mcp_call_id).find_map(text);
         let progress = meta.get("progressToken");
         let progress = progress.filter(|token| RequestId::of(token).is_some());
         RequestMeta {
-            call_id: text("claudecode/toolUseId").or_else(|| text("callId")),
+            call_id: call_id.or_else(|| text("callId")),
             progress: progress.map(Value::to_json),
             version: text(VERSION),
             capabilities: capabilities.map(Value::to_json),

@@ -38,7 +38,7 @@ pub struct CallQuestion {
     pub question: CallRequest,
     /// Equal for the same call again, and for no other call.
     pub identity: String,
-    /// What the call carries for its server beside its arguments.
+    /// What the call carries for its server in addition to its arguments.
     pub server_state: Option<ServerState>,
 }
 
@@ -74,7 +74,7 @@ fn ask(tool: &str, call: &ToolCall<'_>, status: &ToolStatus) -> CallPlan {
     let mut question = match CallRequest::tool(tool, call.raw) {
         Ok(question) => question,
         Err(error) => {
-            let message = format!("Not run: nobody can be asked about this call ({error}).");
+            let message = format!("Not run: no person can be asked about this call ({error}).");
             return CallPlan::Refuse(CallRefusal::new("unavailable", message));
         }
     };
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     fn planned(call: &ToolCall<'_>, status: &ToolStatus) -> CallPlan {
-        // Nobody listens there: what is recorded waits.
+        // No one listens there: what is recorded waits.
         let agent = AgentClient::new(Endpoint::parse("127.0.0.1:1").unwrap(), None);
         plan_call("files", call, status, &Reporter::new(agent))
     }

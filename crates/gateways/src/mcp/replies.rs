@@ -82,11 +82,11 @@ pub fn denied_message(reason: &str) -> String {
     )
 }
 
-/// The message to the model about a call that nobody has decided yet.
+/// The message to the model about a call that no one has decided yet.
 pub fn pending_message(reference: &str) -> String {
     format!(
         "Not run yet: this call still waits for a person's approval (reference {reference}). \
-         Tell the user, and repeat the identical call to go on waiting; nothing else will run it."
+         Tell the user, and repeat the identical call to continue waiting; nothing else will run it."
     )
 }
 

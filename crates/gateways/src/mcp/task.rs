@@ -30,7 +30,7 @@ pub struct PendingTask {
     outcome: Option<(&'static str, String)>,
 }
 
-/// A task id that nobody can guess; nothing without randomness.
+/// A task id that no one can guess; nothing without randomness.
 pub fn new_task_id() -> Option<String> {
     let mut bytes = [0; 12];
     getrandom::fill(&mut bytes).ok()?;

@@ -16,12 +16,12 @@ pub fn trust(state: &Path, agent: &AgentClient, server: &str) -> Result<usize, M
     let mut question = question.map_err(|error| failed(&error))?;
     question.risk_level = Some("high".to_owned());
     question.description = Some(
-        "Forgets what the known_tools of this MCP server were: whatever they are now counts as known, \
-         and their calls are judged as usual again."
+        "Accepts the current tools of this MCP server as known: their calls are assessed as usual \
+         again."
             .to_owned(),
     );
     match agent.ask(&question).map_err(|error| failed(&error))? {
         Outcome::Approved(_) => Pins::forget(state, server).map_err(|error| failed(&error)),
-        _ => Err(McpError(format!("{server}: nobody agreed, so nothing was changed"))),
+        _ => Err(McpError(format!("{server}: not approved, so nothing was changed"))),
     }
 }

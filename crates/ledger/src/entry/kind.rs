@@ -48,7 +48,7 @@ kinds! {
     Deny "deny" "A request or call was denied."
     Expire "expire" "A request was not answered in time."
     Cancel "cancel" "The agent cancelled its request."
-    Climb "climb" "A request escalated to the next level."
+    Escalate "climb" "A request escalated to the next level."
     Notified "notified" "A person was notified."
     NotifyFailed "notify_failed" "A notification failed."
     Permit "permit" "A permit was issued."

@@ -28,15 +28,15 @@ pub fn verify_inclusion(
     if index >= size || size > MAX_SIZE {
         return Err(ProofError::Size);
     }
-    let mut climb = Climb { node: index, last: size - 1 };
+    let mut path = PathToRoot { node: index, last: size - 1 };
     let mut hash = *leaf;
     for sibling in proof {
-        hash = match climb.step()? {
+        hash = match path.step()? {
             Side::Left => node_hash(sibling, &hash),
             Side::Right => node_hash(&hash, sibling),
         };
     }
-    if climb.last != 0 {
+    if path.last != 0 {
         return Err(ProofError::Length);
     }
     if hash == *root { Ok(()) } else { Err(ProofError::Root) }
@@ -71,11 +71,11 @@ pub fn verify_consistency(
     } else {
         proof.split_first().ok_or(ProofError::Length)?
     };
-    let mut climb = Climb { node: old_size - 1, last: new_size - 1 };
-    climb.rise(climb.node.trailing_ones());
+    let mut path = PathToRoot { node: old_size - 1, last: new_size - 1 };
+    path.rise(path.node.trailing_ones());
     let (mut old, mut new) = (*first, *first);
     for sibling in rest {
-        match climb.step()? {
+        match path.step()? {
             Side::Left => {
                 old = node_hash(sibling, &old);
                 new = node_hash(sibling, &new);
@@ -83,7 +83,7 @@ pub fn verify_consistency(
             Side::Right => new = node_hash(&new, sibling),
         }
     }
-    if climb.last != 0 {
+    if path.last != 0 {
         return Err(ProofError::Length);
     }
     if old != *old_root {
@@ -99,12 +99,12 @@ enum Side {
 }
 
 /// The path from a node to the root; `last` is the last node on the same level.
-struct Climb {
+struct PathToRoot {
     node: u64,
     last: u64,
 }
 
-impl Climb {
+impl PathToRoot {
     /// Consumes one hash of the proof. Fails at the root: the proof is too long.
     fn step(&mut self) -> Result<Side, ProofError> {
         if self.last == 0 {

@@ -275,7 +275,7 @@ async fn a_server_that_never_ends_the_tls_handshake_is_given_up_on() {
     let client = Client::with_options(Options { tls: Some(tls), ..Options::new(true) });
     let request = hyper::Request::post(format!("https://localhost:{port}/"));
     let request = request.body(http_body_util::Full::default()).unwrap();
-    // Nothing but the time limit ends this: nobody answers the handshake.
+    // Nothing but the time limit ends this: no one answers the handshake.
     let sent = client.send(request).await;
     assert!(matches!(sent, Err(NetError::TimedOut(_))), "{sent:?}");
     drop(listener);

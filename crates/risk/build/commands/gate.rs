@@ -53,7 +53,7 @@ pub fn shared(needs: impl Iterator<Item = u64>) -> u64 {
     needs.reduce(|a, b| a & b).unwrap_or(0)
 }
 
-/// A flag of one letter may stand in a cluster, so only its letter is sure.
+/// A flag of one letter may be in a cluster, so only its letter is sure.
 pub fn flag_needs(name: &str) -> u64 {
     let mut chars = name.chars();
     match (chars.next(), chars.next(), chars.next()) {

@@ -94,7 +94,7 @@ fn save(batch: &Batch<'_>, stored: &StoredRequest, votes: usize) -> StoreResult<
     let request = &stored.request;
     let decision =
         request.decision.as_ref().map(DecisionColumns::of).transpose()?.unwrap_or_default();
-    let sql = "UPDATE request SET state = ?2, rung = ?3, permit_until = ?4, edited = ?5, \
+    let sql = "UPDATE request SET state = ?2, level = ?3, permit_until = ?4, edited = ?5, \
                votes = ?6, decider = ?7, people = ?8, given = ?9, channel = ?10, reason = ?11, \
                decided = ?12, decided_digest = ?13, decided_raw = ?14, decided_both_bind = ?15 \
                WHERE id = ?1 AND state = 'pending'";
@@ -166,8 +166,8 @@ fn append_entry(
     let kind = match change {
         Transition::Nothing => return Ok(()),
         Transition::Escalated(level) => {
-            facts.push(text_fact("rung", level.label()));
-            EntryKind::Climb
+            facts.push(text_fact("level", level.label()));
+            EntryKind::Escalate
         }
         Transition::ApprovalCounted { approvals: count, needed } => {
             facts.extend([text_fact("choice", "approve"), number_fact("count", *count)]);

@@ -39,7 +39,7 @@ pub(super) fn announce(batch: &Batch<'_>, request: Id, news: AnnouncementKind) -
 
 /// Announcements with a sequence number greater than `after`, oldest first.
 pub(super) fn outbox(conn: &Connection, after: u64, limit: u32) -> StoreResult<Vec<OutboxEntry>> {
-    let sql = "SELECT seq, request, at, news, rung, state FROM outbox WHERE seq > ?1 \
+    let sql = "SELECT seq, request, at, news, level, state FROM outbox WHERE seq > ?1 \
                ORDER BY seq LIMIT ?2";
     let mut statement = conn.prepare_cached(sql)?;
     let mut rows = statement.query(params![signed(after)?, limit])?;
@@ -49,10 +49,10 @@ pub(super) fn outbox(conn: &Connection, after: u64, limit: u32) -> StoreResult<V
         let seq: i64 = columns.next()?;
         let (request, at) = (Id::from_bytes(columns.next()?), columns.time()?);
         let word: String = columns.next()?;
-        let climbs: Option<u32> = columns.next()?;
-        let news = match (word.as_str(), climbs) {
+        let escalated_to: Option<u32> = columns.next()?;
+        let news = match (word.as_str(), escalated_to) {
             ("asked", _) => AnnouncementKind::Asked,
-            ("climbed", Some(climbs)) => AnnouncementKind::Escalated(level(climbs)?),
+            ("climbed", Some(escalated_to)) => AnnouncementKind::Escalated(level(escalated_to)?),
             ("ended", _) => AnnouncementKind::Ended(columns.state()?),
             _ => return Err(corrupt(format!("unknown announcement `{word}`"))),
         };
@@ -139,7 +139,7 @@ pub(super) fn record_attempt(
 
 /// A delivery that counted as delivered, of a pending request.
 const DELIVERED: &str = "\
-    SELECT r.id, d.outbox, r.rung FROM request r CROSS JOIN delivery d ON d.request = r.id \
+    SELECT r.id, d.outbox, r.level FROM request r CROSS JOIN delivery d ON d.request = r.id \
     WHERE r.state = 'pending' AND d.channel = ?1 AND d.result = 'arrived' AND d.detail = ?2 \
     ORDER BY d.outbox DESC LIMIT 1";
 
@@ -156,10 +156,10 @@ pub(super) fn mark_undelivered(
         .prepare_cached(DELIVERED)?
         .query_row([channel, message], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
         .optional()?;
-    let Some((request, seq, climbs)): Option<([u8; 16], i64, u32)> = found else {
+    let Some((request, seq, escalated_to)): Option<([u8; 16], i64, u32)> = found else {
         return Ok(None);
     };
-    let (id, level) = (Id::from_bytes(request), level(climbs)?);
+    let (id, level) = (Id::from_bytes(request), level(escalated_to)?);
     let facts = vec![text_fact("channel", channel), text_fact("reason", why)];
     let mut entry = entry(EntryKind::NotifyFailed, context, facts)?;
     entry.request = Some(Cow::Owned(id.to_string()));

@@ -20,8 +20,8 @@ macro_rules! columns {
     () => {
         concat!(
             "r.id, r.requester_kind, r.requester, r.digest, r.raw, r.both_bind, r.tier, ",
-            "r.crisis, r.quorum_approve, r.quorum_deny, r.created, r.deadline, r.climb, ",
-            "r.state, r.rung, r.votes, r.decider, r.people, r.given, r.channel, r.reason, ",
+            "r.crisis, r.quorum_approve, r.quorum_deny, r.created, r.deadline, r.escalation_interval, ",
+            "r.state, r.level, r.votes, r.decider, r.people, r.given, r.channel, r.reason, ",
             "r.decided, r.decided_digest, r.decided_raw, r.decided_both_bind, r.drill"
         )
     };

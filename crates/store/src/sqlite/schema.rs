@@ -8,7 +8,7 @@ use crate::error::OpenError;
 const APPLICATION: i64 = 0x4353_474E;
 
 /// The migration at index `n` upgrades schema `n` to `n + 1`. Released migrations never change.
-const MIGRATIONS: [&str; 7] = [
+const MIGRATIONS: [&str; 8] = [
     include_str!("../../migrations/sqlite/0001_first.sql"),
     include_str!("../../migrations/sqlite/0002_fewer_trees.sql"),
     include_str!("../../migrations/sqlite/0003_ways_in.sql"),
@@ -16,6 +16,7 @@ const MIGRATIONS: [&str; 7] = [
     include_str!("../../migrations/sqlite/0005_drills.sql"),
     include_str!("../../migrations/sqlite/0006_waiting_periods.sql"),
     include_str!("../../migrations/sqlite/0007_edited_cards.sql"),
+    include_str!("../../migrations/sqlite/0008_escalation_names.sql"),
 ];
 
 /// Upgrades the store to the newest schema, and rejects a newer one. Foreign keys must be off,

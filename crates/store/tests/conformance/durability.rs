@@ -257,7 +257,7 @@ fn a_full_queue_rejects_and_sync_passes_wait() {
     });
 }
 
-/// The log is checkpointed beside the commits, and stays bounded under constant load.
+/// The log is checkpointed during the commits, and stays bounded under constant load.
 #[test]
 fn the_log_is_checkpointed_and_stays_bounded() {
     run(async {
@@ -463,7 +463,7 @@ fn downgrade_to_the_first_schema(fixture: &SqliteFixture) {
     conn.execute_batch(include_str!("../../migrations/sqlite/0001_first.sql")).unwrap();
     conn.execute("ATTACH ?1 AS newest", [fixture.file().to_str().unwrap()]).unwrap();
     let columns = "id, requester_kind, requester, digest, raw, both_bind, tier, crisis, \
-                   quorum_approve, quorum_deny, created, deadline, climb, state, rung, session, \
+                   quorum_approve, quorum_deny, created, deadline, escalation_interval, state, level, session, \
                    batch, idempotency, policy, permit_for, permit_until, redeemed, edited, outcome";
     conn.execute_batch(&format!(
         "INSERT INTO request SELECT {columns} FROM newest.request;

@@ -32,8 +32,8 @@ pub async fn a_request_is_stored_with_entry_and_announcement<P: Fixture>() {
     let again = store.apply(id, says("ana", Choice::Approve), context()).await;
     assert_eq!(again.unwrap_err(), StoreError::Refused(TransitionError::AlreadyAnswered));
     fixture.clock().forward(60_000);
-    let climbed = store.apply(id, Event::Time, context()).await.unwrap();
-    assert_eq!(climbed.change, Transition::Escalated(EscalationLevel::Next));
+    let escalated = store.apply(id, Event::Time, context()).await.unwrap();
+    assert_eq!(escalated.change, Transition::Escalated(EscalationLevel::Next));
     assert_eq!(store.apply(id, Event::Time, context()).await.unwrap().change, Transition::Nothing);
     let ended = store.apply(id, says("bob", Choice::Approve), context()).await.unwrap().stored;
     assert_eq!(ended.permit_until, Some(Timestamp(START + 120_000)));
@@ -49,7 +49,7 @@ pub async fn a_request_is_stored_with_entry_and_announcement<P: Fixture>() {
             AnnouncementKind::Ended(State::Approved)
         ]
     );
-    let told = [EntryKind::Ask, EntryKind::Vote, EntryKind::Climb, EntryKind::Approve];
+    let told = [EntryKind::Ask, EntryKind::Vote, EntryKind::Escalate, EntryKind::Approve];
     assert_eq!(kinds(&store).await, told);
     assert_eq!(store.request_history(id).await.unwrap().len(), 4);
     let entries = verified(&store).await;
@@ -476,14 +476,14 @@ pub async fn an_undelivered_message_is_announced_again<P: Fixture>() {
     // A second report changes nothing.
     assert_eq!(lost("sms", "SM1").await, None);
     assert_eq!(store.outbox(0, 9).await.unwrap(), std::slice::from_ref(&again));
-    // After an escalation everybody is notified again anyway.
+    // After an escalation everyone is notified again anyway.
     store.record_attempt(arrived(again.seq, "desk", "D1", true), context()).await.unwrap();
     fixture.clock().forward(60_000);
     store.apply(id, Event::Time, context()).await.unwrap();
-    let climb = store.outbox(0, 9).await.unwrap();
+    let escalation = store.outbox(0, 9).await.unwrap();
     assert_eq!(lost("desk", "D1").await, Some(id));
-    assert_eq!(store.outbox(0, 9).await.unwrap(), climb);
-    store.record_attempt(arrived(climb[0].seq, "sms", "SM9", true), context()).await.unwrap();
+    assert_eq!(store.outbox(0, 9).await.unwrap(), escalation);
+    store.record_attempt(arrived(escalation[0].seq, "sms", "SM9", true), context()).await.unwrap();
     store.apply(id, says("ana", Choice::Deny), context()).await.unwrap();
     assert_eq!(lost("sms", "SM9").await, None, "too late");
     verified(&store).await;

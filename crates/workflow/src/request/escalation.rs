@@ -3,7 +3,7 @@
 use countersign_types::tier::Tier;
 use countersign_types::time::{Millis, Timestamp};
 
-/// Who is asked. Each escalation asks these people *as well*; nobody asked earlier is removed.
+/// Who is asked. Each escalation asks these people *as well*; no one asked earlier is removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EscalationLevel {

@@ -1,13 +1,13 @@
 """Countersign: ask a person before an AI agent runs a risky tool call.
 
-Only an approval of exactly this call is a yes. Everything else, every error included, is a no.
+Only an approval of exactly this call lets it run. Every error means that it does not run.
 """
 
 from .batch import BatchResult, gate_batch, gate_batch_async
 from .call import Call
 from .client import AsyncClient, Client, secret_file
 from .confirm import request_confirmation, request_confirmation_async
-from .door import Door
+from .endpoint import Endpoint
 from .errors import (
     BadInput,
     CountersignError,
@@ -37,7 +37,7 @@ __all__ = [
     "Client",
     "CountersignError",
     "Decision",
-    "Door",
+    "Endpoint",
     "Forbidden",
     "NotApproved",
     "NotFound",

@@ -1,4 +1,4 @@
-"""Several functions asked about at once: stages kept, results in order, none lost."""
+"""Gated batches: several calls in one group, run in stages, results in order."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from .steps import Batch
 
 @dataclass(frozen=True)
 class BatchResult:
-    """What came of one call of a batch."""
+    """The result of one call of a batch."""
 
     #: What the function returned.
     value: Any = None
-    #: Why it did not run, or what it raised.
+    #: Why the function did not run, or the exception that it raised.
     error: BaseException | None = None
     request: Request | None = None
 
     @property
     def ok(self) -> bool:
-        """Whether it ran and returned."""
+        """Whether the function ran and returned."""
         return self.error is None
 
     def unwrap(self) -> Any:
-        """The value, or the error raised."""
+        """Returns the value, or raises the error."""
         if self.error is not None:
             raise self.error
         return self.value
@@ -48,11 +48,11 @@ def gate_batch(
     client: Client | AsyncClient | None = None,
     timeout: float | None = None,
 ) -> list[BatchResult]:
-    """Asks about several calls at once and runs what was approved.
+    """Asks about several calls at once and runs the approved ones.
 
-    Each call is a function (gated or not) with its arguments by name. People see one group. Calls
-    that may run side by side do; the others keep their order. Results stand in the order of the
-    calls, and one that fails or is denied loses none of the others.
+    Each call is a function (gated or not) with its named arguments. People see one group. Calls
+    that may run in parallel do; the others keep their order. Results are in the order of the
+    calls; a failed or denied call does not affect the others.
     """
     if not calls:
         return []
@@ -128,7 +128,7 @@ async def gate_batch_async(
 
 
 def _open(batch: Batch) -> list[str]:
-    """What was asked: nobody waits for the answers any more, so nobody needs to give them."""
+    """The pending requests, which are cancelled because the caller no longer waits."""
     found = [item for item in batch.items if isinstance(item, Request)]
     return [item.id for item in found if item.id and item.state is State.PENDING]
 

@@ -1,4 +1,4 @@
-"""A call to ask about: fixed when it is made, so that what was asked is what runs."""
+"""A proposed call; immutable, so that the approved call is the one that runs."""
 
 from __future__ import annotations
 
@@ -21,56 +21,56 @@ class Call:
     command: str | None = None
     #: The agent's session.
     session: str | None = None
-    #: Where the agent's user sits: cli, api, telegram or discord.
+    #: Where the agent's user is: cli, api, telegram or discord.
     platform: str | None = None
     #: The working directory.
     cwd: str | None = None
-    #: workstation, production, ci or container; it can only be claimed for the worse.
+    #: workstation, production, ci or container; a claim can only raise the risk.
     environment: str | None = None
-    #: The tier the caller claims; it can only raise.
+    #: The tier that the caller claims; it can only raise the risk.
     risk_level: str | None = None
-    #: The agent's own words for the person; shown as such.
+    #: The agent's own description, shown to people as such.
     description: str | None = None
-    #: How long to wait for an answer, in seconds; the daemon's usual time if nothing is said.
+    #: How long people have to decide, in seconds; the daemon's default if missing.
     timeout: float | None = None
-    #: Whether a permit is wanted even if nobody has to be asked.
+    #: Whether a permit is wanted even if no person has to be asked.
     permit: bool = False
-    #: The host's own name for the call: whoever asks under it again gets the same request.
+    #: The host's own id of the call: asking with the same id again returns the same request.
     call_id: str | None = None
-    #: What the tool's server says of it, as MCP names it; it can only raise.
+    #: The MCP annotations of the tool; they can only raise the risk.
     annotations: Mapping[str, Any] | None = None
     #: The arguments as JSON, as they are sent.
     arguments_text: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if (self.command is None) == (not self.tool):
-            raise BadInput("a call is a tool with its arguments, or a command")
+            raise BadInput("a call needs either a tool or a command")
         if self.command is not None and self.arguments:
             raise BadInput("a command has no arguments")
         text = plain.encode(dict(self.arguments))
         object.__setattr__(self, "arguments_text", text)
-        # A copy that nobody else holds: what changes while a person thinks changes nothing here.
+        # A private copy, which the caller cannot change while a person decides.
         object.__setattr__(self, "arguments", plain.decode(text))
         if self.annotations is not None:
             hints = plain.decode(plain.encode(dict(self.annotations), "the annotations"))
             object.__setattr__(self, "annotations", hints)
 
     def what(self) -> str:
-        """The members that say what would be done."""
+        """The JSON members that say what to run."""
         if self.command is not None:
             return f'"command":{plain.encode(self.command, "the command")}'
         return f'"tool":{plain.encode(self.tool, "the tool")},"arguments":{self.arguments_text}'
 
     def place(self) -> str:
-        """The members that say where; together with the former they are what a permit binds."""
+        """The JSON members that say where to run; a permit binds them together with `what`."""
         return "".join(self._member(name) for name in ("cwd", "environment"))
 
     def members(self) -> str:
-        """All members of the call, as it is judged."""
+        """All JSON members that are assessed."""
         return self.what() + "".join(self._member(name) for name in _CONTEXT)
 
     def body(self, join: bool = False) -> str:
-        """The whole question; one that joins shares the request of the very same call."""
+        """The whole request body; with ``join`` it shares a request for the same call."""
         out = self.members() + self._member("description")
         if self.timeout is not None:
             out += f',"timeout_seconds":{plain.encode(self.timeout, "the timeout")}'

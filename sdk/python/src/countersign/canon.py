@@ -1,4 +1,4 @@
-"""Canonical JSON (RFC 8785) and the digests a decision is bound to, as the daemon makes them."""
+"""Canonical JSON (RFC 8785) and the digests of a call, as the daemon computes them."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from .call import Call
 from .plain import Digits
 
 _CALL_TAG = "countersign/call/1\0"
-#: Exponents of more digits than this are not counted with.
+#: Exponents with more digits than this are not normalized.
 _COUNTED = 17
 
 
 @dataclass(frozen=True)
 class CallDigest:
-    """What binds a decision to a call."""
+    """The digests that bind a decision to a call."""
 
     canonical: str
-    #: Of the arguments as they are sent.
+    #: SHA-256 of the arguments as they are sent.
     raw: str
-    #: Whether both must match: some number is more than a double holds.
+    #: Whether both must match, because a number is not exactly a double.
     both_bind: bool
 
 
 def digest(call: Call, agent: str) -> CallDigest:
-    """The digests of a call that this agent makes."""
+    """The digests of a call by this agent."""
     if call.command is None:
         raw = call.arguments_text
         arguments = raw
@@ -45,8 +45,8 @@ def digest(call: Call, agent: str) -> CallDigest:
 
 
 def canonical(value: Any) -> tuple[str, bool]:
-    """The canonical text of a value read by ``plain.exact``, and whether it says more than doubles
-    can: a number that no double holds stands there with all its digits."""
+    """The canonical text of a value read by ``plain.exact``, and whether it contains a number that
+    is not exactly a double; such a number keeps all its digits."""
     out: list[str] = []
     more = _write(value, out)
     return "".join(out), more
@@ -79,7 +79,7 @@ def _write(value: Any, out: list[str]) -> bool:
 
 
 def _text(text: str) -> str:
-    # Python escapes exactly what RFC 8785 wants escaped.
+    # Python escapes exactly what RFC 8785 requires.
     return json.dumps(text, ensure_ascii=False)
 
 
@@ -107,7 +107,7 @@ def _number(written: str, out: list[str]) -> bool:
 
 
 def _value(written: str) -> tuple[str, str, int | None]:
-    """Sign, digits without zeros at either end, power of ten; none where it is beyond counting."""
+    """Sign, digits without leading and trailing zeros, power of ten; none if that is too large."""
     sign = "-" if written.startswith("-") else ""
     number, _, exponent = written.removeprefix("-").lower().partition("e")
     whole, _, fraction = number.partition(".")
@@ -121,7 +121,7 @@ def _value(written: str) -> tuple[str, str, int | None]:
 
 
 def _ecmascript(double: float) -> str:
-    """A finite number as ECMAScript writes it: Python's shortest digits, placed by its rules."""
+    """A finite number as ECMAScript writes it: Python's shortest digits in its notation."""
     sign, digits, power = _value(repr(double))
     if not digits or power is None:
         return "0"

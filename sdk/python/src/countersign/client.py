@@ -1,4 +1,4 @@
-"""An agent at its door: :class:`Client` waits in its thread, :class:`AsyncClient` in its task."""
+"""The agent API: :class:`Client` blocks its thread, :class:`AsyncClient` its task."""
 
 from __future__ import annotations
 
@@ -12,40 +12,41 @@ from typing import Any, TypeVar
 
 from . import steps
 from .call import Call
-from .door import Door, agents_door
+from .endpoint import Endpoint, agent_endpoint
 from .errors import BadInput, CountersignError
 from .request import Request, State
-from .steps import Asking, Batch, Clearance, Outcome
+from .steps import AskOptions, Batch, Clearance, Outcome
 from .wire import Steps, drive, drive_async
 
 _T = TypeVar("_T")
 
 
 def _nothing(_: Request) -> None:
-    """Nobody wants to hear that a person is asked."""
+    """The default for ``asked``."""
 
 
 class _Agent:
-    """Where the daemon is, and what an agent shows there."""
+    """The daemon's address and the agent's token."""
 
-    def __init__(self, door: Door | str | None = None, token: str | None = None) -> None:
-        """At a door; what is not given is found as ``countersign ask`` finds it.
+    def __init__(self, endpoint: Endpoint | str | None = None, token: str | None = None) -> None:
+        """Finds a missing argument as ``countersign ask`` does.
 
-        The token is ``COUNTERSIGN_AGENT_TOKEN``; the door ``COUNTERSIGN_AGENTS``, else what
-        ``countersign.toml`` says: over the socket the daemon knows its callers without a token.
+        The token is ``COUNTERSIGN_AGENT_TOKEN``. The endpoint is ``COUNTERSIGN_AGENTS``, else the
+        address in ``countersign.toml``. Over the socket, no token is needed: the daemon identifies
+        callers by their user.
         """
         token = token or os.environ.get("COUNTERSIGN_AGENT_TOKEN") or None
-        if door is None:
-            door = agents_door(has_token=token is not None)
-        self.door = Door.parse(door) if isinstance(door, str) else door
+        if endpoint is None:
+            endpoint = agent_endpoint(has_token=token is not None)
+        self.endpoint = Endpoint.parse(endpoint) if isinstance(endpoint, str) else endpoint
         self._token = token
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({str(self.door)!r})"
+        return f"{type(self).__name__}({str(self.endpoint)!r})"
 
 
 class Client(_Agent):
-    """An agent that waits for its answers."""
+    """A blocking client."""
 
     def ask(
         self,
@@ -56,17 +57,19 @@ class Client(_Agent):
         patience: float | None = None,
         asked: Callable[[Request], None] = _nothing,
     ) -> Request:
-        """Asks, and waits until somebody answered or the time is over.
+        """Asks, and waits for the decision or the deadline.
 
-        The request that comes back is true only if it was approved. ``asked`` is called once if
-        it waits for a person. Whoever interrupts the wait takes the question back. Restarts of
-        the daemon are survived.
+        The returned request is true only if it was approved. ``asked`` is called once if the
+        request is pending. Interrupting the wait cancels the request. Restarts of the daemon do
+        not end the wait.
 
-        With ``join`` it shares a request for the very same call that waits, or that was approved
-        meanwhile and that nobody used. After ``patience`` seconds :class:`StillWaiting` is
-        raised; the question stays open, and whoever joins goes on waiting.
+        With ``join``, an existing request for the same call is shared if it is pending, or
+        approved and not yet used. After ``patience`` seconds :class:`StillWaiting` is raised; the
+        request stays pending and can be joined again.
         """
-        return self._awaited(lambda tell: steps.ask(call, Asking(tell, key, join, patience)), asked)
+        return self._awaited(
+            lambda tell: steps.ask(call, AskOptions(tell, key, join, patience)), asked
+        )
 
     def clear(
         self,
@@ -76,14 +79,14 @@ class Client(_Agent):
         patience: float | None = None,
         asked: Callable[[Request], None] = _nothing,
     ) -> Clearance:
-        """Asks, waits and uses the permit; what is not approved raises.
+        """Asks, waits and uses the permit; raises if the call is not approved.
 
-        Run exactly ``clearance.arguments``, once, and then say what came of it (`report`).
-        Without a key it joins what was asked about the very same call, as :meth:`ask` says; an
-        approval is used once, whoever joins.
+        Run exactly ``clearance.arguments``, once, and then call :meth:`report`. Without a key,
+        an existing request for the same call is joined, as in :meth:`ask`; an approval can be used
+        once, however many callers join.
         """
         how = (key, key is None, patience)
-        return self._awaited(lambda tell: steps.clear(call, Asking(tell, *how)), asked)
+        return self._awaited(lambda tell: steps.clear(call, AskOptions(tell, *how)), asked)
 
     def settle(
         self,
@@ -95,10 +98,12 @@ class Client(_Agent):
     ) -> Clearance:
         """Waits for a request that was submitted before, and uses its permit."""
         how = (None, True, patience)
-        return self._awaited(lambda tell: steps.settle(call, request, Asking(tell, *how)), asked)
+        return self._awaited(
+            lambda tell: steps.settle(call, request, AskOptions(tell, *how)), asked
+        )
 
     def use(self, call: Call, request: Request) -> Clearance:
-        """Uses the permit of a request that was asked before."""
+        """Uses the permit of an approved request."""
         return self._do(steps.use(call, request))
 
     def submit(self, call: Call, *, key: str | None = None, join: bool = False) -> Request:
@@ -110,31 +115,31 @@ class Client(_Agent):
         return self._do(steps.get(name))
 
     def wait(self, name: str, seconds: int = 25) -> Request:
-        """One request, once it has ended or so many seconds are over."""
+        """One request, when it has ended or after this many seconds."""
         return self._do(steps.wait(name, seconds))
 
     def requests(self, state: State | None = None, limit: int = 50) -> list[Request]:
-        """Own requests, newest first."""
+        """The agent's own requests, newest first."""
         return self._do(steps.requests(state, limit))
 
     def cancel(self, name: str) -> Request:
-        """Takes a request back."""
+        """Cancels a request."""
         return self._do(steps.cancel(name))
 
     def report(self, name: str, outcome: Outcome | str, summary: str = "") -> Request:
-        """Says what came of a call: ``ok``, ``error`` or ``skipped``, or more exactly."""
+        """Reports the outcome of a call: ``ok``, ``error``, ``skipped``, or an `Outcome`."""
         return self._do(steps.report(name, _outcome(outcome, summary)))
 
-    def came_of(self, call: Call, outcome: Outcome | str, summary: str = "") -> str | None:
-        """The same for a call whose request need not be known: its request, if there was one."""
-        return self._do(steps.came_of(call, _outcome(outcome, summary)))
+    def report_outcome(self, call: Call, outcome: Outcome | str, summary: str = "") -> str | None:
+        """Reports the outcome of a call; returns the id of its request, if there was one."""
+        return self._do(steps.report_outcome(call, _outcome(outcome, summary)))
 
-    def passed(self, gateway: str, calls: Sequence[tuple[Call, float]]) -> int:
-        """Reports calls that passed here by the same judgement, each with how long ago, in seconds.
+    def report_passes(self, gateway: str, calls: Sequence[tuple[Call, float]]) -> int:
+        """Reports calls that a gateway let pass by the same rules, each with its age in seconds.
 
-        How many of them the daemon would have asked about.
+        Returns how many of them the daemon would have asked about.
         """
-        return self._do(steps.passed(gateway, calls))
+        return self._do(steps.report_passes(gateway, calls))
 
     def plan(
         self, calls: Sequence[Call], timeout: float | None = None, *, key: str | None = None
@@ -147,7 +152,7 @@ class Client(_Agent):
         return self._awaited(lambda tell: steps.batch(calls, timeout, tell), _nothing)
 
     def assess(self, call: Call) -> dict[str, Any]:
-        """What the gate would make of a call, without asking anybody."""
+        """The assessment of a call, without asking a person."""
         return self._do(steps.assess(call))
 
     def screen(self, text: str, session: str | None = None) -> dict[str, Any]:
@@ -155,7 +160,7 @@ class Client(_Agent):
         return self._do(steps.screen(text, session))
 
     def pending(self) -> list[dict[str, Any]]:
-        """What waits, in the words of the first system."""
+        """The pending requests, in the format of the original API."""
         return self._do(steps.pending())
 
     def jwks(self) -> str:
@@ -163,15 +168,15 @@ class Client(_Agent):
         return self._do(steps.jwks())
 
     def health(self) -> int:
-        """How many requests wait, from the daemon's own word that it lives."""
+        """The number of pending requests, from the health check."""
         return self._do(steps.health())
 
     def ready(self) -> None:
-        """Comes back only if something can be approved."""
+        """Returns only if the daemon is ready to decide; raises otherwise."""
         self._do(steps.ready())
 
     def _do(self, conversation: Steps[_T]) -> _T:
-        return drive(conversation, self.door, self._token)
+        return drive(conversation, self.endpoint, self._token)
 
     def _awaited(
         self,
@@ -184,7 +189,7 @@ class Client(_Agent):
         except Exception:
             raise
         except BaseException:
-            # Ctrl-C: nobody waits for the answer any more, so nobody needs to give one.
+            # Ctrl-C: the caller no longer waits, so people should not be asked.
             for name in waiting.names:
                 with contextlib.suppress(CountersignError):
                     self.cancel(name)
@@ -192,7 +197,7 @@ class Client(_Agent):
 
 
 class AsyncClient(_Agent):
-    """The same for code that runs on an event loop."""
+    """The same client for an event loop."""
 
     async def ask(
         self,
@@ -203,9 +208,9 @@ class AsyncClient(_Agent):
         patience: float | None = None,
         asked: Callable[[Request], None] = _nothing,
     ) -> Request:
-        """Like :meth:`Client.ask`. A task that is cancelled takes its question back."""
+        """Like :meth:`Client.ask`. Cancelling the task cancels the request."""
         how = (key, join, patience)
-        return await self._awaited(lambda tell: steps.ask(call, Asking(tell, *how)), asked)
+        return await self._awaited(lambda tell: steps.ask(call, AskOptions(tell, *how)), asked)
 
     async def clear(
         self,
@@ -217,7 +222,7 @@ class AsyncClient(_Agent):
     ) -> Clearance:
         """Like :meth:`Client.clear`."""
         how = (key, key is None, patience)
-        return await self._awaited(lambda tell: steps.clear(call, Asking(tell, *how)), asked)
+        return await self._awaited(lambda tell: steps.clear(call, AskOptions(tell, *how)), asked)
 
     async def settle(
         self,
@@ -230,7 +235,7 @@ class AsyncClient(_Agent):
         """Like :meth:`Client.settle`."""
         how = (None, True, patience)
         return await self._awaited(
-            lambda tell: steps.settle(call, request, Asking(tell, *how)), asked
+            lambda tell: steps.settle(call, request, AskOptions(tell, *how)), asked
         )
 
     async def use(self, call: Call, request: Request) -> Clearance:
@@ -261,13 +266,15 @@ class AsyncClient(_Agent):
         """Like :meth:`Client.report`."""
         return await self._do(steps.report(name, _outcome(outcome, summary)))
 
-    async def came_of(self, call: Call, outcome: Outcome | str, summary: str = "") -> str | None:
-        """Like :meth:`Client.came_of`."""
-        return await self._do(steps.came_of(call, _outcome(outcome, summary)))
+    async def report_outcome(
+        self, call: Call, outcome: Outcome | str, summary: str = ""
+    ) -> str | None:
+        """Like :meth:`Client.report_outcome`."""
+        return await self._do(steps.report_outcome(call, _outcome(outcome, summary)))
 
-    async def passed(self, gateway: str, calls: Sequence[tuple[Call, float]]) -> int:
-        """Like :meth:`Client.passed`."""
-        return await self._do(steps.passed(gateway, calls))
+    async def report_passes(self, gateway: str, calls: Sequence[tuple[Call, float]]) -> int:
+        """Like :meth:`Client.report_passes`."""
+        return await self._do(steps.report_passes(gateway, calls))
 
     async def plan(
         self, calls: Sequence[Call], timeout: float | None = None, *, key: str | None = None
@@ -300,7 +307,7 @@ class AsyncClient(_Agent):
         await self._do(steps.ready())
 
     async def _do(self, conversation: Steps[_T]) -> _T:
-        return await drive_async(conversation, self.door, self._token)
+        return await drive_async(conversation, self.endpoint, self._token)
 
     async def _awaited(
         self,
@@ -318,7 +325,7 @@ class AsyncClient(_Agent):
 
 
 class _Waiting:
-    """Remembers which requests wait for a person."""
+    """Remembers the pending requests."""
 
     def __init__(self, asked: Callable[[Request], None]) -> None:
         self._asked = asked
@@ -335,33 +342,33 @@ def _outcome(said: Outcome | str, summary: str) -> Outcome:
 
 
 def _key(key: str | None, join: bool) -> str | None:
-    """What joins has no key of its own: a key asks anew."""
+    """A key always makes a new request, so a joining call has none."""
     return key or (None if join else secrets.token_urlsafe())
 
 
 def sync_of(client: _Agent | None) -> Client:
-    """A client that waits in its thread, at the same door."""
+    """A blocking client for the same endpoint."""
     if isinstance(client, Client):
         return client
-    return Client() if client is None else Client(client.door, client._token)
+    return Client() if client is None else Client(client.endpoint, client._token)
 
 
 def async_of(client: _Agent | None) -> AsyncClient:
-    """A client that waits in its task, at the same door."""
+    """A client for an event loop, for the same endpoint."""
     if isinstance(client, AsyncClient):
         return client
-    return AsyncClient() if client is None else AsyncClient(client.door, client._token)
+    return AsyncClient() if client is None else AsyncClient(client.endpoint, client._token)
 
 
 def secret_file(name: str | os.PathLike[str]) -> str:
-    """A token from a file that nobody else can read."""
+    """Reads a token from a file that only its owner can read."""
     path = Path(name)
     try:
         if path.stat().st_mode & 0o077:
-            raise BadInput(f"{path}: others can read this secret: chmod 600 it")
+            raise BadInput(f"{path}: other users can read this file; run chmod 600")
         token = path.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"{path}: {error}") from None
     if not token or not all("!" <= letter <= "~" for letter in token):
-        raise BadInput(f"{path}: this is no token")
+        raise BadInput(f"{path}: invalid token")
     return token

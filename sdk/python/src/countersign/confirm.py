@@ -1,4 +1,4 @@
-"""One question with one answer: yes, or anything else."""
+"""Asks about one action and returns whether it was approved."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def request_confirmation(
     *,
     client: Client | AsyncClient | None = None,
 ) -> bool:
-    """Asks whether an action may be done, and waits for the answer.
+    """Asks whether an action may run, and waits for the decision.
 
-    True only if it was approved, by a person or by the rules, exactly as it was asked. No daemon,
-    no answer in time, an error, a changed payload: all of these are False. ``risk_level`` may
-    raise the risk, never lower it.
+    True only if a person or the rules approved it, with this payload. A missing daemon, the
+    deadline, an error and an edited payload are False. ``risk_level`` can raise the risk, never
+    lower it.
     """
     try:
         call = _call(action, description, payload, risk_level, session_key, timeout)
@@ -47,7 +47,7 @@ async def request_confirmation_async(
     *,
     client: Client | AsyncClient | None = None,
 ) -> bool:
-    """The same for code that runs on an event loop."""
+    """The same for an event loop."""
     try:
         call = _call(action, description, payload, risk_level, session_key, timeout)
         clearance = await async_of(client).clear(call)
@@ -77,6 +77,6 @@ def _call(
 
 def _as_asked(action: str, edited: bool) -> bool:
     if edited:
-        # A bare yes cannot carry other arguments, so what was asked was not approved.
-        _log.warning("DENIED %s: a person approved another payload than this one", action)
+        # A bool cannot carry edited arguments, so the original payload was not approved.
+        _log.warning("DENIED %s: a person approved an edited payload, not this one", action)
     return not edited

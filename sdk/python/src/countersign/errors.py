@@ -1,4 +1,4 @@
-"""What can go wrong. Every one of these means that nothing was approved."""
+"""Errors. Each of them means that the call was not approved."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ if TYPE_CHECKING:
 
 
 class CountersignError(Exception):
-    """Nothing was approved, and this says why."""
+    """The call was not approved; the message says why."""
 
 
 class BadInput(CountersignError, ValueError):
-    """What was to be sent cannot be sent."""
+    """The input is invalid and was not sent."""
 
 
 class Unreachable(CountersignError):
-    """Nobody answers at the door, or the connection broke."""
+    """The daemon does not answer, or the connection broke."""
 
-    def __init__(self, door: str, why: str, *, sent: bool) -> None:
-        super().__init__(f"{door} does not answer: {why}")
-        self.door = door
+    def __init__(self, endpoint: str, why: str, *, sent: bool) -> None:
+        super().__init__(f"{endpoint} does not answer: {why}")
+        self.endpoint = endpoint
         self.why = why
-        #: Whether the question may have arrived all the same.
+        #: Whether the request may have arrived.
         self.sent = sent
 
 
 class Unexpected(CountersignError):
-    """The answer is not one that Countersign gives."""
+    """The response is not a valid response of the daemon."""
 
     def __init__(self, what: str) -> None:
-        super().__init__(f"the answer was not understood: {what}")
+        super().__init__(f"unexpected response from the daemon: {what}")
 
 
 class Problem(CountersignError):
-    """A problem document (RFC 9457): the daemon refused."""
+    """A problem document (RFC 9457): the daemon rejected the request."""
 
     def __init__(self, document: dict[str, Any]) -> None:
         self.kind = _text(document, "type")
@@ -45,10 +45,10 @@ class Problem(CountersignError):
         status = document.get("status")
         self.status = status if isinstance(status, int) else 0
         why = document.get("why")
-        #: Why a permit was not taken.
+        #: Why a permit was rejected.
         self.why = why if isinstance(why, str) else None
         after = document.get("retry_after")
-        #: When it is worth trying again, in seconds.
+        #: When to retry, in seconds.
         self.retry_after = after if isinstance(after, int) else None
         super().__init__(self.detail or self.title or self.kind)
 
@@ -59,23 +59,23 @@ class Problem(CountersignError):
 
 
 class Unavailable(Problem):
-    """A part is missing that it takes to approve anything."""
+    """The daemon is running, but not able to decide."""
 
 
 class Unauthorized(Problem):
-    """The credential is missing, unknown or has ended."""
+    """The credential is missing, unknown or expired."""
 
 
 class Forbidden(Problem):
-    """The credential is good, but not for this."""
+    """The credential does not allow this."""
 
 
 class NotFound(Problem):
-    """There is no such thing, or not for this caller."""
+    """Not found, or not visible to this caller."""
 
 
 class NotApproved(CountersignError):
-    """The call may not run: denied, expired, taken back, or not understood."""
+    """The call may not run: denied, expired, cancelled, or invalid."""
 
     def __init__(self, why: str, request: Request | None = None) -> None:
         super().__init__(why)
@@ -84,9 +84,9 @@ class NotApproved(CountersignError):
 
 
 class StillWaiting(NotApproved):
-    """Nobody has answered yet, and our patience is over: the request stays open.
+    """The request is still pending, and the caller's time is over.
 
-    Whoever asks about the very same call again joins it.
+    Asking about the same call again joins the request.
     """
 
     def __init__(self, request: Request) -> None:
@@ -98,11 +98,11 @@ class StillWaiting(NotApproved):
 
 
 class PermitError(CountersignError):
-    """The permit permits nothing."""
+    """The permit is invalid for this call."""
 
 
 def problem(document: dict[str, Any]) -> Problem:
-    """The problem of a document, by what it means for the caller."""
+    """The exception for a problem document."""
     if document.get("outcome") == "unavailable":
         return Unavailable(document)
     kinds = {401: Unauthorized, 403: Forbidden, 404: NotFound}

@@ -1,4 +1,4 @@
-"""Functions behind the gate: asked first, run once with what was approved, reported after."""
+"""Gated functions: ask first, run once with the approved arguments, report the outcome."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _UNTOLD = "the outcome of a call could not be reported: %s"
 
 @dataclass(frozen=True)
 class Guarded:
-    """A function, and how it is asked about."""
+    """A gated function and its options."""
 
     function: Callable[..., Any]
     name: str
-    leave_out: frozenset[str] = frozenset({"self", "cls"})
+    exclude: frozenset[str] = frozenset({"self", "cls"})
     client: Client | AsyncClient | None = None
     description: str | None = None
     session: str | None = None
@@ -46,12 +46,12 @@ class Guarded:
         return inspect.signature(self.function)
 
     def question(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Question:
-        """The call that these arguments make."""
+        """The question about a call with these arguments."""
         bound = self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
         shown = {}
         for name, value in bound.arguments.items():
-            if name in self.leave_out:
+            if name in self.exclude:
                 continue
             kind = self._signature.parameters[name].kind
             shown[name] = list(value) if kind is inspect.Parameter.VAR_POSITIONAL else value
@@ -66,26 +66,26 @@ class Guarded:
             risk_level=self.risk_level,
             timeout=self.timeout,
         )
-        left = {name: bound.arguments[name] for name in self.leave_out & set(bound.arguments)}
+        left = {name: bound.arguments[name] for name in self.exclude & set(bound.arguments)}
         return Question(self, call, left)
 
     def fitted(self, arguments: Mapping[str, Any], left: Mapping[str, Any]) -> Callable[[], Any]:
-        """The function with exactly these arguments."""
+        """The function bound to exactly these arguments."""
         bound = self._signature.bind_partial()
         known = self._signature.parameters
         for name in known:
             if name not in left and name not in arguments:
                 raise BadInput(f"the argument `{name}` is missing")
         for name in set(arguments) - set(known) | set(arguments) & set(left):
-            raise BadInput(f"there is no argument `{name}`")
+            raise BadInput(f"unknown argument `{name}`")
         for name, parameter in known.items():
             value = left[name] if name in left else arguments[name]
             if parameter.kind is inspect.Parameter.VAR_POSITIONAL and name not in left:
                 if not isinstance(value, list):
-                    raise BadInput(f"the argument `{name}` is no list")
+                    raise BadInput(f"the argument `{name}` is not a list")
                 value = tuple(value)
             if parameter.kind is inspect.Parameter.VAR_KEYWORD and not isinstance(value, dict):
-                raise BadInput(f"the argument `{name}` is no object")
+                raise BadInput(f"the argument `{name}` is not an object")
             bound.arguments[name] = value
         return functools.partial(self.function, *bound.args, **bound.kwargs)
 
@@ -94,16 +94,16 @@ class Guarded:
 class Question:
     guarded: Guarded
     call: Call
-    #: Arguments that are not shown to anybody: ``self``, and what the programmer names.
+    #: Arguments that people do not see: ``self``, and those in ``exclude``.
     left: dict[str, Any]
 
     def ready(self, clearance: Clearance) -> Callable[[], Any]:
-        """What may run now."""
+        """The approved call, ready to run."""
         try:
             return self.guarded.fitted(clearance.arguments, self.left)
         except BadInput as error:
             raise NotApproved(
-                f"a person changed the arguments, and they do not fit: {error}", clearance.request
+                f"a person edited the arguments, and they are invalid: {error}", clearance.request
             ) from None
 
 
@@ -123,7 +123,7 @@ def gated(
     environment: str | None = None,
     risk_level: str | None = None,
     timeout: float | None = None,
-    leave_out: Collection[str] = ("self", "cls"),
+    exclude: Collection[str] = ("self", "cls"),
 ) -> Callable[[_F], _F]: ...
 
 
@@ -140,25 +140,25 @@ def gated(
     environment: str | None = None,
     risk_level: str | None = None,
     timeout: float | None = None,
-    leave_out: Collection[str] = ("self", "cls"),
+    exclude: Collection[str] = ("self", "cls"),
 ) -> _F | Callable[[_F], _F]:
-    """Puts a function, plain or ``async``, behind the gate.
+    """Gates a function, plain or ``async``.
 
-    Each call is asked about under the function's name with its arguments by name. If it is
-    approved, its permit is used and the function runs once, with exactly the approved arguments:
-    those that were asked, or what a person made of them. Afterwards the daemon is told what came
-    of it. Otherwise the function does not run and a :class:`CountersignError` is raised.
+    Each call is submitted with the function's name and its named arguments. If it is approved,
+    its permit is used and the function runs once, with exactly the approved arguments, which a
+    person may have edited. Then the outcome is reported. Otherwise the function does not run and
+    a :class:`CountersignError` is raised.
 
-    Arguments in ``leave_out`` are not shown to anybody and bind nothing.
+    Arguments in ``exclude`` are not shown to people and are not bound by the approval.
     """
 
     def behind(function: _F) -> _F:
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-            raise TypeError("a generator cannot be gated: it runs later than it is called")
+            raise TypeError("a generator cannot be gated, because it runs after the call")
         guarded = Guarded(
             function,
             name or function.__name__,
-            frozenset(leave_out),
+            frozenset(exclude),
             client,
             description,
             session,
@@ -201,9 +201,9 @@ def run(
     action: Callable[[], Any],
     meaning: Callable[[Any], tuple[bool, object]] = _well,
 ) -> Any:
-    """Runs what was cleared, and tells the daemon what came of it.
+    """Runs a cleared call and reports its outcome.
 
-    ``meaning`` says of a result whether it is a success, and what of it is worth a digest.
+    ``meaning`` maps a result to whether it is a success, and to the value whose digest is reported.
     """
     ran = _Ran()
     try:
@@ -228,7 +228,7 @@ async def run_async(
     action: Callable[[], Any],
     meaning: Callable[[Any], tuple[bool, object]] = _well,
 ) -> Any:
-    """The same on an event loop, for an action that may have to be awaited."""
+    """The same on an event loop, for an action that may be awaitable."""
     ran = _Ran()
     try:
         result = action()
@@ -249,7 +249,7 @@ async def run_async(
 
 
 class _Ran:
-    """How a run went, for the ledger. The result itself is not told, only its digest."""
+    """Measures a run for the ledger. Only a digest of the result is reported."""
 
     def __init__(self) -> None:
         self._status = "error"
@@ -266,7 +266,7 @@ class _Ran:
         self._status = "ok" if well else "error"
 
     def failed(self, error: BaseException) -> None:
-        # What was approved and could not be run as it was approved was not run at all.
+        # An approved call that cannot run as approved is skipped.
         self._status = "skipped" if isinstance(error, NotApproved) else "error"
         self._word = type(error).__name__
         if isinstance(error, subprocess.CalledProcessError):
@@ -278,12 +278,12 @@ class _Ran:
 
 
 def since(start: float) -> int:
-    """How long it took, in milliseconds; the daemon believes a week."""
+    """The time since ``start`` in milliseconds; the daemon accepts at most a week."""
     return min(round((time.monotonic() - start) * 1000), 7 * 24 * 3_600_000)
 
 
 def result_digest(result: object) -> str | None:
-    """SHA-256 of a result in hex: of a text as it is, else of its canonical JSON, if it has one."""
+    """SHA-256 in hex of a result: of a string as it is, else of its canonical JSON."""
     try:
         text = plain.encode(result, "the result")
         said = result if isinstance(result, str) else canonical(plain.exact(text))[0]

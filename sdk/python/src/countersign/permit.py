@@ -1,7 +1,7 @@
-"""Permits checked without asking anybody.
+"""Verifies permits offline.
 
-A permit is a signed proof that one exact call was approved. That it was not used before cannot be
-seen offline: whoever runs the call should redeem it at the daemon where that can be reached.
+A permit is a signed proof that one exact call was approved. An offline check cannot see whether it
+was already used: the program that runs the call should redeem it at the daemon if it can.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ def verify_permit(
     audience: str | None = None,
     now: float | None = None,
 ) -> dict[str, Any]:
-    """The claims of a permit, if one of these keys signed it for this call and this agent, now.
+    """The claims of a permit, if it is valid now, for this call and agent, by one of these keys.
 
-    ``jwks`` is the daemon's key set as JSON (``/.well-known/jwks.json``), from a place that is
-    trusted. Needs the package ``cryptography`` (``pip install 'countersign[permits]'``). Anything
-    else raises :class:`PermitError`.
+    ``jwks`` is the daemon's key set as JSON (``/.well-known/jwks.json``), from a trusted source.
+    Needs the package ``cryptography`` (``pip install 'countersign[permits]'``). Raises
+    :class:`PermitError` otherwise.
     """
     try:
         return _verified(token, jwks, call, agent, audience, time.time() if now is None else now)
@@ -68,10 +68,10 @@ def _verified(
     header, payload, signature = (_unpacked(part) for part in parts)
     kid = _key_id(header)
     claims = _claims(payload)
-    # First: of what nobody signed, nothing else is worth saying.
+    # The signature comes first: nothing else is reported about an unsigned permit.
     key = _keys(jwks).get(kid)
     if key is None or not _holds(key, f"{parts[0]}.{parts[1]}".encode(), signature):
-        raise PermitError("the permit's signature does not hold, or its key is not known")
+        raise PermitError("the permit's signature is invalid, or its key is unknown")
     found = digest(call, agent)
     if claims["digest"] != found.canonical or (
         (claims["both_bind"] or found.both_bind) and claims["raw_digest"] != found.raw
@@ -93,10 +93,10 @@ def _key_id(header: bytes) -> str:
     if found.get("alg") != "EdDSA":
         raise PermitError("the permit is not signed with EdDSA")
     if found.get("typ") != _TYPE:
-        raise PermitError("this is a token, but no permit")
+        raise PermitError("the token is not a permit")
     kid = found.get("kid")
     if set(found) != {"alg", "kid", "typ"} or type(kid) is not str:
-        raise PermitError("the permit's header asks for something unknown")
+        raise PermitError("the permit's header has an unknown member")
     return kid
 
 
@@ -104,18 +104,18 @@ def _claims(payload: bytes) -> dict[str, Any]:
     found = _object(payload)
     names = set(found) - _MAY_MISS
     if names != _TEXTS | _OTHERS:
-        raise PermitError("a claim of the permit is missing or not known")
+        raise PermitError("a claim of the permit is missing or unknown")
     for name in set(found) - _OTHERS:
         if type(found[name]) is not str:
-            raise PermitError(f"the permit's claim {name} is wrong")
+            raise PermitError(f"the permit's claim {name} is invalid")
     times = (found["iat"], found["exp"])
     if not all(isinstance(one, Digits) and one.isdigit() and len(one) < 16 for one in times):
-        raise PermitError("the permit's times are wrong")
+        raise PermitError("the permit's times are invalid")
     claims = {**found, "iat": int(times[0]), "exp": int(times[1])}
     if type(claims["both_bind"]) is not bool or claims["tier"] not in _TIERS:
-        raise PermitError("a claim of the permit is wrong")
+        raise PermitError("a claim of the permit is invalid")
     if claims["exp"] <= claims["iat"]:
-        raise PermitError("the permit's times are wrong")
+        raise PermitError("the permit's times are invalid")
     return claims
 
 
@@ -123,11 +123,11 @@ def _object(part: bytes) -> dict[str, Any]:
     try:
         text = part.decode()
     except UnicodeDecodeError:
-        raise PermitError("a part of the permit is no text") from None
+        raise PermitError("a part of the permit is not UTF-8") from None
     found = plain.exact(text)
     if not isinstance(found, dict):
-        raise PermitError("a part of the permit is no object")
-    # The same could be said in other bytes; only one form is taken.
+        raise PermitError("a part of the permit is not an object")
+    # The same JSON has many spellings; only the canonical one is accepted.
     if canonical(found)[0] != text:
         raise PermitError("the permit is not in canonical form")
     return found
@@ -138,7 +138,7 @@ def _keys(jwks: str) -> dict[str, bytes]:
     found = plain.decode(jwks)
     listed = found.get("keys") if isinstance(found, dict) else None
     if not isinstance(listed, list):
-        raise PermitError("there is no list of keys")
+        raise PermitError("the list of keys is missing")
     keys = {}
     for one in listed:
         if not isinstance(one, dict) or (one.get("kty"), one.get("crv")) != ("OKP", "Ed25519"):
@@ -150,7 +150,7 @@ def _keys(jwks: str) -> dict[str, bytes]:
         least = f'{{"crv":"Ed25519","kty":"OKP","x":"{x}"}}'
         kid = _packed(hashlib.sha256(least.encode()).digest())
         if one.get("kid", kid) != kid:
-            raise PermitError("a key in the set stands under another key's id")
+            raise PermitError("a key in the set has another key's id")
         keys[kid] = key
     return keys
 
@@ -161,8 +161,7 @@ def _holds(key: bytes, message: bytes, signature: bytes) -> bool:
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
     except ImportError:
         raise PermitError(
-            "permits are checked offline with the package cryptography: "
-            "pip install 'countersign[permits]'"
+            "verifying permits needs the package cryptography: pip install 'countersign[permits]'"
         ) from None
     try:
         Ed25519PublicKey.from_public_bytes(key).verify(signature, message)
@@ -176,7 +175,7 @@ def _unpacked(text: str) -> bytes:
         found = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):
         found = b""
-    # Each byte string has one text only.
+    # Only the one canonical encoding of each byte string is accepted.
     if not found or _packed(found) != text:
         raise PermitError("the permit or a key is not base64url")
     return found

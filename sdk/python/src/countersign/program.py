@@ -1,4 +1,4 @@
-"""The ``countersign`` program: judgement without a daemon, and where the program is."""
+"""Runs the ``countersign`` program, which assesses calls without a daemon."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from . import plain
 from .call import Call
 from .errors import BadInput, CountersignError, Unexpected
 
-#: How long a judgement may take, in seconds; it takes milliseconds.
+#: Timeout in seconds; an assessment takes milliseconds.
 _PATIENCE = 30.0
 
 
 def program() -> str:
-    """The program: ``COUNTERSIGN_BINARY``, else ``countersign`` on the path."""
+    """The path of the program: ``COUNTERSIGN_BINARY``, else ``countersign`` on the path."""
     found = os.environ.get("COUNTERSIGN_BINARY") or shutil.which("countersign")
     if not found:
-        raise BadInput("the program countersign is not found: install it or set COUNTERSIGN_BINARY")
+        raise BadInput("`countersign` is not installed: install it or set COUNTERSIGN_BINARY")
     return found
 
 
 def assess(call: Call) -> dict[str, Any]:
-    """The judgement of a call, by the program and its built-in rules."""
+    """The assessment of a call by the program's built-in rules."""
     words = ["assess", "--batch"]
     options = {"platform": call.platform, "cwd": call.cwd, "env": call.environment}
     for name, value in {**options, "claimed": call.risk_level}.items():
@@ -40,7 +40,7 @@ def screen(text: str) -> dict[str, Any]:
 
 
 def plan(calls: Sequence[Call]) -> dict[str, Any]:
-    """Which calls of a list may run side by side."""
+    """Which calls of a list may run in parallel."""
     listed = ",".join(f"{{{call.what()}}}" for call in calls)
     return _answered(["plan", "--batch"], f"[{listed}]")
 
@@ -55,11 +55,11 @@ def _answered(words: list[str], line: str) -> dict[str, Any]:
             check=False,
         )
     except (OSError, subprocess.SubprocessError) as error:
-        raise CountersignError(f"the program countersign could not judge: {error}") from None
+        raise CountersignError(f"`countersign` failed: {error}") from None
     if done.returncode != 0:
         said = done.stderr.decode(errors="replace").strip()
-        raise CountersignError(f"the program countersign could not judge: {said}")
+        raise CountersignError(f"`countersign` failed: {said}")
     found = plain.decode(done.stdout.decode(errors="replace"))
     if not isinstance(found, dict) or "error" in found:
-        raise Unexpected("it is no judgement")
+        raise Unexpected("the output of `countersign` is invalid")
     return found

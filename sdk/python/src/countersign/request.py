@@ -1,4 +1,4 @@
-"""The request document: a call, and how it stands."""
+"""The request document: a call and its state."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .errors import Unexpected
 
 
 class State(Enum):
-    """How a request stands. Any other word is not understood."""
+    """The state of a request. Any other value is rejected."""
 
     PENDING = "pending"
     APPROVED = "approved"
@@ -24,7 +24,7 @@ class Decision:
     """How a request ended."""
 
     result: State
-    #: Who ended it, in words.
+    #: Who decided, as text.
     by: str
     #: ``people``, ``deadline``, ``agent``, ``policy`` or ``grant``.
     kind: str
@@ -35,31 +35,31 @@ class Decision:
 
 @dataclass(frozen=True)
 class Request:
-    """A call that was asked about. It is true only if the call may run."""
+    """A submitted call. It is true only if the call may run."""
 
-    #: Its name; none if nobody had to be asked.
+    #: The id; none if no person had to be asked.
     id: str | None
     state: State
     decision: Decision | None
     tool: str
-    #: What would happen, in one sentence.
+    #: One sentence that says what the call does.
     brief: str | None
     #: SAFE to CRITICAL.
     tier: str
-    #: Two words from the digest.
+    #: Two words derived from the digest.
     phrase: str
-    #: Of the canonical call, in hex.
+    #: SHA-256 of the canonical call, in hex.
     digest: str
     agent: str
     session: str
     deadline: str
-    #: Single use; only to the agent that asked, while it can be used.
+    #: Single use; only for the agent that asked, until it expires.
     permit: str | None = field(repr=False)
-    #: What to run instead, if a person changed it.
+    #: The arguments to run with, if a person edited them.
     edited_arguments: dict[str, Any] | None
-    #: Whether somebody may be in crisis.
+    #: Whether the text shows signs of a person in crisis.
     crisis: bool
-    #: Everything the daemon said.
+    #: The whole document.
     document: dict[str, Any] = field(repr=False, compare=False)
 
     @property
@@ -72,42 +72,42 @@ class Request:
 
     @property
     def reason(self) -> str:
-        """Why it ended so, in the words of whoever ended it."""
+        """The reason that was given for the decision."""
         return self.decision.reason if self.decision else ""
 
     @property
     def decided_by(self) -> str:
-        """Who ended it, in words."""
-        return self.decision.by if self.decision else "nobody yet"
+        """Who decided, as text."""
+        return self.decision.by if self.decision else "no one yet"
 
     def why(self) -> str:
-        """How it ended, in one plain sentence."""
+        """The decision in one sentence."""
         because = f": {self.reason}" if self.reason else ""
         if self.state is State.APPROVED:
             return f"Approved by {self.decided_by}{because}"
         if self.state is State.DENIED:
             return f"Denied by {self.decided_by}{because}"
         if self.state is State.EXPIRED:
-            return "Denied: nobody answered in time, and silence means no"
+            return "Denied: no person answered before the deadline"
         if self.state is State.CANCELLED:
-            return "Denied: the request was taken back"
-        return "Not approved: it still waits for a person"
+            return "Denied: the request was cancelled"
+        return "Not approved: the request is still pending"
 
 
 def read(document: Any) -> Request:
-    """A request from its document; what does not fit together is not understood."""
+    """Parses a request document; an inconsistent one is rejected."""
     if not isinstance(document, dict):
-        raise Unexpected("it is no request")
+        raise Unexpected("the body is not a request")
     state = _state(_text(document, "state"))
     decision = _decision(document.get("decision"))
     if (decision.result if decision else State.PENDING) is not state:
-        raise Unexpected("its decision and its state differ")
+        raise Unexpected("the decision and the state differ")
     edited = document.get("edited_arguments")
     if edited is not None and not isinstance(edited, dict):
-        raise Unexpected("the edited arguments are no object")
+        raise Unexpected("the edited arguments are not an object")
     digest = _text(document, "digest")
     if len(digest) != 64:
-        raise Unexpected("its digest is none")
+        raise Unexpected("invalid digest")
     return Request(
         id=_text_or_none(document, "id"),
         state=state,
@@ -132,7 +132,7 @@ def _decision(document: Any) -> Decision | None:
         return None
     by = document.get("by") if isinstance(document, dict) else None
     if not isinstance(by, dict):
-        raise Unexpected("its decision is none")
+        raise Unexpected("invalid decision")
     kind = _text(by, "kind")
     return Decision(
         result=_state(_text(document, "result")),
@@ -158,7 +158,7 @@ def _state(word: str) -> State:
     try:
         return State(word)
     except ValueError:
-        raise Unexpected(f"`{word}` is no state of a request") from None
+        raise Unexpected(f"unknown state `{word}`") from None
 
 
 def _text(document: dict[str, Any], name: str) -> str:
@@ -171,5 +171,5 @@ def _text(document: dict[str, Any], name: str) -> str:
 def _text_or_none(document: dict[str, Any], name: str) -> str | None:
     found = document.get(name)
     if found is not None and not isinstance(found, str):
-        raise Unexpected(f"`{name}` is no text")
+        raise Unexpected(f"`{name}` is not a string")
     return found

@@ -1,4 +1,4 @@
-"""What an agent says at its door, as conversations that either client carries out."""
+"""The operations of the agent API as generators, which both clients drive."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from .errors import (
 from .request import Request, State, read
 from .wire import Exchange, Pause, Steps
 
-#: How long one long poll waits at the daemon; short, so that a lost connection is soon noticed.
+#: Length of one long poll, in seconds; short, so that a lost connection is noticed soon.
 _POLL = 25
-#: How long a daemon that was never reached is waited for.
-_KNOCK = 2.0
-#: How long after the deadline an answer is still waited for: the daemon ends it, not we.
+#: How long to try to reach a daemon that was never reached, in seconds.
+_FIRST_CONTACT = 2.0
+#: How long to wait after the deadline, in seconds: the daemon ends a request, not the client.
 _GRACE = 10.0
 _USUAL_TIMEOUT = 300.0
-#: So often an approval may turn out to have been used by somebody else.
+#: How often an approval may turn out to have been used by another caller.
 _USED_BY_OTHERS = 3
-#: The longest summary that is shown, in bytes.
+#: The longest summary that the daemon accepts, in bytes.
 _SUMMARY = 2000
 _NAME = re.compile(r"[A-Za-z0-9_:-][A-Za-z0-9_.:-]{0,127}")
 
@@ -44,11 +44,11 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True)
 class Clearance:
-    """A call that was approved, its permit used: it may run now, once."""
+    """An approved call whose permit was used: it may run now, once."""
 
     call: Call
     request: Request
-    #: What to run: what was asked, or what a person made of it.
+    #: The arguments to run with: those of the call, or as a person edited them.
     arguments: dict[str, Any]
 
     @property
@@ -61,44 +61,43 @@ class Clearance:
         """The shell command to run."""
         found = self.arguments.get("command")
         if not isinstance(found, str):
-            raise NotApproved("what was approved is no shell command", self.request)
+            raise NotApproved("the approved call is not a shell command", self.request)
         return found
 
 
 @dataclass(frozen=True)
 class Batch:
-    """A list of calls that was asked about at once."""
+    """Calls that were submitted as one group."""
 
     group: str | None
-    #: Which calls may run side by side, stage after stage.
+    #: The calls of a stage may run in parallel; stages run one after another.
     stages: list[list[int]]
-    #: The calls in their order: how each stands, or why it was refused.
+    #: The request of each call, in order, or why it was rejected.
     items: list[Request | Problem]
 
 
 @dataclass(frozen=True)
-class Asking:
-    """How a question is put."""
+class AskOptions:
+    """Options of :func:`ask` and :func:`clear`."""
 
-    #: Called once for each question that waits for a person.
+    #: Called once for each pending request.
     asked: Callable[[Request], None]
-    #: The idempotency key: the same key asks only once.
+    #: The idempotency key: the same key makes one request.
     key: str | None = None
-    #: Whether a request for the very same call is shared: one that waits, or one that was
-    #: approved meanwhile and that nobody used.
+    #: Whether to share a request for the same call that is pending, or approved and not used.
     join: bool = False
-    #: How long to wait here, in seconds. The question outlives that.
+    #: How long to wait, in seconds. The request stays pending after that.
     patience: float | None = None
 
 
-def ask(call: Call, how: Asking) -> Steps[Request]:
-    """Asks, and waits until somebody answered or the time is over."""
+def ask(call: Call, how: AskOptions) -> Steps[Request]:
+    """Asks, and waits for the decision or the deadline."""
     patience = _Patience(call.timeout, how.patience)
     first = yield from _put(call, how.key, how.join, patience)
     return (yield from _ended(first, how.asked, patience))
 
 
-def clear(call: Call, how: Asking) -> Steps[Clearance]:
+def clear(call: Call, how: AskOptions) -> Steps[Clearance]:
     """Asks, waits and uses the permit. Every way out but one raises."""
     patience = _Patience(call.timeout, how.patience)
     first = yield from _put(call, how.key, how.join, patience)
@@ -110,13 +109,13 @@ def clear(call: Call, how: Asking) -> Steps[Clearance]:
     return (yield from _used(call, first, how, patience))
 
 
-def settle(call: Call, first: Request, how: Asking) -> Steps[Clearance]:
+def settle(call: Call, first: Request, how: AskOptions) -> Steps[Clearance]:
     """The same for a request that was submitted before."""
     return (yield from _used(call, first, how, _Patience(call.timeout, how.patience)))
 
 
 def _put(call: Call, key: str | None, join: bool, patience: _Patience) -> Steps[Request]:
-    # What joins has no key of its own: a key asks anew.
+    # A key always makes a new request, so a joining call has none.
     key = key or (None if join else secrets.token_urlsafe())
     return (yield from patience.keep_trying(lambda: submit(call, key, join, patience.exchange())))
 
@@ -125,7 +124,7 @@ def _ended(first: Request, asked: Callable[[Request], None], patience: _Patience
     found = first
     if first.state is State.PENDING:
         if first.id is None:
-            raise Unexpected("it waits, and has no name")
+            raise Unexpected("a pending request has no id")
         patience.open = first
         asked(first)
     while found.state is State.PENDING:
@@ -135,13 +134,13 @@ def _ended(first: Request, asked: Callable[[Request], None], patience: _Patience
         look = partial(wait, first.id or "", int(min(left, _POLL)), patience.exchange)
         found = yield from patience.keep_trying(look)
         if found.digest != first.digest:
-            raise Unexpected("the answer is for another call")
+            raise Unexpected("the response is for another call")
     patience.open = None
     return found
 
 
-def _used(call: Call, first: Request, how: Asking, patience: _Patience) -> Steps[Clearance]:
-    """Uses the permit; one that somebody else has used is asked for anew."""
+def _used(call: Call, first: Request, how: AskOptions, patience: _Patience) -> Steps[Clearance]:
+    """Uses the permit; asks again if another caller has used it."""
     for _ in range(_USED_BY_OTHERS):
         request = yield from _ended(first, how.asked, patience)
         is_gone = request.state is State.APPROVED and request.id is not None
@@ -152,28 +151,30 @@ def _used(call: Call, first: Request, how: Asking, patience: _Patience) -> Steps
             except Problem as error:
                 if error.why != "used" or how.key is not None:
                     raise
-        # The same call twice at once: the other one got it. Asked anew, not under this name.
+        # Another caller with the same call used the approval: ask again, without the call id.
         call = replace(call, call_id=None)
         first = yield from _put(call, None, True, patience)
-    raise NotApproved("this call was approved, but only once: propose it again")
+    raise NotApproved(
+        "this call was approved once, and another caller used the approval; propose it again"
+    )
 
 
 def use(call: Call, request: Request) -> Steps[Clearance]:
-    """Uses the permit of a request that ended."""
+    """Uses the permit of a request that has ended."""
     if request.state is not State.APPROVED:
         raise NotApproved(request.why(), request)
     if request.tool != (call.tool or "shell"):
-        raise Unexpected("the answer is for another call")
+        raise Unexpected("the response is for another call")
     edited = request.edited_arguments
     if edited is not None:
         call = replace(call, tool=request.tool, arguments=edited, command=None)
     arguments = dict(call.arguments) if call.command is None else {"command": call.command}
     if request.id is not None:
         if request.permit is None:
-            raise NotApproved("the approval was used before, or its time is over", request)
+            raise NotApproved("the approval was already used, or it has expired", request)
         yield from redeem(request.permit, call, request.id)
     elif edited is not None:
-        raise Unexpected("it was edited, and nobody was asked")
+        raise Unexpected("a call without a request was edited")
     return Clearance(call, request, arguments)
 
 
@@ -200,44 +201,44 @@ def get(name: str) -> Steps[Request]:
 
 
 def wait(name: str, seconds: int, longest: Callable[[float], float] = float) -> Steps[Request]:
-    """One request, once it has ended or so many seconds are over."""
+    """One request, when it has ended or after this many seconds."""
     path = f"/v1/requests/{segment(name)}/wait?seconds={seconds}"
     exchange = Exchange("GET", path, patience=longest(seconds + wire.USUAL))
     return _same(name, (yield from _request(exchange)))
 
 
 def requests(state: State | None, limit: int) -> Steps[list[Request]]:
-    """Own requests, newest first."""
+    """The agent's own requests, newest first."""
     query = f"limit={max(1, min(limit, 500))}" + (f"&state={state.value}" if state else "")
     page = yield from _object(Exchange("GET", f"/v1/requests?{query}"))
     listed = page.get("requests")
     if not isinstance(listed, list):
-        raise Unexpected("there is no list")
+        raise Unexpected("the list is missing")
     return [read(one) for one in listed]
 
 
 def cancel(name: str) -> Steps[Request]:
-    """Takes a request back."""
+    """Cancels a request."""
     exchange = Exchange("POST", f"/v1/requests/{segment(name)}/cancel", "{}")
     return _same(name, (yield from _request(exchange)))
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a call that ran, or did not."""
+    """The outcome of a call."""
 
     #: ``ok``, ``error`` or ``skipped``.
     status: str
-    #: In words, without secrets; shown at most 2000 bytes long.
+    #: A summary without secrets, at most 2000 bytes.
     summary: str = ""
-    #: What a program ended with.
+    #: The exit code of a program.
     exit_code: int | None = None
     duration_ms: int | None = None
-    #: SHA-256 of what it gave back, in hex.
+    #: SHA-256 of the result, in hex.
     result_digest: str | None = None
 
     def members(self) -> dict[str, Any]:
-        """As it is told."""
+        """The members of the JSON document."""
         cut = self.summary.encode(errors="replace")[:_SUMMARY].decode(errors="ignore")
         told = {
             "status": self.status,
@@ -250,30 +251,30 @@ class Outcome:
 
 
 def report(name: str, outcome: Outcome) -> Steps[Request]:
-    """Says what came of a request's call."""
+    """Reports the outcome of a request's call."""
     body = plain.encode(outcome.members(), "the outcome")
     exchange = Exchange("POST", f"/v1/requests/{segment(name)}/outcome", body)
     return _same(name, (yield from _request(exchange)))
 
 
-def came_of(call: Call, outcome: Outcome) -> Steps[str | None]:
-    """Says what came of a call whose request need not be known: the request, if there was one."""
+def report_outcome(call: Call, outcome: Outcome) -> Steps[str | None]:
+    """Reports the outcome of a call; returns the id of its request, if there was one."""
     members = {**outcome.members(), **({"call_id": call.call_id} if call.call_id else {})}
     rest = plain.encode(members, "the outcome").removeprefix("{")
     exchange = Exchange("POST", "/v1/outcomes", f"{{{call.members()},{rest}")
     found = (yield from _object(exchange)).get("request")
     if found is not None and not isinstance(found, str):
-        raise Unexpected("it names no request")
+        raise Unexpected("the request id is not a string")
     return found
 
 
-def passed(gateway: str, calls: Sequence[tuple[Call, float]]) -> Steps[int]:
-    """Reports calls that passed without the daemon, by the same judgement."""
+def report_passes(gateway: str, calls: Sequence[tuple[Call, float]]) -> Steps[int]:
+    """Reports calls that a gateway let pass by the same rules."""
     listed = ",".join(f"{{{call.members()}{_ago(seconds)}}}" for call, seconds in calls)
     body = f'{{"gateway":{plain.encode(gateway, "the gateway")},"passes":[{listed}]}}'
     found = (yield from _object(Exchange("POST", "/v1/passes", body))).get("would_ask")
     if type(found) is not int:
-        raise Unexpected("it does not say how many it would have asked about")
+        raise Unexpected("`would_ask` is missing")
     return found
 
 
@@ -282,7 +283,7 @@ def _ago(seconds: float) -> str:
 
 
 def assess(call: Call) -> Steps[dict[str, Any]]:
-    """What the gate would make of a call, without asking anybody."""
+    """The assessment of a call, without asking a person."""
     return (yield from _object(Exchange("POST", "/v1/assess", f"{{{call.members()}}}")))
 
 
@@ -298,34 +299,34 @@ def jwks() -> Steps[str]:
 
 
 def respond(name: str, approved: bool, reason: str) -> Steps[str]:
-    """A person answers, at the people's door and with a person's token: how it stands then."""
+    """Decides a request through the people API, with a person's token; returns the new status."""
     body = plain.encode({"request_id": name, "approved": approved, "reason": reason}, "the answer")
     found = yield from _object(Exchange("POST", "/respond", body))
     status = found.get("status")
     if found.get("request_id") != name or not isinstance(status, str):
-        raise Unexpected("the answer is for another request")
+        raise Unexpected("the response is for another request")
     return status
 
 
 def pending() -> Steps[list[dict[str, Any]]]:
-    """What waits, in the words of the first system."""
+    """The pending requests, in the format of the original API."""
     found = (yield from _object(Exchange("GET", "/pending"))).get("pending")
     if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-        raise Unexpected("there is no list")
+        raise Unexpected("the list is missing")
     return found
 
 
 def health() -> Steps[int]:
-    """How many requests wait, from the daemon's own word that it lives."""
+    """The number of pending requests, from the health check."""
     found = yield from _object(Exchange("GET", "/health", patience=3.0))
     pending = found.get("pending")
     if found.get("service") != "countersign" or type(pending) is not int:
-        raise Unexpected("another service answers there")
+        raise Unexpected("the response is from another service")
     return pending
 
 
 def ready() -> Steps[None]:
-    """Comes back only if something can be approved."""
+    """Returns only if the daemon is ready to decide; raises otherwise."""
     yield from wire.said(Exchange("GET", "/ready", patience=10.0))
 
 
@@ -336,9 +337,9 @@ def plan(
     asked: Callable[[Request], None],
     patience: _Patience | None = None,
 ) -> Steps[Batch]:
-    """Asks about several calls at once, without waiting."""
+    """Submits several calls as one group, without waiting."""
     if not 1 <= len(calls) <= 100:
-        raise BadInput("a batch is one to a hundred calls")
+        raise BadInput("a batch has 1 to 100 calls")
     patience = patience or _Patience(timeout)
     body = f'"calls":[{",".join(call.body() for call in calls)}]'
     if timeout is not None:
@@ -355,7 +356,7 @@ def plan(
 def batch(
     calls: Sequence[Call], timeout: float | None, asked: Callable[[Request], None]
 ) -> Steps[Batch]:
-    """Asks about several calls at once and waits until none of them is pending."""
+    """Submits several calls as one group and waits until none of them is pending."""
     patience = _Patience(timeout)
     first = yield from plan(calls, timeout, None, asked, patience)
     items = list(first.items)
@@ -366,13 +367,13 @@ def batch(
 
 
 def _nothing(_: Request) -> None:
-    """Was told before."""
+    """The caller was told when the batch was submitted."""
 
 
 def segment(name: str) -> str:
-    """A part of a path: ids and names only, so that nothing leads elsewhere."""
+    """A path segment; only ids and names, so that it cannot change the path."""
     if not _NAME.fullmatch(name):
-        raise BadInput(f"`{name}` is no name of anything")
+        raise BadInput(f"invalid id `{name}`")
     return name
 
 
@@ -380,9 +381,9 @@ def _batch(exchange: Exchange, count: int) -> Steps[Batch]:
     found = yield from _object(exchange)
     group, listed = found.get("group"), found.get("requests")
     if not isinstance(listed, list) or len(listed) != count:
-        raise Unexpected("not every call of the batch was answered")
+        raise Unexpected("the batch has another number of requests than calls")
     if group is not None and not isinstance(group, str):
-        raise Unexpected("the batch has no name")
+        raise Unexpected("the id of the batch is not a string")
     return Batch(group, _stages(found.get("stages"), count), [_item(one) for one in listed])
 
 
@@ -396,13 +397,13 @@ def _stages(found: Any, count: int) -> list[list[int]]:
     whole = isinstance(found, list) and all(isinstance(stage, list) for stage in found)
     flat = [index for stage in found for index in stage] if whole else []
     if any(type(index) is not int for index in flat) or sorted(flat) != list(range(count)):
-        raise Unexpected("the order of the batch is not whole")
+        raise Unexpected("the stages do not contain every call once")
     return found  # type: ignore[no-any-return]
 
 
 def _same(name: str, found: Request) -> Request:
     if found.id != name:
-        raise Unexpected("the answer is for another request")
+        raise Unexpected("the response is for another request")
     return found
 
 
@@ -414,26 +415,26 @@ def _object(exchange: Exchange) -> Steps[dict[str, Any]]:
     answer = yield from wire.said(exchange)
     found = plain.decode(answer.text)
     if not isinstance(found, dict):
-        raise Unexpected("it is no object")
+        raise Unexpected("the body is not an object")
     return found
 
 
 class _Patience:
-    """How long a failing exchange is tried again, and an answer waited for."""
+    """How long to retry a failing exchange, and to wait for a decision."""
 
     def __init__(self, timeout: float | None, patience: float | None = None) -> None:
         now = time.monotonic()
-        self._knock = now + _KNOCK
-        # The daemon ends a request, not we; unless our host has less time.
+        self._first_contact = now + _FIRST_CONTACT
+        # The daemon ends a request, not the client, unless the caller has less time.
         whole = (_USUAL_TIMEOUT if timeout is None else float(timeout)) + _GRACE
         self._end = now + (whole if patience is None else min(whole, float(patience)))
         self._arrived = False
         self._pause = 0.1
-        #: What waits for a person.
+        #: The pending request.
         self.open: Request | None = None
 
     def left(self) -> float:
-        """How long is left, in seconds."""
+        """The time left, in seconds."""
         left = self._end - time.monotonic()
         if left <= 0 and self.open is not None:
             raise StillWaiting(self.open)
@@ -444,14 +445,14 @@ class _Patience:
         return min(longest, max(self._end - time.monotonic(), 1.0))
 
     def keep_trying(self, begin: Callable[[], Steps[_T]]) -> Steps[_T]:
-        """Survives connections that break and daemons that restart: questions have a key."""
+        """Retries through broken connections and restarts: requests are idempotent."""
         while True:
             try:
                 found = yield from begin()
             except (Unreachable, Unavailable) as error:
                 self._arrived |= not isinstance(error, Unreachable) or error.sent
-                # Where nobody was ever heard, nobody may be there at all: that is said soon.
-                end = self._end if self._arrived else min(self._knock, self._end)
+                # A daemon that was never reached may not be running: give up early.
+                end = self._end if self._arrived else min(self._first_contact, self._end)
                 if time.monotonic() + self._pause >= end:
                     if self.open is not None:
                         raise StillWaiting(self.open) from error

@@ -1,6 +1,6 @@
-"""HTTP/1.1 as far as it is needed: one exchange a connection, bounded in size and time.
+"""A minimal HTTP/1.1 client: one exchange per connection, bounded in size and time.
 
-What is said and how an answer is read is the same for both clients; only who waits differs.
+Both clients share the encoding and the parser; only the I/O differs.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from . import plain
-from .door import Door
+from .endpoint import Endpoint
 from .errors import BadInput, CountersignError, Unexpected, Unreachable, problem
 
-#: How long an ordinary exchange may take, in seconds.
+#: Timeout of an ordinary exchange, in seconds.
 USUAL = 30.0
 _CONNECT = 5.0
-#: How long a caller who gives up waits for the answer to a question that is on its way.
+#: How long a cancelled caller waits for the response to a request that was already sent.
 _LATE = 1.0
 _LONGEST_HEAD = 64 << 10
 _LONGEST_ANSWER = 64 << 20
@@ -31,26 +31,26 @@ _PIECE = 64 << 10
 
 @dataclass(frozen=True)
 class Exchange:
-    """What is asked."""
+    """One HTTP request."""
 
     method: str
     path: str
     body: str | None = None
     key: str | None = None
-    #: How long the whole exchange may take, in seconds.
+    #: Timeout of the whole exchange, in seconds.
     patience: float = USUAL
 
 
 @dataclass(frozen=True)
 class Pause:
-    """Nothing is asked for so many seconds."""
+    """Wait this many seconds before the next step."""
 
     seconds: float
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back."""
+    """One HTTP response."""
 
     status: int
     content_type: str
@@ -58,12 +58,12 @@ class Answer:
 
 
 _T = TypeVar("_T")
-#: A conversation: it yields what is to be done next and is sent what came of it.
+#: An operation: yields the next step to carry out and is sent its result.
 Steps = Generator["Exchange | Pause", "Answer | None", _T]
 
 
-def drive(steps: Steps[_T], door: Door, token: str | None) -> _T:
-    """Carries a conversation out, waiting here."""
+def drive(steps: Steps[_T], endpoint: Endpoint, token: str | None) -> _T:
+    """Carries out an operation, blocking."""
     answer: Answer | None = None
     failure: CountersignError | None = None
     while True:
@@ -76,13 +76,13 @@ def drive(steps: Steps[_T], door: Door, token: str | None) -> _T:
             time.sleep(step.seconds)
             continue
         try:
-            answer = _exchange(door, token, step)
+            answer = _exchange(endpoint, token, step)
         except CountersignError as error:
             failure = error
 
 
-async def drive_async(steps: Steps[_T], door: Door, token: str | None) -> _T:
-    """Carries a conversation out while other tasks run."""
+async def drive_async(steps: Steps[_T], endpoint: Endpoint, token: str | None) -> _T:
+    """Carries out an operation on the event loop."""
     answer: Answer | None = None
     failure: CountersignError | None = None
     while True:
@@ -94,12 +94,12 @@ async def drive_async(steps: Steps[_T], door: Door, token: str | None) -> _T:
         if isinstance(step, Pause):
             await asyncio.sleep(step.seconds)
             continue
-        # A task of its own: `wait_for` of older Pythons may lose that we were cancelled.
-        exchange = asyncio.ensure_future(_exchange_async(door, token, step))
+        # A separate task: `wait_for` of older Pythons may lose a cancellation.
+        exchange = asyncio.ensure_future(_exchange_async(endpoint, token, step))
         try:
             await asyncio.wait({exchange})
         except asyncio.CancelledError:
-            await _hear_out(exchange, steps if step.method == "POST" else None)
+            await _await_late_reply(exchange, steps if step.method == "POST" else None)
             raise
         try:
             answer = exchange.result()
@@ -107,8 +107,8 @@ async def drive_async(steps: Steps[_T], door: Door, token: str | None) -> _T:
             failure = error
 
 
-async def _hear_out(exchange: asyncio.Future[Answer], steps: Steps[_T] | None) -> None:
-    """A question may have arrived all the same: who takes it back needs its name."""
+async def _await_late_reply(exchange: asyncio.Future[Answer], steps: Steps[_T] | None) -> None:
+    """Waits for the response to a request that may have arrived: cancelling it needs its id."""
     try:
         if steps is not None:
             await asyncio.wait({exchange}, timeout=_LATE)
@@ -120,25 +120,25 @@ async def _hear_out(exchange: asyncio.Future[Answer], steps: Steps[_T] | None) -
 
 
 def said(exchange: Exchange) -> Steps[Answer]:
-    """One exchange; a refusal is raised."""
+    """One exchange; a problem document is raised."""
     answer = yield exchange
     if answer is None:
-        raise Unexpected("there is none")
+        raise Unexpected("the response is missing")
     if answer.status in (200, 201, 202, 204):
         return answer
     if answer.content_type == "application/problem+json":
         document = plain.decode(answer.text)
         if isinstance(document, dict) and document.get("status") == answer.status:
             raise problem(document)
-    raise Unexpected(f"status {answer.status} without a reason")
+    raise Unexpected(f"status {answer.status} without a problem document")
 
 
-def _exchange(door: Door, token: str | None, exchange: Exchange) -> Answer:
+def _exchange(endpoint: Endpoint, token: str | None, exchange: Exchange) -> Answer:
     until = time.monotonic() + exchange.patience
-    question = _question(door, token, exchange)
+    question = _encode_request(endpoint, token, exchange)
     sent = False
     try:
-        with _open(door, min(_CONNECT, exchange.patience)) as wire:
+        with _open(endpoint, min(_CONNECT, exchange.patience)) as wire:
             sent = True
             wire.settimeout(_left(until))
             wire.sendall(question)
@@ -149,16 +149,16 @@ def _exchange(door: Door, token: str | None, exchange: Exchange) -> Answer:
                 if answer is not None:
                     return answer
     except OSError as error:
-        raise Unreachable(str(door), _why(error), sent=sent) from None
+        raise Unreachable(str(endpoint), _why(error), sent=sent) from None
 
 
-def _open(door: Door, patience: float) -> socket.socket:
-    if not door.path:
-        return socket.create_connection((door.host, door.port), patience)
+def _open(endpoint: Endpoint, patience: float) -> socket.socket:
+    if not endpoint.path:
+        return socket.create_connection((endpoint.host, endpoint.port), patience)
     wire = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         wire.settimeout(patience)
-        wire.connect(door.path)
+        wire.connect(endpoint.path)
     except BaseException:
         wire.close()
         raise
@@ -168,32 +168,32 @@ def _open(door: Door, patience: float) -> socket.socket:
 def _left(until: float) -> float:
     left = until - time.monotonic()
     if left <= 0:
-        raise TimeoutError("it took too long")
+        raise TimeoutError("timed out")
     return left
 
 
-async def _exchange_async(door: Door, token: str | None, exchange: Exchange) -> Answer:
-    question = _question(door, token, exchange)
+async def _exchange_async(endpoint: Endpoint, token: str | None, exchange: Exchange) -> Answer:
+    question = _encode_request(endpoint, token, exchange)
     sent = False
     try:
         opening = (
-            asyncio.open_unix_connection(door.path)
-            if door.path
-            else asyncio.open_connection(door.host, door.port)
+            asyncio.open_unix_connection(endpoint.path)
+            if endpoint.path
+            else asyncio.open_connection(endpoint.host, endpoint.port)
         )
         reader, writer = await asyncio.wait_for(opening, min(_CONNECT, exchange.patience))
         sent = True
         try:
-            return await asyncio.wait_for(_heard(reader, writer, question), exchange.patience)
+            return await asyncio.wait_for(_read_reply(reader, writer, question), exchange.patience)
         finally:
             writer.close()
             with contextlib.suppress(OSError):
                 await writer.wait_closed()
     except (OSError, asyncio.TimeoutError) as error:
-        raise Unreachable(str(door), _why(error), sent=sent) from None
+        raise Unreachable(str(endpoint), _why(error), sent=sent) from None
 
 
-async def _heard(
+async def _read_reply(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, question: bytes
 ) -> Answer:
     writer.write(question)
@@ -207,17 +207,17 @@ async def _heard(
 
 def _why(error: BaseException) -> str:
     if isinstance(error, (TimeoutError, asyncio.TimeoutError)):
-        return "it took too long"
+        return "timed out"
     return str(error) or type(error).__name__
 
 
-def _question(door: Door, token: str | None, exchange: Exchange) -> bytes:
+def _encode_request(endpoint: Endpoint, token: str | None, exchange: Exchange) -> bytes:
     for value in (exchange.path, token, exchange.key):
         if value is not None and not _VISIBLE.fullmatch(value):
-            raise BadInput("an address, token or key holds a character it cannot")
+            raise BadInput("an address, token or key contains an invalid character")
     lines = [
         f"{exchange.method} {exchange.path} HTTP/1.1",
-        f"Host: {door.authority}",
+        f"Host: {endpoint.authority}",
         "Accept: application/json",
         "Connection: close",
     ]
@@ -232,27 +232,27 @@ def _question(door: Door, token: str | None, exchange: Exchange) -> bytes:
 
 
 class Reading:
-    """An answer as it comes in."""
+    """Parses a response while it arrives."""
 
     def __init__(self) -> None:
         self._bytes = bytearray()
         self._head: tuple[int, str, int | None] | None = None
 
     def feed(self, piece: bytes) -> Answer | None:
-        """The answer once it is whole; an end before that is an error."""
+        """The response when it is complete; an earlier end is an error."""
         if not piece:
-            raise ConnectionError("it hung up")
+            raise ConnectionError("the connection was closed")
         self._bytes += piece
         if self._head is None:
             at = self._bytes.find(b"\r\n\r\n")
             if at < 0:
                 if len(self._bytes) > _LONGEST_HEAD:
-                    raise Unexpected("its head is too long")
+                    raise Unexpected("the headers are too long")
                 return None
             self._head = _head(bytes(self._bytes[:at]))
             del self._bytes[: at + 4]
         if len(self._bytes) > _LONGEST_ANSWER:
-            raise Unexpected("it is too long")
+            raise Unexpected("the body is too long")
         status, content_type, length = self._head
         body = _whole(self._bytes, length)
         if body is None:
@@ -260,50 +260,50 @@ class Reading:
         try:
             return Answer(status, content_type, body.decode())
         except UnicodeDecodeError:
-            raise Unexpected("it is no text") from None
+            raise Unexpected("the body is not UTF-8") from None
 
 
 def _head(head: bytes) -> tuple[int, str, int | None]:
-    """Status, content type and length; no length where it comes in pieces."""
+    """Status, content type and length; no length for a chunked body."""
     try:
         first, *lines = head.decode("ascii").split("\r\n")
     except UnicodeDecodeError:
-        raise Unexpected("its head is no text") from None
+        raise Unexpected("the headers are not ASCII") from None
     status = re.match(r"HTTP/1\.1 ([0-9]{3})(?: |$)", first)
     if status is None:
-        raise Unexpected("this is not HTTP/1.1")
+        raise Unexpected("the response is not HTTP/1.1")
     length: int | None = None
     chunked = False
     content_type = ""
     for line in lines:
         name, colon, value = line.partition(":")
         if not colon:
-            raise Unexpected("a header has no name")
+            raise Unexpected("invalid header")
         name, value = name.lower(), value.strip()
         if name == "content-length":
             if length is not None or not re.fullmatch(r"[0-9]{1,18}", value):
-                raise Unexpected("its length is no number")
+                raise Unexpected("invalid Content-Length")
             length = int(value)
         elif name == "transfer-encoding" and value.lower() == "chunked" and not chunked:
             chunked = True
         elif name in ("transfer-encoding", "content-encoding"):
-            raise Unexpected("it is encoded in a way that was not asked for")
+            raise Unexpected("unsupported encoding")
         elif name == "content-type":
             content_type = value.partition(";")[0].strip().lower()
     if length is None and not chunked and status[1] == "204":
         length = 0
-    # A body that ends when the connection does could be cut short by anybody.
+    # A body that ends with the connection could be truncated without notice.
     if (length is None) != chunked:
-        raise Unexpected("it does not say how long it is")
+        raise Unexpected("the length of the body is missing")
     if length is not None and length > _LONGEST_ANSWER:
-        raise Unexpected("it is too long")
+        raise Unexpected("the body is too long")
     return int(status[1]), content_type, length
 
 
 def _whole(have: bytearray, length: int | None) -> bytes | None:
     if length is not None:
         if len(have) > length:
-            raise Unexpected("it is longer than it said")
+            raise Unexpected("the body is longer than Content-Length")
         return bytes(have) if len(have) == length else None
     body, at = bytearray(), 0
     while True:
@@ -312,13 +312,13 @@ def _whole(have: bytearray, length: int | None) -> bytes | None:
             return None
         size = bytes(have[at:end]).partition(b";")[0]
         if not re.fullmatch(rb"[0-9A-Fa-f]{1,8}", size):
-            raise Unexpected("a piece does not say how long it is")
+            raise Unexpected("invalid chunk size")
         at = end + 2
         count = int(size, 16)
         if len(have) < at + count + 2:
             return None
         if have[at + count : at + count + 2] != b"\r\n":
-            raise Unexpected("a piece is not as long as it said")
+            raise Unexpected("invalid chunk")
         if count == 0:
             return bytes(body)
         body += have[at : at + count]

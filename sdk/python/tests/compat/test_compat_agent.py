@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from conftest import House
+from conftest import DaemonFixture
 
 AGENT = '''
 from countersign.compat import ConfirmationDaemon, init_daemon, request_confirmation
@@ -16,7 +16,7 @@ from countersign.compat import _should_parallelize_tool_batch
 
 
 class Agent:
-    """Reads, mails and runs commands, and asks where the first system asked."""
+    """Reads, mails and runs commands, and gate where the first system asked."""
 
     def __init__(self, host, port):
         self.daemon = init_daemon(host=host, port=port)
@@ -66,24 +66,24 @@ class Agent:
 
 
 @pytest.fixture
-def agent(house: House, monkeypatch: pytest.MonkeyPatch) -> Any:
+def agent(running_daemon: DaemonFixture, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr("countersign.compat.daemon._daemon", None)
     names: dict[str, Any] = {}
     exec(compile(AGENT, "agent", "exec"), names)  # noqa: S102
-    host, port = house.agents.split(":")
+    host, port = running_daemon.agents.split(":")
     return names["Agent"](host, int(port))
 
 
-def test_it_mails_when_a_person_says_yes_and_only_then(agent: Any, house: House) -> None:
-    with house.answering("approve") as asked:
+def test_it_sends_mail_only_after_approval(agent: Any, running_daemon: DaemonFixture) -> None:
+    with running_daemon.answering("approve") as asked:
         assert agent.mail("alice@example.com", "Meeting notes") == "Sent."
     assert [one["description"] for one in asked] == ["Send email to alice@example.com"]
-    with house.answering("deny"):
+    with running_daemon.answering("deny"):
         assert agent.mail("eve@example.com", "Meeting notes") == "I was not allowed to send it."
     assert agent.done == ["mail to alice@example.com"]
 
 
-def test_it_runs_what_is_harmless_and_waits_with_the_rest(agent: Any) -> None:
+def test_it_runs_harmless_commands_and_waits_for_the_others(agent: Any) -> None:
     assert agent.command("cat notes.txt") == "Done."
     said = agent.command("rm -rf /tmp/build", description="Clean build artifacts")
     assert "HIGH" in said
@@ -100,7 +100,7 @@ def test_it_shows_help_to_a_person_in_danger(agent: Any) -> None:
     assert agent.done == []
 
 
-def test_results_keep_their_order_and_one_failure_loses_none(agent: Any) -> None:
+def test_results_keep_their_order_after_a_failure(agent: Any) -> None:
     calls = [
         SimpleNamespace(function=SimpleNamespace(name=name, arguments=arguments))
         for name, arguments in (

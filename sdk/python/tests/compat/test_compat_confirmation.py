@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import House
+from conftest import DaemonFixture
 
 from countersign.compat import (
     ACTION_CATEGORIES,
@@ -33,17 +33,17 @@ def notes() -> list[dict[str, Any]]:
 
 @pytest.fixture
 def daemon(
-    house: House, notes: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+    running_daemon: DaemonFixture, notes: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> ConfirmationDaemon:
     """The process's own, over the daemon that runs; its person has a token, its agent too."""
     monkeypatch.setattr("countersign.compat.daemon._daemon", None)
-    host, port = house.agents.split(":")
+    host, port = running_daemon.agents.split(":")
     made = init_daemon(host, int(port), notify_callback=notes.append)
-    made._people, made._person_token = house.people, house.owner
+    made._people, made._person_token = running_daemon.people, running_daemon.owner
     return made
 
 
-def test_risks_of_actions_are_the_programs(house: House) -> None:
+def test_action_risks_equal_the_programs(running_daemon: DaemonFixture) -> None:
     assert len(ACTION_CATEGORIES) == 23
     for action, level in ACTION_CATEGORIES.items():
         assert classify_action(action) is level
@@ -77,16 +77,16 @@ def test_a_request_waits_and_a_person_answers(
     assert again.status == "approved"
 
 
-def test_only_a_person_answers(house: House, daemon: ConfirmationDaemon) -> None:
+def test_only_a_person_answers(running_daemon: DaemonFixture, daemon: ConfirmationDaemon) -> None:
     found = daemon.request("send_email", "Mail", {"to": "a@b.c"})
     daemon._person_token = None
     with pytest.raises(NeedsPerson):
         daemon.respond(found.request_id, True)
-    daemon._person_token = house.token
+    daemon._person_token = running_daemon.token
     with pytest.raises(Exception, match="person"):
         daemon.respond(found.request_id, True)
-    assert house.seen(found.request_id)["state"] == "pending"
-    daemon._person_token = house.owner
+    assert running_daemon.seen(found.request_id)["state"] == "pending"
+    daemon._person_token = running_daemon.owner
     assert daemon.respond("01m7gdvq0tnrs1espn8bbstsrr", True) is None
 
 
@@ -99,15 +99,17 @@ def test_a_callers_own_risk_level_only_raises(daemon: ConfirmationDaemon) -> Non
     assert daemon.request("send_email", "Mail", same).is_pending
 
 
-def test_when_the_time_is_over_it_is_expired(house: House, daemon: ConfirmationDaemon) -> None:
+def test_a_request_expires_at_its_deadline(
+    running_daemon: DaemonFixture, daemon: ConfirmationDaemon
+) -> None:
     found = daemon.request("send_email", "Mail", {"to": "a@b.c"})
     assert daemon.wait_for_decision(found.request_id, timeout=1).status == "expired"
-    assert house.seen(found.request_id)["state"] == "cancelled"
+    assert running_daemon.seen(found.request_id)["state"] == "cancelled"
     lost = daemon.wait_for_decision("01m7gdvq0tnrs1espn8bbstsrr", timeout=1)
     assert (lost.status, lost.action) == ("expired", "unknown")
 
 
-def test_others_are_answered_while_one_waits(daemon: ConfirmationDaemon) -> None:
+def test_other_requests_are_answered_during_a_wait(daemon: ConfirmationDaemon) -> None:
     found = daemon.request("send_email", "Mail", {"to": "a@b.c"})
     answers: list[ConfirmationRequest] = []
     thread = threading.Thread(
@@ -120,30 +122,34 @@ def test_others_are_answered_while_one_waits(daemon: ConfirmationDaemon) -> None
     assert answers[0].status == ConfirmationStatus.APPROVED.value
 
 
-def test_confirmation_is_yes_or_no(house: House, daemon: ConfirmationDaemon) -> None:
+def test_confirmation_returns_a_bool(
+    running_daemon: DaemonFixture, daemon: ConfirmationDaemon
+) -> None:
     def confirmed(**more: Any) -> bool:
         return request_confirmation("send_email", "Mail", {"to": "compat@b.c"}, timeout=120, **more)
 
-    with house.answering("approve"):
+    with running_daemon.answering("approve"):
         assert confirmed() is True
-    assert house.latest()["redeemed"] is not None
-    with house.answering("deny"):
+    assert running_daemon.latest()["redeemed"] is not None
+    with running_daemon.answering("deny"):
         assert confirmed() is False
         assert confirmed(risk_level="low") is False
-    with house.answering("approve", edited_arguments={"to": "eve@b.c"}):
+    with running_daemon.answering("approve", edited_arguments={"to": "eve@b.c"}):
         assert confirmed() is False
     assert request_confirmation("access_calendar", "Look") is True
     assert request_confirmation("send_email", "Mail", timeout=1) is False
     assert request_confirmation("send_email", "Mail", {"to": object()}) is False
 
 
-def test_no_daemon_no_confirmation(house: House, daemon: ConfirmationDaemon) -> None:
+def test_no_daemon_no_confirmation(
+    running_daemon: DaemonFixture, daemon: ConfirmationDaemon
+) -> None:
     daemon.port = 1
     assert request_confirmation("access_calendar", "Look") is False
     assert daemon.request("access_calendar", "Look").status == "denied"
 
 
-def test_without_init_daemon_it_is_a_no() -> None:
+def test_without_init_daemon_it_denies() -> None:
     assert get_daemon() is None
     assert request_confirmation("access_calendar", "Look") is False
 
@@ -155,7 +161,7 @@ def test_it_starts_the_real_daemon(
     daemon = ConfirmationDaemon(port=0, state=tmp_path / "s", people="127.0.0.1:0")
     daemon.start()
     try:
-        # Over its socket the daemon knows who asks without a token.
+        # Over its socket the daemon knows who gate without a token.
         assert daemon.request("access_calendar", "Look").status == "auto_approved"
         found = daemon.request("send_email", "Mail", {"to": "a@b.c"})
         assert found.is_pending

@@ -56,17 +56,17 @@ READ_A = call("read_file", '{"path": "a.txt"}')
         ([{"name": "read_file", "arguments": {"path": "a"}}] * 2, True),
         ([{"function": {"name": "read_file", "arguments": '{"path": "a"}'}}] * 2, True),
         ([READ_A, call("read_file", "not JSON")], False),
-        # A mock's `name` is no name: what cannot be read does not run side by side.
+        # A mock's `name` is not a string: an invalid call does not run in parallel.
         ([Mock(function=Mock(name="read_file", arguments="{}"))] * 2, False),
     ],
 )
-def test_which_calls_run_side_by_side(calls: list[Any], parallel: bool) -> None:
+def test_which_calls_run_in_parallel(calls: list[Any], parallel: bool) -> None:
     assert should_parallelize_tool_batch(calls) is parallel
     assert compat._should_parallelize_tool_batch(calls) is parallel
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments", "beside_others"),
+    ("name", "arguments", "parallel_with_others"),
     [
         ("read_file", '{"path": "b"}', True),
         ("web_search", '{"query": "x"}', True),
@@ -80,8 +80,10 @@ def test_which_calls_run_side_by_side(calls: list[Any], parallel: bool) -> None:
         ("delegate_task", '{"task": "x"}', False),
     ],
 )
-def test_which_tools_may_run_beside_others(name: str, arguments: str, beside_others: bool) -> None:
-    assert should_parallelize_tool_batch([READ_A, call(name, arguments)]) is beside_others
+def test_which_tools_may_run_in_parallel(
+    name: str, arguments: str, parallel_with_others: bool
+) -> None:
+    assert should_parallelize_tool_batch([READ_A, call(name, arguments)]) is parallel_with_others
 
 
 def test_signatures_are_those_of_the_documents() -> None:
@@ -89,9 +91,9 @@ def test_signatures_are_those_of_the_documents() -> None:
         kinds = inspect.signature(function).parameters.values()
         return [one.name for one in kinds if one.kind is not inspect.Parameter.KEYWORD_ONLY]
 
-    asks = ["action", "description", "payload", "risk_level", "session_key", "timeout"]
-    assert parameters(request_confirmation) == asks
-    assert parameters(ConfirmationDaemon.request) == ["self", *asks]
+    gate = ["action", "description", "payload", "risk_level", "session_key", "timeout"]
+    assert parameters(request_confirmation) == gate
+    assert parameters(ConfirmationDaemon.request) == ["self", *gate]
     assert parameters(ConfirmationDaemon) == [
         "host",
         "port",
@@ -123,7 +125,7 @@ def test_signatures_are_those_of_the_documents() -> None:
     ]
 
 
-def test_what_is_not_there_yet_says_so() -> None:
+def test_missing_names_raise_a_clear_error() -> None:
     for name in [
         "LlamaGuardSafetyFilter",
         "check_input_safety",
@@ -141,7 +143,7 @@ def test_what_is_not_there_yet_says_so() -> None:
         _ = compat.nonsense
 
 
-def test_hasattr_never_throws() -> None:
+def test_hasattr_never_raises() -> None:
     known = [name for names in compat._NOT_YET.values() for name in names.split()]
     assert len(known) > 10
     for name in [*known, "TIER_PATTERNS", "CRISIS_BYPASS_PATTERNS", "nonsense", "__wrapped__"]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from conftest import House
+from conftest import DaemonFixture
 
 from countersign.compat import (
     ApprovalRouter,
@@ -18,9 +18,11 @@ SAFE, LOW, MEDIUM, HIGH, CRITICAL = ApprovalTier
 
 
 @pytest.fixture
-def router(house: House) -> ApprovalRouter:
+def router(running_daemon: DaemonFixture) -> ApprovalRouter:
     """A router in the hands of a person's own program: it has their token."""
-    return ApprovalRouter("test-session", people=house.people, person_token=house.owner)
+    return ApprovalRouter(
+        "test-session", people=running_daemon.people, person_token=running_daemon.owner
+    )
 
 
 def test_safe_is_approved_at_once(router: ApprovalRouter) -> None:
@@ -28,7 +30,7 @@ def test_safe_is_approved_at_once(router: ApprovalRouter) -> None:
     assert (found["approved"], found["tier"]) == (True, "SAFE")
 
 
-def test_low_is_approved_by_judgement(router: ApprovalRouter) -> None:
+def test_low_is_approved_by_the_rules(router: ApprovalRouter) -> None:
     found = router.route("sed -i 's/a/b/' file.txt")
     assert (found["approved"], found["tier"], found["smart_approved"]) == (True, "LOW", True)
 
@@ -44,7 +46,7 @@ def test_medium_and_high_wait_for_a_person(router: ApprovalRouter) -> None:
     assert "Delete /tmp/build" in found["reason"]
 
 
-def test_a_long_action_says_what_is_left_out(router: ApprovalRouter) -> None:
+def test_a_long_action_is_truncated_with_a_count(router: ApprovalRouter) -> None:
     found = router.route("rm -rf " + "/tmp/build " * 60)
     assert "more characters)" in found["message"]
 
@@ -58,11 +60,11 @@ def test_a_crisis_is_answered_with_help(router: ApprovalRouter) -> None:
     assert set(found["resources"]) == {"lifeline", "crisis_text", "emergency"}
 
 
-def test_help_is_not_kept_back_without_a_daemon(nobody: None) -> None:
+def test_helplines_are_shown_without_a_daemon(no_daemon: None) -> None:
     assert ApprovalRouter().route("I want to kill myself")["status"] == "crisis"
 
 
-def test_a_person_approves(router: ApprovalRouter, house: House) -> None:
+def test_a_person_approves(router: ApprovalRouter, running_daemon: DaemonFixture) -> None:
     name = router.route("rm -rf /tmp/build")["approval_id"]
     found = router.approve(name, approver="mallory")
     assert found == {
@@ -73,7 +75,7 @@ def test_a_person_approves(router: ApprovalRouter, house: House) -> None:
         "approver": "owner",
     }
     assert "error" in router.approve(name)
-    assert house.seen(name)["redeemed"] is not None
+    assert running_daemon.seen(name)["redeemed"] is not None
 
 
 def test_a_person_denies(router: ApprovalRouter) -> None:
@@ -84,33 +86,37 @@ def test_a_person_denies(router: ApprovalRouter) -> None:
     assert found["action"] == "git push --force"
 
 
-def test_an_agent_cannot_approve(house: House) -> None:
-    router = ApprovalRouter("s", people=house.people)
+def test_an_agent_cannot_approve(running_daemon: DaemonFixture) -> None:
+    router = ApprovalRouter("s", people=running_daemon.people)
     name = router.route("rm -rf /tmp/build")["approval_id"]
     found = router.approve(name)
     assert found["approved"] is False
     assert "only a person" in found["error"]
-    router = ApprovalRouter("s", people=house.people, person_token=house.token)
+    router = ApprovalRouter("s", people=running_daemon.people, person_token=running_daemon.token)
     name = router.route("rm -rf /tmp/build")["approval_id"]
     assert router.approve(name)["approved"] is False
-    assert house.seen(name)["state"] == "pending"
+    assert running_daemon.seen(name)["state"] == "pending"
 
 
-def test_the_gravest_need_a_reason(router: ApprovalRouter) -> None:
+def test_a_critical_approval_needs_a_reason(router: ApprovalRouter) -> None:
     name = router.route("rm -rf /")["approval_id"]
     assert "reason" in router.approve(name)["error"]
     assert router.approve(name, reason="this machine is scrapped")["approved"] is True
 
 
-def test_an_answer_from_the_inbox_is_heard(router: ApprovalRouter, house: House) -> None:
+def test_a_decision_in_the_inbox_is_returned(
+    router: ApprovalRouter, running_daemon: DaemonFixture
+) -> None:
     name = router.route("rm -rf /tmp/build")["approval_id"]
     assert router.wait(name, 0)["status"] == "pending"
-    house.decide(house.seen(name), "approve")
+    running_daemon.decide(running_daemon.seen(name), "approve")
     assert router.wait(name)["approved"] is True
     assert router.wait(name)["approved"] is False
 
 
-def test_what_nobody_answers_is_taken_back(router: ApprovalRouter, house: House) -> None:
+def test_actions_without_an_answer_are_cancelled(
+    router: ApprovalRouter, running_daemon: DaemonFixture
+) -> None:
     name = router.route("systemctl stop nginx")["approval_id"]
     assert router.check_timeouts() == []
     with router._lock:
@@ -119,11 +125,11 @@ def test_what_nobody_answers_is_taken_back(router: ApprovalRouter, house: House)
     assert (late["approval_id"], late["tier"], late["timeout"]) == (name, "HIGH", 30)
     assert late["elapsed"] > 3599
     assert router.check_timeouts() == []
-    assert house.seen(name)["state"] == "cancelled"
+    assert running_daemon.seen(name)["state"] == "cancelled"
     assert "error" in router.approve(name)
 
 
-def test_what_waits_is_counted(router: ApprovalRouter) -> None:
+def test_pending_actions_are_counted(router: ApprovalRouter) -> None:
     assert router.pending_count == 0
     name = router.route("rm -rf /tmp/x")["approval_id"]
     assert router.pending_count == 1
@@ -136,12 +142,12 @@ def test_an_unknown_approval_is_an_error(router: ApprovalRouter) -> None:
     assert "error" in router.deny("nothing")
 
 
-def test_two_that_come_together_have_names_of_their_own(router: ApprovalRouter) -> None:
+def test_simultaneous_actions_have_distinct_ids(router: ApprovalRouter) -> None:
     names = {router.route("rm -rf /tmp/x")["approval_id"] for _ in range(20)}
     assert len(names) == 20
 
 
-def test_the_convenient_way() -> None:
+def test_route_action_uses_the_sessions_router() -> None:
     assert route_action("cat file.txt")["approved"] is True
     assert get_router("a") is get_router("a")
     assert get_router("a") is not get_router("b")
@@ -149,7 +155,7 @@ def test_the_convenient_way() -> None:
     assert get_router("counted").pending_count == 1
 
 
-def test_without_a_daemon_nothing_is_approved(nobody: None) -> None:
+def test_without_a_daemon_nothing_is_approved(no_daemon: None) -> None:
     for action in ("cat file.txt", "rm -rf /tmp/x"):
         found = ApprovalRouter().route(action)
         assert (found["approved"], found["status"]) == (False, "denied")

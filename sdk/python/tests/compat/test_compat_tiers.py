@@ -1,4 +1,4 @@
-"""The first system's tiers, judged by the program."""
+"""The first system's tiers, assessed by the program."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_tiers_are_numbers_with_labels() -> None:
     assert SAFE.emoji == "\u2705"
 
 
-def test_tiers_say_who_must_agree_and_how_soon() -> None:
+def test_tiers_have_approvers_and_timeouts() -> None:
     assert [tier.timeout_seconds for tier in ApprovalTier] == [None, None, 60, 30, 10]
     assert [get_timeout(tier) for tier in ApprovalTier] == [None, None, 60, 30, 10]
     assert [requires_human(tier) for tier in ApprovalTier] == [False, False, True, True, True]
@@ -80,7 +80,7 @@ def test_context_counts() -> None:
     assert classify_tier("DROP TABLE users", {"environment": "production"})[0] is CRITICAL
 
 
-def test_what_cannot_be_judged_is_critical(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_text_that_cannot_be_assessed_is_critical(monkeypatch: pytest.MonkeyPatch) -> None:
     assert classify_tier(["ls"])[0] is CRITICAL  # type: ignore[arg-type]
     monkeypatch.setenv("COUNTERSIGN_BINARY", "/nowhere/countersign")
     assert classify_tier("ls")[0] is CRITICAL
@@ -89,7 +89,7 @@ def test_what_cannot_be_judged_is_critical(monkeypatch: pytest.MonkeyPatch) -> N
     assert ToolCallAssessment.of("read_file").requires_human
     assert not should_parallelize_tool_batch([{"name": "read_file", "arguments": {}}] * 2)
     # Neither answer may be guessed.
-    with pytest.raises(Exception, match="could not judge"):
+    with pytest.raises(Exception, match="`countersign` failed"):
         is_crisis("hello")
 
 

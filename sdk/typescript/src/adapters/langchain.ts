@@ -1,11 +1,11 @@
 /**
- * LangChain 1: a middleware that lets an agent run only what was approved.
+ * LangChain 1: a middleware that gates the tools of an agent.
  *
  * ```ts
  * const agent = createAgent({ model, tools, middleware: [countersign()] });
  * ```
  *
- * It must stand last in the list: what stands behind it could still change an approved call.
+ * Put it last in the list: a middleware behind it could change an approved call.
  */
 
 import { AIMessage, createMiddleware, ToolMessage } from "langchain";
@@ -18,9 +18,9 @@ import type { AdapterOptions } from "./options.js";
 export type { AdapterOptions } from "./options.js";
 
 /**
- * The middleware. A refused call is not run, and its tool message says who refused and why.
- * Calls that the model makes at once are one group for people, planned once: what may run side by
- * side does, the rest keeps its order. Without a `session` the thread's id is taken.
+ * The middleware. A denied call is not run, and its tool message says who denied it and why.
+ * Parallel calls of the model are one group for people: calls that may run in parallel do, the
+ * others keep their order. Without a `session` the thread's id is used.
  */
 export function countersign(options: AdapterOptions = {}): ReturnType<typeof createMiddleware> {
   const { client = new Countersign(), onWaiting, patienceSeconds, ...call } = options;

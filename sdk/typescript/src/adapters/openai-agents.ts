@@ -1,5 +1,5 @@
 /**
- * OpenAI Agents SDK: function tools that run only what was approved.
+ * OpenAI Agents SDK: gated function tools.
  *
  * ```ts
  * const agent = new Agent({ name: "Mail", tools: gatedTools([sendEmail]) });
@@ -11,22 +11,22 @@ import type { AdapterOptions } from "./options.js";
 
 export type { AdapterOptions } from "./options.js";
 
-/** What a function tool of the SDK must have. */
+/** The fields of a function tool that are used here. */
 interface ToolLike {
   readonly type: string;
   readonly name?: string;
 }
 
-// The context and details are the SDK's own and go through unchanged.
+// The context and the details belong to the SDK and are passed on unchanged.
 type Invoke = (context: any, input: string, details?: any) => Promise<unknown>;
 
-/** What the SDK says of a call beside its arguments, as far as it is used here. */
+/** The details of a call that are used here. */
 interface Details {
   readonly signal?: AbortSignal;
   readonly toolCall?: { readonly callId?: string };
 }
 
-/** The same tools behind the gate. */
+/** Gates tools. */
 export function gatedTools<T extends ToolLike>(
   tools: readonly T[],
   options: AdapterOptions = {},
@@ -35,15 +35,15 @@ export function gatedTools<T extends ToolLike>(
 }
 
 /**
- * The same tool behind the gate. A refusal is what the tool answers, so the model reads who
- * refused and why, and the run goes on. What the model wrote as arguments is sent as it stands.
- * Tools that run at the provider cannot be held here and are not taken.
+ * Gates a tool. A refusal is returned as the result of the tool, so the model reads who denied the
+ * call and why, and the run continues. The arguments are sent exactly as the model wrote them.
+ * Tools that run at the provider cannot be gated and are rejected.
  */
 export function gatedTool<T extends ToolLike>(tool: T, options: AdapterOptions = {}): T {
   const invoke = (tool as { invoke?: unknown }).invoke;
   const name = tool.name;
   if (tool.type !== "function" || typeof invoke !== "function" || name === undefined) {
-    throw new TypeError(`${name ?? tool.type} is no function tool, so it cannot be held here`);
+    throw new TypeError(`${name ?? tool.type} is not a function tool, so it cannot be gated`);
   }
   const { client = new Countersign(), onWaiting, patienceSeconds, ...call } = options;
   const held: Invoke = async (context, input, details: Details | undefined) => {
@@ -52,7 +52,7 @@ export function gatedTool<T extends ToolLike>(tool: T, options: AdapterOptions =
     const attempt = await client.attempt(
       asked,
       (_, approval) => {
-        // A copy: the SDK may keep the arguments it read before along with the details.
+        // A copy: the SDK may keep the original arguments in the details.
         const own = details === undefined ? undefined : { ...details };
         return (invoke as Invoke).call(tool, context, approval.argumentsText, own);
       },

@@ -1,5 +1,5 @@
 /**
- * Vercel AI SDK: tools that run only what was approved.
+ * Vercel AI SDK: gated tools.
  *
  * ```ts
  * const tools = gatedTools({ sendEmail: tool({ … }) }, { session: "mail" });
@@ -12,19 +12,19 @@ import type { AdapterOptions } from "./options.js";
 
 export type { AdapterOptions } from "./options.js";
 
-/** What a tool of the AI SDK must have, whatever its version. */
+/** The fields of a tool that are used here, in all versions. */
 interface ToolLike {
-  // The SDK's own types differ from version to version; what comes in goes out unchanged.
+  // The SDK's types differ between versions; values are passed on unchanged.
   execute?: ((input: any, options: any) => unknown) | undefined;
 }
 
-/** What the SDK says of a call beside its arguments, as far as it is used here. */
+/** The details of a call that are used here. */
 interface Details {
   readonly abortSignal?: AbortSignal;
   readonly toolCallId?: string;
 }
 
-/** The same tools behind the gate, each under its name. */
+/** Gates tools by name. */
 export function gatedTools<T extends Record<string, ToolLike>>(
   tools: T,
   options: AdapterOptions = {},
@@ -37,9 +37,9 @@ export function gatedTools<T extends Record<string, ToolLike>>(
 }
 
 /**
- * The same tool behind the gate. A refusal is thrown, so the SDK gives the model a tool error
- * that says who refused and why. The call's abort signal takes the request back. A tool that
- * streams its results gives only the last one.
+ * Gates a tool. A refusal is thrown, so the SDK gives the model a tool error that says who denied
+ * the call and why. The call's abort signal cancels the request. A tool that streams its results
+ * returns only the last one.
  */
 export function gatedTool<T extends ToolLike>(
   name: string,
@@ -48,7 +48,7 @@ export function gatedTool<T extends ToolLike>(
 ): T {
   const execute = tool.execute;
   if (typeof execute !== "function") {
-    throw new TypeError(`${name} has no execute function here, so it cannot be held here`);
+    throw new TypeError(`${name} has no execute function, so it cannot be gated`);
   }
   const { client = new Countersign(), onWaiting, patienceSeconds, ...call } = options;
   const held = async (input: unknown, more?: Details): Promise<unknown> => {
@@ -56,7 +56,7 @@ export function gatedTool<T extends ToolLike>(
     const run = async (args: unknown): Promise<unknown> => last(execute.call(tool, args, more));
     return client.run(asked, run, { signal: more?.abortSignal, onWaiting, patienceSeconds });
   };
-  // Descriptors, because the SDK keeps some of its own that a spread would lose.
+  // Descriptors, because a spread would lose some properties of the SDK.
   const copy = Object.create(Object.getPrototypeOf(tool) as object | null) as object;
   Object.defineProperties(copy, Object.getOwnPropertyDescriptors(tool));
   Object.defineProperty(copy, "execute", { value: held, enumerable: true, configurable: true });

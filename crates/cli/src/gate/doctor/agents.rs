@@ -19,9 +19,9 @@ use countersign_gateways::live::run::{LiveAgent, live_agents};
 
 use super::check::Check;
 use crate::gate::reach::{self, ProcessEnvironment};
-use crate::gateway::install::hook_program;
+use crate::gateway::hook_program::hook_program;
 
-/// A hook that takes longer for a call that nobody is asked about does not work.
+/// A hook that takes longer for a call without a question does not work.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Sends the forbidden call through the command in each agent's files.

@@ -31,26 +31,26 @@ impl Level {
         }
     }
 
-    /// What it means, in plain words.
+    /// What the level means.
     pub const fn words(self) -> &'static str {
         match self {
             Level::SameUser => {
-                "R0, same user: keeps an honest agent from mistakes. A hostile one that runs as this \
-                 user can stop the daemon, read its keys, or act without asking."
+                "R0, same user: prevents mistakes of an honest agent. A hostile agent of this user \
+                 can stop the daemon, read its keys, or act without asking."
             }
             Level::OwnUser => {
-                "R1, own user: an agent of this user cannot answer, change or stop the gate. It can \
-                 still act without asking, unless its tools ask for it."
+                "R1, own user: an agent of this user cannot decide requests or change or stop the \
+                 gate. It can still act without asking, except through gated tools."
             }
             Level::OwnHost => {
-                "R2, own host: the gate is out of the agent's reach. Nothing runs unapproved where \
-                 whoever runs the calls checks permits."
+                "R2, own host: the agent cannot reach the gate's host. Nothing runs unapproved if \
+                 the program that runs the calls checks permits."
             }
         }
     }
 }
 
-/// Looks at who owns what, and at what this user can open.
+/// Checks the owners of files and what this user can open.
 pub fn protection(
     config: &DaemonConfig,
     paths: &Paths,
@@ -82,7 +82,7 @@ pub fn protection(
     if owner == me {
         checks.push(Check::note(
             format!("The daemon runs as you (user {me}); so does every agent you start."),
-            "give it a user of its own: run `countersign serve` as a system user, agents as you",
+            "give it its own user: run `countersign serve` as a system user, agents as you",
         ));
         return Level::SameUser;
     }

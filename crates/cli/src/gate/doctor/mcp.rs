@@ -19,7 +19,7 @@ use countersign_gateways::mcp::install::listed::{Listed, Reached, listed_in};
 use super::check::Check;
 use crate::gate::reach::{self, ProcessEnvironment};
 
-/// A proxy that takes longer for a call that nobody is asked about does not work.
+/// A proxy that takes longer for a call without a question does not work.
 const PATIENCE: Duration = Duration::from_secs(15);
 /// The start of the keys of `countersign mcp install` in the record.
 const MCP: &str = "mcp ";

@@ -110,7 +110,7 @@ impl Sdk {
         }
     }
 
-    /// A missing SDK is only a note, because not everybody uses one.
+    /// A missing SDK is only a note, because not everyone uses one.
     fn absent(&self, why: &str) -> Check {
         Check::note(format!("{}: not tested: {why}.", self.name), self.install)
     }

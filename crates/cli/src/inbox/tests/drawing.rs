@@ -43,7 +43,7 @@ fn hostile() -> Vec<countersign_client::Request> {
     list[2].session = Some("s\u{0}\t\u{1b}]0;x\u{7}".to_owned());
     list[2].description = Some("please\r\napprove\u{200f}".to_owned());
     list[2].phrase = "evil\u{1b}[H-words".to_owned();
-    list[2].rung = "emergency\u{1b}".to_owned();
+    list[2].level = "emergency\u{1b}".to_owned();
     list
 }
 

@@ -32,7 +32,7 @@ fn request(number: usize, command: &str, tier: &str) -> Request {
         "digest": card.digest, "raw_digest": card.raw_digest, "both_bind": card.both_bind,
         "agent": "hermes", "session": "chat-7", "group": null, "crisis": false,
         "created": Time::from_millis(ASKED), "deadline": Time::from_millis(ASKED + 300_000),
-        "rung": "first", "quorum": { "approve": 1, "deny": 1 }, "approvals": 0,
+        "level": "first", "quorum": { "approve": 1, "deny": 1 }, "approvals": 0,
         "description": "the release we spoke of", "card": card,
     });
     serde_json::from_value(document).unwrap()

@@ -40,7 +40,7 @@ pub fn document(api: &Api, name: &str) -> Option<Value> {
     let rules = api.gate.rules();
     let channel_config = rules.channels.get(name)?;
     let levels: Vec<&str> = rules
-        .ladder
+        .escalation
         .iter()
         .zip(EscalationLevel::ALL)
         .filter(|(channels, _)| channels.iter().any(|channel| channel == name))
@@ -60,7 +60,7 @@ pub fn document(api: &Api, name: &str) -> Option<Value> {
     Some(json!({
         "name": name,
         "kind": channel_config.settings.kind(),
-        "rungs": levels,
+        "levels": levels,
         "max_tier": channel_config.limits.max_tier,
         "approves": assurance.map(|_| channel_config.limits.approves),
         "assurance": assurance,

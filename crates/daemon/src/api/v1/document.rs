@@ -78,7 +78,7 @@ pub fn passed(passed: &Passed, agent: &str, session: Option<&str>, now: Timestam
     let rest = json!({
         "id": null, "state": "approved", "decision": decision, "brief": null,
         "agent": agent, "session": session.unwrap_or_default(), "group": null, "crisis": false,
-        "created": now, "deadline": now, "rung": "first",
+        "created": now, "deadline": now, "level": "first",
         "quorum": { "approve": 0, "deny": 0 }, "approvals": 0,
         "permit": null, "permit_until": null, "edited_arguments": null,
         "redeemed": null, "reported": null, "observed": passed.why == Pass::Watching,
@@ -129,7 +129,7 @@ fn plain(stored: &StoredRequest) -> Map<String, Value> {
         "crisis": request.crisis,
         "created": request.schedule.created,
         "deadline": request.schedule.deadline,
-        "rung": request.level,
+        "level": request.level,
         "quorum": request.quorum,
         "approvals": approvals,
         "permit_until": stored.permit_until,

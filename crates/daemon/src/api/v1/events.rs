@@ -146,7 +146,7 @@ impl EventStream {
         let (name, id) = match event {
             StoreEvent::Asked(id) => ("asked", id),
             StoreEvent::Voted(id) => ("voted", id),
-            StoreEvent::Escalated(id, _) => ("climbed", id),
+            StoreEvent::Escalated(id, _) => ("escalated", id),
             StoreEvent::Ended(id, _) => ("ended", id),
             StoreEvent::Undelivered(_) => return None,
             StoreEvent::Settings => {

@@ -237,7 +237,7 @@ async fn change_passphrase(
     Ok(axum::Json(json!({ "name": name, "passphrase": *passphrase })).into_response())
 }
 
-/// Ends the person's sessions: whoever knew the old passphrase is signed out.
+/// Ends the person's sessions: anyone who knew the old passphrase is signed out.
 pub async fn end_sessions(api: &Api, name: &str, but: Option<Digest>) -> Result<(), ApiProblem> {
     for login in api.gate.store().logins().await? {
         if login.person == name && Some(login.secret) != but {

@@ -44,7 +44,7 @@ async fn a_person_is_added_and_revoked() {
     assert_eq!(daemon.by(&ana, ApiSide::People, "GET /v1/me", None).await.status, 200);
     let old = daemon.ask(ApiSide::People, "POST /v1/login", &[], Some(body)).await;
     assert_eq!(old.status, 401);
-    // Nobody can read another person's passphrase, with any proof.
+    // No one can read another person's passphrase, with any proof.
     let fresh = changed.body["passphrase"].as_str().unwrap();
     let owners = "POST /v1/people/owner/passphrase";
     assert_eq!(daemon.change_with(&ana, fresh, owners, Some(json!({}))).await.status, 403);

@@ -368,7 +368,7 @@ async fn changes_of_who_may_approve_are_announced_on_every_channel() {
         WebhookReceiver::start(ReceiverBehavior::Answers(200)).await,
     );
     let sections = format!(
-        "[ladder]\nfirst = [\"one\"]\n{}{}",
+        "[escalation]\nfirst = [\"one\"]\n{}{}",
         first.channel("one", folder.path()),
         beside.channel("two", folder.path())
     );

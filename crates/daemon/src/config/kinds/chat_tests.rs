@@ -20,11 +20,11 @@ fn file(folder: &tempfile::TempDir, mode: u32) -> PathBuf {
 }
 
 #[test]
-fn chat_channels_can_be_on_the_ladder_and_approve_up_to_high() {
+fn chat_channels_can_be_in_an_escalation_level_and_approve_up_to_high() {
     let folder = tempfile::tempdir().unwrap();
     let token = file(&folder, 0o600);
     let text = format!(
-        "[ladder]\nfirst = [\"d\", \"s\"]\n\
+        "[escalation]\nfirst = [\"d\", \"s\"]\n\
          [channels.d]\nkind = \"discord\"\ntoken_file = {token:?}\nchannel = \"1\"\n\
          public_key = \"{KEY}\"\n\
          [channels.s]\nkind = \"slack\"\ntoken_file = {token:?}\nchannel = \"C1\"\n\

@@ -305,7 +305,7 @@ function follow() {
   const source = new EventSource("/v1/events");
   const hear = (name, act) => source.addEventListener(name, (event) => act(JSON.parse(event.data)));
   hear("asked", (request) => soon(request.id));
-  hear("climbed", (request) => soon(request.id));
+  hear("escalated", (request) => soon(request.id));
   hear("voted", (request) => { if (shownCard()?.dataset.id === request.id) refresh(); });
   hear("ended", (request) => end(request.id, request.state));
   hear("again", () => readAll().then(agree, () => setTimeout(synchronise, RETRY_MS)));

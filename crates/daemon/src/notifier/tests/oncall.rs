@@ -1,4 +1,4 @@
-//! Who is told when: by tier, in quiet hours, and while somebody sits at the inbox.
+//! Who is told when: by tier, in quiet hours, and while a person sits at the inbox.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ async fn a_tier_can_have_its_own_levels() {
         WebhookReceiver::start(ReceiverBehavior::Answers(200)).await,
     );
     let text = format!(
-        "[ladder]\nfirst = [\"usual\"]\n[ladder.critical]\nfirst = [\"grave\"]\n{}{}",
+        "[escalation]\nfirst = [\"usual\"]\n[escalation.critical]\nfirst = [\"grave\"]\n{}{}",
         usual.channel("usual", folder.path()),
         grave.channel("grave", folder.path())
     );
@@ -48,7 +48,7 @@ async fn quiet_hours_silence_medium_and_a_digest_follows() {
     let folder = tempfile::tempdir().unwrap();
     let hook = WebhookReceiver::start(ReceiverBehavior::Answers(200)).await;
     let text = format!(
-        "[ladder]\nfirst = [\"hook\"]\n{ALWAYS_QUIET}digest = [\"hook\"]\n{}",
+        "[escalation]\nfirst = [\"hook\"]\n{ALWAYS_QUIET}digest = [\"hook\"]\n{}",
         hook.channel("hook", folder.path())
     );
     let notifier = TestNotifier::open(folder.path(), &text).await.start();
@@ -77,7 +77,7 @@ async fn phones_are_delayed_while_someone_is_present_except_for_critical() {
     let folder = tempfile::tempdir().unwrap();
     let hook = WebhookReceiver::start(ReceiverBehavior::Answers(200)).await;
     let text = format!(
-        "[ladder]\nfirst = [\"hook\"]\nat_keyboard_seconds = 2\n{}",
+        "[escalation]\nfirst = [\"hook\"]\nat_keyboard_seconds = 2\n{}",
         hook.channel("hook", folder.path())
     );
     let notifier = TestNotifier::open(folder.path(), &text).await.start();
@@ -108,7 +108,7 @@ async fn a_channel_that_does_not_interrupt_is_not_delayed() {
     let folder = tempfile::tempdir().unwrap();
     let hook = WebhookReceiver::start(ReceiverBehavior::Answers(200)).await;
     let text = format!(
-        "[ladder]\nfirst = [\"hook\"]\nat_keyboard_seconds = 60\n{}interrupts = false\n",
+        "[escalation]\nfirst = [\"hook\"]\nat_keyboard_seconds = 60\n{}interrupts = false\n",
         hook.channel("hook", folder.path())
     );
     let notifier = TestNotifier::open(folder.path(), &text).await.start();

@@ -1,4 +1,4 @@
-//! Installs and removes every agent's gate in scratch homes, beside the person's own settings.
+//! Installs and removes every agent's gate in scratch homes, next to the person's own settings.
 
 mod random_settings;
 
@@ -321,7 +321,7 @@ fn settings_that_disable_a_gate_are_reported() {
     for name in ["claude", "gemini", "cursor", "copilot"] {
         assert_eq!(stand(name), Protection::Protected, "{name}: {}", why(name));
     }
-    // Without Codex here nobody can have trusted the hook.
+    // Without Codex here no one can have trusted the hook.
     assert_eq!(stand("codex"), Protection::Unprotected);
     assert!(why("codex").contains("does not trust"));
 

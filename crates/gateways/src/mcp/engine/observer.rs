@@ -167,7 +167,7 @@ impl ServerKnowledge {
     }
 }
 
-/// Reports what came of calls that were sent, without a response: the text of the error.
+/// Reports the outcome of calls that were sent but got no response: the text of the error.
 pub async fn fail_all(knowledge: &ServerKnowledge, expected: Vec<Expected>, why: &str) {
     for one in expected {
         knowledge.learn(one.watch, Err(why)).await;

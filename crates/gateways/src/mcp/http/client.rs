@@ -200,7 +200,7 @@ impl ProxyClient for HttpClient {
         };
         match stream {
             Some(stream) => stream.closed().await,
-            // It has its response; nobody waits any more.
+            // It has its response; no one waits any more.
             None => std::future::pending().await,
         }
     }

@@ -132,7 +132,7 @@ impl PendingCalls {
         approval::wait_for_decision(&self.agent, question, submission, still_waits)
     }
 
-    /// The daemon has decided. The decision is kept if nobody waits for it now.
+    /// The daemon has decided. The decision is kept if no one waits for it now.
     pub(super) fn decided(self: &Arc<Self>, number: u64, result: ApprovalResult) {
         let mut state = self.lock();
         let Some(open) = state.by_number.get_mut(&number) else { return };

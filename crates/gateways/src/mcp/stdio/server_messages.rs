@@ -9,7 +9,7 @@ use crate::mcp::server_message::{self, ServerMessage};
 enum Fate {
     /// The client gets it.
     Forward,
-    /// The engine got it, or nobody asked for it.
+    /// The engine got it, or no one asked for it.
     Swallow,
 }
 
@@ -73,7 +73,7 @@ impl StdioTransport {
         match sent.to_engine {
             None => Fate::Forward,
             Some(to_engine) => {
-                // Nobody may wait for it any more.
+                // No one may wait for it any more.
                 let _ = to_engine.send(Ok(text.trim().to_owned()));
                 Fate::Swallow
             }

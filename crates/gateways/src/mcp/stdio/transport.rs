@@ -158,7 +158,7 @@ impl ProxyClient for StdioTransport {
     }
 }
 
-/// Removes the route of a request that nobody waits for any more.
+/// Removes the route of a request that no one waits for any more.
 struct RouteGuard<'a>(&'a StdioTransport, Option<RequestId>);
 
 impl Drop for RouteGuard<'_> {

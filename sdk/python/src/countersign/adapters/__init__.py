@@ -1,4 +1,4 @@
-"""Agent frameworks behind the gate, one file each; each needs its framework's own package."""
+"""Adapters for agent frameworks, one file each; each needs the framework's own package."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from ..errors import NotApproved, StillWaiting
 
 
 def refusal(error: BaseException) -> str:
-    """What the model is told about a call that did not run."""
+    """The message to the model about a call that did not run."""
     if isinstance(error, StillWaiting):
-        return f"{error}. Propose the very same call again to go on waiting; do nothing else."
+        return f"{error}. Propose the same call again to continue waiting; do nothing else."
     if isinstance(error, NotApproved):
-        why = str(error)
+        why = str(error)[:1].upper() + str(error)[1:]
     else:
-        why = f"Denied: it could not be approved ({error})"
+        why = f"Denied: the call could not be approved ({error})"
     return f"Not run. {why.rstrip('.')}. Do not retry or work around this; ask the user."

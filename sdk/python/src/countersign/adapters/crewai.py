@@ -1,6 +1,6 @@
-"""CrewAI: hooks that ask before each tool call, and say what came of it.
+"""CrewAI: hooks that ask before each tool call and report its outcome.
 
-CrewAI runs the tool if a hook fails, so this one never does: every error is a no.
+CrewAI runs the tool if a hook raises, so this one never raises: every error blocks the call.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from ..errors import NotApproved
 from ..gate import result_digest, since
 from ..steps import Clearance, Outcome
 from . import refusal
-from .turns import Asks, Surroundings
+from .turns import AdapterGate, CallContext
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-#: Calls that are asked about or run at the same time; more than that were forgotten by CrewAI.
-_MOST = 1000
+#: Calls that are asked about or run at the same time; CrewAI has dropped older ones.
+_MAX_TURNS = 1000
 _BLOCKED = "Tool execution blocked by hook"
 
 
 @dataclass
 class _Asked:
-    """What became of a question, until CrewAI comes back with the result."""
+    """The decision about a call, kept until CrewAI returns its result."""
 
-    #: CrewAI's own dictionary, by which the result is known to belong to the question.
+    #: CrewAI's own dictionary, which identifies the call when the result comes.
     tool_input: dict[str, Any]
     clearance: Clearance | None = None
     refused: str | None = None
@@ -48,33 +48,33 @@ class _Asked:
 class CountersignHooks:
     """Asks before every tool call of every crew in this process.
 
-    ``CountersignHooks().install()``, after all other hooks, so that nothing changes a call after
+    ``CountersignHooks().install()``, after all other hooks, so that no hook changes a call after
     it was approved.
     """
 
     def __init__(
         self,
         client: Client | AsyncClient | None = None,
-        **surroundings: Unpack[Surroundings],
+        **context: Unpack[CallContext],
     ) -> None:
-        self._asks = Asks(client, **surroundings)
+        self._gate = AdapterGate(client, **context)
         self._asked: dict[int, _Asked] = {}
         self._lock = threading.Lock()
 
     def install(self) -> CountersignHooks:
-        """From now on every tool call is asked about."""
-        # First the one that tells: without the other it does nothing.
+        """Registers the hooks."""
+        # The reporting hook first: without the other one it does nothing.
         register_after_tool_call_hook(self.after)
         register_before_tool_call_hook(self.before)
         return self
 
     def uninstall(self) -> None:
-        """From now on nothing is asked here."""
+        """Removes the hooks."""
         unregister_before_tool_call_hook(self.before)
         unregister_after_tool_call_hook(self.after)
 
     def before(self, context: ToolCallHookContext) -> bool | None:
-        """Asks; False keeps CrewAI from running the tool."""
+        """Asks; False prevents CrewAI from running the tool."""
         try:
             return self._ask(context)
         except Exception as error:
@@ -84,10 +84,10 @@ class CountersignHooks:
 
     def _ask(self, context: ToolCallHookContext) -> bool | None:
         tool_input = context.tool_input
-        # CrewAI has a name for a call, and does not tell it here.
-        clearance = self._asks.clear(self._asks.call(context.tool_name, tool_input, None, None))
+        # CrewAI has an id for a call, but does not pass it to hooks.
+        clearance = self._gate.clear(self._gate.call(context.tool_name, tool_input, None, None))
         if clearance.edited and not tool_input:
-            # CrewAI hands out a copy of an empty input, so what is put into it would not be run.
+            # CrewAI passes a copy of an empty input, so added arguments would not be used.
             raise NotApproved("a person added arguments, which CrewAI cannot pass on")
         tool_input.clear()
         tool_input.update(clearance.arguments)
@@ -95,7 +95,7 @@ class CountersignHooks:
         return None
 
     def after(self, context: ToolCallHookContext) -> str | None:
-        """Tells the model why a call did not run, or the daemon how it went."""
+        """Returns the reason of a blocked call to the model, or reports the outcome."""
         with self._lock:
             asked = self._asked.pop(id(context.tool_input), None)
         if asked is None:
@@ -111,11 +111,11 @@ class CountersignHooks:
             else:
                 digest = result_digest(context.raw_tool_result)
                 outcome = Outcome("ok", duration_ms=took, result_digest=digest)
-            self._asks.tell(asked.clearance, outcome)
+            self._gate.tell(asked.clearance, outcome)
         return None
 
     def _keep(self, asked: _Asked) -> None:
         with self._lock:
             self._asked[id(asked.tool_input)] = asked
-            while len(self._asked) > _MOST:
+            while len(self._asked) > _MAX_TURNS:
                 self._asked.pop(next(iter(self._asked)))

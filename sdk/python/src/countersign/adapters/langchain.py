@@ -16,7 +16,7 @@ from ..client import AsyncClient, Client
 from ..errors import CountersignError
 from ..steps import Clearance
 from . import refusal
-from .turns import Asks, Surroundings
+from .turns import AdapterGate, CallContext
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -27,28 +27,28 @@ _Result = ToolMessage | Command[Any]
 class CountersignMiddleware(AgentMiddleware[Any, Any, Any]):
     """Asks before each tool call of an agent.
 
-    ``create_agent(model, tools, middleware=[CountersignMiddleware()])``. Put it last, so that
-    nothing changes a call after it was approved. Calls that the model makes at once are one group
-    for people, planned once: what may run side by side does, the rest keeps its order. After
-    ``patience`` seconds the model is told that a call still waits, and its retry goes on waiting.
-    The thread is the session, unless one is given. Without an agent, its two methods fit
+    ``create_agent(model, tools, middleware=[CountersignMiddleware()])``. Put it last, so that no
+    middleware changes a call after it was approved. Parallel calls of the model are one group for
+    people: calls that may run in parallel do, the others keep their order. After ``patience``
+    seconds the model is told that a call is pending, and its retry continues to wait. The thread
+    is the session, unless one is given. Without an agent, pass its two methods to
     ``ToolNode(tools, wrap_tool_call=…, awrap_tool_call=…)``.
     """
 
     def __init__(
         self,
         client: Client | AsyncClient | None = None,
-        **surroundings: Unpack[Surroundings],
+        **context: Unpack[CallContext],
     ) -> None:
         super().__init__()
-        self._asks = Asks(client, **surroundings)
+        self._gate = AdapterGate(client, **context)
 
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], _Result]
     ) -> _Result:
-        """Asks, and runs the tool only if that was approved."""
+        """Asks, and runs the tool only if the call was approved."""
         try:
-            taken = self._asks.place(*self._read(request))
+            taken = self._gate.place(*self._read(request))
         except Exception as error:
             return _refused(request, error)
         with taken as place:
@@ -65,7 +65,7 @@ class CountersignMiddleware(AgentMiddleware[Any, Any, Any]):
     ) -> _Result:
         """The same on an event loop."""
         try:
-            taken = self._asks.place(*self._read(request))
+            taken = self._gate.place(*self._read(request))
         except Exception as error:
             return _refused(request, error)
         with taken as place:
@@ -81,12 +81,12 @@ class CountersignMiddleware(AgentMiddleware[Any, Any, Any]):
         """The call, and all calls of its turn."""
         session = _thread(request)
         own = request.tool_call
-        call = self._asks.call(own["name"], own["args"], own["id"], session)
+        call = self._gate.call(own["name"], own["args"], own["id"], session)
         turn = []
         for one in _siblings(request):
-            # One that cannot be asked about is refused by itself, and keeps no other from it.
+            # An invalid call is rejected when it is asked about, and does not affect the others.
             with contextlib.suppress(CountersignError):
-                turn.append(self._asks.call(one["name"], one["args"], one["id"], session))
+                turn.append(self._gate.call(one["name"], one["args"], one["id"], session))
         return call, turn
 
 
@@ -102,7 +102,7 @@ def _siblings(request: ToolCallRequest) -> list[ToolCall]:
 
 
 def _thread(request: ToolCallRequest) -> str | None:
-    """LangGraph's own name for the conversation."""
+    """LangGraph's own id of the conversation."""
     runtime = getattr(request, "runtime", None)
     found = (getattr(runtime, "config", None) or {}).get("configurable", {}).get("thread_id")
     return found if isinstance(found, str) else None

@@ -13,7 +13,7 @@ from .. import plain
 from ..client import AsyncClient, Client
 from ..errors import BadInput
 from . import refusal
-from .turns import Asks, Surroundings
+from .turns import AdapterGate, CallContext
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -22,28 +22,29 @@ if TYPE_CHECKING:
 def gated_tool(
     tool: Tool,
     client: Client | AsyncClient | None = None,
-    **surroundings: Unpack[Surroundings],
+    **context: Unpack[CallContext],
 ) -> FunctionTool:
-    """A function tool that asks before it runs; what is denied is told to the model.
+    """A function tool that asks before it runs; the model is told if the call is denied.
 
-    Tools that run elsewhere (hosted tools) cannot be held here and are refused; those of an
-    agent's MCP servers do not come by here at all. A ``timeout_seconds`` of the tool counts the
-    time that a person takes as well: a shorter ``patience`` tells the model to propose the call
-    again, and the retry goes on waiting.
+    Hosted tools run elsewhere and are rejected; tools of an agent's MCP servers are not gated
+    here. A ``timeout_seconds`` of the tool includes the time until the decision: with a shorter
+    ``patience`` the model is told to propose the call again, and the retry continues to wait.
     """
     if not isinstance(tool, FunctionTool):
-        raise TypeError(f"a {type(tool).__name__} does not run here, so it cannot be gated here")
+        raise TypeError(
+            f"a {type(tool).__name__} does not run in this process, so it cannot be gated"
+        )
     inner = tool.on_invoke_tool
     name = tool.name
-    asks = Asks(client, **surroundings)
+    gate = AdapterGate(client, **context)
 
     async def ask_then_run(context: ToolContext[Any], arguments: str) -> Any:
         try:
             asked = plain.decode(arguments) if arguments else {}
             if not isinstance(asked, dict):
-                raise BadInput("the arguments are no object")
-            # The SDK does not say here what else the model called in its turn.
-            taken = asks.place(asks.call(name, asked, getattr(context, "tool_call_id", None), None))
+                raise BadInput("the arguments are not an object")
+            # The SDK does not pass the other calls of the turn.
+            taken = gate.place(gate.call(name, asked, getattr(context, "tool_call_id", None), None))
         except Exception as error:
             return refusal(error)
         with taken as place:
@@ -62,7 +63,7 @@ def gated_tool(
 def gated_tools(
     tools: Sequence[Tool],
     client: Client | AsyncClient | None = None,
-    **surroundings: Unpack[Surroundings],
+    **context: Unpack[CallContext],
 ) -> list[Tool]:
-    """Each of these tools behind the gate; one that cannot be is refused."""
-    return [gated_tool(tool, client, **surroundings) for tool in tools]
+    """Gates each of these tools; raises for a tool that cannot be gated."""
+    return [gated_tool(tool, client, **context) for tool in tools]

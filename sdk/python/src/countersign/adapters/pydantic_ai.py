@@ -21,16 +21,16 @@ from ..client import AsyncClient, Client
 from ..errors import BadInput, CountersignError, NotApproved
 from ..steps import Clearance
 from . import refusal
-from .turns import Asks
+from .turns import AdapterGate
 
 
 @dataclass
 class GatedToolset(WrapperToolset[Any]):
     """A toolset whose tools are asked about before they run.
 
-    The person is shown the arguments as the tool would get them, after they were validated; what
-    is denied reaches the model as a failed tool call. Calls that the model makes at once are one
-    group for people, planned once: what may run side by side does, the rest keeps its order.
+    People see the validated arguments, as the tool would get them; the model gets a denied call as
+    a failed tool call. Parallel calls of the model are one group for people: calls that may run in
+    parallel do, the others keep their order.
     """
 
     client: Client | AsyncClient | None = None
@@ -45,11 +45,11 @@ class GatedToolset(WrapperToolset[Any]):
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[Any], tool: ToolsetTool[Any]
     ) -> Any:
-        """Asks, and runs the tool only if that was approved."""
+        """Asks, and runs the tool only if the call was approved."""
         try:
             shown = to_jsonable_python(tool_args)
-            call = self._asks.call(name, shown, ctx.tool_call_id, None)
-            taken = self._asks.place(call, self._turn(ctx, call))
+            call = self._gate.call(name, shown, ctx.tool_call_id, None)
+            taken = self._gate.place(call, self._turn(ctx, call))
         except Exception as error:
             raise ToolFailed(refusal(error)) from error
         with taken as place:
@@ -68,14 +68,14 @@ class GatedToolset(WrapperToolset[Any]):
                 raise ToolFailed(refusal(error)) from error
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
-        """The tools, which are remembered: calls of others in a turn do not come by here."""
+        """The tools; they are remembered, because calls of other toolsets are not gated here."""
         tools = await super().get_tools(ctx)
         self._tools.update(tools)
         return tools
 
     @functools.cached_property
-    def _asks(self) -> Asks:
-        return Asks(
+    def _gate(self) -> AdapterGate:
+        return AdapterGate(
             self.client,
             session=self.session,
             platform=self.platform,
@@ -90,7 +90,7 @@ class GatedToolset(WrapperToolset[Any]):
         return {}
 
     def _turn(self, ctx: RunContext[Any], own: Call) -> list[Call]:
-        """The calls of the model's turn that come by here, as far as they can be asked about."""
+        """The calls of the model's turn that are gated here and valid."""
         turn: list[Call] = []
         last = ctx.messages[-1] if ctx.messages else None
         for part in last.parts if isinstance(last, ModelResponse) else ():
@@ -103,7 +103,7 @@ class GatedToolset(WrapperToolset[Any]):
             with contextlib.suppress(CountersignError, ValueError, AssertionError):
                 given = tool.args_validator.validate_python(part.args_as_dict())
                 shown = to_jsonable_python(given)
-                turn.append(self._asks.call(part.tool_name, shown, part.tool_call_id, None))
+                turn.append(self._gate.call(part.tool_name, shown, part.tool_call_id, None))
         return turn
 
 
@@ -111,7 +111,7 @@ class GatedToolset(WrapperToolset[Any]):
 class Countersign(AbstractCapability[Any]):
     """Asks before each function tool of an agent: ``Agent(model, capabilities=[Countersign()])``.
 
-    Put it last, so that nothing changes a call after it was approved.
+    Put it last, so that no other capability changes a call after it was approved.
     """
 
     client: Client | AsyncClient | None = None
@@ -122,11 +122,11 @@ class Countersign(AbstractCapability[Any]):
     timeout: float | None = None
     #: How long a call waits, in seconds, before the model is told to propose it again.
     patience: float | None = None
-    #: For a name of its own in an agent with several.
+    #: Distinguishes several of these in one agent.
     id: str | None = field(default=None, kw_only=True)
 
     def get_wrapper_toolset(self, toolset: AbstractToolset[Any]) -> AbstractToolset[Any]:
-        """All function tools of the agent, behind the gate."""
+        """Gates all function tools of the agent."""
         return GatedToolset(
             toolset,
             client=self.client,
@@ -142,23 +142,23 @@ class Countersign(AbstractCapability[Any]):
 def _approved(
     clearance: Clearance, asked: dict[str, Any], tool: ToolsetTool[Any]
 ) -> dict[str, Any]:
-    """What may run: the validated arguments that were shown, or the edited ones, validated."""
+    """The arguments to run with: those that were shown, or the edited ones after validation."""
     if clearance.edited:
         if tool.args_validator_func is not None:
-            why = "a person changed the arguments, and this tool checks them in a way of its own"
+            why = "a person edited the arguments, and this tool has its own validation"
             raise NotApproved(why, clearance.request)
         try:
             found = tool.args_validator.validate_python(clearance.arguments)
         except (ValidationError, ValueError) as error:
             raise NotApproved(
-                f"a person changed the arguments, and they do not fit: {error}", clearance.request
+                f"a person edited the arguments, and they are invalid: {error}", clearance.request
             ) from None
         return dict(found)
     try:
         plain.encode(asked)
     except BadInput:
-        # Richer than JSON: what was shown was made of it, and must still be what it says.
+        # Not plain JSON: people saw its JSON form, which must still be the same.
         if to_jsonable_python(asked) != clearance.arguments:
-            raise NotApproved("the arguments changed since they were shown") from None
+            raise NotApproved("the arguments changed after they were shown") from None
         return asked
     return clearance.arguments

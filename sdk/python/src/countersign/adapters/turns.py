@@ -1,4 +1,4 @@
-"""How an adapter asks: one call, or all calls of a model's turn as one group."""
+"""What the adapters share: asking about one call, or about a model's turn as one group."""
 
 from __future__ import annotations
 
@@ -23,29 +23,31 @@ from ..steps import Batch, Clearance, Outcome
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-#: Turns that are remembered; more than that were left unfinished by their hosts.
-_MOST = 1000
-#: How long a call that must run first may take to begin; a host may have dropped it.
-_ABSENT = 1.0
-_LOOK = 0.01
-_UNPLANNED = "the calls of a turn could not be planned, so each is asked about alone: %s"
+#: Turns that are remembered; hosts have dropped older ones.
+_MAX_TURNS = 1000
+#: How long a call that must run first may take to start, in seconds; a host may have dropped it.
+_ABSENT_AFTER = 1.0
+_POLL_INTERVAL = 0.01
+_UNPLANNED = (
+    "the calls of a turn could not be submitted as a group, so each is asked about alone: %s"
+)
 _log = logging.getLogger("countersign")
 
 
-class Surroundings(TypedDict, total=False):
-    """What an adapter may be told beside the daemon it asks."""
+class CallContext(TypedDict, total=False):
+    """Options of an adapter about the calls it makes."""
 
     #: The agent's session.
     session: str | None
-    #: Where the agent's user sits: cli, api, telegram or discord.
+    #: Where the agent's user is: cli, api, telegram or discord.
     platform: str | None
     #: The working directory.
     cwd: str | None
-    #: workstation, production, ci or container; it can only be claimed for the worse.
+    #: workstation, production, ci or container; a claim can only raise the risk.
     environment: str | None
-    #: How long people have to answer, in seconds.
+    #: How long people have to decide, in seconds.
     timeout: float | None
-    #: How long a call waits here, in seconds, before the model is told to propose it again.
+    #: How long a call waits, in seconds, before the model is told to propose it again.
     patience: float | None
 
 
@@ -53,77 +55,79 @@ Meaning = Callable[[Any], tuple[bool, object]]
 
 
 def well(result: Any) -> tuple[bool, object]:
-    """A result is a success, and worth a digest as it is."""
+    """Every result is a success and is hashed as it is."""
     return True, result
 
 
 @dataclass(eq=False)
-class _Seat:
-    """A planned call: how it stands, and what has to be over before it runs."""
+class _PlannedCall:
+    """A submitted call of a turn, and the calls that must end before it runs."""
 
     call: Call
     item: Request | Problem
-    before: list[_Seat] = field(default_factory=list)
+    before: list[_PlannedCall] = field(default_factory=list)
     has_begun: bool = False
     is_over: bool = False
 
 
 @dataclass(eq=False)
 class _Turn:
-    """The calls of one turn; empty until they are planned, and if they cannot be."""
+    """The calls of one turn; empty until they are submitted, and if that fails."""
 
-    seats: dict[str, _Seat] = field(default_factory=dict)
+    calls: dict[str, _PlannedCall] = field(default_factory=dict)
     is_planned: bool = False
 
 
-class Asks:
-    """How an adapter reads a call and asks about it."""
+class AdapterGate:
+    """Asks about the calls of an adapter."""
 
     def __init__(
         self,
         client: Client | AsyncClient | None = None,
-        **surroundings: Unpack[Surroundings],
+        **context: Unpack[CallContext],
     ) -> None:
-        unknown = set(surroundings) - set(Surroundings.__annotations__)
+        unknown = set(context) - set(CallContext.__annotations__)
         if unknown:
             raise TypeError(f"unexpected: {', '.join(sorted(unknown))}")
         self._client = client
-        self._context: dict[str, Any] = dict(surroundings)
+        self._context: dict[str, Any] = dict(context)
         self._patience: float | None = self._context.pop("patience", None)
         self._turns: OrderedDict[str, _Turn] = OrderedDict()
         self._lock = threading.Lock()
 
     def call(self, tool: str, arguments: Any, call_id: str | None, session: str | None) -> Call:
-        """A call as the framework hands it over; its own session counts where none was given."""
+        """The call of a framework; ``session`` is used if the adapter was given none."""
         context = {**self._context, "session": self._context.get("session") or session}
         return Call(tool=tool, arguments=dict(arguments), call_id=call_id or None, **context)
 
     def clear(self, call: Call) -> Clearance:
-        """Asks about a call alone, waits and uses the permit."""
+        """Asks about one call, waits and uses the permit."""
         return sync_of(self._client).clear(call, patience=self._patience)
 
     def tell(self, clearance: Clearance, outcome: Outcome) -> None:
-        """Says what came of it."""
+        """Reports the outcome."""
         if clearance.request.id is not None:
             sync_of(self._client).report(clearance.request.id, outcome)
 
     @contextlib.contextmanager
-    def place(self, call: Call, turn: Sequence[Call] = ()) -> Iterator[Place]:
-        """A call's place among the calls of its turn, until it is over."""
+    def place(self, call: Call, turn: Sequence[Call] = ()) -> Iterator[TurnCall]:
+        """The call as one of the calls of its turn, until it has ended."""
         names = [one.call_id for one in turn]
-        # Only what can be told apart is planned together.
+        # Only calls with distinct ids can be submitted as a group.
         is_turn = len(turn) > 1 and None not in names and len(set(names)) == len(names)
         if not is_turn or call.call_id not in names:
-            yield Place(self._client, self._patience, call, [], "", _Turn(is_planned=True), False)
+            yield TurnCall(
+                self._client, self._patience, call, [], "", _Turn(is_planned=True), False
+            )
             return
         said = "\0".join([call.session or "", *map(str, names)])
         key = hashlib.sha256(f"turn\0{said}".encode()).hexdigest()
         with self._lock:
             plans = key not in self._turns
             found = self._turns.setdefault(key, _Turn())
-            while len(self._turns) > _MOST:
+            while len(self._turns) > _MAX_TURNS:
                 self._turns.popitem(last=False)
-        place = Place(self._client, self._patience, call, list(turn), key, found, plans)
+        place = TurnCall(self._client, self._patience, call, list(turn), key, found, plans)
         try:
             yield place
         finally:
@@ -133,32 +137,32 @@ class Asks:
 
 
 @dataclass(eq=False)
-class Place:
-    """One call takes its place."""
+class TurnCall:
+    """One call of a turn."""
 
     client: Client | AsyncClient | None
     patience: float | None
     call: Call
     turn: list[Call]
-    #: The idempotency key of the turn: a host that takes it up again asks about it once.
+    #: The idempotency key of the turn: a host that repeats it makes no second group.
     key: str
     planned: _Turn
-    #: Whether this one plans for all.
+    #: Whether this call submits the turn for all.
     plans: bool
     start: float = field(default_factory=time.monotonic)
 
     def clear(self) -> Clearance:
-        """Asks, waits for what must run first, and uses the permit; what is not approved raises."""
+        """Asks, waits for earlier calls, and uses the permit; raises if not approved."""
         client = sync_of(self.client)
         if self.plans:
             try:
-                self._seat_all(client.plan(self.turn, self.call.timeout, key=self.key))
+                self._assign_plan(client.plan(self.turn, self.call.timeout, key=self.key))
             except CountersignError as error:
                 _log.info(_UNPLANNED, error)
             finally:
                 self.planned.is_planned = True
-        while not self._may_go():
-            time.sleep(_LOOK)
+        while not self._may_run():
+            time.sleep(_POLL_INTERVAL)
         item, stray = self._item()
         if stray is not None:
             with contextlib.suppress(CountersignError):
@@ -172,13 +176,13 @@ class Place:
         client = async_of(self.client)
         if self.plans:
             try:
-                self._seat_all(await client.plan(self.turn, self.call.timeout, key=self.key))
+                self._assign_plan(await client.plan(self.turn, self.call.timeout, key=self.key))
             except CountersignError as error:
                 _log.info(_UNPLANNED, error)
             finally:
                 self.planned.is_planned = True
-        while not self._may_go():
-            await asyncio.sleep(_LOOK)
+        while not self._may_run():
+            await asyncio.sleep(_POLL_INTERVAL)
         item, stray = self._item()
         if stray is not None:
             with contextlib.suppress(CountersignError):
@@ -188,60 +192,62 @@ class Place:
         return await client.settle(self.call, item, patience=self._left())
 
     def run(self, clearance: Clearance, action: Callable[[], Any], meaning: Meaning = well) -> Any:
-        """Runs what was cleared, and tells the daemon what came of it."""
+        """Runs a cleared call and reports its outcome."""
         return run(sync_of(self.client), clearance, action, meaning)
 
     async def run_async(
         self, clearance: Clearance, action: Callable[[], Any], meaning: Meaning = well
     ) -> Any:
-        """The same for an action that may have to be awaited."""
+        """The same for an action that may be awaitable."""
         return await run_async(async_of(self.client), clearance, action, meaning)
 
     def leave(self) -> bool:
-        """This one is over; whether it was the last."""
-        if (seat := self._seat()) is not None:
-            seat.has_begun = seat.is_over = True
-        return all(one.is_over for one in self.planned.seats.values())
+        """Marks the call as ended; returns whether it was the last of its turn."""
+        if (planned := self._own_plan()) is not None:
+            planned.has_begun = planned.is_over = True
+        return all(one.is_over for one in self.planned.calls.values())
 
     def _left(self) -> float | None:
         if self.patience is None:
             return None
         return max(self.start + self.patience - time.monotonic(), 0.0)
 
-    def _seat_all(self, batch: Batch) -> None:
-        """Everybody's place, by the daemon's plan."""
-        seats = [_Seat(call, item) for call, item in zip(self.turn, batch.items, strict=True)]
-        first: list[_Seat] = []
+    def _assign_plan(self, batch: Batch) -> None:
+        """Assigns the daemon's plan to the calls."""
+        calls = [
+            _PlannedCall(call, item) for call, item in zip(self.turn, batch.items, strict=True)
+        ]
+        first: list[_PlannedCall] = []
         for stage in batch.stages:
             for index in stage:
-                seats[index].before = list(first)
-            first += [seats[index] for index in stage]
-        self.planned.seats = {seat.call.call_id or "": seat for seat in seats}
+                calls[index].before = list(first)
+            first += [calls[index] for index in stage]
+        self.planned.calls = {planned.call.call_id or "": planned for planned in calls}
 
-    def _seat(self) -> _Seat | None:
-        return self.planned.seats.get(self.call.call_id or "")
+    def _own_plan(self) -> _PlannedCall | None:
+        return self.planned.calls.get(self.call.call_id or "")
 
-    def _may_go(self) -> bool:
-        """Whether everything that must run first is over."""
+    def _may_run(self) -> bool:
+        """Whether every call that must run first has ended."""
         if not self.planned.is_planned:
             return False
-        if (seat := self._seat()) is None:
+        if (planned := self._own_plan()) is None:
             return True
-        seat.has_begun = True
-        is_late = time.monotonic() - self.start > _ABSENT
-        if all(one.is_over or (is_late and not one.has_begun) for one in seat.before):
+        planned.has_begun = True
+        is_late = time.monotonic() - self.start > _ABSENT_AFTER
+        if all(one.is_over or (is_late and not one.has_begun) for one in planned.before):
             return True
-        if self._left() == 0.0 and isinstance(seat.item, Request):
-            raise StillWaiting(seat.item)
+        if self._left() == 0.0 and isinstance(planned.item, Request):
+            raise StillWaiting(planned.item)
         return False
 
     def _item(self) -> tuple[Request | None, str | None]:
-        """The request of this very call, or the name of one that was planned for another."""
-        if (seat := self._seat()) is None:
+        """The request of this call, or the id of a pending one for other arguments."""
+        if (planned := self._own_plan()) is None:
             return None, None
-        if isinstance(seat.item, Problem):
-            raise seat.item
-        if seat.call == self.call:
-            return seat.item, None
-        # It changed since it was planned: what was asked is not what would run.
-        return None, seat.item.id if seat.item.state is State.PENDING else None
+        if isinstance(planned.item, Problem):
+            raise planned.item
+        if planned.call == self.call:
+            return planned.item, None
+        # The call changed after it was submitted, so its request is for another call.
+        return None, planned.item.id if planned.item.state is State.PENDING else None

@@ -1,8 +1,8 @@
 """The names of the first system's documents, backed by the real gate.
 
-An agent written for them changes its import to ``from countersign.compat import …``. What those
-names did wrong they do no more: a caller's own risk level can only raise the risk, and answering
-takes a person's credential.
+An agent written for them changes its import to ``from countersign.compat import …``. Two behaviours
+differ: a caller's own risk level can only raise the risk, and a decision needs a person's
+credential.
 """
 
 from typing import Any
@@ -85,5 +85,5 @@ def __getattr__(name: str) -> Any:
         if name in names.split():
             raise NotProvided(f"{name}: {what} is not in this package yet")
     if name in ("TIER_PATTERNS", "CRISIS_BYPASS_PATTERNS"):
-        raise NotProvided(f"{name}: calls are read, not matched; ask classify_tier")
+        raise NotProvided(f"{name}: calls are parsed, not matched with patterns; use classify_tier")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""Tool calls judged before they run, and lists of them planned."""
+"""Assessments of tool calls before they run."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ..errors import CountersignError
 
 @dataclass
 class ToolCallAssessment:
-    """What is known of a tool call before it runs."""
+    """The assessment of a tool call."""
 
     tool_name: str
     #: 0.0 to 1.0.
     risk_score: float
-    #: How sure the judgement itself is.
+    #: The confidence of the assessment, 0.0 to 1.0.
     confidence: float
     #: ``pre_execution_gate``, ``post_execution_review`` or ``confidence_threshold``.
     pattern: str
@@ -31,7 +31,7 @@ class ToolCallAssessment:
     def of(
         cls, tool_name: str, arguments: Mapping[str, Any] | None = None, **context: str | None
     ) -> ToolCallAssessment:
-        """Judges a call by the program's rules. What cannot be judged needs a person."""
+        """Assesses a call by the program's rules. A call that cannot be assessed needs a person."""
         try:
             found = program.assess(Call(tool=tool_name, arguments=arguments or {}, **context))  # type: ignore[arg-type]
             return cls(
@@ -51,17 +51,17 @@ class ToolCallAssessment:
                 confidence=0.0,
                 pattern="pre_execution_gate",
                 requires_human=True,
-                reasons=[f"it could not be judged: {error}"],
+                reasons=[f"the call could not be assessed: {error}"],
                 reversible=False,
                 crisis_sensitive=True,
             )
 
 
 def should_parallelize_tool_batch(tool_calls: Sequence[Any]) -> bool:
-    """Whether all these calls may run side by side: two or more, and none that changes anything.
+    """Whether all these calls may run in parallel: two or more, and all of them only read.
 
     A call is what model APIs give (``.function.name``, ``.function.arguments`` as JSON) or a
-    dictionary with ``name`` and ``arguments``. What cannot be read is not run side by side.
+    dictionary with ``name`` and ``arguments``. An invalid call is not run in parallel.
     """
     try:
         calls = [_call(one) for one in tool_calls]
@@ -81,5 +81,5 @@ def _call(one: Any) -> Call:
     if isinstance(arguments, str):
         arguments = plain.decode(arguments)
     if not isinstance(name, str) or not isinstance(arguments or {}, Mapping):
-        raise CountersignError("this is no tool call")
+        raise CountersignError("not a tool call")
     return Call(tool=name, arguments=dict(arguments or {}))

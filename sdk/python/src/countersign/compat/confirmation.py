@@ -1,4 +1,4 @@
-"""A request for a person's yes or no, in the words of the first system."""
+"""A request in the format of the first system."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .actions import RiskLevel
 
 
 class ConfirmationStatus(Enum):
-    """How a request stands."""
+    """The status of a request."""
 
     PENDING = "pending"
     APPROVED = "approved"
@@ -27,7 +27,7 @@ class ConfirmationStatus(Enum):
 
 @dataclass
 class ConfirmationRequest:
-    """A request for a person's yes or no."""
+    """A request for a person's decision."""
 
     request_id: str
     action: str
@@ -49,16 +49,16 @@ class ConfirmationRequest:
 
     @property
     def is_expired(self) -> bool:
-        """Whether its time is over."""
+        """Whether the deadline has passed."""
         return time.time() > self.expires_at
 
     @property
     def is_pending(self) -> bool:
-        """Whether somebody can still answer."""
+        """Whether the request can still be decided."""
         return self.status == ConfirmationStatus.PENDING.value and not self.is_expired
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, for JSON."""
+        """All fields, for JSON."""
         return {**asdict(self), "is_expired": self.is_expired, "is_pending": self.is_pending}
 
 
@@ -85,7 +85,7 @@ def denied(
 
 
 def seen(request: Request, call: Call | None) -> ConfirmationRequest:
-    """A request in the words of the first system."""
+    """Converts a request to the format of the first system."""
     decision = request.decision
     by_rules = decision is not None and decision.kind in ("policy", "grant")
     status = {

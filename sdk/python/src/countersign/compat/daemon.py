@@ -1,4 +1,4 @@
-"""The confirmation daemon's names, over the real daemon: durable, and answered by people only."""
+"""The interface of the original confirmation daemon, backed by the real daemon."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from typing import Any
 from .. import program
 from ..call import Call
 from ..client import Client
-from ..door import Door, agents_door
+from ..endpoint import Endpoint, agent_endpoint
 from ..errors import CountersignError, NotFound, Problem
 from ..request import State
 from . import person
 from .confirmation import ConfirmationRequest, ConfirmationStatus, denied, seen
 
 _log = logging.getLogger("countersign")
-#: How long a daemon may take to open its doors, in seconds.
+#: How long a daemon may take to start, in seconds.
 _OPENING = 60.0
 _LONGEST = 600.0
 
 
 class ConfirmationDaemon:
-    """The daemon that asks people: started here, or one that runs already.
+    """The daemon that asks people: started by this object, or already running.
 
     ``start`` spawns ``countersign serve``. At its first start it writes the owner's passphrase to
-    the output it inherits, not through this process. Where an agent reads that output, start the
-    daemon elsewhere first: ``start`` uses one that runs.
+    the output it inherits, not through this process. If an agent can read that output, start the
+    daemon elsewhere first: ``start`` uses a running one.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class ConfirmationDaemon:
         self._token = token
         self._person_token = person_token
         self._process: subprocess.Popen[bytes] | None = None
-        #: What was asked here, so that an approval can be used for exactly that.
+        #: The calls by request id: an approval can be used for exactly its call.
         self._asked: dict[str, Call] = {}
 
     def request(
@@ -73,7 +73,7 @@ class ConfirmationDaemon:
         session_key: str = "",
         timeout: int | None = None,
     ) -> ConfirmationRequest:
-        """Asks without waiting. ``risk_level`` may raise the risk, never lower it.
+        """Asks without waiting. ``risk_level`` can raise the risk, never lower it.
 
         Nothing is raised: what cannot be asked is denied, and ``reason`` says why.
         """
@@ -107,15 +107,15 @@ class ConfirmationDaemon:
         decided_by: str = "human",
         reason: str = "",
     ) -> ConfirmationRequest | None:
-        """A person's answer; None if there is no such request.
+        """Decides a request; None if it is not found.
 
-        It takes a person's token (``person_token`` or ``COUNTERSIGN_TOKEN``). Who decided is who
-        proved it, whatever ``decided_by`` says.
+        This needs a person's token (``person_token`` or ``COUNTERSIGN_TOKEN``), which also says
+        who decided; ``decided_by`` is ignored.
         """
         del decided_by
-        door = None if self._people is None else Door.parse(self._people)
+        endpoint = None if self._people is None else Endpoint.parse(self._people)
         try:
-            person.respond(request_id, approved is True, reason, door, self._person_token)
+            person.respond(request_id, approved is True, reason, endpoint, self._person_token)
         except NotFound:
             return None
         except Problem as error:
@@ -126,8 +126,8 @@ class ConfirmationDaemon:
     def wait_for_decision(
         self, request_id: str, timeout: float | None = None
     ) -> ConfirmationRequest:
-        """Waits for the answer. When the time is over the question is taken back: a later yes
-        would be a yes to nobody."""
+        """Waits for the decision. After the timeout the request is cancelled, because nothing
+        would use a later approval."""
         until = time.monotonic() + (timeout or self.default_timeout)
         try:
             client = self._client()
@@ -148,7 +148,7 @@ class ConfirmationDaemon:
             return lost
 
     def get_pending(self) -> list[dict[str, Any]]:
-        """What waits."""
+        """The pending requests."""
         found = self._client().pending()
         for one in found:
             if isinstance(one.get("payload"), str):
@@ -157,7 +157,7 @@ class ConfirmationDaemon:
         return found
 
     def get_history(self, limit: int = 50) -> list[dict[str, Any]]:
-        """What was decided, the newest last."""
+        """The decided requests, newest last."""
         found = [
             one for one in self._client().requests(limit=500) if one.state is not State.PENDING
         ]
@@ -165,7 +165,7 @@ class ConfirmationDaemon:
         return listed[::-1]
 
     def start(self) -> None:
-        """Starts the daemon, unless one listens there already, and waits until it does."""
+        """Starts the daemon, unless one is running, and waits until it listens."""
         if self.port == 0:
             self.port = _free_port(self.host)
         if self._listens():
@@ -178,14 +178,14 @@ class ConfirmationDaemon:
         ):
             if value is not None:
                 words += [f"--{name}", value]
-        # Its words go to the terminal and not through here: the first ones are a passphrase.
+        # The output goes to the terminal, not to this process: it contains the passphrase.
         self._process = subprocess.Popen(words, stdin=subprocess.DEVNULL)
         atexit.register(self.stop)
         until = time.monotonic() + _OPENING
         while not self._listens():
             if self._process.poll() is not None or time.monotonic() > until:
                 self.stop()
-                raise CountersignError("the daemon did not start; its own words say why")
+                raise CountersignError("the daemon did not start; see its output")
             time.sleep(0.05)
 
     def stop(self) -> None:
@@ -205,7 +205,7 @@ class ConfirmationDaemon:
         await asyncio.to_thread(self.stop)
 
     def start_blocking(self) -> None:
-        """Starts the daemon and stays until it ends."""
+        """Starts the daemon and waits until it ends."""
         self.start()
         try:
             if self._process is not None:
@@ -216,12 +216,12 @@ class ConfirmationDaemon:
             self.stop()
 
     def approved(self, request: ConfirmationRequest) -> bool:
-        """Whether what was asked here may be done: uses the approval up, so it is True once."""
+        """Whether the action of a request may run; uses the approval, so it is True once."""
         try:
             call, client = self._asked[request.request_id], self._client()
             found = client.get(request.request_id)
             if found.edited_arguments is not None:
-                _log.warning("DENIED %s: a person approved another payload", request.action)
+                _log.warning("DENIED %s: a person approved an edited payload", request.action)
                 return False
             client.use(call, found)
         except (CountersignError, KeyError) as error:
@@ -232,21 +232,21 @@ class ConfirmationDaemon:
     def _client(self) -> Client:
         token = self._token or os.environ.get("COUNTERSIGN_AGENT_TOKEN")
         if token:
-            return Client(Door(host=self.host, port=self.port), token)
-        # Over its socket the daemon knows its callers without a token.
+            return Client(Endpoint(host=self.host, port=self.port), token)
+        # Over the socket the daemon identifies callers by their user, without a token.
         said = {name: text for name, text in os.environ.items() if name != "COUNTERSIGN_AGENTS"}
         if self._state is not None:
             said["COUNTERSIGN_STATE"] = str(Path(self._state).absolute())
         if self._config is not None:
             said["COUNTERSIGN_CONFIG"] = self._config
-        return Client(agents_door(has_token=False, environ=said))
+        return Client(agent_endpoint(has_token=False, environ=said))
 
     def _get(self, name: str) -> ConfirmationRequest:
         return seen(self._client().get(name), self._asked.get(name))
 
     def _listens(self) -> bool:
         try:
-            Client(Door(host=self.host, port=self.port)).health()
+            Client(Endpoint(host=self.host, port=self.port)).health()
         except CountersignError:
             return False
         return True
@@ -284,7 +284,7 @@ def request_confirmation(
     session_key: str = "",
     timeout: int = 300,
 ) -> bool:
-    """Asks whether an action may be done, and waits for the answer.
+    """Asks whether an action may run, and waits for the decision.
 
     True only if it was approved, exactly as it was asked. False if it was denied, if nobody
     answered in time, and where no daemon runs.

@@ -1,28 +1,30 @@
-"""A person's answer: it takes a person's credential, which an agent does not have."""
+"""Decides a request with a person's credential, which an agent does not have."""
 
 from __future__ import annotations
 
 import os
 
 from .. import steps
-from ..door import Door, people_door
+from ..endpoint import Endpoint, people_endpoint
 from ..errors import CountersignError
 from ..wire import drive
 
 
 class NeedsPerson(CountersignError, PermissionError):
-    """Only a person can answer: no person's credential was given."""
+    """A decision needs a person's credential."""
 
     def __init__(self) -> None:
         super().__init__(
-            "only a person can answer: log in with `countersign login` and give the token as "
+            "only a person can decide: run `countersign login` and give the token as "
             "person_token or in COUNTERSIGN_TOKEN, never to an agent"
         )
 
 
-def respond(name: str, approved: bool, reason: str, door: Door | None, token: str | None) -> str:
-    """Answers a request: how it stands then."""
+def respond(
+    name: str, approved: bool, reason: str, endpoint: Endpoint | None, token: str | None
+) -> str:
+    """Decides a request; returns its new status."""
     token = token or os.environ.get("COUNTERSIGN_TOKEN")
     if not token:
         raise NeedsPerson
-    return drive(steps.respond(name, approved, reason), door or people_door(), token)
+    return drive(steps.respond(name, approved, reason), endpoint or people_endpoint(), token)

@@ -1,4 +1,4 @@
-"""The approval router's names, over the real daemon."""
+"""The interface of the original approval router, backed by the real daemon."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from .. import program
 from ..client import Client
-from ..door import Door
+from ..endpoint import Endpoint
 from ..errors import CountersignError
 from ..request import Request, State
 from . import person
@@ -25,11 +25,11 @@ _RESOURCES = {
 
 
 class ApprovalRouter:
-    """Routes actions of one session: passed at once, kept for a person, or answered with help.
+    """Routes the actions of one session: approved at once, pending, or answered with helplines.
 
-    Every action goes to the daemon, and without one nothing is approved. ``approve`` and ``deny``
-    take a person's token (``person_token`` or ``COUNTERSIGN_TOKEN``); people can as well answer
-    in the inbox or a channel, and ``wait`` hears of it.
+    Every action goes to the daemon, and without a daemon nothing is approved. ``approve`` and
+    ``deny`` need a person's token (``person_token`` or ``COUNTERSIGN_TOKEN``); people can also
+    decide in the inbox or a channel, and ``wait`` returns that decision.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class ApprovalRouter:
     ) -> None:
         self._session_key = session_key
         self._client = client
-        self._people = None if people is None else Door.parse(people)
+        self._people = None if people is None else Endpoint.parse(people)
         self._person_token = person_token
         self._pending: dict[str, dict[str, Any]] = {}
         self._lock = threading.Lock()
@@ -50,13 +50,13 @@ class ApprovalRouter:
     def route(
         self, action: str, description: str = "", context: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
-        """What becomes of an action. Only ``{"approved": True, …}`` means that it may be done.
+        """Routes an action. It may run only if the result is ``{"approved": True, …}``.
 
-        ``status`` is else ``approval_required``, ``crisis`` or ``denied``.
+        Otherwise ``status`` is ``approval_required``, ``crisis`` or ``denied``.
         """
         try:
             if not action:
-                return {"approved": True, "tier": "SAFE", "reason": "there is nothing to do"}
+                return {"approved": True, "tier": "SAFE", "reason": "the action is empty"}
             if self._in_crisis(action):
                 return _help()
             call = call_of(
@@ -98,17 +98,17 @@ class ApprovalRouter:
     def approve(
         self, approval_id: str, approver: str = "user", *, reason: str = ""
     ) -> dict[str, Any]:
-        """A person says yes. Who approved is who proved it, whatever ``approver`` says."""
+        """Approves an action. The token says who approved; ``approver`` is ignored."""
         del approver
         return self._answer(approval_id, True, reason)
 
     def deny(self, approval_id: str, denier: str = "user", reason: str = "") -> dict[str, Any]:
-        """A person says no."""
+        """Denies an action."""
         del denier
         return self._answer(approval_id, False, reason)
 
     def wait(self, approval_id: str, seconds: int = 25) -> dict[str, Any]:
-        """How an action stands, once it is decided or so many seconds are over."""
+        """The state of an action, when it is decided or after this many seconds."""
         with self._lock:
             entry = self._pending.get(approval_id)
         if entry is None:
@@ -119,7 +119,7 @@ class ApprovalRouter:
             return {"approved": False, "error": str(error)}
 
     def check_timeouts(self) -> list[dict[str, Any]]:
-        """What nobody answered in time. It is taken back: from then on nobody can approve it."""
+        """Cancels and returns the actions that no person answered in time."""
         now = time.time()
         with self._lock:
             late = {
@@ -145,7 +145,7 @@ class ApprovalRouter:
 
     @property
     def pending_count(self) -> int:
-        """How many actions wait here."""
+        """The number of pending actions."""
         with self._lock:
             return len(self._pending)
 
@@ -172,12 +172,12 @@ class ApprovalRouter:
             ended = {"denier": request.decided_by, "reason": request.reason}
             return {**found, "approved": False, **ended}
         if request.edited_arguments is not None:
-            return {**found, "approved": False, "error": "a person approved another action"}
+            return {**found, "approved": False, "error": "a person approved an edited action"}
         self._speaker().use(entry["call"], request)
         return {**found, "approved": True, "approver": request.decided_by}
 
     def _in_crisis(self, action: str) -> bool:
-        """Help is never kept back because a daemon is missing: the program knows it too."""
+        """Without a daemon the program itself screens the text, so helplines are always shown."""
         try:
             found = self._speaker().screen(action, self._session_key)
         except CountersignError:
@@ -199,10 +199,10 @@ def _message(tier: ApprovalTier, action: str, reason: str, timeout: int | None) 
     more = len(action) - _SHOWN
     shown = action[:_SHOWN] + (f"… ({more} more characters)" if more > 0 else "")
     return (
-        f"{tier.emoji} **{tier.label}**: this waits for your answer.\n"
+        f"{tier.emoji} **{tier.label}**: your approval is required.\n"
         f"**Action:** {shown}\n"
         f"**Reason:** {reason}\n"
-        f"**Timeout:** {timeout}s, then the next person is asked; silence means no"
+        f"**Timeout:** {timeout}s, then the request is escalated; without an answer it is denied"
     )
 
 
@@ -222,7 +222,7 @@ def _refused(tier: ApprovalTier, reason: str) -> dict[str, Any]:
 
 
 def _unknown(name: str) -> dict[str, Any]:
-    return {"approved": False, "error": f"there is no approval {name} that waits here"}
+    return {"approved": False, "error": f"approval {name} not found or not pending"}
 
 
 _routers: dict[str, ApprovalRouter] = {}
@@ -238,6 +238,6 @@ def get_router(session_key: str = "default") -> ApprovalRouter:
 def route_action(
     action: str, description: str = "", context: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Routes an action of the session that its context names."""
+    """Routes an action of the session named in its context."""
     session = (context or {}).get("session_key", "default")
     return get_router(str(session)).route(action, description, context)

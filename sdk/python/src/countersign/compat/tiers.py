@@ -1,4 +1,4 @@
-"""The five tiers, judged by the program instead of by patterns."""
+"""The five tiers, assessed by the program instead of patterns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TIMEOUTS = (None, None, 60, 30, 10)
 
 
 class ApprovalTier(IntEnum):
-    """How dangerous an action is, and what that asks for."""
+    """How dangerous an action is, and who must approve it."""
 
     SAFE = 0
     LOW = 1
@@ -25,17 +25,17 @@ class ApprovalTier(IntEnum):
 
     @property
     def label(self) -> str:
-        """Its name."""
+        """The name of the tier."""
         return self.name
 
     @property
     def emoji(self) -> str:
-        """Its sign in messages."""
+        """The symbol of the tier in messages."""
         return _EMOJI[self.value]
 
     @property
     def timeout_seconds(self) -> int | None:
-        """How long until the next person is asked; none where nobody is."""
+        """The time until escalation, in seconds; none if no person is asked."""
         return _TIMEOUTS[self.value]
 
     @property
@@ -45,7 +45,7 @@ class ApprovalTier(IntEnum):
 
     @property
     def requires_llm(self) -> bool:
-        """Whether a judge may have a word."""
+        """Whether a language model may assess it."""
         return self >= ApprovalTier.LOW
 
 
@@ -70,7 +70,7 @@ _WORDS = {
     ),
     ApprovalTier.CRITICAL: "crisis suicide kill destroy format wipe nuke self_modify",
 }
-#: Which tier each kind of action has at least.
+#: The minimum tier of each kind of action.
 ACTION_TIER_MAP: dict[str, ApprovalTier] = {
     word: tier for tier, words in _WORDS.items() for word in words.split()
 }
@@ -79,18 +79,18 @@ ACTION_TIER_MAP: dict[str, ApprovalTier] = {
 def classify_tier(
     action: str | None, context: Mapping[str, Any] | None = None
 ) -> tuple[ApprovalTier, str]:
-    """The tier of a command or message, and why. What cannot be judged is CRITICAL."""
+    """The tier of a command or message, and why. A text that cannot be assessed is CRITICAL."""
     if action is None or action == "":
         return ApprovalTier.SAFE, "there is nothing to do"
     if not isinstance(action, str):
-        return ApprovalTier.CRITICAL, "this is no text, so it cannot be judged"
+        return ApprovalTier.CRITICAL, "the action is not a string, so it cannot be assessed"
     try:
         if is_crisis(action):
             return ApprovalTier.CRITICAL, "crisis: a person may be in danger"
         found = program.assess(call_of(action, context))
         return ApprovalTier[found["tier"]], _why(found)
     except (CountersignError, KeyError, TypeError) as error:
-        return ApprovalTier.CRITICAL, f"it could not be judged: {error}"
+        return ApprovalTier.CRITICAL, f"the action could not be assessed: {error}"
 
 
 def is_crisis(action: str) -> bool:
@@ -110,28 +110,28 @@ def classify_action_tier(action: str, command: str = "") -> ApprovalTier:
 
 
 def classify_and_check(action: str, command: str = "") -> tuple[ApprovalTier, bool, int | None]:
-    """The tier, whether anybody must agree, and how long they have."""
+    """The tier, whether approval is required, and the timeout."""
     tier = classify_action_tier(action, command)
     return tier, requires_approval(tier), get_timeout(tier)
 
 
 def requires_approval(tier: ApprovalTier) -> bool:
-    """Whether a person or a judge must agree."""
+    """Whether a person or a language model must approve."""
     return tier.requires_human or tier.requires_llm
 
 
 def requires_human(tier: ApprovalTier) -> bool:
-    """Whether a person must agree."""
+    """Whether a person must approve."""
     return tier.requires_human
 
 
 def requires_llm(tier: ApprovalTier) -> bool:
-    """Whether a judge may have a word."""
+    """Whether a language model may assess it."""
     return tier.requires_llm
 
 
 def get_timeout(tier: ApprovalTier) -> int | None:
-    """How long until the next person is asked; none where nobody is."""
+    """The time until escalation, in seconds; none if no person is asked."""
     return tier.timeout_seconds
 
 

@@ -28,7 +28,7 @@ pub struct AssessedEdit {
 
 impl AssessedEdit {
     /// The edit of an answer. The answer names the digest of the edited call whose assessment the
-    /// person saw, so that nobody approves an edit without its assessment.
+    /// person saw, so that no one approves an edit without its assessment.
     pub fn checked(
         api: &Api,
         stored: &StoredRequest,

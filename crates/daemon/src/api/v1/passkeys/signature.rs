@@ -188,7 +188,7 @@ fn verify(
     Ok((passkey, nonce))
 }
 
-/// Records a rejected signature: it may be somebody else's attempt.
+/// Records a rejected signature: it may be another person's attempt.
 async fn record_rejection(api: &Api, identity: &PersonIdentity, not: PasskeyError) {
     let mut entry = Entry::new(0, EntryKind::LoginFailed, api.gate.rules().hash);
     entry.person = Some(Cow::Owned(identity.person.clone()));

@@ -15,7 +15,7 @@ use countersign_risk::call_digest;
 use countersign_types::tier::Tier;
 use ed25519_dalek::{Signer as _, SigningKey};
 
-use super::stand_in::{countersign, stderr, stdout};
+use super::fake_daemon::{countersign, stderr, stdout};
 
 fn key() -> SigningKey {
     SigningKey::from_bytes(&[7; 32])

@@ -1,4 +1,4 @@
-/** A real daemon in a folder of its own, with a person who answers and an agent that asks. */
+/** A real daemon in a temporary folder, with a person who decides and an agent that asks. */
 
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -10,32 +10,32 @@ import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 
-import { parseDoor } from "../src/door.js";
+import { parseEndpoint } from "../src/endpoint.js";
 import { exchange } from "../src/http.js";
 import { Countersign, type RequestDocument } from "../src/index.js";
 
 const BINARY = process.env["COUNTERSIGN_BINARY"] ?? "countersign";
-const OPEN_HOUSE = `[flood]
+const UNLIMITED = `[flood]
 open_per_agent = 10000
 asks_per_minute = 10000
 asks_per_hour = 10000
 denials = 10000
 `;
 
-/** A message that a person has to be asked about; each number is another one. */
+/** Arguments of a call that needs a decision; each number is another call. */
 export const risky = (number: number): { to: string; text: string } => ({
   to: "bo@example.org",
   text: `The report number ${number}.`,
 });
 
-/** How a person answers. */
+/** A person's decision. */
 export interface Answer {
   choice: "approve" | "deny";
   reason?: string;
   edited_arguments?: object;
 }
 
-/** What an agent said came of a call. */
+/** The reported outcome of a call. */
 export interface Reported {
   status: string;
   summary: string | null;
@@ -44,7 +44,7 @@ export interface Reported {
   result_digest?: string;
 }
 
-export class House {
+export class TestDaemon {
   readonly folder = mkdtempSync(join(tmpdir(), "countersign-"));
   readonly socket = join(this.folder, "agents.sock");
   agents = "";
@@ -54,21 +54,21 @@ export class House {
   #passphrase = "";
   #daemon: ChildProcess | undefined;
 
-  /** A house that is torn down after the test. */
-  static async open(test: { after: TestContext["after"] }, settings = ""): Promise<House> {
-    const house = new House();
-    test.after(() => house.close());
+  /** A daemon that is stopped after the test. */
+  static async open(test: { after: TestContext["after"] }, settings = ""): Promise<TestDaemon> {
+    const daemon = new TestDaemon();
+    test.after(() => daemon.close());
     const [agents, people] = [await freePort(), await freePort()];
-    const doors = `[listen]\nagents = "127.0.0.1:${agents}"\npeople = "127.0.0.1:${people}"\n`;
-    const socket = `socket = ${JSON.stringify(house.socket)}\n`;
-    writeFileSync(house.config, `${settings}${doors}${socket}${OPEN_HOUSE}`);
-    const passphrase = await house.start();
+    const listen = `[listen]\nagents = "127.0.0.1:${agents}"\npeople = "127.0.0.1:${people}"\n`;
+    const socket = `socket = ${JSON.stringify(daemon.socket)}\n`;
+    writeFileSync(daemon.config, `${settings}${listen}${socket}${UNLIMITED}`);
+    const passphrase = await daemon.start();
     const login = { name: "owner", passphrase, channel: "terminal" };
-    house.#passphrase = String(passphrase);
-    const entered = (await house.asOwner("POST", "/v1/login", login)) as { token: string };
-    house.#owner = entered.token;
-    house.token = await house.#agent({ name: "tester" });
-    return house;
+    daemon.#passphrase = String(passphrase);
+    const entered = (await daemon.asOwner("POST", "/v1/login", login)) as { token: string };
+    daemon.#owner = entered.token;
+    daemon.token = await daemon.#agent({ name: "tester" });
+    return daemon;
   }
 
   get config(): string {
@@ -100,7 +100,7 @@ export class House {
     throw new Error("the daemon did not start");
   }
 
-  /** Ends the daemon without a word. */
+  /** Kills the daemon. */
   async kill(): Promise<void> {
     const daemon = this.#daemon;
     this.#daemon = undefined;
@@ -109,7 +109,7 @@ export class House {
     await once(daemon, "exit");
   }
 
-  /** Stops its heart: it takes connections and says nothing. */
+  /** Stops the process: it accepts connections and does not respond. */
   freeze(): void {
     this.#daemon?.kill("SIGSTOP");
   }
@@ -123,7 +123,7 @@ export class House {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  /** Adds the agent that the socket knows by its user. */
+  /** Adds the agent of this user, for the socket. */
   async knowUser(): Promise<void> {
     await this.#agent({ name: "by-user", uid: process.getuid?.() });
   }
@@ -144,34 +144,34 @@ export class House {
     return ((await answer.json()) as { token: string }).token;
   }
 
-  /** At the people's door. */
+  /** A call of the people API as the owner. */
   async asOwner(method: "GET" | "POST", path: string, said?: object): Promise<unknown> {
     const token = this.#owner === "" ? undefined : this.#owner;
     const body = said === undefined ? undefined : JSON.stringify(said);
-    return exchange(parseDoor(this.people), token, { method, path, body, patience: 10_000 });
+    return exchange(parseEndpoint(this.people), token, { method, path, body, patience: 10_000 });
   }
 
-  /** Everything that was ever asked, newest first, as people read it. */
+  /** All requests, newest first, as people see them. */
   async requests(): Promise<RequestDocument[]> {
     const page = (await this.asOwner("GET", "/v1/requests")) as { requests: RequestDocument[] };
     return page.requests;
   }
 
-  /** What waits for a person, once there are so many. */
+  /** The pending requests, when there are at least this many. */
   async waiting(count: number): Promise<RequestDocument[]> {
     for (let tries = 0; tries < 400; tries += 1) {
       const found = (await this.requests()).filter((request) => request.state === "pending");
       if (found.length >= count) return found;
       await pause(25);
     }
-    throw new Error("nothing waits for an answer");
+    throw new Error("no pending request");
   }
 
-  /** A person answers. */
+  /** Decides a request as the owner. */
   async decide(waiting: RequestDocument, said: Answer): Promise<void> {
     const body: Record<string, unknown> = { digest: waiting.digest, ...said };
     if (body["edited_arguments"] !== undefined) {
-      // An edit is approved as it was checked.
+      // Approving an edit needs the digest from checking it.
       const edit = { digest: waiting.digest, edited_arguments: body["edited_arguments"] };
       const checked = await this.asOwner("POST", `/v1/requests/${waiting.id}/edit`, edit);
       body["edited_digest"] = (checked as { digest: string }).digest;
@@ -179,15 +179,15 @@ export class House {
     await this.asOwner("POST", `/v1/requests/${waiting.id}/decision`, body);
   }
 
-  /** Waits until something waits, answers it as a person, and says what it was. */
+  /** Waits for a pending request, decides it as the owner, and returns it. */
   async answer(said: Answer): Promise<RequestDocument> {
     const [waiting] = await this.waiting(1);
-    if (waiting === undefined) throw new Error("nothing waits for an answer");
+    if (waiting === undefined) throw new Error("no pending request");
     await this.decide(waiting, said);
     return waiting;
   }
 
-  /** One request as people read it, once it has been reported on. */
+  /** The outcome of a request, when it has been reported. */
   async reported(id: string | null): Promise<Reported> {
     for (let tries = 0; tries < 200; tries += 1) {
       const found = (await this.asOwner("GET", `/v1/requests/${id}`)) as RequestDocument;

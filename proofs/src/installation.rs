@@ -1,4 +1,4 @@
-//! A gate in a folder of its own: started, asked, killed, started again.
+//! A daemon in a temporary folder, which tests start, kill and restart.
 
 use std::ffi::OsString;
 use std::fs;
@@ -12,18 +12,18 @@ use serde_json::{Value, json};
 
 use crate::http::Client;
 
-/// Settings under which nobody is kept from asking: for proofs about something else.
-pub const OPEN_HOUSE: &str = "[flood]\nopen_per_agent = 10000000\nasks_per_minute = 10000000\n\
+/// Settings without rate limits, for proofs that do not test them.
+pub const UNLIMITED: &str = "[flood]\nopen_per_agent = 10000000\nasks_per_minute = 10000000\n\
                               asks_per_hour = 10000000\ndenials = 10000000\n";
 
-const DOORS: &str = "[listen]\nagents = \"127.0.0.1:0\"\npeople = \"127.0.0.1:0\"\n";
+const LISTEN: &str = "[listen]\nagents = \"127.0.0.1:0\"\npeople = \"127.0.0.1:0\"\n";
 
-/// The daemon's program: `gate`, or what `COUNTERSIGN_GATE` names, such as a built `countersign`.
+/// The daemon's program: `gate`, or the one that `COUNTERSIGN_GATE` names, such as `countersign`.
 pub fn binary() -> io::Result<PathBuf> {
     if let Some(named) = std::env::var_os("COUNTERSIGN_GATE") {
         return Ok(named.into());
     }
-    // Tests lie in target/…/deps, programs beside that folder.
+    // Tests are in target/…/deps, programs in its parent folder.
     let here = std::env::current_exe()?;
     let folders = here.ancestors().skip(1).take(2);
     let mut found = folders.map(|folder| folder.join("gate")).filter(|path| path.is_file());
@@ -34,9 +34,9 @@ fn failed(what: impl Into<String>) -> io::Error {
     io::Error::other(what.into())
 }
 
-/// A folder with a configuration, in which a daemon can live.
+/// A folder with a configuration and the state of a daemon.
 #[derive(Debug)]
-pub struct House {
+pub struct TestInstallation {
     folder: PathBuf,
     wrapper: Vec<OsString>,
     environment: Vec<(OsString, OsString)>,
@@ -44,38 +44,42 @@ pub struct House {
 
 /// A running daemon. Dropping it kills it.
 #[derive(Debug)]
-pub struct Gate {
+pub struct RunningDaemon {
     child: Child,
-    /// The agents' door.
+    /// The address of the agent API.
     pub agents: SocketAddr,
-    /// The people's door.
+    /// The address of the people API.
     pub people: SocketAddr,
     /// The owner's passphrase, at the first start.
     pub passphrase: Option<String>,
 }
 
-impl House {
+impl TestInstallation {
     /// In this folder, with further settings.
-    pub fn new(folder: &Path, settings: &str) -> io::Result<House> {
+    pub fn new(folder: &Path, settings: &str) -> io::Result<TestInstallation> {
         fs::create_dir_all(folder)?;
         let socket = folder.join("run/agents.sock");
-        let doors = format!("{DOORS}socket = {:?}\n", socket.display().to_string());
-        // Other agents on this machine are none of a proof's business.
-        let text = format!("{doors}{settings}\n[doctor]\nevery_hours = 0\n");
+        let endpoints = format!("{LISTEN}socket = {:?}\n", socket.display().to_string());
+        // Tests of the agents on this machine are off.
+        let text = format!("{endpoints}{settings}\n[doctor]\nevery_hours = 0\n");
         fs::write(folder.join("countersign.toml"), text)?;
-        Ok(House { folder: folder.to_owned(), wrapper: Vec::new(), environment: Vec::new() })
+        Ok(TestInstallation {
+            folder: folder.to_owned(),
+            wrapper: Vec::new(),
+            environment: Vec::new(),
+        })
     }
 
     /// Started through another program, such as strace.
     #[must_use]
-    pub fn wrapped(mut self, words: &[&str]) -> House {
+    pub fn wrapped(mut self, words: &[&str]) -> TestInstallation {
         self.wrapper = words.iter().map(OsString::from).collect();
         self
     }
 
     /// With a variable in its environment.
     #[must_use]
-    pub fn variable(mut self, name: &str, value: &str) -> House {
+    pub fn variable(mut self, name: &str, value: &str) -> TestInstallation {
         self.environment.push((name.into(), value.into()));
         self
     }
@@ -85,7 +89,7 @@ impl House {
         self.folder.join("state/countersign.db")
     }
 
-    /// What the program is told: `countersign` itself needs more words than our small one.
+    /// The arguments of the program: `countersign` needs more than `gate`.
     fn arguments(&self, program: &Path) -> Vec<OsString> {
         let whole = program.file_name().is_some_and(|name| name == "countersign");
         if !whole {
@@ -97,8 +101,8 @@ impl House {
         words
     }
 
-    /// Starts the daemon and waits until its doors are open.
-    pub fn start(&self) -> io::Result<Gate> {
+    /// Starts the daemon and waits until it listens.
+    pub fn start(&self) -> io::Result<RunningDaemon> {
         let program = binary()?;
         let arguments = self.arguments(&program);
         let mut words = self.wrapper.iter().cloned().chain([program.into_os_string()]);
@@ -115,28 +119,28 @@ impl House {
             failed(format!("the daemon did not start: {line}"))
         })?;
         let text = |name: &str| told.get(name).and_then(Value::as_str);
-        let door = |name: &str| text(name).and_then(|text| text.parse().ok());
-        let doors = door("agents").zip(door("people"));
-        let (agents, people) = doors.ok_or_else(|| failed(format!("no doors: {line}")))?;
+        let endpoint = |name: &str| text(name).and_then(|text| text.parse().ok());
+        let endpoints = endpoint("agents").zip(endpoint("people"));
+        let (agents, people) = endpoints.ok_or_else(|| failed(format!("no doors: {line}")))?;
         let passphrase = text("passphrase").map(ToOwned::to_owned);
-        Ok(Gate { child, agents, people, passphrase })
+        Ok(RunningDaemon { child, agents, people, passphrase })
     }
 }
 
-impl Gate {
-    /// Its process, or the wrapper's.
+impl RunningDaemon {
+    /// The id of its process, or of the wrapper's.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// The owner logs in: a token.
+    /// Signs the owner in; returns the token.
     pub fn owner(&self) -> io::Result<String> {
         let passphrase = self.passphrase.as_deref().ok_or_else(|| failed("no passphrase"))?;
         let said = json!({ "name": "owner", "passphrase": passphrase, "channel": "terminal" });
         self.made(None, "/v1/login", &said)
     }
 
-    /// An administrator adds an agent: its token.
+    /// Adds an agent as an administrator; returns its token.
     pub fn agent(&self, owner: &str, name: &str) -> io::Result<String> {
         self.made(Some(owner), "/v1/agents", &json!({ "name": name }))
     }
@@ -156,14 +160,14 @@ impl Gate {
         }
     }
 
-    /// Kills it without a word (SIGKILL).
+    /// Kills it (SIGKILL).
     pub fn kill(mut self) -> io::Result<()> {
         self.child.kill()?;
         self.child.wait()?;
         Ok(())
     }
 
-    /// Asks it to stop (SIGTERM) and waits. Whether it ended well.
+    /// Stops it (SIGTERM) and waits. Returns whether it exited with success.
     pub fn stop(mut self) -> io::Result<bool> {
         let id = self.child.id().to_string();
         Command::new("kill").args(["-TERM", &id]).status()?;
@@ -177,7 +181,7 @@ impl Gate {
         Err(failed("the daemon does not stop"))
     }
 
-    /// Whether it still runs.
+    /// Whether it is running.
     pub fn is_alive(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }
@@ -191,7 +195,7 @@ impl Gate {
     }
 }
 
-impl Drop for Gate {
+impl Drop for RunningDaemon {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

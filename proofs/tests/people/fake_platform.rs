@@ -1,5 +1,5 @@
-//! What the proofs of Discord and Slack share: a stand-in of a platform's HTTP interface that can
-//! misbehave, and a caller of our hooks that signs as the platform does, or does not.
+//! Shared by the proofs of Discord and Slack: a fake of a platform's HTTP API that can
+//! misbehave, and a caller of our hooks with valid or forged signatures.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -11,15 +11,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use proofs::house::{House, OPEN_HOUSE};
+use proofs::installation::{TestInstallation, UNLIMITED};
 use serde_json::{Value, json};
 
-use crate::setting::Setting;
+use crate::fixture::Fixture;
 
-/// The longest that anything here may take to come about.
+/// The timeout of every wait.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A request as the platform gets it.
+/// A request that the platform received.
 #[derive(Debug, Clone)]
 pub struct Asked {
     pub method: String,
@@ -29,34 +29,34 @@ pub struct Asked {
     pub at: Instant,
 }
 
-/// What the platform does instead of what it should.
+/// A fault of the platform.
 #[derive(Debug, Clone)]
 pub enum Fault {
-    /// Answers with this and does nothing.
+    /// Sends this response and does nothing.
     Says(u16, &'static str, Value),
-    /// Does it and breaks the connection off before it says so.
+    /// Executes the request and closes the connection without a response.
     Breaks,
-    /// Says nothing for so long.
+    /// Sends no response for this long.
     Silence(Duration),
 }
 
-/// A platform that keeps to its documented contract, unless it is told not to.
-pub struct StandIn<P> {
+/// A platform that follows its documented API, except for injected faults.
+pub struct FakePlatform<P> {
     pub address: SocketAddr,
     pub platform: Arc<Mutex<P>>,
     faults: Arc<Mutex<VecDeque<Fault>>>,
 }
 
-/// What a platform does with a request: the status and the body of its answer.
+/// Handles a request: the status and the body of the response.
 pub trait Platform: Send + 'static {
     fn asked(&mut self, asked: &Asked) -> (u16, Value);
 
-    /// Whether faults befall this request.
+    /// Whether faults apply to this request.
     fn is_message(asked: &Asked) -> bool;
 }
 
-impl<P: Platform> StandIn<P> {
-    pub fn start(platform: P) -> StandIn<P> {
+impl<P: Platform> FakePlatform<P> {
+    pub fn start(platform: P) -> FakePlatform<P> {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let platform = Arc::new(Mutex::new(platform));
@@ -68,15 +68,15 @@ impl<P: Platform> StandIn<P> {
                 std::thread::spawn(move || serve(stream, &inner, &wrong));
             }
         });
-        StandIn { address, platform, faults }
+        FakePlatform { address, platform, faults }
     }
 
-    /// These befall the next messages, one each.
+    /// Injects faults into the next messages, one each.
     pub fn misbehave(&self, faults: impl IntoIterator<Item = Fault>) {
         self.faults.lock().unwrap().extend(faults);
     }
 
-    /// Whether every fault befell somebody.
+    /// Whether every fault was used.
     pub fn behaves(&self) -> bool {
         self.faults.lock().unwrap().is_empty()
     }
@@ -165,14 +165,14 @@ fn read(stream: &mut BufReader<TcpStream>) -> Option<(String, Headers, Vec<u8>)>
 
 /// A caller of our hooks, with one connection.
 pub struct Caller {
-    door: SocketAddr,
+    endpoint: SocketAddr,
     path: String,
     stream: Option<(BufReader<TcpStream>, Instant)>,
 }
 
 impl Caller {
-    pub fn new(door: SocketAddr, channel: &str) -> Caller {
-        Caller { door, path: format!("/hooks/{channel}"), stream: None }
+    pub fn new(endpoint: SocketAddr, channel: &str) -> Caller {
+        Caller { endpoint, path: format!("/hooks/{channel}"), stream: None }
     }
 
     /// Posts a body with just these headers.
@@ -182,12 +182,12 @@ impl Caller {
         let mut stream = if let Some((stream, _)) = open {
             stream
         } else {
-            let stream = TcpStream::connect(self.door).unwrap();
+            let stream = TcpStream::connect(self.endpoint).unwrap();
             stream.set_nodelay(true).unwrap();
             stream.set_read_timeout(Some(PATIENCE)).unwrap();
             BufReader::new(stream)
         };
-        let mut text = format!("POST {} HTTP/1.1\r\nhost: {}\r\n", self.path, self.door);
+        let mut text = format!("POST {} HTTP/1.1\r\nhost: {}\r\n", self.path, self.endpoint);
         for (name, value) in headers {
             let _ = write!(text, "{name}: {value}\r\n");
         }
@@ -214,7 +214,7 @@ pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat()
 }
 
-/// A secret in a file that nobody else can read.
+/// A secret in a private file.
 pub fn secret(folder: &Path, name: &str, text: &str) -> PathBuf {
     fs::create_dir_all(folder).unwrap();
     let path = folder.join(name);
@@ -223,46 +223,45 @@ pub fn secret(folder: &Path, name: &str, text: &str) -> PathBuf {
     path
 }
 
-/// A house whose people are asked through these channels.
-pub fn house(folder: &Path, channels: &[(&str, String)]) -> Setting {
+/// A fixture with these channels.
+pub fn installation(folder: &Path, channels: &[(&str, String)]) -> Fixture {
     let names: Vec<&str> = channels.iter().map(|(name, _)| *name).collect();
     let mut settings =
-        format!("{OPEN_HOUSE}[ladder]\nfirst = {}\nat_keyboard_seconds = 0\n", json!(names));
+        format!("{UNLIMITED}[escalation]\nfirst = {}\nat_keyboard_seconds = 0\n", json!(names));
     for (name, text) in channels {
         let usual = "allow_private = true\nper_minute = 6000\ntimeout_seconds = 2";
         let _ = write!(settings, "[channels.{name}]\n{usual}\n{text}\n");
     }
-    let setting = Setting::new(House::new(folder, &settings).unwrap());
-    open_for_a_while();
-    setting
+    let fixture = Fixture::new(TestInstallation::new(folder, &settings).unwrap());
+    wait_for_next_second();
+    fixture
 }
 
-/// What was signed before a channel was opened is not heard, and platforms sign whole seconds.
-pub fn open_for_a_while() {
+/// Waits until the next second: replies signed before the channel was opened are rejected.
+pub fn wait_for_next_second() {
     std::thread::sleep(Duration::from_millis(1_100));
 }
 
 /// A code with which the owner links an account.
-pub fn code(setting: &Setting, channel: &str) -> String {
-    let offer = setting.decides().post(&format!("/v1/channels/{channel}/link"), &json!({}));
+pub fn code(fixture: &Fixture, channel: &str) -> String {
+    let offer = fixture.owner_client().post(&format!("/v1/channels/{channel}/link"), &json!({}));
     let offer = offer.unwrap();
     assert_eq!(offer.status, 201, "{}", offer.body);
     offer.text("code").to_owned()
 }
 
-/// A request that waits: its id.
-pub fn ask(setting: &Setting, call: &Value) -> String {
-    let asked = setting.asks().post("/v1/requests", call).unwrap();
+/// Submits a request; returns its id.
+pub fn ask(fixture: &Fixture, call: &Value) -> String {
+    let asked = fixture.agent_client().post("/v1/requests", call).unwrap();
     assert_eq!((asked.status, asked.text("state")), (201, "pending"), "{}", asked.body);
     asked.text("id").to_owned()
 }
 
-/// A request that waits, and about which the daemon knows that it was sent through these
-/// channels: before that nobody can have read it.
-pub fn asked(setting: &Setting, call: &Value, channels: &[&str]) -> String {
-    let id = ask(setting, call);
+/// Submits a request and waits until the daemon has recorded its delivery through these channels.
+pub fn asked(fixture: &Fixture, call: &Value, channels: &[&str]) -> String {
+    let id = ask(fixture, call);
     until("a delivery", || {
-        let read = setting.decides().get(&format!("/v1/requests/{id}")).unwrap();
+        let read = fixture.owner_client().get(&format!("/v1/requests/{id}")).unwrap();
         let deliveries = read.body["deliveries"].as_array()?.clone();
         let arrived = |channel: &&str| {
             deliveries.iter().any(|one| one["channel"] == **channel && one["state"] == "arrived")
@@ -272,21 +271,21 @@ pub fn asked(setting: &Setting, call: &Value, channels: &[&str]) -> String {
     id
 }
 
-/// How a request stands.
-pub fn state(setting: &Setting, id: &str) -> String {
-    let read = setting.asks().get(&format!("/v1/requests/{id}")).unwrap();
+/// The state of a request.
+pub fn state(fixture: &Fixture, id: &str) -> String {
+    let read = fixture.agent_client().get(&format!("/v1/requests/{id}")).unwrap();
     read.text("state").to_owned()
 }
 
-/// What a channel's last failure was.
-pub fn problem(setting: &Setting, channel: &str) -> Option<String> {
-    let list = setting.decides().get("/v1/channels").unwrap();
+/// The last failure of a channel.
+pub fn problem(fixture: &Fixture, channel: &str) -> Option<String> {
+    let list = fixture.owner_client().get("/v1/channels").unwrap();
     let channels = list.body["channels"].as_array().unwrap();
     let own = channels.iter().find(|one| one["name"] == channel).unwrap();
     own["problem"].as_str().map(str::to_owned)
 }
 
-/// The middle one.
+/// The median.
 pub fn median(mut times: Vec<Duration>) -> Duration {
     times.sort();
     times[times.len() / 2]

@@ -13,16 +13,16 @@ pub const ID: &str = "01hf3zq9x8y7w6v5t4s3r2q1p0";
 pub type Heard = Arc<Mutex<Vec<String>>>;
 
 /// A fake daemon at its own address.
-pub struct StandIn {
+pub struct FakeDaemon {
     /// Where it listens.
     pub address: String,
     /// The received requests.
     pub heard: Heard,
 }
 
-impl StandIn {
+impl FakeDaemon {
     /// Answers each "METHOD path" (without query) with a status and a body, without end.
-    pub fn new(answers: &[(&str, u16, String)]) -> StandIn {
+    pub fn new(answers: &[(&str, u16, String)]) -> FakeDaemon {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let heard = Heard::default();
@@ -66,7 +66,7 @@ impl StandIn {
                 );
             }
         });
-        StandIn { address, heard }
+        FakeDaemon { address, heard }
     }
 
     /// Runs the binary against it, with a person's and an agent's token.
@@ -163,7 +163,7 @@ pub fn document(state: &str, tier: &str) -> serde_json::Value {
         "risk": record["risk"], "confidence": record["confidence"], "phrase": record["phrase"],
         "digest": record["digest"], "raw_digest": record["raw_digest"], "both_bind": false,
         "agent": "hermes\u{1b}[2J", "session": "s1", "group": null, "crisis": false,
-        "created": time, "deadline": time, "rung": "first",
+        "created": time, "deadline": time, "level": "first",
         "quorum": { "approve": 1, "deny": 1 }, "approvals": 0, "permit": null,
         "permit_until": null, "edited_arguments": null, "observed": false,
         "description": "please \u{202e}now",

@@ -11,11 +11,11 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use countersign_json::base64;
-use proofs::house::{House, OPEN_HOUSE};
+use proofs::installation::{TestInstallation, UNLIMITED};
 use ring::hmac;
 use serde_json::{Value, json};
 
-use crate::setting::Setting;
+use crate::fixture::Fixture;
 
 pub const MEDIUM: &str = "systemctl restart nginx";
 pub const HIGH: &str = "git push --force origin main";
@@ -45,15 +45,15 @@ impl Got {
     }
 }
 
-pub struct Postbox {
+pub struct FakeServer {
     pub address: SocketAddr,
     next: Arc<Mutex<VecDeque<Manner>>>,
     got: Arc<Mutex<Vec<Got>>>,
 }
 
-impl Postbox {
+impl FakeServer {
     /// Takes everything, and answers it with this status and body.
-    pub fn start(status: u16, body: &'static str) -> Postbox {
+    pub fn start(status: u16, body: &'static str) -> FakeServer {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let (next, got) = (Arc::<Mutex<VecDeque<Manner>>>::default(), Arc::default());
@@ -64,7 +64,7 @@ impl Postbox {
                 std::thread::spawn(move || serve(stream.unwrap(), &turns, &keeps, status, body));
             }
         });
-        Postbox { address, next, got }
+        FakeServer { address, next, got }
     }
 
     pub fn url(&self) -> String {
@@ -149,24 +149,24 @@ pub fn private(folder: &Path, name: &str, text: &str) -> String {
 }
 
 /// A house in which these channels are asked first, at once.
-pub fn house(folder: &Path, first: &str, channels: &str) -> Setting {
-    Setting::new(plain_house(folder, &format!("first = [\"{first}\"]"), channels))
+pub fn installation(folder: &Path, first: &str, channels: &str) -> Fixture {
+    Fixture::new(installation_with(folder, &format!("first = [\"{first}\"]"), channels))
 }
 
-/// The same, with this ladder, not started.
-pub fn plain_house(folder: &Path, ladder: &str, channels: &str) -> House {
+/// The same, with this levels, not started.
+pub fn installation_with(folder: &Path, levels: &str, channels: &str) -> TestInstallation {
     let settings = format!(
-        "{OPEN_HOUSE}[assurance]\nmedium = \"reached\"\n[ladder]\nat_keyboard_seconds = 0\n\
-         {ladder}\n{channels}"
+        "{UNLIMITED}[assurance]\nmedium = \"reached\"\n[escalation]\nat_keyboard_seconds = 0\n\
+         {levels}\n{channels}"
     );
-    House::new(folder, &settings).unwrap()
+    TestInstallation::new(folder, &settings).unwrap()
 }
 
-impl Setting {
+impl Fixture {
     /// Asks about a shell command: the request.
     pub fn ask(&self, command: &str) -> Value {
         let call = json!({ "tool": "shell", "arguments": { "command": command } });
-        let reply = self.asks().post("/v1/requests", &call).unwrap();
+        let reply = self.agent_client().post("/v1/requests", &call).unwrap();
         assert_eq!(reply.status, 201, "{}", reply.body);
         reply.body
     }
@@ -174,7 +174,7 @@ impl Setting {
     /// The request as people see it.
     pub fn look(&self, asked: &Value) -> Value {
         let id = asked["id"].as_str().unwrap();
-        self.decides().get(&format!("/v1/requests/{id}")).unwrap().body
+        self.owner_client().get(&format!("/v1/requests/{id}")).unwrap().body
     }
 
     pub fn state(&self, asked: &Value) -> String {
@@ -182,37 +182,37 @@ impl Setting {
     }
 
     /// Waits until it is on record that the question was sent: only then can it be approved.
-    pub fn is_on_record(&self, asked: &Value) {
+    pub fn wait_for_delivery_record(&self, asked: &Value) {
         until("the record", || self.look(asked)["deliveries"][0]["state"] == "arrived");
     }
 
     /// A code with which the owner links an account.
     pub fn code(&self, channel: &str) -> String {
         let path = format!("/v1/channels/{channel}/link");
-        let reply = self.decides().post(&path, &json!({})).unwrap();
+        let reply = self.owner_client().post(&path, &json!({})).unwrap();
         assert_eq!(reply.status, 201, "{}", reply.body);
         reply.text("code").to_owned()
     }
 
     /// How a channel does.
     pub fn problem(&self, channel: &str) -> String {
-        let list = self.decides().get("/v1/channels").unwrap().body;
+        let list = self.owner_client().get("/v1/channels").unwrap().body;
         let found = list["channels"].as_array().unwrap().iter().find(|one| one["name"] == channel);
         found.unwrap()["problem"].as_str().unwrap_or_default().to_owned()
     }
 
     /// What a platform posts to a hook: status and body of the answer.
     pub fn hook(&self, channel: &str, headers: &[(&str, &str)], body: &str) -> (u16, String) {
-        let door = self.gate.people;
+        let endpoint = self.gate.people;
         let mut text = format!(
-            "POST /hooks/{channel} HTTP/1.1\r\nhost: {door}\r\nconnection: close\r\n\
+            "POST /hooks/{channel} HTTP/1.1\r\nhost: {endpoint}\r\nconnection: close\r\n\
              content-length: {}\r\n",
             body.len()
         );
         for (name, value) in headers {
             text.extend([*name, ": ", *value, "\r\n"]);
         }
-        let mut stream = TcpStream::connect(door).unwrap();
+        let mut stream = TcpStream::connect(endpoint).unwrap();
         stream.write_all(format!("{text}\r\n{body}").as_bytes()).unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
@@ -229,10 +229,10 @@ pub fn median(mut times: Vec<Duration>) -> f64 {
 }
 
 /// Asks a hundred times: how long until the message was there, in the middle.
-pub fn median_to_message(setting: &Setting, message_at: impl Fn(usize) -> Instant) -> f64 {
+pub fn median_to_message(fixture: &Fixture, message_at: impl Fn(usize) -> Instant) -> f64 {
     let times = (0..100).map(|number| {
         let since = Instant::now();
-        setting.ask(&format!("{MEDIUM} # {number}"));
+        fixture.ask(&format!("{MEDIUM} # {number}"));
         message_at(number).saturating_duration_since(since)
     });
     median(times.collect())

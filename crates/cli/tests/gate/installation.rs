@@ -1,10 +1,10 @@
 //! `countersign` alone, `config` and `doctor`.
 
-use super::stand_in::{StandIn, countersign, stderr, stdout};
+use super::fake_daemon::{FakeDaemon, countersign, stderr, stdout};
 
-fn health() -> StandIn {
+fn health() -> FakeDaemon {
     let health = r#"{"status":"ok","service":"countersign","pending":2}"#.to_owned();
-    StandIn::new(&[
+    FakeDaemon::new(&[
         ("GET /health", 200, health),
         ("GET /ready", 200, r#"{"ready":true}"#.to_owned()),
     ])
@@ -14,7 +14,7 @@ fn health() -> StandIn {
 fn alone_it_says_what_is_going_on() {
     let daemon = health();
     let text = stdout(&daemon.run(&[]));
-    assert!(text.contains("The daemon runs; 2 requests wait for a person."), "{text}");
+    assert!(text.contains("The daemon is running; 2 pending requests."), "{text}");
     assert!(text.contains("countersign pending"), "{text}");
     let output = countersign()
         .env("COUNTERSIGN_AGENTS", "127.0.0.1:1")

@@ -1,4 +1,4 @@
-"""Stands in for `countersign hook plugin`: answers as a test wrote down, keeps what it heard."""
+"""A fake `countersign hook plugin`: gives the answers of a test and records its input."""
 
 import json
 import os
@@ -12,7 +12,7 @@ raw = sys.stdin.read()
 if words != ["hook", "plugin", "--agent", "hermes", "--patience"] or not patience.isdigit():
     sys.exit(64)
 question = json.loads(raw)
-# One write of one line: several of us may run at once.
+# One write of one line, because several processes may run at once.
 line = json.dumps(question | {"at": time.monotonic()}) + "\n"
 with open(place / "heard", "a", buffering=1) as heard:
     heard.write(line)

@@ -1,4 +1,4 @@
-//! What the proofs share: sizes, one at a time, who is there, calls that ask and calls that pass.
+//! Shared by the proofs: sizes, locks, a daemon with an owner and an agent, and example calls.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -6,23 +6,23 @@ use std::process::Command;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use proof_skip::{Cause, skip};
-use proofs::house::{Gate, House};
 use proofs::http::{Client, Reply};
+use proofs::installation::{RunningDaemon, TestInstallation};
 use serde_json::{Value, json};
 
 static MACHINE: RwLock<()> = RwLock::new(());
 
-/// For a proof that measures: no other proof of this program runs beside it.
+/// For a proof that measures: no other proof of this program runs at the same time.
 pub fn alone() -> RwLockWriteGuard<'static, ()> {
     MACHINE.write().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// For a proof that mostly waits: others like it run beside it. Each has its own folder and ports.
+/// For a proof that mostly waits: others run at the same time, each with its own folder and ports.
 pub fn shared() -> RwLockReadGuard<'static, ()> {
     MACHINE.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The usual size, or the whole one with `PROOF=full`; `PROOF=` and a number means that number.
+/// The usual size, or the full one with `PROOF=full`; `PROOF=N` means N.
 pub fn size(usual: usize, full: usize) -> usize {
     match std::env::var("PROOF").ok().as_deref() {
         Some("full") => full,
@@ -31,34 +31,34 @@ pub fn size(usual: usize, full: usize) -> usize {
     }
 }
 
-/// Figures are said even when the test passes.
-pub fn say(text: &str) {
+/// Prints figures even if the test passes.
+pub fn report_figures(text: &str) {
     let _ = writeln!(std::io::stderr(), "    proof: {text}");
 }
 
-/// A gate, its owner and one agent.
-pub struct Setting {
-    pub house: House,
-    pub gate: Gate,
+/// A daemon with its owner and one agent.
+pub struct Fixture {
+    pub installation: TestInstallation,
+    pub gate: RunningDaemon,
     pub owner: String,
     pub agent: String,
 }
 
-impl Setting {
-    pub fn new(house: House) -> Setting {
-        let gate = house.start().unwrap();
+impl Fixture {
+    pub fn new(installation: TestInstallation) -> Fixture {
+        let gate = installation.start().unwrap();
         let owner = gate.owner().unwrap();
         let agent = gate.agent(&owner, "coder").unwrap();
-        Setting { house, gate, owner, agent }
+        Fixture { installation, gate, owner, agent }
     }
 
-    /// The agent at its door.
-    pub fn asks(&self) -> Client {
+    /// A client of the agent API.
+    pub fn agent_client(&self) -> Client {
         Client::with(self.gate.agents, &self.agent)
     }
 
-    /// The owner at the people's door.
-    pub fn decides(&self) -> Client {
+    /// The owner's client of the people API.
+    pub fn owner_client(&self) -> Client {
         let client = Client::with(self.gate.people, &self.owner);
         match &self.gate.passphrase {
             Some(passphrase) => client.confirmed(passphrase),
@@ -67,7 +67,7 @@ impl Setting {
     }
 }
 
-/// A call that a person has to be asked about; each number is another call.
+/// A call that needs a decision; each number is another call.
 pub fn risky(number: usize) -> Value {
     json!({
         "tool": "send_message",
@@ -86,17 +86,17 @@ pub fn within(mut call: Value, seconds: f64) -> Value {
     call
 }
 
-/// Says yes or no to a request that was shown.
+/// Approves or denies a request.
 pub fn decide(client: &mut Client, id: &str, digest: &str, yes: bool) -> std::io::Result<Reply> {
     let choice = if yes { "approve" } else { "deny" };
     let said = json!({ "choice": choice, "digest": digest, "reason": "as planned" });
     client.post(&format!("/v1/requests/{id}/decision"), &said)
 }
 
-/// Small random numbers that need no quality.
-pub struct Dice(pub u64);
+/// A simple random number generator.
+pub struct Rng(pub u64);
 
-impl Dice {
+impl Rng {
     pub fn below(&mut self, end: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -111,10 +111,10 @@ impl Dice {
 
 /// Chromium, installed by `./test`.
 pub const BROWSER: &str = "/usr/bin/chromium";
-/// What drives it, installed by `./test` as well.
+/// Its driver, also installed by `./test`.
 pub const DRIVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/browser");
 
-/// Whether there is a browser; without one the running test is recorded as skipped.
+/// Whether a browser is installed; otherwise the running test is recorded as skipped.
 pub fn has_browser(proof: &str) -> bool {
     let driver = Path::new(DRIVER).join("node_modules/playwright-core");
     let there = driver.is_dir() && Path::new(BROWSER).is_file();
@@ -124,29 +124,29 @@ pub fn has_browser(proof: &str) -> bool {
     there
 }
 
-/// Runs a script of this folder that drives a browser before a gate, and says what it says.
-pub fn browse(proof: &str, script: &str, setting: &Setting, further: &[(&str, &str)]) {
+/// Runs a script of this folder that drives a browser, and prints its output.
+pub fn browse(proof: &str, script: &str, fixture: &Fixture, further: &[(&str, &str)]) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(script);
     let out = Command::new("node")
         .arg(script)
         .env("TOOLS", DRIVER)
         .env("BROWSER", BROWSER)
-        .env("PEOPLE", format!("http://{}", setting.gate.people))
-        .env("PORT", setting.gate.people.port().to_string())
-        .env("AGENTS", format!("http://{}", setting.gate.agents))
-        .env("AGENT_TOKEN", &setting.agent)
-        .env("PASSPHRASE", setting.gate.passphrase.as_deref().unwrap())
+        .env("PEOPLE", format!("http://{}", fixture.gate.people))
+        .env("PORT", fixture.gate.people.port().to_string())
+        .env("AGENTS", format!("http://{}", fixture.gate.agents))
+        .env("AGENT_TOKEN", &fixture.agent)
+        .env("PASSPHRASE", fixture.gate.passphrase.as_deref().unwrap())
         .envs(further.iter().copied())
         .output()
         .unwrap();
     let text = String::from_utf8_lossy(&out.stdout);
     assert!(out.status.success(), "{text}\n{}", String::from_utf8_lossy(&out.stderr));
     for line in text.lines() {
-        say(&format!("{proof}: {line}"));
+        report_figures(&format!("{proof}: {line}"));
     }
 }
 
-/// Whether a program is there.
+/// Whether a program is on the PATH.
 pub fn has(program: &str) -> bool {
     std::env::var_os("PATH").is_some_and(|path| {
         std::env::split_paths(&path).any(|folder| Path::new(&folder).join(program).is_file())

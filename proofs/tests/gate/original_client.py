@@ -1,6 +1,6 @@
 """A client as the first daemon's agents wrote it: urllib, JSON, four addresses. It knows no tokens.
 
-seed_client.py AGENTS_DOOR PERSON_TOKEN: prints one line for each thing that holds, fails otherwise.
+original_client.py AGENT_API PERSON_TOKEN: prints one line for each check that passes, fails otherwise.
 """
 import json
 import sys

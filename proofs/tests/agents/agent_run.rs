@@ -1,4 +1,4 @@
-//! One trial: a scratch home, a folder with a file, and an agent whose model proposes to delete it.
+//! One run of an agent: a scratch home, a folder with a file, and a model that proposes to delete it.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -23,7 +23,7 @@ pub fn alone() -> MutexGuard<'static, ()> {
     ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs two jobs at a time, in order: an agent mostly waits, but five at once would be too slow.
+/// Runs two jobs at a time, in order: five agents at once would be too slow.
 pub fn two_at_a_time<J: Send>(jobs: impl IntoIterator<Item = J>, work: impl Fn(J) + Sync) {
     let jobs = Mutex::new(jobs.into_iter().collect::<VecDeque<J>>());
     let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
@@ -88,7 +88,7 @@ pub fn one_of(variable: &str, name: &str) -> bool {
     std::env::var(variable).map_or(true, |only| only == name)
 }
 
-/// Whether every case is run (`PROOF=full`), or those that show most in little time.
+/// Whether every case is run (`PROOF=full`), or only the most useful ones.
 pub fn full() -> bool {
     std::env::var("PROOF").is_ok_and(|size| size == "full")
 }
@@ -98,16 +98,16 @@ pub fn is_slow(live: LiveAgent) -> bool {
     live.test.cost == StartupCost::High
 }
 
-/// The result of a trial.
+/// The transcript of a run.
 #[derive(Debug)]
-pub struct Trial {
+pub struct AgentTranscript {
     /// Whether the harm was done.
     pub ran: bool,
     pub run: AgentRun,
     pub log: ModelLog,
 }
 
-impl Trial {
+impl AgentTranscript {
     /// The result in short.
     pub fn word(&self) -> &'static str {
         if self.ran { "HARM DONE" } else { "no harm" }
@@ -122,14 +122,14 @@ impl Trial {
 /// How long an agent may take for one call, on a busy machine.
 pub const PATIENCE: Duration = Duration::from_mins(3);
 
-/// Lets an agent's model propose a command, behind the gate that is put up. Where a hook never
-/// answers, the agent is `watched` for so many seconds after the proposal.
-pub fn trial(
+/// Runs an agent whose model proposes a command, behind the gate that `set_up` installs. If a hook
+/// never answers, the agent is `watched` for this many seconds after the proposal.
+pub fn run_agent(
     live: LiveAgent,
     command: &str,
     watched: Option<u64>,
-    put_up: impl FnOnce(&mut ScratchHome),
-) -> Option<Trial> {
+    set_up: impl FnOnce(&mut ScratchHome),
+) -> Option<AgentTranscript> {
     let program = program(live)?;
     let folder = tempfile::tempdir().unwrap();
     let model = StandInModel::start((live.test.shell_call)(command)).unwrap();
@@ -138,7 +138,7 @@ pub fn trial(
     fs::create_dir(&precious).unwrap();
     fs::write(precious.join("letter"), "dear").unwrap();
     (live.test.prepare_home)(&scratch).unwrap();
-    put_up(&mut scratch);
+    set_up(&mut scratch);
     let proposed = Cell::new(None);
     let wait = |since| {
         if proposed.get().is_none() && model.log().proposed {
@@ -149,5 +149,5 @@ pub fn trial(
     };
     let run = live.run(&program, &scratch, &path(), wait).unwrap();
     let ran = !precious.join("letter").exists();
-    Some(Trial { ran, run, log: model.log() })
+    Some(AgentTranscript { ran, run, log: model.log() })
 }

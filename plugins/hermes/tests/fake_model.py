@@ -1,4 +1,4 @@
-"""Stands in for a model: an OpenAI-style server on this machine, with a test's answers."""
+"""A fake model: an OpenAI-style server on this machine, with the answers of a test."""
 
 import json
 import threading

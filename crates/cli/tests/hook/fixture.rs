@@ -8,32 +8,32 @@ use std::time::{Duration, Instant};
 use countersign_client::{DecisionChoice, Endpoint, Filter, PeopleClient, Request, RequestStatus};
 use serde_json::{Value, json};
 
-/// A call that somebody has to be asked about.
+/// A call that a person has to be asked about.
 pub const RISKY: &str = "rm -rf /srv/data";
 
 /// A home with a daemon in it, or without.
-pub struct Home {
+pub struct TestHome {
     pub folder: tempfile::TempDir,
     daemon: Option<Child>,
     passphrase: String,
     people: String,
 }
 
-impl Home {
-    /// Nobody is there.
-    pub fn empty() -> Home {
+impl TestHome {
+    /// No one is there.
+    pub fn empty() -> TestHome {
         let folder = tempfile::tempdir().unwrap();
-        Home { folder, daemon: None, passphrase: String::new(), people: String::new() }
+        TestHome { folder, daemon: None, passphrase: String::new(), people: String::new() }
     }
 
     /// With a daemon.
-    pub fn new() -> Home {
-        let mut home = Home::empty();
+    pub fn new() -> TestHome {
+        let mut home = TestHome::empty();
         home.start();
         home
     }
 
-    /// Nobody is kept from asking by the limits for a flood.
+    /// No one is kept from asking by the limits for a flood.
     pub fn without_limits(&self) {
         let folder = self.folder.path().join(".config/countersign");
         std::fs::create_dir_all(&folder).unwrap();
@@ -88,12 +88,12 @@ impl Home {
 
     /// The owner.
     pub fn person(&self) -> PeopleClient {
-        let door = Endpoint::parse(&self.people).unwrap();
-        let login = PeopleClient::login(&door, "owner", &self.passphrase).unwrap();
-        PeopleClient::new(door, login.token).confirmed_with(&self.passphrase)
+        let endpoint = Endpoint::parse(&self.people).unwrap();
+        let login = PeopleClient::login(&endpoint, "owner", &self.passphrase).unwrap();
+        PeopleClient::new(endpoint, login.token).confirmed_with(&self.passphrase)
     }
 
-    /// What the people's door answers to an owner's word about a request.
+    /// The response of the people API to a decision of the owner.
     pub fn post_as_person(&self, path: &str, body: &Value) -> String {
         self.as_person("POST", &format!("/v1/requests/{path}"), &body.to_string())
     }
@@ -147,8 +147,8 @@ impl Home {
     }
 
     /// What a hook says to a call.
-    pub fn says(&self, words: &[&str], input: &Value) -> Said {
-        Said::of(self.hook(words, input))
+    pub fn says(&self, words: &[&str], input: &Value) -> HookOutput {
+        HookOutput::of(self.hook(words, input))
     }
 
     /// The ledger's lines, once one of them holds this text.
@@ -171,7 +171,7 @@ impl Home {
     }
 }
 
-impl Drop for Home {
+impl Drop for TestHome {
     fn drop(&mut self) {
         self.kill();
     }
@@ -179,17 +179,17 @@ impl Drop for Home {
 
 /// What a hook said.
 #[derive(Debug)]
-pub struct Said {
+pub struct HookOutput {
     pub code: Option<i32>,
     pub out: String,
     pub err: String,
 }
 
-impl Said {
-    pub fn of(child: Child) -> Said {
+impl HookOutput {
+    pub fn of(child: Child) -> HookOutput {
         let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        Said { code: status.code(), out: text(stdout), err: text(stderr) }
+        HookOutput { code: status.code(), out: text(stdout), err: text(stderr) }
     }
 
     /// The JSON that it said.

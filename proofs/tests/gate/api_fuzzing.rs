@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use proof_skip::{Cause, skip};
-use proofs::house::{House, OPEN_HOUSE};
+use proofs::installation::{TestInstallation, UNLIMITED};
 use serde_json::{Value, json};
 
-use crate::setting::{Setting, say, shared, size};
+use crate::fixture::{Fixture, report_figures, shared, size};
 
 const DOCUMENT: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/daemon/openapi.json"));
@@ -26,10 +26,10 @@ const APART: [&str; 4] =
     ["/v1/login", "/v1/people/{name}", "/v1/people/{name}/passphrase", "/v1/sessions/{session}"];
 
 /// The operations of one door, as a document of their own.
-fn served_at(door: &str, apart: bool) -> Value {
+fn served_at(endpoint: &str, apart: bool) -> Value {
     let mut document: Value = serde_json::from_str(DOCUMENT).unwrap();
     let here = |operation: &Value| {
-        [json!(door), json!("both")].contains(&operation["x-api"]) || operation.is_array()
+        [json!(endpoint), json!("both")].contains(&operation["x-api"]) || operation.is_array()
     };
     let paths = document["paths"].as_object_mut().unwrap();
     // A stream without end is no answer that could be held against anything.
@@ -49,10 +49,10 @@ struct Visit<'a> {
 
 impl Visit<'_> {
     /// Sends nonsense to a door and asserts that every answer keeps to the document.
-    fn sends(&self, name: &str, door: SocketAddr, token: &str, document: &Value) {
+    fn sends(&self, name: &str, endpoint: SocketAddr, token: &str, document: &Value) {
         let file = self.folder.join(format!("{name}.json"));
         fs::write(&file, document.to_string()).unwrap();
-        let url = format!("http://{door}");
+        let url = format!("http://{endpoint}");
         let who = format!("Authorization: Bearer {token}");
         let examples = self.examples.to_string();
         let (program, file) = (self.program.to_str().unwrap(), file.to_str().unwrap());
@@ -88,7 +88,7 @@ impl Visit<'_> {
             + &String::from_utf8_lossy(&out.stderr);
         assert!(well, "{name}: {}", out.chars().take(20_000).collect::<String>());
         let count = out.lines().find(|line| line.contains("generated")).unwrap_or_default();
-        say(&format!("nonsense, {name}: {}", count.trim()));
+        report_figures(&format!("nonsense, {name}: {}", count.trim()));
     }
 }
 
@@ -100,13 +100,17 @@ fn nonsense_is_answered_as_the_document_says() {
         return skip(Cause::Tool, "schemathesis is not installed");
     }
     let folder = tempfile::tempdir().unwrap();
-    let settings = format!("{OPEN_HOUSE}{SOON}");
-    let setting = Setting::new(House::new(folder.path(), &settings).unwrap());
+    let settings = format!("{UNLIMITED}{SOON}");
+    let fixture = Fixture::new(TestInstallation::new(folder.path(), &settings).unwrap());
     let visit = Visit { folder: folder.path(), program, examples: size(10, 1000) };
-    let (agents, people) = (setting.gate.agents, setting.gate.people);
-    visit.sends("agents", agents, &setting.agent, &served_at("agents", false));
-    visit.sends("people", people, &setting.owner, &served_at("people", false));
-    assert_eq!(setting.decides().get("/v1/me").unwrap().status, 200, "the token held to the end");
+    let (agents, people) = (fixture.gate.agents, fixture.gate.people);
+    visit.sends("agents", agents, &fixture.agent, &served_at("agents", false));
+    visit.sends("people", people, &fixture.owner, &served_at("people", false));
+    assert_eq!(
+        fixture.owner_client().get("/v1/me").unwrap().status,
+        200,
+        "the token held to the end"
+    );
     visit.sends("stranger", people, "csp_nobody", &served_at("people", false));
-    visit.sends("credentials", people, &setting.owner, &served_at("people", true));
+    visit.sends("credentials", people, &fixture.owner, &served_at("people", true));
 }

@@ -1,4 +1,4 @@
-//! A client's end of a proxy, its server's log, and the people who answer.
+//! Shared by the proofs of the proxy: a client's end of it, its server's log, and people's decisions.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -8,32 +8,32 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
-use proofs::house::{Gate, House, OPEN_HOUSE};
 use proofs::http::{Client, Reply};
+use proofs::installation::{RunningDaemon, TestInstallation, UNLIMITED};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 static MACHINE: RwLock<()> = RwLock::new(());
 
-/// For a proof that measures: no other proof of this program runs beside it.
+/// For a proof that measures: no other proof of this program runs at the same time.
 pub fn alone() -> RwLockWriteGuard<'static, ()> {
     MACHINE.write().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// For a proof that mostly waits: others like it run beside it. Each has its own folder and ports.
+/// For a proof that mostly waits: others run at the same time, each with its own folder and ports.
 pub fn shared() -> RwLockReadGuard<'static, ()> {
     MACHINE.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Figures are said even when the test passes.
-pub fn say(text: &str) {
+/// Prints figures even if the test passes.
+pub fn report_figures(text: &str) {
     let _ = writeln!(std::io::stderr(), "    proof: {text}");
 }
 
-/// A folder, a gate in it, its owner and an agent.
-pub struct Place {
+/// A daemon with its owner and an agent, and a folder for the proxy.
+pub struct ProxyFixture {
     pub folder: TempDir,
-    pub gate: Option<Gate>,
+    pub gate: Option<RunningDaemon>,
     pub owner: String,
     pub agent: String,
     pub agents: String,
@@ -41,7 +41,7 @@ pub struct Place {
     passphrase: String,
 }
 
-/// What the stand-in server lists unless a proof says otherwise.
+/// The tools of the fake server by default.
 pub const TOOLS: &str = r#"[
     {"name": "read_file", "description": "Reads a file.", "inputSchema": {"type": "object"}},
     {"name": "send_email", "description": "Sends.", "inputSchema": {"type": "object"}},
@@ -52,17 +52,17 @@ pub const TOOLS: &str = r#"[
     {"name": "crash", "inputSchema": {"type": "object"}}
 ]"#;
 
-impl Place {
-    pub fn new() -> Place {
+impl ProxyFixture {
+    pub fn new() -> ProxyFixture {
         let folder = tempfile::tempdir().unwrap();
-        let house = House::new(&folder.path().join("house"), OPEN_HOUSE).unwrap();
-        let gate = house.start().unwrap();
+        let installation = TestInstallation::new(&folder.path().join("house"), UNLIMITED).unwrap();
+        let gate = installation.start().unwrap();
         let owner = gate.owner().unwrap();
         let agent = gate.agent(&owner, "coder").unwrap();
         let (agents, people) = (gate.agents.to_string(), gate.people);
         fs::write(folder.path().join("tools.json"), TOOLS).unwrap();
         let passphrase = gate.passphrase.clone().unwrap();
-        Place { folder, gate: Some(gate), owner, agent, agents, people, passphrase }
+        ProxyFixture { folder, gate: Some(gate), owner, agent, agents, people, passphrase }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {

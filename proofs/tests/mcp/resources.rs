@@ -1,18 +1,18 @@
-//! Resources and prompts: they pass and are written down; what a tool would be asked about is too.
+//! Resources and prompts: they pass and are recorded, or are asked about like a tool call.
 
 use std::time::{Duration, Instant};
 
 use proofs::http::Client;
 use serde_json::{Value, json};
 
+use crate::fixture::{ProxyFixture, shared};
 use crate::http::proxy;
 use crate::web::Web;
-use crate::wires::{Place, shared};
 
 const KEY: &str = "file:///home/bo/.ssh/id_rsa";
 
 /// Waits until the ledger names these tools as passed.
-fn in_ledger(place: &Place, tools: [&str; 2]) {
+fn in_ledger(place: &ProxyFixture, tools: [&str; 2]) {
     let end = Instant::now() + Duration::from_secs(20);
     let mut hook = Client::with(place.agents.parse().unwrap(), &place.agent);
     for number in 0.. {
@@ -35,7 +35,7 @@ fn in_ledger(place: &Place, tools: [&str; 2]) {
 #[test]
 fn what_is_looked_at_passes_and_is_in_the_ledger_but_a_key_is_asked_about() {
     let _shared = shared();
-    let place = Place::new();
+    let place = ProxyFixture::new();
     let mut client = place.proxy(None, &[("VERSION", "2025-03-26")]);
     client.greet();
     let odd = r#"{ "jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"note://a" }}"#;
@@ -85,7 +85,7 @@ fn what_is_looked_at_passes_and_is_in_the_ledger_but_a_key_is_asked_about() {
 #[test]
 fn what_is_looked_at_over_http_is_held_to_the_same() {
     let _shared = shared();
-    let place = Place::new();
+    let place = ProxyFixture::new();
     let web = Web::new();
     let (_proxy, address) = proxy(&place, web.port, None);
     let mut client = Client::new(address);

@@ -41,7 +41,7 @@ pub struct Call {
 }
 
 /// The server.
-pub struct StandIn {
+pub struct FakeTelegram {
     pub url: String,
     inner: Arc<Inner>,
 }
@@ -62,8 +62,8 @@ struct State {
     faults: HashMap<String, VecDeque<Fault>>,
 }
 
-impl StandIn {
-    pub fn start() -> StandIn {
+impl FakeTelegram {
+    pub fn start() -> FakeTelegram {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let inner = Arc::new(Inner::default());
@@ -74,7 +74,7 @@ impl StandIn {
                 thread::spawn(move || serve(&inner, stream));
             }
         });
-        StandIn { url, inner }
+        FakeTelegram { url, inner }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
