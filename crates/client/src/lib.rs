@@ -51,12 +51,12 @@ pub use error::{Error, ProblemDetails};
 pub use events::{EventStream, ServerEvent};
 pub use outcome::{Approval, Outcome};
 pub use people::{
-    DecisionChoice, DecisionResult, Filter, GrantWithApproval, LoginToken, PeopleClient,
-    RequestPage,
+    DecisionAnswer, DecisionChoice, DecisionResult, Filter, GrantWithApproval, LoginToken,
+    PeopleClient, RequestPage,
 };
 pub use records::{
-    AgentRecord, CrisisRecord, CurrentPerson, Entries, GrantRecord, LedgerKey, MerkleProof,
-    NewAgent, NewGrant, PersonRecord, SessionRecord,
+    AgentRecord, CrisisRecord, CurrentPerson, Entries, GrantRecord, LedgerKey, LedgerRowDifference,
+    LedgerRows, MerkleProof, NewAgent, NewGrant, PersonRecord, Readiness, SessionRecord,
 };
 pub use report::{Batch, BatchItem, RedeemedPermit, ReportStatus, RunReport};
 pub use request::{

@@ -104,6 +104,30 @@ pub struct Filter {
     pub limit: Option<u32>,
 }
 
+/// A person's answer to one request.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct DecisionAnswer<'a> {
+    /// Approve or deny.
+    pub choice: DecisionChoice,
+    /// The digest of the call that the person was shown.
+    pub digest: &'a str,
+    /// The reason.
+    pub reason: &'a str,
+    /// The word that the person typed from the call's two words. Approving HIGH requires it.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub word: &'a str,
+    /// A grant that comes with the approval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grant: Option<&'a GrantWithApproval>,
+}
+
+impl<'a> DecisionAnswer<'a> {
+    /// An answer about the call with this digest, without a reason, a word or a grant.
+    pub fn new(choice: DecisionChoice, digest: &'a str) -> DecisionAnswer<'a> {
+        DecisionAnswer { choice, digest, reason: "", word: "", grant: None }
+    }
+}
+
 /// A page of requests, newest first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RequestPage {
@@ -198,22 +222,11 @@ impl PeopleClient {
         }
     }
 
-    /// Decides a request. `digest` is that of the call the person was shown.
-    pub fn decide(
-        &self,
-        id: &str,
-        digest: &str,
-        choice: DecisionChoice,
-        reason: &str,
-        grant: Option<&GrantWithApproval>,
-    ) -> Result<Request, Error> {
-        let mut body = serde_json::json!({ "choice": choice, "digest": digest, "reason": reason });
-        if let (Some(grant), Some(members)) = (grant, body.as_object_mut()) {
-            members.insert("grant".to_owned(), serde_json::json!(grant));
-        }
+    /// Decides a request.
+    pub fn decide(&self, id: &str, answer: &DecisionAnswer<'_>) -> Result<Request, Error> {
         let path = format!("/v1/requests/{}/decision", path_segment(id)?);
         // Only a grant that comes with the decision needs confirmation.
-        if grant.is_some() { self.change(&path, &body) } else { self.post(&path, &body) }
+        if answer.grant.is_some() { self.change(&path, answer) } else { self.post(&path, answer) }
     }
 
     /// Decides several requests alike, each by its id and the digest that was shown.

@@ -30,9 +30,11 @@ use crate::config::{ConfigError, DaemonConfig, Paths};
 use crate::gate::Gate;
 use crate::inbound::{LinkCodes, ReplayGuard};
 use crate::keys::{self, KeyError, Keys};
+use crate::ledger_mark::LedgerMark;
 use crate::listeners::{self, Stop};
 use crate::notifier::{self, ChannelPool};
 use crate::proof::{Alarm, Proofs};
+use crate::reload::{Reloader, changes_since_last_start, describe_changes};
 
 /// The person who is created at the first start.
 pub const OWNER: &str = "owner";
@@ -90,6 +92,8 @@ pub struct Daemon {
     listeners: Listeners,
     passphrase: Option<Zeroizing<String>>,
     checkpoints: Arc<Checkpoints>,
+    /// What to announce once the channels are open.
+    news: Option<String>,
 }
 
 /// Where agents and people connect.
@@ -135,6 +139,9 @@ impl Daemon {
         directory.reload(&store).await.map_err(store_failed)?;
         let gate = Gate::open(store, clock, config.rules.clone()).await.map_err(store_failed)?;
         let gate = Arc::new(gate);
+        check_store(&gate, &keys, &config).await.map_err(store_failed)?;
+        let changes = changes_since_last_start(&gate, &config).await.map_err(store_failed)?;
+        let news = describe_changes(&gate, &changes);
         let opened = (Arc::clone(&gate), Arc::clone(&keys));
         let checkpoints =
             Checkpoints::open(opened.0, opened.1, &config.state, &config.ledger).await?;
@@ -158,7 +165,7 @@ impl Daemon {
             agent_hosts: AllowedHosts::new(port(&listeners.agents, config.agents), &[]),
             people_hosts: AllowedHosts::new(port(&listeners.people, config.people), &config.hosts),
         });
-        Ok(Daemon { config, paths, gate, api, listeners, passphrase, checkpoints })
+        Ok(Daemon { config, paths, gate, api, listeners, passphrase, checkpoints, news })
     }
 
     /// What to print at the start.
@@ -174,12 +181,16 @@ impl Daemon {
 
     /// Serves until `until` ends, then stops in order: no new calls, pending responses, the store.
     pub async fn serve(self, until: impl Future<Output = ()>) -> Result<(), StoreError> {
-        let Daemon { config, gate, api, listeners, checkpoints, .. } = self;
+        let Daemon { config, gate, api, listeners, checkpoints, news, .. } = self;
         let (stop, stopping) = watch::channel(false);
         let api = api.until(stopping.clone());
         let mut tasks = JoinSet::new();
         spawn_listeners(&mut tasks, &api, listeners, &stopping);
         spawn_background(&mut tasks, &api, &gate, &stopping);
+        if let Some(news) = news {
+            tracing::warn!("{news}");
+            api.announce(news);
+        }
         if let Some(collector) = &config.log.otlp {
             let (spans, work) = crate::otlp::exporter(collector, stopping.clone());
             gate.metrics().export(spans);
@@ -201,6 +212,9 @@ impl Daemon {
         }
         let last = Entry::new(0, EntryKind::Stop, gate.rules().hash);
         gate.store().append(vec![last]).await?;
+        if let Err(error) = gate.raise_mark().await {
+            tracing::error!(%error, "the ledger mark was not written");
+        }
         // The last entry is signed as well, so that a later truncation is detected.
         if let Err(error) = checkpoints.sign(false).await {
             tracing::error!(%error, "the last checkpoint was not signed");
@@ -208,15 +222,10 @@ impl Daemon {
         gate.store().close().await
     }
 
-    /// Reads the configuration again; a bad one changes nothing.
-    pub async fn reload(gate: &Gate, paths: &Paths) {
-        match DaemonConfig::load(paths) {
-            Ok(config) => match gate.change_rules(config.rules).await {
-                Ok(()) => tracing::info!(policy = %gate.rules().hash, "configuration reloaded"),
-                Err(error) => tracing::error!(%error, "configuration not reloaded: ledger failed"),
-            },
-            Err(error) => tracing::error!(%error, "configuration not reloaded: invalid file"),
-        }
+    /// Reads the configuration again when asked.
+    pub fn reloader(&self) -> Reloader {
+        let (gate, channels) = (Arc::clone(&self.gate), Arc::clone(&self.api.channels));
+        Reloader::new(gate, channels, self.paths.clone())
     }
 
     /// The gate.
@@ -240,6 +249,23 @@ impl Daemon {
     pub fn paths(&self) -> &Paths {
         &self.paths
     }
+}
+
+/// Compares the store with the ledger mark; stops approvals if it is not the store that was signed
+/// last.
+async fn check_store(
+    gate: &Gate,
+    keys: &Arc<Keys>,
+    config: &DaemonConfig,
+) -> Result<(), StoreError> {
+    let about = (config.store.as_path(), config.rules.mode);
+    let opened = LedgerMark::open(&config.state, Arc::clone(keys), gate.store(), about);
+    let (mark, fault) = opened.await?;
+    gate.integrity().set_mark(mark);
+    if let Some(fault) = fault {
+        gate.integrity().halt(fault);
+    }
+    gate.apply_confirmed_mode().await
 }
 
 /// Opens the store and sets the clock to at least its newest time.
@@ -268,6 +294,12 @@ fn spawn_background(tasks: &mut JoinSet<()>, api: &Api, gate: &Arc<Gate>, stop: 
     let parts = api.notifier_parts();
     let channels = Arc::clone(&parts.channels);
     let gate = || Arc::clone(gate);
+    let announcing = api.clone();
+    let announce = move |text| announcing.announce(text);
+    if let Some(fault) = gate().integrity().fault() {
+        announce(fault.advice());
+    }
+    tasks.spawn(crate::store_watch::run(gate(), announce, stop.clone()));
     tasks.spawn(crate::watch::run(gate(), stop.clone()));
     tasks.spawn(auth::follow(Arc::clone(&api.directory), gate(), stop.clone()));
     tasks.spawn(crate::push::follow(gate(), Arc::clone(channels.browsers()), stop.clone()));

@@ -286,7 +286,7 @@ test("nobody there, or nobody home: it does not run", async (t) => {
   assert.equal(ran, 0);
 });
 
-test("a gate that only watches lets everything run, with permits", async (t) => {
+test("a gate that only observes lets everything run, without permits", async (t) => {
   const house = await House.open(t, 'mode = "observe"\n');
   const send = gated((args: object) => args, { tool: "send_message", client: house.client() });
   assert.deepEqual(await send(risky(1)), risky(1));

@@ -1,5 +1,6 @@
 //! The contract of a store, implemented by SQLite.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_json::canonical::CallDigest;
@@ -14,7 +15,8 @@ use tokio::sync::broadcast;
 use super::batch::Batch;
 use super::store::SqliteStore;
 use super::{
-    apply, credentials, grants, ledger, outbox, people, permits, query, request_row, requests,
+    apply, credentials, grants, ledger, outbox, people, permits, query, recorded, request_row,
+    requests,
 };
 use crate::contract::Store;
 use crate::error::{StoreError, StoreResult};
@@ -24,7 +26,7 @@ use crate::people::{
 };
 use crate::record::{
     Applied, CrisisSession, DeliveryAttempt, DeliveryStatus, IndexedEntry, LedgerSlice, NewRequest,
-    OutboxEntry, ProofPath, Redemption, RequestQuery, SimilarCalls, StoredRequest,
+    OutboxEntry, ProofPath, Redemption, RequestQuery, RowComparison, SimilarCalls, StoredRequest,
     StoredRequestPage, SubmitResult, TreeHead, WriteContext,
 };
 
@@ -57,7 +59,7 @@ impl Store for SqliteStore {
     }
 
     async fn request(&self, id: Id) -> StoreResult<Option<StoredRequest>> {
-        self.read(move |conn| Ok(request_row::load(conn, id)?.map(|found| found.stored))).await
+        self.read_recorded(move |conn, head| recorded::request(conn, id, head)).await
     }
 
     async fn request_by_key(
@@ -65,7 +67,7 @@ impl Store for SqliteStore {
         requester: Requester,
         key: String,
     ) -> StoreResult<Option<StoredRequest>> {
-        self.read(move |conn| requests::by_key(conn, &requester, &key)).await
+        self.read_recorded(move |conn, head| recorded::by_key(conn, &requester, &key, head)).await
     }
 
     async fn pending(&self) -> StoreResult<Vec<StoredRequest>> {
@@ -77,7 +79,7 @@ impl Store for SqliteStore {
     }
 
     async fn find(&self, query: RequestQuery) -> StoreResult<StoredRequestPage> {
-        self.read(move |conn| query::find(conn, &query)).await
+        self.read_recorded(move |conn, head| recorded::find(conn, &query, head)).await
     }
 
     async fn similar_calls(
@@ -97,8 +99,12 @@ impl Store for SqliteStore {
         digest: CallDigest,
         context: WriteContext,
     ) -> StoreResult<Redemption> {
-        self.write_validated(move |batch| permits::redeem(batch, id, &agent, &digest, &context))
-            .await
+        let shared = Arc::clone(&self.shared);
+        // The writer thread runs this, so that the head is that of the last commit.
+        let work = move |batch: &mut Batch<'_>| {
+            permits::redeem(batch, shared.head(), (id, &agent, &digest), &context)
+        };
+        self.write_validated(work).await
     }
 
     async fn record_outcome(
@@ -252,6 +258,10 @@ impl Store for SqliteStore {
 
     async fn request_history(&self, request: Id) -> StoreResult<Vec<IndexedEntry>> {
         self.read(move |conn| ledger::request_history(conn, request)).await
+    }
+
+    async fn compare_rows(&self) -> StoreResult<RowComparison> {
+        self.read(recorded::compare).await
     }
 
     async fn tree_head(&self) -> StoreResult<TreeHead> {

@@ -9,16 +9,16 @@ use rusqlite::params;
 
 use super::batch::Batch;
 use super::entry::{entry, set_request};
+use super::recorded;
 use super::request_row::load;
 use crate::error::{StoreError, StoreResult};
-use crate::record::{Redemption, StoredRequest, WriteContext};
+use crate::record::{Redemption, StoredRequest, TreeHead, WriteContext};
 
 /// Redeems a permit, or returns why it cannot be redeemed.
 pub(super) fn redeem(
     batch: &mut Batch<'_>,
-    id: Id,
-    agent: &str,
-    digest: &CallDigest,
+    head: TreeHead,
+    (id, agent, digest): (Id, &str, &CallDigest),
     context: &WriteContext,
 ) -> StoreResult<Redemption> {
     let stored = load(batch.conn, id)?.ok_or(StoreError::NotFound("request"))?.stored;
@@ -33,6 +33,11 @@ pub(super) fn redeem(
         return Ok(Redemption::AnotherCall);
     }
     if let Some(then) = stored.redeemed {
+        return Ok(Redemption::AlreadyUsed(then));
+    }
+    // Neither an approval nor an unused permit is believed because a row says so.
+    recorded::check(batch.conn, &stored, head)?;
+    if let Some(then) = recorded::redeemed(batch.conn, id, head)? {
         return Ok(Redemption::AlreadyUsed(then));
     }
     if !batch.now.reliable {

@@ -3,6 +3,7 @@
 use super::*;
 use crate::assurance::{Authority, RequiredAssurance, Tenure};
 use countersign_json::canonical::Digest;
+use countersign_risk::word_pair::word_pair;
 use countersign_types::time::{Millis, Moment};
 
 fn call(byte: u8) -> CallDigest {
@@ -25,6 +26,7 @@ fn says(person: &str, choice: Choice, reason: &str) -> Event {
         edited: None,
         channel: "web".to_owned(),
         reason: reason.to_owned(),
+        word: word_pair(&call(1).canonical).to_string(),
         standing: (
             Authority::login(false, Tenure::from(Timestamp(1_000))),
             RequiredAssurance::default(),
