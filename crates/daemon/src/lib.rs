@@ -27,6 +27,7 @@ mod random;
 mod recent;
 mod reload;
 mod start;
+mod start_error;
 mod store_watch;
 #[cfg(test)]
 mod test_daemon;
@@ -36,4 +37,5 @@ mod watch;
 mod witness;
 
 pub use reload::Reloader;
-pub use start::{Daemon, Notice, StartError};
+pub use start::{Daemon, Notice};
+pub use start_error::StartError;

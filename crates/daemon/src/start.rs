@@ -1,7 +1,6 @@
 //! Start order and stop order: nothing is served before everything it needs is there.
 
 use std::fs;
-use std::io;
 use std::net::SocketAddr;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
@@ -24,52 +23,24 @@ use crate::auth::{
     self, Directory, LoginThrottle, PassphraseChecks, generate_passphrase, hash_passphrase,
 };
 use crate::buttons::Buttons;
-use crate::checkpoints::{Checkpoints, SignError};
+use crate::checkpoints::Checkpoints;
 use crate::clock::DaemonClock;
-use crate::config::{ConfigError, DaemonConfig, Paths};
+use crate::config::{DaemonConfig, Paths};
 use crate::gate::Gate;
 use crate::inbound::{LinkCodes, ReplayGuard};
-use crate::keys::{self, KeyError, Keys};
-use crate::ledger_mark::LedgerMark;
+use crate::keys::{self, Keys};
 use crate::listeners::{self, Stop};
 use crate::notifier::{self, ChannelPool};
 use crate::proof::{Alarm, Proofs};
 use crate::reload::{Reloader, changes_since_last_start, describe_changes};
+use crate::start_error::StartError;
+use crate::store_watch::check_store;
 
 /// The person who is created at the first start.
 pub const OWNER: &str = "owner";
 
 /// How long tasks get to finish when the daemon stops.
 const STOP_TIMEOUT: Duration = Duration::from_secs(3);
-
-/// Why the daemon did not start.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// The configuration.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// The store cannot be opened.
-    #[error(transparent)]
-    Open(#[from] countersign_store::OpenError),
-    /// The store cannot be read or written.
-    #[error("{0}: {1}")]
-    Store(PathBuf, StoreError),
-    /// The key.
-    #[error(transparent)]
-    Key(#[from] KeyError),
-    /// The signed checkpoints of the ledger.
-    #[error(transparent)]
-    Signed(#[from] SignError),
-    /// A folder.
-    #[error("{0}: {1}")]
-    Folder(PathBuf, io::Error),
-    /// An address or socket.
-    #[error("{0}: {1} (is another daemon running?)")]
-    Listen(String, io::Error),
-    /// No randomness or no memory for a passphrase.
-    #[error("could not create a passphrase: no random numbers or no memory")]
-    Passphrase,
-}
 
 /// What the daemon prints at its start.
 pub struct Notice {
@@ -249,23 +220,6 @@ impl Daemon {
     pub fn paths(&self) -> &Paths {
         &self.paths
     }
-}
-
-/// Compares the store with the ledger mark; stops approvals if it is not the store that was signed
-/// last.
-async fn check_store(
-    gate: &Gate,
-    keys: &Arc<Keys>,
-    config: &DaemonConfig,
-) -> Result<(), StoreError> {
-    let about = (config.store.as_path(), config.rules.mode);
-    let opened = LedgerMark::open(&config.state, Arc::clone(keys), gate.store(), about);
-    let (mark, fault) = opened.await?;
-    gate.integrity().set_mark(mark);
-    if let Some(fault) = fault {
-        gate.integrity().halt(fault);
-    }
-    gate.apply_confirmed_mode().await
 }
 
 /// Opens the store and sets the clock to at least its newest time.

@@ -164,7 +164,8 @@ fn no_route_lets_an_agent_decide() {
     assert_eq!(stands.text("state"), "pending", "somebody decided");
     // The owner's own credential does decide, so the refusals above mean something.
     let said = json!({
-        "choice": "approve", "digest": digest, "reason": "as planned", "word": stands.text("phrase"),
+        "choice": "approve", "digest": digest, "reason": "as planned",
+        "word": stands.text("phrase"),
     });
     let path = format!("/v1/requests/{id}/decision");
     assert_eq!(setting.decides().post(&path, &said).unwrap().text("state"), "approved");

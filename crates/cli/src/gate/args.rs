@@ -221,7 +221,7 @@ pub struct Approve {
     /// The reason; required for CRITICAL calls.
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
-    /// One of the two words of the call; HIGH requires it, unless the words name the request.
+    /// One of the two words of the call, for a HIGH call named by its id.
     #[arg(long, value_name = "WORD")]
     pub word: Option<String>,
     /// Also approve exactly this call for the rest of the agent's session.

@@ -142,8 +142,7 @@ pub enum LedgerWhat {
         #[command(flatten)]
         person: PersonArgs,
     },
-    /// Accept a store that was rolled back, replaced or not signed, so that calls can be approved
-    /// again.
+    /// Accept a store that was rolled back or replaced; calls can be approved again.
     Acknowledge {
         /// Why the store is as it is; it is recorded.
         #[arg(long, value_name = "TEXT")]

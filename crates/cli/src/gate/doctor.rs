@@ -210,7 +210,7 @@ fn rows(config: &DaemonConfig) -> Option<Check> {
     Some(match differing(&rows) {
         None => Check::ok(format!("The ledger confirms all {} requests.", rows.requests)),
         Some(why) => Check::bad(
-            format!("Somebody edited the store: {why}."),
+            format!("The store was edited: {why}."),
             "countersign ledger verify; find out who can write the state folder",
         ),
     })

@@ -17,8 +17,8 @@ pub async fn seed(State(api): State<Api>) -> Response {
     axum::Json(body).into_response()
 }
 
-/// `GET /ready`: whether anything can be approved. The store is the one that was signed last and can
-/// write, the clock is right, and there is a person to answer.
+/// `GET /ready`: whether anything can be approved. The store is the one that was signed last and
+/// can write, the clock is right, and there is a person to answer.
 pub async fn ready(State(api): State<Api>) -> ApiResult {
     let unready = |detail: &str| {
         ApiProblem::new(StatusCode::SERVICE_UNAVAILABLE, "unready", "Not ready", detail)

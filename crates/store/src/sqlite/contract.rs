@@ -1,6 +1,5 @@
 //! The contract of a store, implemented by SQLite.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_json::canonical::CallDigest;
@@ -99,12 +98,8 @@ impl Store for SqliteStore {
         digest: CallDigest,
         context: WriteContext,
     ) -> StoreResult<Redemption> {
-        let shared = Arc::clone(&self.shared);
-        // The writer thread runs this, so that the head is that of the last commit.
-        let work = move |batch: &mut Batch<'_>| {
-            permits::redeem(batch, shared.head(), (id, &agent, &digest), &context)
-        };
-        self.write_validated(work).await
+        self.write_validated(move |batch| permits::redeem(batch, id, &agent, &digest, &context))
+            .await
     }
 
     async fn record_outcome(

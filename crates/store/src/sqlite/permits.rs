@@ -12,13 +12,14 @@ use super::entry::{entry, set_request};
 use super::recorded;
 use super::request_row::load;
 use crate::error::{StoreError, StoreResult};
-use crate::record::{Redemption, StoredRequest, TreeHead, WriteContext};
+use crate::record::{Redemption, StoredRequest, WriteContext};
 
 /// Redeems a permit, or returns why it cannot be redeemed.
 pub(super) fn redeem(
     batch: &mut Batch<'_>,
-    head: TreeHead,
-    (id, agent, digest): (Id, &str, &CallDigest),
+    id: Id,
+    agent: &str,
+    digest: &CallDigest,
     context: &WriteContext,
 ) -> StoreResult<Redemption> {
     let stored = load(batch.conn, id)?.ok_or(StoreError::NotFound("request"))?.stored;
@@ -36,8 +37,8 @@ pub(super) fn redeem(
         return Ok(Redemption::AlreadyUsed(then));
     }
     // Neither an approval nor an unused permit is believed because a row says so.
-    recorded::check(batch.conn, &stored, head)?;
-    if let Some(then) = recorded::redeemed(batch.conn, id, head)? {
+    recorded::check(batch.conn, &stored, batch.head)?;
+    if let Some(then) = recorded::redeemed(batch.conn, id, batch.head)? {
         return Ok(Redemption::AlreadyUsed(then));
     }
     if !batch.now.reliable {

@@ -14,9 +14,11 @@ fn forge(fixture: &SqliteFixture, id: Id) -> Connection {
     let conn = Connection::open(fixture.file()).unwrap();
     let sql = "UPDATE request SET state = 'approved', decider = 'people', people = '[\"ana\"]', \
                channel = 'web', reason = '', decided = created, decided_digest = digest, \
-               decided_raw = raw, decided_both_bind = both_bind, permit_until = deadline \
-               WHERE id = ?1";
+               decided_raw = raw, decided_both_bind = both_bind, permit_until = deadline, \
+               votes = 1 WHERE id = ?1";
     assert_eq!(conn.execute(sql, [id.as_bytes()]).unwrap(), 1);
+    let vote = "INSERT INTO vote VALUES (?1, 'ana', 0, 'approve', 'web', '', ?2)";
+    conn.execute(vote, params![id.as_bytes(), START]).unwrap();
     conn
 }
 

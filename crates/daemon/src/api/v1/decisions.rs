@@ -46,8 +46,8 @@ async fn edit(State(api): State<Api>, Path(text): Path<String>, request: Request
     Ok(axum::Json(check_edit(&api, &text, request).await?.0).into_response())
 }
 
-/// The card of an edited call, and the tier under which it is approved: an edit never lowers it. The
-/// body names the call that the person was shown.
+/// The card of an edited call, and the tier under which it is approved: an edit never lowers it.
+/// The body names the call that the person was shown.
 pub async fn check_edit(
     api: &Api,
     text: &str,

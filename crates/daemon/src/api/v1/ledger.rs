@@ -122,8 +122,8 @@ async fn key(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
     Ok(axum::Json(json!({ "vkey": vkey, "jwk": jwk })).into_response())
 }
 
-/// `POST /v1/ledger/acknowledge`: an administrator accepts a store that was rolled back, replaced or
-/// not signed.
+/// `POST /v1/ledger/acknowledge`: an administrator accepts a store that was rolled back, replaced
+/// or not signed.
 async fn acknowledge(State(api): State<Api>, proven: StepUpProof, request: Request) -> ApiResult {
     let identity = authenticate::person(&api, request.headers())?;
     identity.administrator()?;
