@@ -8,6 +8,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use countersign_json::base64;
@@ -16,6 +17,7 @@ use countersign_ledger::checkpoint;
 use countersign_ledger::merkle::verify_consistency;
 use countersign_risk::verdict::Mode;
 use countersign_store::{Backend, Store as _, StoreError, TreeHead};
+use countersign_types::time::Timestamp;
 use tokio::sync::Mutex;
 
 use crate::config::{mode_from_name, mode_name};
@@ -77,6 +79,8 @@ pub struct LedgerMark {
     size: Mutex<u64>,
     /// The mode that people confirmed.
     mode: RwLock<Mode>,
+    /// Approvals up to this time have no permit any more, in milliseconds.
+    void_until: AtomicI64,
 }
 
 /// What a mark says.
@@ -84,6 +88,7 @@ pub struct LedgerMark {
 struct Marked {
     head: TreeHead,
     mode: Mode,
+    void_until: i64,
 }
 
 impl LedgerMark {
@@ -123,7 +128,9 @@ impl LedgerMark {
             None => first_mode,
             Some(marked) => marked.map_or(Mode::Enforce, |marked| marked.mode),
         };
-        let mark = LedgerMark { keys, file, store: opened, size, mode: RwLock::new(mode) };
+        let void_until = AtomicI64::new(known.flatten().map_or(i64::MIN, |it| it.void_until));
+        let mode = RwLock::new(mode);
+        let mark = LedgerMark { keys, file, store: opened, size, mode, void_until };
         if fault.is_none() {
             mark.raise(head).await?;
         }
@@ -142,14 +149,21 @@ impl LedgerMark {
         Ok(())
     }
 
-    /// Sets the mark to this head, wherever it was: a person accepted this ledger.
-    pub async fn replace(&self, head: TreeHead) -> Result<(), StoreError> {
+    /// Sets the mark to this head, wherever it was: a person accepted this ledger. It may lack
+    /// redemptions, so no earlier approval has a permit any more.
+    pub async fn replace(&self, head: TreeHead, now: Timestamp) -> Result<(), StoreError> {
         let mut size = self.size.lock().await;
+        self.void_until.fetch_max(now.0, Ordering::AcqRel);
         self.write(head).await?;
         *size = head.size;
         // It is of the other ledger; the next one is signed within seconds.
         let _ = fs::remove_file(self.file.with_file_name(CHECKPOINT));
         Ok(())
+    }
+
+    /// Whether an approval of this time has no permit any more.
+    pub fn is_void(&self, approved: Timestamp) -> bool {
+        approved.0 <= self.void_until.load(Ordering::Acquire)
     }
 
     /// The mode that people confirmed.
@@ -176,7 +190,8 @@ impl LedgerMark {
     }
 
     async fn write(&self, head: TreeHead) -> Result<(), StoreError> {
-        let body = body(Marked { head, mode: self.mode() });
+        let void_until = self.void_until.load(Ordering::Acquire);
+        let body = body(Marked { head, mode: self.mode(), void_until });
         let signature = base64::encode(&self.keys.sign_mark(body.as_bytes()));
         let (file, text) = (self.file.clone(), format!("{body}{signature}\n"));
         let written = tokio::task::spawn_blocking(move || replace(&file, &text)).await;
@@ -189,8 +204,8 @@ impl LedgerMark {
 }
 
 fn body(marked: Marked) -> String {
-    let Marked { head, mode } = marked;
-    format!("{HEAD}\n{}\n{}\n{}\n", head.size, head.root, mode_name(mode))
+    let Marked { head, mode, void_until } = marked;
+    format!("{HEAD}\n{}\n{}\n{}\n{void_until}\n", head.size, head.root, mode_name(mode))
 }
 
 /// What a mark says, if our key signed it.
@@ -205,8 +220,9 @@ fn parse(keys: &Keys, text: &str) -> Option<Marked> {
     let head = lines.next()?;
     let (size, root) = (lines.next()?.parse().ok()?, Digest::parse(lines.next()?).ok()?);
     let mode = mode_from_name(lines.next()?)?;
+    let void_until = lines.next()?.parse().ok()?;
     let head_fits = head == HEAD && lines.next().is_none();
-    head_fits.then_some(Marked { head: TreeHead { size, root }, mode })
+    head_fits.then_some(Marked { head: TreeHead { size, root }, mode, void_until })
 }
 
 /// The size of a checkpoint; 0 for none or an unreadable one.

@@ -66,8 +66,8 @@ impl TestDaemon {
         sections: &str,
         meanwhile: impl FnOnce(&std::path::Path),
     ) -> TestDaemon {
-        let TestDaemon { folder, _daemon, api, gate, passphrase, agents, people } = self;
-        drop((_daemon, api, agents, people));
+        let TestDaemon { folder, _daemon: daemon, api, gate, passphrase, agents, people } = self;
+        drop((daemon, api, agents, people));
         // The last reference drops the store, which releases its lock. Announcements may hold one
         // for a moment.
         let left = Arc::downgrade(&gate);

@@ -71,7 +71,7 @@ pub enum ConfigWhat {
     },
     /// Confirm the weaker mode that the configuration asks for.
     ConfirmMode {
-        /// observe or crisis_only.
+        /// The mode: observe, or the one in which only the crisis rules hold.
         mode: String,
         /// The people API and the person.
         #[command(flatten)]

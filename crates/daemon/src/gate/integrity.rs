@@ -8,7 +8,8 @@ use std::sync::{OnceLock, PoisonError, RwLock};
 use countersign_json as json;
 use countersign_json::Value;
 use countersign_ledger::entry::{Entry, EntryKind};
-use countersign_store::{Store as _, StoreError, WriteContext};
+use countersign_store::{Store as _, StoreError, StoredRequest, WriteContext};
+use countersign_types::time::Clock as _;
 
 use super::Gate;
 use crate::ledger_mark::{IntegrityFault, LedgerMark};
@@ -77,6 +78,14 @@ impl Gate {
         mark.raise(self.store.tree_head().await?).await
     }
 
+    /// Whether the permit of this approval is void: a person accepted a rolled-back store since
+    /// then, in which the permit may look unused.
+    pub fn is_permit_void(&self, stored: &StoredRequest) -> bool {
+        let decision = stored.request.decision.as_ref();
+        let mark = self.integrity.mark.get();
+        mark.zip(decision).is_some_and(|(mark, decision)| mark.is_void(decision.at))
+    }
+
     /// Checks that the file of the store is still the one that was opened.
     pub fn check_file(&self) -> Option<IntegrityFault> {
         let replaced = self.integrity.mark.get().is_some_and(LedgerMark::is_store_replaced);
@@ -98,7 +107,7 @@ impl Gate {
         entry.facts.push(("fault".into(), what));
         self.store.append(vec![entry]).await?;
         if let Some(mark) = self.integrity.mark.get() {
-            mark.replace(self.store.tree_head().await?).await?;
+            mark.replace(self.store.tree_head().await?, self.clock.now().at).await?;
         }
         *self.integrity.fault.write().unwrap_or_else(PoisonError::into_inner) = None;
         self.integrity.acknowledged.fetch_add(1, Ordering::AcqRel);

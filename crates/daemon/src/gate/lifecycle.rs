@@ -98,11 +98,12 @@ impl Gate {
             return Ok(Redemption::Expired);
         }
         // An approval from before a crisis does not count in the crisis.
-        if let Some(stored) = self.store.request(id).await?
-            && !stored.request.crisis
-            && self.crises.holds(&agent, Some(&stored.session))
-        {
-            return Ok(Redemption::Expired);
+        if let Some(stored) = self.store.request(id).await? {
+            let in_crisis =
+                !stored.request.crisis && self.crises.holds(&agent, Some(&stored.session));
+            if in_crisis || self.is_permit_void(&stored) {
+                return Ok(Redemption::Expired);
+            }
         }
         let redeemed = self.store.redeem(id, agent, digest, note).await?;
         if redeemed == Redemption::Accepted {

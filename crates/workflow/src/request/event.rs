@@ -50,6 +50,10 @@ pub struct EditedCall {
 }
 
 /// An event of a request.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "an event is passed on once and stored nowhere; a box would only add an allocation"
+)]
 #[derive(Debug, Clone)]
 pub enum Event {
     /// A person answers.

@@ -127,9 +127,17 @@ async fn a_restored_copy_does_not_redeem_a_used_permit_again() {
     let daemon = daemon.restart("", |_| {}).await;
     assert_eq!(redeem(&daemon, &agent, &permit).await, 503);
     acknowledge(&daemon, &owner).await;
+    // The store does not know that the permit was used, so it stays void.
+    assert_eq!(redeem(&daemon, &agent, &permit).await, 409);
     // An acknowledged store is trusted after the next start too.
     let daemon = daemon.restart("", |_| {}).await;
     assert!(is_ready(&daemon).await);
+    assert_eq!(redeem(&daemon, &agent, &permit).await, 409);
+    // New approvals have permits again.
+    let asked = ask(&daemon, &agent, MEDIUM).await;
+    assert_eq!(approve(&daemon, &owner, &asked).await, 200);
+    let permit = super::rollback::permit(&daemon, &agent, &asked).await;
+    assert_eq!(redeem(&daemon, &agent, &permit).await, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -57,7 +57,9 @@ pub fn for_agent(api: &Api, stored: &StoredRequest) -> serde_json::Value {
     let (rules, now) = (api.gate.rules(), api.gate.clock().now().at);
     // A permit says that a person or the rules approved the call: none is signed while the gate
     // only observes, or while the store is not the one that was signed last.
-    let signs = rules.mode == Mode::Enforce && api.gate.integrity().fault().is_none();
+    let signs = rules.mode == Mode::Enforce
+        && api.gate.integrity().fault().is_none()
+        && !api.gate.is_permit_void(stored);
     let keys = signs.then_some(&*api.keys);
     document::for_agent(stored, keys, &rules.issuer, now)
 }
