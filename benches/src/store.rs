@@ -255,6 +255,7 @@ fn yes() -> Event {
         edited: None,
         channel: "web".to_owned(),
         reason: String::new(),
+        word: String::new(),
         standing: (
             Authority::login(false, Tenure::from(Timestamp(0))),
             RequiredAssurance::default(),

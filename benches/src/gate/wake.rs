@@ -97,7 +97,10 @@ fn answer(person: &mut Client, caller: &mut Client, number: usize) -> io::Result
     let list = person.get(&format!("/v1/requests?session=n-{number}"))?;
     let one = list.body.pointer("/requests/0");
     let text = |name: &str| one.and_then(|one| one.get(name)?.as_str()).unwrap_or_default();
-    let said = json!({ "choice": "approve", "digest": text("digest"), "reason": "as planned" });
+    let said = json!({
+        "choice": "approve", "digest": text("digest"), "reason": "as planned",
+        "word": text("phrase"),
+    });
     let path = format!("/v1/requests/{}/decision", text("id"));
     let start = Instant::now();
     person.write("POST", &path, &[], Some(&said.to_string()))?;

@@ -67,10 +67,19 @@ pub struct Announcement {
 pub struct ReplyOptions {
     /// The payload of the Approve button; none where this channel cannot approve the request.
     pub approve: Option<String>,
+    /// The message that approves the request, where a tap is not enough.
+    pub type_to_approve: Option<String>,
     /// The payload of the Deny button.
     pub deny: String,
     /// A few digits to type, where there are no buttons.
     pub code: String,
+}
+
+impl ReplyOptions {
+    /// The payload of the Approve button, where one tap approves.
+    pub fn one_tap(&self) -> Option<&str> {
+        self.approve.as_deref().filter(|_| self.type_to_approve.is_none())
+    }
 }
 
 /// What happened.
@@ -178,7 +187,11 @@ impl Announcement {
         match self.news {
             AnnouncementEvent::Asked | AnnouncementEvent::Escalated => {
                 let (phrase, left) = (&self.phrase, time_left(self.now, self.deadline));
-                format!("{phrase}. Decide {left}, or the request is denied: {}", self.link())
+                let typed = self.ways.as_ref().and_then(|ways| ways.type_to_approve.as_ref());
+                let typed = typed.map(|text| format!(" To approve, send: {text}."));
+                let typed = typed.unwrap_or_default();
+                let link = self.link();
+                format!("{phrase}.{typed} Decide {left}, or the request is denied: {link}")
             }
             AnnouncementEvent::Ended(_) => self.phrase.clone(),
             AnnouncementEvent::Notice(_) => self.link(),
@@ -306,11 +319,23 @@ pub(crate) mod tests {
             reasons: vec!["Deletes a folder and everything in it.".to_owned()],
             ways: Some(ReplyOptions {
                 approve: Some("a:00000000000000000000000001:AAAAAAAAAAAA".to_owned()),
+                type_to_approve: None,
                 deny: "d:00000000000000000000000001:BBBBBBBBBBBB".to_owned(),
                 code: "482913".to_owned(),
             }),
             works: None,
         }
+    }
+
+    #[test]
+    fn a_call_that_takes_its_words_has_no_button() {
+        let ways = asked().ways.unwrap();
+        assert!(ways.one_tap().is_some());
+        let type_to_approve = Some("/approve olive-tractor".to_owned());
+        let ways = ReplyOptions { type_to_approve, ..ways };
+        assert_eq!(ways.one_tap(), None);
+        let advice = Announcement { ways: Some(ways), ..asked() }.advice();
+        assert!(advice.contains("To approve, send: /approve olive-tractor. Decide"), "{advice}");
     }
 
     #[test]

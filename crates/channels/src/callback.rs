@@ -99,7 +99,7 @@ impl ReplyReceiver for Callback {
 /// The account and its reply; nothing unless every member is known and consistent.
 fn read(body: &Value<'_>) -> Option<(String, ReplyContent)> {
     let members = body.as_object()?;
-    let known = ["account", "decision", "button", "reason", "link"];
+    let known = ["account", "decision", "button", "reason", "words", "link"];
     if !members
         .iter()
         .all(|(name, value)| known.contains(&name.as_ref()) && value.as_str().is_some())
@@ -113,7 +113,9 @@ fn read(body: &Value<'_>) -> Option<(String, ReplyContent)> {
         return None;
     }
     let content = match (text("link"), text("decision"), text("button"), text("reason")) {
-        (Some(code), None, None, None) => ReplyContent::Link(code.to_owned()),
+        (Some(code), None, None, None) if text("words").is_none() => {
+            ReplyContent::Link(code.to_owned())
+        }
         (None, Some(decision), Some(button), reason) => {
             let begins = match decision {
                 "approve" => "a:",
@@ -122,10 +124,12 @@ fn read(body: &Value<'_>) -> Option<(String, ReplyContent)> {
             };
             let reason = reason.unwrap_or_default();
             // A button that contradicts the decision next to it is rejected.
-            if !button.starts_with(begins) || reason.len() > REASON {
+            let words = text("words").unwrap_or_default();
+            if !button.starts_with(begins) || reason.len() > REASON || words.len() > REASON {
                 return None;
             }
-            ReplyContent::Reasoned { button: button.to_owned(), reason: reason.to_owned() }
+            let (button, reason, words) = (button.to_owned(), reason.to_owned(), words.to_owned());
+            ReplyContent::Reasoned { button, reason, words }
         }
         _ => return None,
     };
@@ -163,7 +167,10 @@ mod tests {
         let body = r#"{"account":"ana@corp","decision":"deny","button":"d:1:x","reason":"no"}"#;
         let received = heard(body, NOW).unwrap().replies.remove(0);
         let (button, reason) = ("d:1:x".to_owned(), "no".to_owned());
-        assert_eq!(received.content, ReplyContent::Reasoned { button, reason });
+        assert_eq!(
+            received.content,
+            ReplyContent::Reasoned { button, reason, words: String::new() }
+        );
         assert_eq!((received.account.as_str(), received.key.as_str()), ("ana@corp", "m1"));
         let link = heard(r#"{"account":"ana@corp","link":"AB12"}"#, NOW).unwrap().replies.remove(0);
         assert_eq!(link.content, ReplyContent::Link("AB12".to_owned()));

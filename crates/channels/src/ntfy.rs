@@ -158,7 +158,7 @@ impl Ntfy {
         let mut actions = Vec::new();
         if let (Some(hook), Some(ways)) = (&self.hook, &news.ways) {
             actions.push(hook.action("Deny", &ways.deny, &self.topic, news.deadline));
-            if let Some(approve) = ways.approve.as_ref().filter(|_| whole) {
+            if let Some(approve) = ways.one_tap().filter(|_| whole) {
                 actions.push(hook.action("Approve once", approve, &self.topic, news.deadline));
             }
         }

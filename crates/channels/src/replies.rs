@@ -101,6 +101,8 @@ pub enum ReplyContent {
         button: String,
         /// The reason as typed.
         reason: String,
+        /// The two words as typed; empty if none.
+        words: String,
     },
     /// An approval as text.
     Approve(RequestRef),

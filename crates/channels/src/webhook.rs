@@ -107,6 +107,8 @@ fn event(news: &Announcement, callback: bool) -> String {
             let approve = ways.approve.as_ref().filter(|_| callback::is_whole(news));
             let buttons = json!({ "approve": approve, "deny": ways.deny });
             data.insert("buttons".to_owned(), buttons);
+            // The receiver asks its person for the two words and sends them back as `words`.
+            data.insert("words_required".to_owned(), json!(ways.type_to_approve.is_some()));
         }
     }
     json!({

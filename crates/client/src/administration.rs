@@ -10,8 +10,8 @@ use crate::error::Error;
 use crate::http::{self, Exchange};
 use crate::people::PeopleClient;
 use crate::records::{
-    AgentRecord, CrisisRecord, Entries, GrantRecord, LedgerKey, MerkleProof, NewAgent, NewGrant,
-    PersonRecord, SessionRecord,
+    AgentRecord, CrisisRecord, Entries, GrantRecord, LedgerKey, LedgerRows, MerkleProof, NewAgent,
+    NewGrant, PersonRecord, SessionRecord,
 };
 
 impl PeopleClient {
@@ -158,6 +158,32 @@ impl PeopleClient {
     /// The keys that verify checkpoints and permits.
     pub fn ledger_key(&self) -> Result<LedgerKey, Error> {
         self.read("/v1/ledger/key")
+    }
+
+    /// Accepts a store that was rolled back or replaced; returns the fault.
+    pub fn acknowledge_ledger(&self, reason: &str) -> Result<String, Error> {
+        #[derive(serde::Deserialize)]
+        struct Acknowledged {
+            acknowledged: String,
+        }
+        let body = serde_json::json!({ "reason": reason });
+        let done: Acknowledged = self.change("/v1/ledger/acknowledge", &body)?;
+        Ok(done.acknowledged)
+    }
+
+    /// Confirms the weaker mode that the configuration asks for; returns the mode in force.
+    pub fn confirm_mode(&self, mode: &str) -> Result<String, Error> {
+        #[derive(serde::Deserialize)]
+        struct Confirmed {
+            mode: String,
+        }
+        let done: Confirmed = self.change("/v1/mode", &serde_json::json!({ "mode": mode }))?;
+        Ok(done.mode)
+    }
+
+    /// The requests compared with the ledger entries about them.
+    pub fn ledger_rows(&self) -> Result<LedgerRows, Error> {
+        self.read("/v1/ledger/rows")
     }
 
     /// The proof that an entry is in the tree of this size.

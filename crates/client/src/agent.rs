@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::events::EventStream;
 use crate::http::{self, Exchange};
 use crate::outcome::Outcome;
+use crate::records::Readiness;
 use crate::report::{Batch, RedeemedPermit, ReportStatus, RunReport};
 use crate::request::{Request, RequestStatus};
 use crate::waiting::{self, WaitLimits, WaitResult};
@@ -244,8 +245,8 @@ impl AgentClient {
     }
 
     /// Whether calls can be approved. Needs no credential.
-    pub fn ready(&self) -> Result<(), Error> {
-        self.read::<serde_json::Value>("/ready", Duration::from_secs(10)).map(|_| ())
+    pub fn ready(&self) -> Result<Readiness, Error> {
+        self.read("/ready", Duration::from_secs(10))
     }
 
     /// Checks that a response is for the request that was asked for.

@@ -122,7 +122,7 @@ fn sense(kind: EntryKind) -> Sense {
         EntryKind::LoginFailed => Sense { failed: true, ..alarm(3) },
         EntryKind::CrisisBegin | EntryKind::CrisisLift => alarm(3),
         EntryKind::LockedOut | EntryKind::Quarantine => denied(4),
-        EntryKind::Clock | EntryKind::Gap => alarm(4),
+        EntryKind::Clock | EntryKind::Gap | EntryKind::Acknowledge => alarm(4),
         EntryKind::GateUnprotected => alarm(5),
         EntryKind::GateProtected => alarm(1),
     }

@@ -53,11 +53,12 @@ pub use events::{EventStream, ServerEvent};
 pub use outcome::{Approval, Outcome};
 pub use people::PeopleClient;
 pub use people_records::{
-    DecisionChoice, DecisionResult, Filter, GrantWithApproval, LoginToken, RequestPage,
+    DecisionAnswer, DecisionChoice, DecisionResult, Filter, GrantWithApproval, LoginToken,
+    RequestPage,
 };
 pub use records::{
-    AgentRecord, CrisisRecord, CurrentPerson, Entries, GrantRecord, LedgerKey, MerkleProof,
-    NewAgent, NewGrant, PersonRecord, SessionRecord,
+    AgentRecord, CrisisRecord, CurrentPerson, Entries, GrantRecord, LedgerKey, LedgerRowDifference,
+    LedgerRows, MerkleProof, NewAgent, NewGrant, PersonRecord, Readiness, SessionRecord,
 };
 pub use report::{Batch, BatchItem, RedeemedPermit, ReportStatus, RunReport};
 pub use request::{

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::events::EventStream;
 use crate::http::{self, Exchange};
 use crate::people_records::{
-    DecisionChoice, DecisionResult, Filter, GrantWithApproval, LoginToken, RequestPage,
+    DecisionAnswer, DecisionChoice, DecisionResult, Filter, LoginToken, RequestPage,
 };
 use crate::records::CurrentPerson;
 use crate::request::Request;
@@ -119,22 +119,11 @@ impl PeopleClient {
         }
     }
 
-    /// Decides a request. `digest` is that of the call the person was shown.
-    pub fn decide(
-        &self,
-        id: &str,
-        digest: &str,
-        choice: DecisionChoice,
-        reason: &str,
-        grant: Option<&GrantWithApproval>,
-    ) -> Result<Request, Error> {
-        let mut body = serde_json::json!({ "choice": choice, "digest": digest, "reason": reason });
-        if let (Some(grant), Some(members)) = (grant, body.as_object_mut()) {
-            members.insert("grant".to_owned(), serde_json::json!(grant));
-        }
+    /// Decides a request.
+    pub fn decide(&self, id: &str, answer: &DecisionAnswer<'_>) -> Result<Request, Error> {
         let path = format!("/v1/requests/{}/decision", path_segment(id)?);
         // Only a grant that comes with the decision needs confirmation.
-        if grant.is_some() { self.change(&path, &body) } else { self.post(&path, &body) }
+        if answer.grant.is_some() { self.change(&path, answer) } else { self.post(&path, answer) }
     }
 
     /// Decides several requests alike, each by its id and the digest that was shown.

@@ -75,6 +75,30 @@ pub struct Filter {
     pub limit: Option<u32>,
 }
 
+/// A person's answer to one request.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct DecisionAnswer<'a> {
+    /// Approve or deny.
+    pub choice: DecisionChoice,
+    /// The digest of the call that the person was shown.
+    pub digest: &'a str,
+    /// The reason.
+    pub reason: &'a str,
+    /// The word that the person typed from the call's two words. Approving HIGH requires it.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub word: &'a str,
+    /// A grant that comes with the approval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grant: Option<&'a GrantWithApproval>,
+}
+
+impl<'a> DecisionAnswer<'a> {
+    /// An answer about the call with this digest, without a reason, a word or a grant.
+    pub fn new(choice: DecisionChoice, digest: &'a str) -> DecisionAnswer<'a> {
+        DecisionAnswer { choice, digest, reason: "", word: "", grant: None }
+    }
+}
+
 /// A page of requests, newest first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RequestPage {

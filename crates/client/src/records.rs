@@ -222,6 +222,54 @@ pub struct LedgerKey {
     pub jwk: serde_json::Value,
 }
 
+/// A daemon that can approve calls.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Readiness {
+    /// The mode in force; empty from a daemon that does not say.
+    #[serde(default)]
+    pub mode: String,
+    /// The weaker mode that waits for confirmation.
+    #[serde(default)]
+    pub requested_mode: Option<String>,
+}
+
+impl Readiness {
+    /// What people must know about the mode; nothing if risky calls wait for a person.
+    pub fn warning(&self) -> Option<String> {
+        if !["", "enforce"].contains(&self.mode.as_str()) {
+            return Some(format!(
+                "The mode is {}: risky calls run without a question and are only recorded",
+                self.mode
+            ));
+        }
+        self.requested_mode.as_ref().map(|mode| {
+            format!("The configuration asks for the mode {mode}, which waits for confirmation")
+        })
+    }
+}
+
+/// The requests compared with the ledger.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LedgerRows {
+    /// How many requests there are.
+    pub requests: u64,
+    /// How many of them differ from their entries.
+    pub differences: u64,
+    /// The first that differ.
+    pub listed: Vec<LedgerRowDifference>,
+}
+
+/// A request whose row differs from its ledger entries.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LedgerRowDifference {
+    /// The request.
+    pub request: String,
+    /// Its state in the row, if there is one.
+    pub row: Option<String>,
+    /// Its state in the ledger, if there is one.
+    pub ledger: Option<String>,
+}
+
 /// A Merkle proof.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MerkleProof {

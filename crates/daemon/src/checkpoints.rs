@@ -22,6 +22,7 @@ use tokio::sync::Mutex;
 use crate::config::LedgerConfig;
 use crate::gate::Gate;
 use crate::keys::Keys;
+use crate::ledger_mark::IntegrityFault;
 use crate::listeners::{self, Stop};
 use crate::witness::Witness;
 
@@ -42,6 +43,9 @@ pub enum SignError {
         "the newest checkpoint was not signed by this key ({0}); no checkpoint is signed any more"
     )]
     Forged(NoteError),
+    /// This is not the store that was signed last.
+    #[error("{0}; no checkpoint is signed")]
+    Halted(IntegrityFault),
     /// The store failed.
     #[error("{0}")]
     Store(#[from] StoreError),
@@ -69,6 +73,8 @@ struct Signing {
     newest: Option<Checkpoint>,
     /// Entries that only record where the newest was sent: they alone are no reason to sign again.
     about_it: u64,
+    /// How often people had accepted another ledger.
+    acknowledged: u64,
     /// Once set, nothing is signed until the daemon is restarted.
     broken: bool,
 }
@@ -130,6 +136,13 @@ impl Checkpoints {
     /// records where it was sent; the last signature before the end does not.
     pub async fn sign(&self, told: bool) -> Result<bool, SignError> {
         let mut signing = self.state.lock().await;
+        if let Some(fault) = self.gate.integrity().fault() {
+            return Err(SignError::Halted(fault));
+        }
+        let acknowledged = self.gate.integrity().acknowledged();
+        if signing.acknowledged != acknowledged {
+            *signing = Signing { acknowledged, ..Signing::default() };
+        }
         let head = self.gate.store().tree_head().await?;
         if signing.broken {
             return Err(SignError::Forged(NoteError::Forged));
@@ -140,6 +153,8 @@ impl Checkpoints {
         if grown == 0 || (told && grown <= signing.about_it) {
             return Ok(false);
         }
+        // The mark is never behind a checkpoint, so that an old mark is noticed.
+        self.gate.raise_mark().await?;
         let note = self.keys.checkpoint(head.size, head.root)?;
         self.gate.store().save_checkpoint(head.size, note.clone()).await?;
         signing.newest = Some(checkpoint::parse(&note)?.checkpoint);

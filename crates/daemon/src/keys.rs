@@ -111,6 +111,11 @@ impl Keys {
         Ok(permit::assemble(&input, &signature))
     }
 
+    /// The signature of a ledger mark.
+    pub fn sign_mark(&self, text: &[u8]) -> [u8; 64] {
+        self.key.sign(text).to_bytes()
+    }
+
     /// A signed checkpoint.
     pub fn checkpoint(&self, size: u64, root: Digest) -> Result<String, NoteError> {
         let checkpoint = Checkpoint { origin: self.origin.clone(), size, root };

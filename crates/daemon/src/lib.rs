@@ -12,6 +12,7 @@ pub mod gate;
 mod inbound;
 mod inbox;
 pub mod keys;
+mod ledger_mark;
 pub mod listeners;
 pub mod log;
 pub mod metrics;
@@ -24,7 +25,10 @@ pub mod proof;
 mod push;
 mod random;
 mod recent;
+mod reload;
 mod start;
+mod start_error;
+mod store_watch;
 #[cfg(test)]
 mod test_daemon;
 #[cfg(test)]
@@ -32,4 +36,6 @@ mod test_gate;
 mod watch;
 mod witness;
 
-pub use start::{Daemon, Notice, StartError};
+pub use reload::Reloader;
+pub use start::{Daemon, Notice};
+pub use start_error::StartError;

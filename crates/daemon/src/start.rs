@@ -1,7 +1,6 @@
 //! Start order and stop order: nothing is served before everything it needs is there.
 
 use std::fs;
-use std::io;
 use std::net::SocketAddr;
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
@@ -24,50 +23,24 @@ use crate::auth::{
     self, Directory, LoginThrottle, PassphraseChecks, generate_passphrase, hash_passphrase,
 };
 use crate::buttons::Buttons;
-use crate::checkpoints::{Checkpoints, SignError};
+use crate::checkpoints::Checkpoints;
 use crate::clock::DaemonClock;
-use crate::config::{ConfigError, DaemonConfig, Paths};
+use crate::config::{DaemonConfig, Paths};
 use crate::gate::Gate;
 use crate::inbound::{LinkCodes, ReplayGuard};
-use crate::keys::{self, KeyError, Keys};
+use crate::keys::{self, Keys};
 use crate::listeners::{self, Stop};
 use crate::notifier::{self, ChannelPool};
 use crate::proof::{Alarm, Proofs};
+use crate::reload::{Reloader, changes_since_last_start, describe_changes};
+use crate::start_error::StartError;
+use crate::store_watch::check_store;
 
 /// The person who is created at the first start.
 pub const OWNER: &str = "owner";
 
 /// How long tasks get to finish when the daemon stops.
 const STOP_TIMEOUT: Duration = Duration::from_secs(3);
-
-/// Why the daemon did not start.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// The configuration.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    /// The store cannot be opened.
-    #[error(transparent)]
-    Open(#[from] countersign_store::OpenError),
-    /// The store cannot be read or written.
-    #[error("{0}: {1}")]
-    Store(PathBuf, StoreError),
-    /// The key.
-    #[error(transparent)]
-    Key(#[from] KeyError),
-    /// The signed checkpoints of the ledger.
-    #[error(transparent)]
-    Signed(#[from] SignError),
-    /// A folder.
-    #[error("{0}: {1}")]
-    Folder(PathBuf, io::Error),
-    /// An address or socket.
-    #[error("{0}: {1} (is another daemon running?)")]
-    Listen(String, io::Error),
-    /// No randomness or no memory for a passphrase.
-    #[error("could not create a passphrase: no random numbers or no memory")]
-    Passphrase,
-}
 
 /// What the daemon prints at its start.
 pub struct Notice {
@@ -90,6 +63,8 @@ pub struct Daemon {
     listeners: Listeners,
     passphrase: Option<Zeroizing<String>>,
     checkpoints: Arc<Checkpoints>,
+    /// What to announce once the channels are open.
+    news: Option<String>,
 }
 
 /// Where agents and people connect.
@@ -135,6 +110,9 @@ impl Daemon {
         directory.reload(&store).await.map_err(store_failed)?;
         let gate = Gate::open(store, clock, config.rules.clone()).await.map_err(store_failed)?;
         let gate = Arc::new(gate);
+        check_store(&gate, &keys, &config).await.map_err(store_failed)?;
+        let changes = changes_since_last_start(&gate, &config).await.map_err(store_failed)?;
+        let news = describe_changes(&gate, &changes);
         let opened = (Arc::clone(&gate), Arc::clone(&keys));
         let checkpoints =
             Checkpoints::open(opened.0, opened.1, &config.state, &config.ledger).await?;
@@ -158,7 +136,7 @@ impl Daemon {
             agent_hosts: AllowedHosts::new(port(&listeners.agents, config.agents), &[]),
             people_hosts: AllowedHosts::new(port(&listeners.people, config.people), &config.hosts),
         });
-        Ok(Daemon { config, paths, gate, api, listeners, passphrase, checkpoints })
+        Ok(Daemon { config, paths, gate, api, listeners, passphrase, checkpoints, news })
     }
 
     /// What to print at the start.
@@ -174,12 +152,16 @@ impl Daemon {
 
     /// Serves until `until` ends, then stops in order: no new calls, pending responses, the store.
     pub async fn serve(self, until: impl Future<Output = ()>) -> Result<(), StoreError> {
-        let Daemon { config, gate, api, listeners, checkpoints, .. } = self;
+        let Daemon { config, gate, api, listeners, checkpoints, news, .. } = self;
         let (stop, stopping) = watch::channel(false);
         let api = api.until(stopping.clone());
         let mut tasks = JoinSet::new();
         spawn_listeners(&mut tasks, &api, listeners, &stopping);
         spawn_background(&mut tasks, &api, &gate, &stopping);
+        if let Some(news) = news {
+            tracing::warn!("{news}");
+            api.announce(news);
+        }
         if let Some(collector) = &config.log.otlp {
             let (spans, work) = crate::otlp::exporter(collector, stopping.clone());
             gate.metrics().export(spans);
@@ -201,6 +183,9 @@ impl Daemon {
         }
         let last = Entry::new(0, EntryKind::Stop, gate.rules().hash);
         gate.store().append(vec![last]).await?;
+        if let Err(error) = gate.raise_mark().await {
+            tracing::error!(%error, "the ledger mark was not written");
+        }
         // The last entry is signed as well, so that a later truncation is detected.
         if let Err(error) = checkpoints.sign(false).await {
             tracing::error!(%error, "the last checkpoint was not signed");
@@ -208,15 +193,10 @@ impl Daemon {
         gate.store().close().await
     }
 
-    /// Reads the configuration again; a bad one changes nothing.
-    pub async fn reload(gate: &Gate, paths: &Paths) {
-        match DaemonConfig::load(paths) {
-            Ok(config) => match gate.change_rules(config.rules).await {
-                Ok(()) => tracing::info!(policy = %gate.rules().hash, "configuration reloaded"),
-                Err(error) => tracing::error!(%error, "configuration not reloaded: ledger failed"),
-            },
-            Err(error) => tracing::error!(%error, "configuration not reloaded: invalid file"),
-        }
+    /// Reads the configuration again when asked.
+    pub fn reloader(&self) -> Reloader {
+        let (gate, channels) = (Arc::clone(&self.gate), Arc::clone(&self.api.channels));
+        Reloader::new(gate, channels, self.paths.clone())
     }
 
     /// The gate.
@@ -268,6 +248,12 @@ fn spawn_background(tasks: &mut JoinSet<()>, api: &Api, gate: &Arc<Gate>, stop: 
     let parts = api.notifier_parts();
     let channels = Arc::clone(&parts.channels);
     let gate = || Arc::clone(gate);
+    let announcing = api.clone();
+    let announce = move |text| announcing.announce(text);
+    if let Some(fault) = gate().integrity().fault() {
+        announce(fault.advice());
+    }
+    tasks.spawn(crate::store_watch::run(gate(), announce, stop.clone()));
     tasks.spawn(crate::watch::run(gate(), stop.clone()));
     tasks.spawn(auth::follow(Arc::clone(&api.directory), gate(), stop.clone()));
     tasks.spawn(crate::push::follow(gate(), Arc::clone(channels.browsers()), stop.clone()));

@@ -56,7 +56,35 @@ impl TestDaemon {
 
     /// With further lines for the doors, and further sections.
     pub async fn with(listen: &str, sections: &str) -> TestDaemon {
-        let folder = tempfile::tempdir().unwrap();
+        TestDaemon::open(tempfile::tempdir().unwrap(), listen, sections, None).await
+    }
+
+    /// The same after a crash and a new start, with other sections. `meanwhile` may change the
+    /// state folder.
+    pub async fn restart(
+        self,
+        sections: &str,
+        meanwhile: impl FnOnce(&std::path::Path),
+    ) -> TestDaemon {
+        let TestDaemon { folder, _daemon: daemon, api, gate, passphrase, agents, people } = self;
+        drop((daemon, api, agents, people));
+        // The last reference drops the store, which releases its lock. Announcements may hold one
+        // for a moment.
+        let left = Arc::downgrade(&gate);
+        drop(gate);
+        while left.strong_count() > 0 {
+            tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+        }
+        meanwhile(&folder.path().join("s"));
+        TestDaemon::open(folder, "", sections, Some(passphrase)).await
+    }
+
+    async fn open(
+        folder: tempfile::TempDir,
+        listen: &str,
+        sections: &str,
+        passphrase: Option<String>,
+    ) -> TestDaemon {
         let place = |name: &str| folder.path().join(name);
         let paths = Paths { config: place("c.toml"), state: place("s"), runtime: place("r") };
         let (first, rest) = sections.split_once("\n\n").unwrap_or(("", sections));
@@ -68,7 +96,7 @@ impl TestDaemon {
         TestDaemon {
             folder,
             gate: daemon.gate(),
-            passphrase: notice.passphrase.map(|text| text.to_string()).unwrap(),
+            passphrase: notice.passphrase.map(|text| text.to_string()).or(passphrase).unwrap(),
             agents: (api::AgentApi::new(&api), notice.agents.port()),
             people: (api::people(&api), notice.people.port()),
             api,

@@ -156,6 +156,7 @@ impl TestGate {
         let id = asked["id"].as_str().unwrap().to_owned();
         let answer = serde_json::json!({
             "choice": "approve", "digest": asked["digest"], "reason": "it is fine",
+            "word": asked["phrase"],
         });
         let path = format!("/v1/requests/{id}/decision");
         let decided = self.person(&path, &answer.to_string()).await;

@@ -37,6 +37,19 @@ pub fn word(number: usize) -> &'static str {
     list.get(number & 0x3FF).copied().unwrap_or_default()
 }
 
+impl WordPair {
+    /// Whether a person typed both words as they are shown.
+    pub fn is(&self, typed: &str) -> bool {
+        !self.first.is_empty() && typed.trim().eq_ignore_ascii_case(&self.to_string())
+    }
+
+    /// Whether a person typed one of the words, or both.
+    pub fn has(&self, typed: &str) -> bool {
+        let is = |word: &str| !word.is_empty() && typed.trim().eq_ignore_ascii_case(word);
+        is(self.first) || is(self.second) || self.is(typed)
+    }
+}
+
 impl fmt::Display for WordPair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}-{}", self.first, self.second)
@@ -54,6 +67,18 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
+
+    #[test]
+    fn either_word_or_both_are_accepted() {
+        let pair = WordPair { first: "olive", second: "tractor" };
+        for typed in ["olive", "Tractor", " olive-tractor "] {
+            assert!(pair.has(typed), "{typed}");
+        }
+        for typed in ["", " ", "-", "y", "oliv", "olive tractor", "tractor-olive"] {
+            assert!(!pair.has(typed), "{typed}");
+        }
+        assert!(!WordPair { first: "", second: "" }.has(""));
+    }
 
     #[test]
     fn the_words_of_a_digest_are_fixed() {

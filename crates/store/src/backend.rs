@@ -12,8 +12,9 @@ use crate::sqlite::SqliteStore;
 use crate::{
     Applied, CrisisSession, DeliveryAttempt, DeliveryStatus, IndexedEntry, LedgerSlice,
     LinkedAccount, NewRequest, OutboxEntry, Passkey, ProofPath, PushSubscription, Redemption,
-    RequestQuery, SimilarCalls, Store, StoreEvent, StoreResult, StoredAgent, StoredLogin,
-    StoredPerson, StoredRequest, StoredRequestPage, SubmitResult, TreeHead, WriteContext,
+    RequestQuery, RowComparison, SimilarCalls, Store, StoreEvent, StoreResult, StoredAgent,
+    StoredLogin, StoredPerson, StoredRequest, StoredRequestPage, SubmitResult, TreeHead,
+    WriteContext,
 };
 
 /// One of the backends. A new backend is a new variant.
@@ -104,6 +105,7 @@ forward! {
     deliveries(request: Id) -> StoreResult<Vec<DeliveryStatus>>;
     entries(from: u64, limit: u32) -> StoreResult<LedgerSlice>;
     request_history(request: Id) -> StoreResult<Vec<IndexedEntry>>;
+    compare_rows() -> StoreResult<RowComparison>;
     tree_head() -> StoreResult<TreeHead>;
     inclusion_proof(index: u64, size: u64) -> StoreResult<ProofPath>;
     consistency_proof(old: u64, new: u64) -> StoreResult<ProofPath>;

@@ -21,7 +21,7 @@ use crate::people::{
 };
 use crate::record::{
     Applied, CrisisSession, DeliveryAttempt, DeliveryStatus, IndexedEntry, LedgerSlice, NewRequest,
-    OutboxEntry, ProofPath, Redemption, RequestQuery, SimilarCalls, StoredRequest,
+    OutboxEntry, ProofPath, Redemption, RequestQuery, RowComparison, SimilarCalls, StoredRequest,
     StoredRequestPage, SubmitResult, TreeHead, WriteContext,
 };
 
@@ -52,7 +52,9 @@ pub trait Store: Send + Sync + 'static {
     /// request: the caller bounds its wait by the deadline. Dropping the future removes the waiter.
     fn wait_for_end(&self, id: Id) -> impl Future<Output = StoreResult<StoredRequest>> + Send;
 
-    /// One request.
+    /// One request. Fails with [`StoreError::Unrecorded`](crate::StoreError::Unrecorded) if its row
+    /// says approved and the ledger has no entry of the approval; so do the other methods that
+    /// return requests of one agent.
     fn request(&self, id: Id) -> impl Future<Output = StoreResult<Option<StoredRequest>>> + Send;
 
     /// The request that this requester made with this idempotency key.
@@ -269,6 +271,9 @@ pub trait Store: Send + Sync + 'static {
         &self,
         request: Id,
     ) -> impl Future<Output = StoreResult<Vec<IndexedEntry>>> + Send;
+
+    /// Compares the rows of all requests with the entries about them. Reads the whole ledger.
+    fn compare_rows(&self) -> impl Future<Output = StoreResult<RowComparison>> + Send;
 
     /// Size and root of the committed tree.
     fn tree_head(&self) -> impl Future<Output = StoreResult<TreeHead>> + Send;

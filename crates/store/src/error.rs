@@ -1,5 +1,6 @@
 //! Errors of the store. Each of them ends in a denial.
 
+use countersign_types::id::Id;
 use countersign_workflow::request::TransitionError;
 
 /// The result of every store operation.
@@ -35,6 +36,15 @@ pub enum StoreError {
     /// A row holds a value that no version of Countersign writes.
     #[error("the store contains invalid data: {0}")]
     Corrupt(String),
+    /// The row of a request says approved, but the ledger has no entry of the approval.
+    #[error(
+        "request {0} is marked as approved, but the ledger has no entry of an approval; it does \
+         not count (countersign ledger verify)"
+    )]
+    Unrecorded(Id),
+    /// Approvals are stopped, because this is not the store that was signed last.
+    #[error("{0}")]
+    Halted(String),
     /// The store was closed.
     #[error("the store is closed")]
     Closed,

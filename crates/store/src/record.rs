@@ -260,6 +260,28 @@ pub struct IndexedEntry {
     pub entry: Vec<u8>,
 }
 
+/// The requests compared with the ledger.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RowComparison {
+    /// How many requests have a row.
+    pub requests: u64,
+    /// How many differ.
+    pub differences: u64,
+    /// The first of them.
+    pub listed: Vec<RowDifference>,
+}
+
+/// A request whose row and ledger entries differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RowDifference {
+    /// The request.
+    pub request: Id,
+    /// Its state in the row; `None` if there is no row.
+    pub row: Option<String>,
+    /// Its state in the ledger; `None` if there is no entry.
+    pub ledger: Option<String>,
+}
+
 /// The head of the committed tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TreeHead {

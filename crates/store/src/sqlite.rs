@@ -22,6 +22,7 @@ mod people;
 mod permits;
 mod query;
 mod readers;
+mod recorded;
 mod request_row;
 mod requests;
 mod schema;

@@ -8,6 +8,7 @@ mod simulation {
     use std::collections::HashSet;
 
     use countersign_json::canonical::{CallDigest, Digest};
+    use countersign_risk::word_pair::word_pair;
     use countersign_types::id::Id;
     use countersign_types::tier::Tier;
     use countersign_types::time::{Millis, Moment, Timestamp};
@@ -75,7 +76,7 @@ mod simulation {
                 Event::Cancel { by } => {
                     (!late && *by == self.requester).then_some(State::Cancelled)
                 }
-                Event::Answer { person, choice, seen, edited, reason, standing, .. } => {
+                Event::Answer { person, choice, seen, edited, reason, word, standing, .. } => {
                     let own = self.requester == Requester::Person(person.clone());
                     let answered = self.yes.contains(person) || self.no.contains(person);
                     let edited = edited.as_ref();
@@ -88,6 +89,12 @@ mod simulation {
                         !self.crisis && !edited.crisis && one
                     });
                     let tier = edited.map_or(self.tier, |edited| edited.tier.max(self.tier));
+                    // HIGH takes a word of the call that would run.
+                    let pair = word_pair(&edited.map_or(call(1), |edited| edited.digest).canonical);
+                    let high = tier == Tier::High && !self.crisis && !troubled;
+                    let words =
+                        [pair.first, pair.second, &format!("{}-{}", pair.first, pair.second)];
+                    let typed = !high || words.contains(&word.as_str());
                     let tenure = standing.0.tenure;
                     let there = tenure.since <= self.created && tenure.active_from <= now.at;
                     if late || own || answered {
@@ -99,6 +106,7 @@ mod simulation {
                     } else if now.reliable
                         && *seen == call(1)
                         && worded
+                        && typed
                         && may_edit
                         && there
                         && self.sure_of(tier, standing.0, standing.1)
@@ -154,6 +162,20 @@ mod simulation {
         (standing, RequiredAssurance { medium: any(), high: any(), critical: any() })
     }
 
+    /// Nothing, the words of one of the calls, or other words.
+    fn typed_word(dice: &mut Dice) -> String {
+        let pair = |byte| word_pair(&call(byte).canonical);
+        let words = [
+            String::new(),
+            pair(1).first.to_owned(),
+            pair(1).to_string(),
+            pair(3).second.to_owned(),
+            pair(3).to_string(),
+            "yes".to_owned(),
+        ];
+        dice.pick(&words).clone()
+    }
+
     fn random_event(dice: &mut Dice, requester: &Requester) -> Event {
         match dice.below(10) {
             0..3 => Event::Time,
@@ -175,6 +197,7 @@ mod simulation {
                 }),
                 channel: "web".to_owned(),
                 reason: (*dice.pick(&["", " \t", "asked the customer"])).to_owned(),
+                word: typed_word(dice),
                 standing: random_standing(dice),
             },
         }

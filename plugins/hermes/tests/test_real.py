@@ -83,13 +83,15 @@ def person(house, monkeypatch):
             while not done.wait(0.1):
                 for request in waiting():
                     full = post(house.people, f"/v1/requests/{request}", None, house.owner)
-                    said = {"digest": full["digest"], "reason": "a test", **choose(full)}
+                    said = {"digest": full["digest"], "word": full["phrase"], "reason": "a test"}
+                    said.update(choose(full))
                     if "edited_arguments" in said:
                         # An edit is approved as it was checked.
                         edit = {key: said[key] for key in ("digest", "edited_arguments")}
                         path = f"/v1/requests/{request}/edit"
                         checked = post(house.people, path, edit, house.owner)
                         said["edited_digest"] = checked["digest"]
+                        said["word"] = checked["phrase"]
                     path = f"/v1/requests/{request}/decision"
                     answered.append(full)
                     post(house.people, path, said, house.owner)

@@ -83,7 +83,9 @@ fn act(
 /// Decides a request as a person.
 pub fn answer(people: &mut Client, waiting: &Value, choice: &str) {
     let (id, digest) = (&waiting["id"], &waiting["digest"]);
-    let said = json!({ "choice": choice, "digest": digest, "reason": "I keep letters" });
+    let said = json!({
+        "choice": choice, "digest": digest, "reason": "I keep letters", "word": waiting["phrase"],
+    });
     let path = format!("/v1/requests/{}/decision", id.as_str().unwrap());
     let reply = people.post(&path, &said).unwrap();
     assert_eq!(reply.status, 200, "{:?}", reply.body);

@@ -53,7 +53,7 @@ const NOT_FOR_PEOPLE_ONLY: [&str; 29] = [
 ];
 
 /// Routes that decide or change who may: they must be in the document, or nothing would be tried.
-const DECIDING: [&str; 14] = [
+const DECIDING: [&str; 16] = [
     "POST /respond",
     "POST /v1/requests/{id}/decision",
     "POST /v1/requests/{id}/challenge",
@@ -61,6 +61,8 @@ const DECIDING: [&str; 14] = [
     "POST /v1/grants",
     "DELETE /v1/grants/{id}",
     "POST /v1/crises/lift",
+    "POST /v1/ledger/acknowledge",
+    "POST /v1/mode",
     "POST /v1/people",
     "DELETE /v1/people/{name}",
     "POST /v1/people/{name}/passphrase",
@@ -163,7 +165,10 @@ fn no_route_lets_an_agent_decide() {
     let stands = fixture.agent_client().get(&format!("/v1/requests/{id}")).unwrap();
     assert_eq!(stands.text("state"), "pending", "somebody decided");
     // The owner's own credential does decide, so the refusals above mean something.
-    let said = json!({ "choice": "approve", "digest": digest, "reason": "as planned" });
+    let said = json!({
+        "choice": "approve", "digest": digest, "reason": "as planned",
+        "word": stands.text("phrase"),
+    });
     let path = format!("/v1/requests/{id}/decision");
     assert_eq!(fixture.owner_client().post(&path, &said).unwrap().text("state"), "approved");
     report_figures(&format!(

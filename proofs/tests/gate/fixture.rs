@@ -5,6 +5,8 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use countersign_json::canonical::Digest;
+use countersign_risk::word_pair::word_pair;
 use proof_skip::{Cause, skip};
 use proofs::http::{Client, Reply};
 use proofs::installation::{RunningDaemon, TestInstallation};
@@ -89,7 +91,10 @@ pub fn within(mut call: Value, seconds: f64) -> Value {
 /// Approves or denies a request.
 pub fn decide(client: &mut Client, id: &str, digest: &str, yes: bool) -> std::io::Result<Reply> {
     let choice = if yes { "approve" } else { "deny" };
-    let said = json!({ "choice": choice, "digest": digest, "reason": "as planned" });
+    // The person types the two words, which follow from the digest.
+    let word = Digest::parse(digest).map(|digest| word_pair(&digest).to_string());
+    let word = word.unwrap_or_default();
+    let said = json!({ "choice": choice, "digest": digest, "reason": "as planned", "word": word });
     client.post(&format!("/v1/requests/{id}/decision"), &said)
 }
 

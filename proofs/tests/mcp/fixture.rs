@@ -136,6 +136,7 @@ impl ProxyFixture {
         let choice = if yes { "approve" } else { "deny" };
         let mut said = json!({
             "choice": choice, "digest": request["digest"], "reason": "as planned",
+            "word": request["phrase"],
         });
         let id = request["id"].as_str().unwrap();
         if let Some(edited) = edited {
@@ -143,6 +144,7 @@ impl ProxyFixture {
             let checked = self.person().post(&format!("/v1/requests/{id}/edit"), &body).unwrap();
             said["edited_arguments"] = edited;
             said["edited_digest"] = checked.body["digest"].clone();
+            said["word"] = checked.body["phrase"].clone();
         }
         self.person().post(&format!("/v1/requests/{id}/decision"), &said).unwrap()
     }

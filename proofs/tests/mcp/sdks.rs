@@ -54,6 +54,7 @@ impl ApproveAll {
                     let id = request["id"].as_str().unwrap();
                     let said = serde_json::json!({
                         "choice": "approve", "digest": request["digest"], "reason": "a proof",
+                        "word": request["phrase"],
                     });
                     let _ = person.post(&format!("/v1/requests/{id}/decision"), &said);
                 }

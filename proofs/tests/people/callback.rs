@@ -58,27 +58,37 @@ fn a_receiver_brings_the_answers_of_linked_people() {
     let folder = tempfile::tempdir().unwrap();
     let receiver = FakeServer::start(204, "");
     let fixture = installation(folder.path(), "ops", &channel(&receiver.url(), folder.path()));
-    let say_yes = |account: &str, button: &Value| {
+    let tap = |account: &str, button: &Value| {
         json!({
             "account": account, "decision": "approve", "button": button, "reason": "as planned",
         })
     };
+    let say_yes = |account: &str, button: &Value, asked: &Value| {
+        let mut said = tap(account, button);
+        said["words"] = asked["phrase"].clone();
+        said
+    };
 
     let asked = fixture.ask(HIGH);
     let offered = buttons(&fixture, &receiver, &asked);
-    let (status, answer) = send(&fixture, "m1", &say_yes("ana@corp", &offered["approve"]));
+    let (status, answer) = send(&fixture, "m1", &say_yes("ana@corp", &offered["approve"], &asked));
     assert!(status == 200 && answer["reply"].as_str().unwrap().contains("not linked to a person"));
     assert_eq!(fixture.state(&asked), "pending", "a stranger");
     let code = fixture.code("ops");
     let (_, answer) = send(&fixture, "m2", &json!({ "account": "ana@corp", "link": code }));
     assert!(answer["reply"].as_str().unwrap().starts_with("Linked."), "{answer}");
     // A new link approves nothing that was asked before it.
-    let (_, answer) = send(&fixture, "m2b", &say_yes("ana@corp", &offered["approve"]));
+    let (_, answer) = send(&fixture, "m2b", &say_yes("ana@corp", &offered["approve"], &asked));
     assert!(answer["reply"].as_str().unwrap().contains("newer than the request"), "{answer}");
     assert_eq!(fixture.state(&asked), "pending", "a link that is newer than the request");
     let asked = fixture.ask("git push --force origin release");
     let offered = buttons(&fixture, &receiver, &asked);
-    let (_, answer) = send(&fixture, "m3", &say_yes("ana@corp", &offered["approve"]));
+    // A HIGH call takes its two words.
+    let (_, answer) = send(&fixture, "m2c", &tap("ana@corp", &offered["approve"]));
+    assert!(answer["reply"].as_str().unwrap().starts_with("Not approved"), "{answer}");
+    assert_eq!(fixture.state(&asked), "pending", "a tap alone");
+    let said = say_yes("ana@corp", &offered["approve"], &asked);
+    let (_, answer) = send(&fixture, "m3", &said);
     assert!(answer["reply"].as_str().unwrap().starts_with("Approved."), "{answer}");
     let seen = fixture.look(&asked);
     assert_eq!(

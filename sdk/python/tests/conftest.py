@@ -97,12 +97,13 @@ class DaemonFixture:
         return list(self._people("GET", "/v1/requests?state=pending")["requests"])
 
     def decide(self, request: dict[str, Any], choice: str, **more: Any) -> None:
-        body = {"choice": choice, "digest": request["digest"], **more}
+        body = {"choice": choice, "digest": request["digest"], "word": request["phrase"], **more}
         if "edited_arguments" in more:
             # Approving an edit needs the digest from checking it.
             edit = {"digest": request["digest"], "edited_arguments": more["edited_arguments"]}
             checked = self._people("POST", f"/v1/requests/{request['id']}/edit", edit)
             body["edited_digest"] = checked["digest"]
+            body["word"] = checked["phrase"]
         self._people("POST", f"/v1/requests/{request['id']}/decision", body)
 
     def calm(self) -> None:

@@ -333,7 +333,9 @@ export class Countersign {
     approved: Approval,
     signal: AbortSignal | undefined,
   ): Promise<void> {
-    const { id } = approved.request;
+    const { id, observed } = approved.request;
+    // A gate that only observes signs no permits and blocks nothing.
+    if (id === null && observed === true && !approved.edited) return;
     if (id === null || approved.permit === null) {
       throw new Fault("refused", "the approval has no usable permit");
     }

@@ -291,7 +291,7 @@ test("without a daemon, or with one that does not respond, nothing runs", async 
   assert.equal(ran, 0);
 });
 
-test("in observe mode everything runs, with permits", async (t) => {
+test("a gate that only observes lets everything run, without permits", async (t) => {
   const daemon = await TestDaemon.open(t, 'mode = "observe"\n');
   const send = gated((args: object) => args, { tool: "send_message", client: daemon.client() });
   assert.deepEqual(await send(risky(1)), risky(1));

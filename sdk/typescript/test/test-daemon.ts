@@ -169,12 +169,13 @@ export class TestDaemon {
 
   /** Decides a request as the owner. */
   async decide(waiting: RequestDocument, said: Answer): Promise<void> {
-    const body: Record<string, unknown> = { digest: waiting.digest, ...said };
+    const body: Record<string, unknown> = { digest: waiting.digest, word: waiting.phrase, ...said };
     if (body["edited_arguments"] !== undefined) {
       // Approving an edit needs the digest from checking it.
       const edit = { digest: waiting.digest, edited_arguments: body["edited_arguments"] };
       const checked = await this.asOwner("POST", `/v1/requests/${waiting.id}/edit`, edit);
-      body["edited_digest"] = (checked as { digest: string }).digest;
+      const { digest, phrase } = checked as { digest: string; phrase: string };
+      [body["edited_digest"], body["word"]] = [digest, phrase];
     }
     await this.asOwner("POST", `/v1/requests/${waiting.id}/decision`, body);
   }

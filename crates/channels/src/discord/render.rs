@@ -73,7 +73,7 @@ fn buttons(news: &Announcement) -> Value {
     let Some(ways) = &news.ways else { return json!([]) };
     let mut buttons =
         vec![json!({ "type": 2, "style": 4, "label": "Deny", "custom_id": ways.deny })];
-    if let Some(approve) = ways.approve.as_ref().filter(|_| is_whole(news)) {
+    if let Some(approve) = ways.one_tap().filter(|_| is_whole(news)) {
         let yes = json!({ "type": 2, "style": 3, "label": "Approve once", "custom_id": approve });
         buttons.push(yes);
     }
@@ -85,6 +85,9 @@ fn text(news: &Announcement, methods: ReplyMethods, limit: usize) -> FittedText 
         && methods.text;
     let hint = asks.then(|| {
         let phrase = &news.phrase;
+        if news.ways.as_ref().is_some_and(|ways| ways.one_tap().is_none()) {
+            return format!("React with ❌ or send !deny {phrase}");
+        }
         format!("React with ✅ or ❌, or send !approve {phrase} or !deny {phrase}")
     });
     let mut fitted = news.fitted(limit, length, |message| render(message, hint.as_deref()));

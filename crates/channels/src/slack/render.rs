@@ -84,7 +84,7 @@ fn buttons(news: &Announcement) -> Option<Value> {
         })
     };
     let mut buttons = vec![button("Deny", "deny", "danger", &ways.deny)];
-    if let Some(approve) = ways.approve.as_ref().filter(|_| is_whole(news)) {
+    if let Some(approve) = ways.one_tap().filter(|_| is_whole(news)) {
         buttons.push(button("Approve once", "approve", "primary", approve));
     }
     Some(json!({ "type": "actions", "elements": buttons }))

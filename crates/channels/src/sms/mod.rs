@@ -157,7 +157,7 @@ fn render(news: &Announcement, message: &Message, room: usize, answers: bool) ->
     lines.push(message.advice.clone());
     if let Some(ways) = news.ways.as_ref().filter(|_| answers) {
         let whole = !message.call.is_empty() && message.missing.is_empty();
-        lines.push(if ways.approve.is_some() && whole {
+        lines.push(if ways.one_tap().is_some() && whole {
             format!("Reply DENY {0} or APPROVE {0}", ways.code)
         } else {
             format!("Reply DENY {}", ways.code)

@@ -79,7 +79,7 @@ pub fn buttons(news: &Announcement) -> Vec<Value> {
     let mut button = |text: &str, kind: &str, value: &str| {
         rows.push(json!([{ "text": text, kind: value }]));
     };
-    if let Some(approve) = ways.approve.as_ref().filter(|_| shows_whole(news)) {
+    if let Some(approve) = ways.one_tap().filter(|_| shows_whole(news)) {
         button("\u{2705} Approve once", "callback_data", approve);
     }
     button("\u{26d4} Deny", "callback_data", &ways.deny);

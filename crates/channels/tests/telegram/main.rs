@@ -70,6 +70,7 @@ mod telegram {
             call: "$ rm -rf <b>*_[x](y)~/code/shop".to_owned(),
             ways: Some(ReplyOptions {
                 approve: Some("a:00000000000000000000000001:AAAAAAAAAAAA".to_owned()),
+                type_to_approve: None,
                 deny: "d:00000000000000000000000001:BBBBBBBBBBBB".to_owned(),
                 code: "482913".to_owned(),
             }),

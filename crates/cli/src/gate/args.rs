@@ -216,11 +216,14 @@ pub struct Approve {
     #[arg(required_unless_present = "all")]
     pub request: Option<String>,
     /// All pending requests, after you have seen each of them.
-    #[arg(long, conflicts_with_all = ["request", "for_session", "minutes", "yes"])]
+    #[arg(long, conflicts_with_all = ["request", "word", "for_session", "minutes", "yes"])]
     pub all: bool,
     /// The reason; required for CRITICAL calls.
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
+    /// One of the two words of the call, for a HIGH call named by its id.
+    #[arg(long, value_name = "WORD")]
+    pub word: Option<String>,
     /// Also approve exactly this call for the rest of the agent's session.
     #[arg(long, conflicts_with = "minutes")]
     pub for_session: bool,

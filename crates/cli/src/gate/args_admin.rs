@@ -69,6 +69,14 @@ pub enum ConfigWhat {
         #[arg(long)]
         json: bool,
     },
+    /// Confirm the weaker mode that the configuration asks for.
+    ConfirmMode {
+        /// The mode: observe, or the one in which only the crisis rules hold.
+        mode: String,
+        /// The people API and the person.
+        #[command(flatten)]
+        person: PersonArgs,
+    },
     /// Print a commented example; every line shows the default.
     Example,
     /// Print the paths of all files.
@@ -130,6 +138,15 @@ pub enum LedgerWhat {
         /// The verifier key, as text or in a file, from a trusted source.
         #[arg(long, value_name = "VKEY")]
         key: Option<String>,
+        /// The people API and the person.
+        #[command(flatten)]
+        person: PersonArgs,
+    },
+    /// Accept a store that was rolled back or replaced; calls can be approved again.
+    Acknowledge {
+        /// Why the store is as it is; it is recorded.
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
         /// The people API and the person.
         #[command(flatten)]
         person: PersonArgs,

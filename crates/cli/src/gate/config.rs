@@ -1,10 +1,12 @@
-//! `countersign config`: check, example, paths.
+//! `countersign config`: check, confirm-mode, example, paths.
 
 use std::process::ExitCode;
 
 use countersign_daemon::config::{DaemonConfig, EXAMPLE};
 
+use super::args::PersonArgs;
 use super::args_admin::{self, ConfigWhat};
+use super::credential::PersonSession;
 use super::{output, page, reach};
 use crate::failure::Failure;
 
@@ -28,7 +30,17 @@ pub fn run(args: &args_admin::Config) -> Result<ExitCode, Failure> {
             output::say(|out, _| Ok(page::table(out, &rows)?))
         }
         ConfigWhat::Check { file, json } => check(file.as_deref(), *json),
+        ConfigWhat::ConfirmMode { mode, person } => confirm_mode(mode, person),
     }
+}
+
+fn confirm_mode(mode: &str, person: &PersonArgs) -> Result<ExitCode, Failure> {
+    let now = PersonSession::open_to_change(person)?.confirm_mode(mode)?;
+    if person.json {
+        return output::json(&serde_json::json!({ "mode": now }));
+    }
+    let now = page::safe(&now, 40);
+    output::line(&format!("The mode is {now}. Risky calls are recorded, but not stopped."))
 }
 
 fn check(file: Option<&str>, json: bool) -> Result<ExitCode, Failure> {

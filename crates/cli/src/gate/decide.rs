@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use countersign_client::{
-    DecisionChoice, Filter, GrantWithApproval, PeopleClient, Request, RequestStatus,
+    DecisionAnswer, DecisionChoice, Filter, GrantWithApproval, PeopleClient, Request, RequestStatus,
 };
 
 use super::args;
@@ -22,7 +22,8 @@ pub fn deny(args: &args::Deny) -> Result<ExitCode, Failure> {
     let request = find_request::find(&session, &args.request, Among::Waiting)?;
     let id = id(&request)?;
     let reason = args.reason.as_deref().unwrap_or_default();
-    let after = session.decide(id, &request.digest, DecisionChoice::Deny, reason, None)?;
+    let answer = DecisionAnswer::new(DecisionChoice::Deny, &request.digest);
+    let after = session.decide(id, &DecisionAnswer { reason, ..answer })?;
     told(&after, args.person.json)
 }
 
@@ -35,12 +36,16 @@ pub fn approve(args: &args::Approve) -> Result<ExitCode, Failure> {
     };
     let Some(text) = &args.request else { return approve_all(args, &session) };
     let request = find_request::find(&session, text, Among::Waiting)?;
-    if !args.yes {
+    let given = args.word.as_deref().unwrap_or(text);
+    let word = if args.yes {
+        word_without_prompt(&request, given)?
+    } else {
         output::say(|out, paint| Ok(show::print(out, &request, Style { paint, all: true })?))?;
-        if !agreed(&mut terminal("--yes")?, &request, text)? {
+        let Some(word) = agreed(&mut terminal("--yes")?, &request, given)? else {
             return refused();
-        }
-    }
+        };
+        word
+    };
     let reason = match &args.reason {
         Some(reason) => reason.clone(),
         None if needs_reason(&request) => ask_reason(&request)?,
@@ -55,26 +60,54 @@ pub fn approve(args: &args::Approve) -> Result<ExitCode, Failure> {
     };
     // The digest of the shown call is sent with the decision, so exactly that call is approved.
     let id = id(&request)?;
-    let after =
-        session.decide(id, &request.digest, DecisionChoice::Approve, &reason, wish.as_ref())?;
+    let answer = DecisionAnswer::new(DecisionChoice::Approve, &request.digest);
+    let answer = DecisionAnswer { reason: &reason, word: &word, grant: wish.as_ref(), ..answer };
+    let after = session.decide(id, &answer)?;
     told(&after, args.person.json)
 }
 
 /// HIGH requires one of the two words; naming the request by its words is enough.
-fn agreed(terminal: &mut PromptTerminal, request: &Request, named: &str) -> Result<bool, Failure> {
+fn agreed(
+    terminal: &mut PromptTerminal,
+    request: &Request,
+    given: &str,
+) -> Result<Option<String>, Failure> {
     let words = page::safe(&request.phrase, 60);
-    let is_high = Tier::parse(&request.tier).is_none_or(|tier| tier == Tier::High);
-    if !is_high || request.crisis || confirmation::is_word(named, &request.phrase) {
-        return Ok(terminal.agrees(&format!("\nApprove {words}?"))?);
+    if !needs_word(request) || confirmation::is_word(given, &request.phrase) {
+        let agreed = terminal.agrees(&format!("\nApprove {words}?"))?;
+        return Ok(agreed.then(|| typed(request, given)));
     }
     typed_word(terminal, request)
 }
 
-fn typed_word(terminal: &mut PromptTerminal, request: &Request) -> Result<bool, Failure> {
+/// The word for an approval without a prompt. The daemon rejects a HIGH approval without it.
+fn word_without_prompt(request: &Request, given: &str) -> Result<String, Failure> {
+    let is_high = !request.crisis && Tier::parse(&request.tier) == Some(Tier::High);
+    if is_high && !confirmation::is_word(given, &request.phrase) {
+        let tier = page::safe(&request.tier, 12);
+        let word = page::safe(&confirmation::either_word(&request.phrase), 60);
+        return Err(Failure::Input(format!(
+            "not approved: {tier} requires one of the two words of the call; add --word with {word}"
+        )));
+    }
+    Ok(typed(request, given))
+}
+
+fn needs_word(request: &Request) -> bool {
+    // An unknown tier is not treated as a low one.
+    !request.crisis && Tier::parse(&request.tier).is_none_or(|tier| tier == Tier::High)
+}
+
+/// The word if it is one of the call's; a request may also be named by its id.
+fn typed(request: &Request, given: &str) -> String {
+    if confirmation::is_word(given, &request.phrase) { given.to_owned() } else { String::new() }
+}
+
+fn typed_word(terminal: &mut PromptTerminal, request: &Request) -> Result<Option<String>, Failure> {
     let tier = page::safe(&request.tier, 12);
     let word = page::safe(&confirmation::either_word(&request.phrase), 60);
     let typed = terminal.line(&format!("\n{tier}. To approve, type {word}: "))?;
-    Ok(confirmation::is_word(&typed, &request.phrase))
+    Ok(confirmation::is_word(&typed, &request.phrase).then_some(typed))
 }
 
 fn needs_reason(request: &Request) -> bool {
@@ -125,28 +158,26 @@ fn approve_all(args: &args::Approve, session: &PeopleClient) -> Result<ExitCode,
         let words = page::safe(&request.phrase, 60);
         let tier = page::safe(&request.tier, 12);
         // One by one: Enter alone leaves the request pending.
-        let said = match proof {
+        let (said, word) = match proof {
             Confirmation::Reason => {
-                terminal.line(&format!("{words} is {tier}. Reason (required; Enter skips): "))?
+                let question = format!("{words} is {tier}. Reason (required; Enter skips): ");
+                (terminal.line(&question)?, String::new())
             }
-            Confirmation::Word | Confirmation::OnlyWord if !typed_word(&mut terminal, request)? => {
-                continue;
+            Confirmation::Word | Confirmation::OnlyWord => {
+                let Some(word) = typed_word(&mut terminal, request)? else { continue };
+                (reason.to_owned(), word)
             }
-            Confirmation::Yes
-                if !terminal.agrees(&format!("{words} is {tier}. Approve it?"))? =>
-            {
-                continue;
+            Confirmation::Yes => {
+                if !terminal.agrees(&format!("{words} is {tier}. Approve it?"))? {
+                    continue;
+                }
+                (reason.to_owned(), String::new())
             }
-            _ => reason.to_owned(),
         };
         if *proof != Confirmation::Reason || !said.trim().is_empty() {
-            session.decide(
-                id(request)?,
-                &request.digest,
-                DecisionChoice::Approve,
-                said.trim(),
-                None,
-            )?;
+            let answer = DecisionAnswer::new(DecisionChoice::Approve, &request.digest);
+            let answer = DecisionAnswer { reason: said.trim(), word: word.trim(), ..answer };
+            session.decide(id(request)?, &answer)?;
             taken += 1;
         }
     }

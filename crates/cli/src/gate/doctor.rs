@@ -15,7 +15,11 @@ use countersign_daemon::config::{DaemonConfig, Paths};
 
 use countersign_gateways::agents::names;
 
+use countersign_store::OfflineLedger;
+
 use super::args_admin;
+use super::ledger_read::listed;
+use super::ledger_verify::differing;
 use super::reach::{self, ProcessEnvironment};
 use super::{output, page};
 use crate::failure::Failure;
@@ -90,11 +94,22 @@ fn daemon(agents: &Endpoint, people: &Endpoint, checks: &mut Vec<Check>) {
         }
     }
     checks.push(match asked.ready() {
-        Ok(()) => Check::ok("The store is writable, and a person can answer."),
-        Err(error) => Check::bad(
-            format!("Nothing can be approved: {error}."),
-            "free disk space, or add people: countersign people add NAME",
-        ),
+        Ok(ready) => match ready.warning() {
+            None => Check::ok("The store is writable, and a person can answer."),
+            Some(warning) => Check::bad(
+                format!("{warning}."),
+                "set mode = \"enforce\" in the configuration and reload it",
+            ),
+        },
+        Err(error) => {
+            let say = error.to_string();
+            let remedy = if say.contains("ledger acknowledge") {
+                "find out who changed the store, then: countersign ledger acknowledge"
+            } else {
+                "free disk space, correct the clock, or add people: countersign people add NAME"
+            };
+            Check::bad(format!("Nothing can be approved: {say}."), remedy)
+        }
     });
     if let Err(error) = AgentClient::new(people.clone(), None).health() {
         let say = format!("The people API does not answer: {error}.");
@@ -169,6 +184,7 @@ fn keeping(config: &DaemonConfig, paths: &Paths, checks: &mut Vec<Check>) {
             "set ledger.witness_git, witness_file or witness_webhook to a place elsewhere",
         ));
     }
+    checks.extend(rows(config));
     let changed = std::fs::metadata(paths.state.join("countersign.db"));
     let age = changed.ok().and_then(|file| file.modified().ok()).map(|time| time.elapsed());
     if let Some(Err(ahead)) = age
@@ -179,6 +195,26 @@ fn keeping(config: &DaemonConfig, paths: &Paths, checks: &mut Vec<Check>) {
             "correct the clock, and wait until it has passed the newest record",
         ));
     }
+}
+
+/// Whether the store's requests are in the state that its ledger says; nothing if the store cannot
+/// be read by this user.
+fn rows(config: &DaemonConfig) -> Option<Check> {
+    let store = OfflineLedger::open(&config.store).ok()?;
+    let rows = match store.compare_rows() {
+        Ok(rows) => listed(rows),
+        Err(error) => {
+            let say = format!("The store cannot be compared with its ledger: {error}.");
+            return Some(Check::bad(say, "countersign ledger verify"));
+        }
+    };
+    Some(match differing(&rows) {
+        None => Check::ok(format!("The ledger confirms all {} requests.", rows.requests)),
+        Some(why) => Check::bad(
+            format!("The store was edited: {why}."),
+            "countersign ledger verify; find out who can write the state folder",
+        ),
+    })
 }
 
 fn tell(level: Option<Level>, checks: &[Check], json: bool) -> Result<ExitCode, Failure> {

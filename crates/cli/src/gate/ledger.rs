@@ -1,4 +1,4 @@
-//! `countersign ledger`: show, verify, prove, export.
+//! `countersign ledger`: show, verify, acknowledge, prove, export.
 
 use std::process::ExitCode;
 
@@ -23,6 +23,7 @@ pub fn run(args: &args_admin::LedgerArgs) -> Result<ExitCode, Failure> {
         LedgerWhat::Show { from, limit, person } => show(*from, *limit, person),
         LedgerWhat::Export { format, from, person } => export(format, *from, person),
         LedgerWhat::Prove { index, key, person } => prove(*index, key.as_deref(), person),
+        LedgerWhat::Acknowledge { reason, person } => acknowledge(reason, person),
         LedgerWhat::Verify { file, store, checkpoint, key, person } => {
             let mut source = EntrySource::open(file.as_deref(), store.as_deref(), person)?;
             verify(&mut source, checkpoint, key.as_deref(), person.json)
@@ -82,6 +83,17 @@ fn export(format: &str, from: u64, person: &PersonArgs) -> Result<ExitCode, Fail
             Ok(writeln!(out, "{line}")?)
         })
     })
+}
+
+fn acknowledge(reason: &str, person: &PersonArgs) -> Result<ExitCode, Failure> {
+    let fault = PersonSession::open_to_change(person)?.acknowledge_ledger(reason)?;
+    if person.json {
+        return output::json(&serde_json::json!({ "acknowledged": fault }));
+    }
+    output::line(&format!(
+        "Acknowledged: {}. Calls can be approved again.",
+        page::safe(&fault, 1000)
+    ))
 }
 
 fn prove(index: u64, key: Option<&str>, person: &PersonArgs) -> Result<ExitCode, Failure> {

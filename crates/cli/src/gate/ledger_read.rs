@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
-use countersign_store::OfflineLedger;
+use countersign_client::{LedgerRowDifference, LedgerRows};
+use countersign_store::{OfflineLedger, RowComparison};
 
 use super::args::PersonArgs;
 use super::credential::PersonSession;
@@ -48,6 +49,22 @@ impl EntrySource {
                 EntrySource::Lines(Box::new(BufReader::new(file)), name.to_owned())
             }
         })
+    }
+
+    /// The requests compared with their entries, where there are requests.
+    pub fn rows(&self) -> Result<Option<LedgerRows>, Failure> {
+        match self {
+            EntrySource::Daemon(session) => match session.ledger_rows() {
+                // An older daemon does not compare them.
+                Err(countersign_client::Error::NotFound(_)) => Ok(None),
+                rows => Ok(Some(rows?)),
+            },
+            EntrySource::Store(store, name) => store
+                .compare_rows()
+                .map(|rows| Some(listed(rows)))
+                .map_err(|e| Failure::at(name, e)),
+            EntrySource::Lines(..) => Ok(None),
+        }
     }
 
     /// Calls `take` with every entry from an index on, and its index.
@@ -96,6 +113,17 @@ impl EntrySource {
             }
         }
     }
+}
+
+/// A comparison of the store as the API would return it.
+pub fn listed(rows: RowComparison) -> LedgerRows {
+    let RowComparison { requests, differences, listed } = rows;
+    let listed = listed.into_iter().map(|one| LedgerRowDifference {
+        request: one.request.to_string(),
+        row: one.row,
+        ledger: one.ledger,
+    });
+    LedgerRows { requests, differences, listed: listed.collect() }
 }
 
 /// Calls `take` with every line of a file of entries, and its number from 0.

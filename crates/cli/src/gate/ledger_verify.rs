@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use countersign_client::LedgerRows;
 use countersign_client::verify::signed_checkpoint;
 use countersign_daemon::passkeys::LedgerSignatureCheck;
 use countersign_ledger::checkpoint::Checkpoint;
@@ -80,24 +81,70 @@ pub fn verify(
     if let Some((number, why)) = forged {
         return broken(&format!("entry {number} holds {why}"), json);
     }
-    let signed = passkeys.signed();
-    let (size, root) = (verifier.size(), verifier.root().to_string());
-    if json {
-        return output::json(&serde_json::json!({
-            "holds": true, "entries": size, "root": root, "checkpoints": sizes,
-            "signed": signed,
-        }));
+    let rows = source.rows()?;
+    if let Some(why) = rows.as_ref().and_then(differing) {
+        return broken(&why, json);
     }
-    output::say(|out, _| {
-        writeln!(out, "{} entries, all well formed and in order.", thousands(size))?;
-        writeln!(out, "root {root}")?;
-        if signed > 0 {
-            let answers = if signed == 1 { "answer was" } else { "answers were" };
-            let signed = thousands(signed);
-            writeln!(out, "{signed} {answers} signed with a passkey; all signatures are valid.")?;
+    let found = Verified {
+        size: verifier.size(),
+        root: verifier.root().to_string(),
+        signed: passkeys.signed(),
+        requests: rows.map(|rows| rows.requests),
+    };
+    found.print(&sizes, json)
+}
+
+/// A ledger in which nothing is wrong.
+struct Verified {
+    size: u64,
+    root: String,
+    /// Answers that were signed with a passkey.
+    signed: u64,
+    requests: Option<u64>,
+}
+
+impl Verified {
+    fn print(&self, sizes: &[u64], json: bool) -> Result<ExitCode, Failure> {
+        let Verified { size, root, signed, requests } = self;
+        if json {
+            return output::json(&serde_json::json!({
+                "holds": true, "entries": size, "root": root, "checkpoints": sizes,
+                "signed": signed, "requests": requests,
+            }));
         }
-        against(out, &sizes, size)
-    })
+        output::say(|out, _| {
+            writeln!(out, "{} entries, all well formed and in order.", thousands(*size))?;
+            writeln!(out, "root {root}")?;
+            if *signed > 0 {
+                let answers = if *signed == 1 { "answer was" } else { "answers were" };
+                let signed = thousands(*signed);
+                writeln!(
+                    out,
+                    "{signed} {answers} signed with a passkey; all signatures are valid."
+                )?;
+            }
+            if let Some(requests) = requests {
+                let requests = thousands(*requests);
+                writeln!(out, "{requests} requests, all in the state that the ledger says.")?;
+            }
+            against(out, sizes, *size)
+        })
+    }
+}
+
+/// What to say about requests that differ from their entries; nothing if none does.
+pub fn differing(rows: &LedgerRows) -> Option<String> {
+    let first = rows.listed.first()?;
+    let state = |text: &Option<String>| page::safe(text.as_deref().unwrap_or("missing"), 40);
+    Some(format!(
+        "{} of {} requests differ from their ledger entries. The first is {}: {} in its row, {} in \
+         the ledger",
+        thousands(rows.differences),
+        thousands(rows.requests),
+        page::safe(&first.request, 40),
+        state(&first.row),
+        state(&first.ledger)
+    ))
 }
 
 /// What the checkpoints prove.

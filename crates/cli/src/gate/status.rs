@@ -13,7 +13,7 @@ use crate::failure::Failure;
 pub fn run() -> Result<ExitCode, Failure> {
     let lines = match endpoints() {
         Ok((agents, people)) => match AgentClient::new(agents.clone(), None).health() {
-            Ok(pending) => alarms() + &running(&people, pending),
+            Ok(pending) => alarms() + &unready(&agents) + &running(&people, pending),
             Err(_) => stopped(&agents),
         },
         Err(failure) => format!("The configuration is refused: {failure}\n{CHECK}"),
@@ -35,6 +35,20 @@ fn alarms() -> String {
     let alarms = state.map(|state| saved_alarms(&state)).unwrap_or_default();
     let lines = alarms.iter().flat_map(|alarm| [page::safe(alarm, 1000), "\n".to_owned()]);
     lines.collect()
+}
+
+/// Why nothing can be approved at present.
+fn unready(agents: &Endpoint) -> String {
+    match AgentClient::new(agents.clone(), None).ready() {
+        Ok(ready) => match ready.warning() {
+            None => String::new(),
+            Some(warning) => format!("{}.\n", page::safe(&warning, 400)),
+        },
+        Err(error) if error.problem().is_some_and(|problem| problem.name() == "unready") => {
+            format!("{}\n", page::safe(&error.to_string(), 1000))
+        }
+        Err(_) => String::new(),
+    }
 }
 
 fn running(people: &Endpoint, pending: u64) -> String {

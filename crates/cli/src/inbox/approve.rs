@@ -114,15 +114,18 @@ impl Inbox {
             return Vec::new();
         }
         self.list.set_sending(&question.id, true);
-        let reason = match question.proof {
-            Confirmation::Reason => question.typed.trim().to_owned(),
-            Confirmation::Yes | Confirmation::Word | Confirmation::OnlyWord => String::new(),
+        let typed = question.typed.trim().to_owned();
+        let (reason, word) = match question.proof {
+            Confirmation::Reason => (typed, String::new()),
+            Confirmation::Word | Confirmation::OnlyWord => (String::new(), typed),
+            Confirmation::Yes => (String::new(), String::new()),
         };
         vec![InboxEffect::Answer(SentAnswer {
             id: question.id,
             digest: question.digest,
             choice: DecisionChoice::Approve,
             reason,
+            word,
             for_session: question.for_session,
         })]
     }

@@ -126,6 +126,8 @@ pub struct SentAnswer {
     pub choice: DecisionChoice,
     /// The reason.
     pub reason: String,
+    /// The word that was typed; empty if none was needed.
+    pub word: String,
     /// Also approve the same call for this session.
     pub for_session: bool,
 }

@@ -187,6 +187,7 @@ impl Inbox {
                     digest: question.digest,
                     choice: DecisionChoice::Deny,
                     reason: question.typed.trim().to_owned(),
+                    word: String::new(),
                     for_session: false,
                 })]
             }

@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
-use countersign_client::{DecisionChoice, PeopleClient, Request};
+use countersign_client::{DecisionAnswer, DecisionChoice, PeopleClient, Request};
 
 use super::list::rank;
 use super::threads::waiting;
@@ -134,32 +134,25 @@ impl<R: BufRead> Asker<'_, R> {
             ))?;
             return Ok(());
         }
-        let question = match proof {
-            Confirmation::Yes => "Approve? [y/N] (n denies, Enter leaves it pending) ".to_owned(),
-            Confirmation::Word | Confirmation::OnlyWord => {
-                let word = page::safe(&either_word(&request.phrase), 60);
-                format!("{tier}. To approve, type {word} (n denies, Enter leaves it pending) ")
-            }
-            Confirmation::Reason => {
-                format!("{tier}. Reason (required; n denies, Enter leaves it pending) ")
-            }
-        };
+        let question = question(request, proof, &tier);
         let said = self.line(&question)?;
-        let (choice, reason) = match said.as_str() {
-            "n" | "N" | "no" => (DecisionChoice::Deny, ""),
+        let (choice, reason, word) = match said.as_str() {
+            "n" | "N" | "no" => (DecisionChoice::Deny, "", ""),
             // A reason is more than a yes.
             said if proof == Confirmation::Reason && !Confirmation::Yes.is_given(said, "") => {
                 if said.is_empty() {
                     return left(&words);
                 }
-                (DecisionChoice::Approve, said)
+                (DecisionChoice::Approve, said, "")
             }
             said if proof != Confirmation::Reason && proof.is_given(said, &request.phrase) => {
-                (DecisionChoice::Approve, "")
+                (DecisionChoice::Approve, "", if proof == Confirmation::Yes { "" } else { said })
             }
             _ => return left(&words),
         };
-        match self.people.decide(id(request)?, &request.digest, choice, reason, None) {
+        let digest = &request.digest;
+        let answer = DecisionAnswer { choice, digest, reason, word, grant: None };
+        match self.people.decide(id(request)?, &answer) {
             Ok(after) => output::say(|out, paint| {
                 writeln!(out, "{words}: {}", show::standing(&after, paint))?;
                 Ok(show::drill(out, &after)?)
@@ -167,6 +160,20 @@ impl<R: BufRead> Asker<'_, R> {
             Err(error) => output::line(&format!("{words}: {}", super::threads::why(&error)))?,
         };
         Ok(())
+    }
+}
+
+/// The prompt for one request.
+fn question(request: &Request, proof: Confirmation, tier: &str) -> String {
+    match proof {
+        Confirmation::Yes => "Approve? [y/N] (n denies, Enter leaves it pending) ".to_owned(),
+        Confirmation::Word | Confirmation::OnlyWord => {
+            let word = page::safe(&either_word(&request.phrase), 60);
+            format!("{tier}. To approve, type {word} (n denies, Enter leaves it pending) ")
+        }
+        Confirmation::Reason => {
+            format!("{tier}. Reason (required; n denies, Enter leaves it pending) ")
+        }
     }
 }
 

@@ -5,7 +5,8 @@ use std::thread;
 use std::time::Duration;
 
 use countersign_client::{
-    DecisionChoice, Error, Filter, GrantWithApproval, PeopleClient, Request, RequestStatus,
+    DecisionAnswer, DecisionChoice, Error, Filter, GrantWithApproval, PeopleClient, Request,
+    RequestStatus,
 };
 
 use super::event::{InboxEffect, InboxEvent, Link, SentAnswer};
@@ -151,7 +152,9 @@ fn answer(people: &PeopleClient, given: &Receiver<InboxEffect>, told: &Sender<Ui
 fn decide(people: &PeopleClient, answer: SentAnswer) -> InboxEvent {
     let wish = GrantWithApproval { shape: "exact", scope: "session", minutes: None };
     let wish = answer.for_session.then_some(&wish);
-    let after = people.decide(&answer.id, &answer.digest, answer.choice, &answer.reason, wish);
+    let (digest, reason, word) = (&*answer.digest, &*answer.reason, &*answer.word);
+    let given = DecisionAnswer { choice: answer.choice, digest, reason, word, grant: wish };
+    let after = people.decide(&answer.id, &given);
     let after = after.map(Box::new).map_err(|error| why(&error));
     InboxEvent::Answered(answer.id, answer.choice, after)
 }

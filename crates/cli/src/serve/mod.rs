@@ -34,11 +34,11 @@ pub fn run(args: &args::Serve) -> Result<ExitCode, Failure> {
         let mut daemon =
             Daemon::open(config, paths).await.map_err(|error| Failure::Input(error.to_string()))?;
         notice::tell(&daemon.notice(), &facts, args.json)?;
-        let (gate, paths) = (daemon.gate(), daemon.paths().clone());
+        let reloader = daemon.reloader();
         let mut again = signal(SignalKind::hangup())?;
         let reloads = tokio::spawn(async move {
             while again.recv().await.is_some() {
-                Daemon::reload(&gate, &paths).await;
+                reloader.reload().await;
             }
         });
         let proofs = every.map(|every| tokio::spawn(proof::run(daemon.alarm(), every)));

@@ -53,6 +53,24 @@ fn an_approval_needs_a_terminal_or_a_flag_and_carries_the_shown_digest() {
     assert_eq!(body["choice"], "approve");
     let grant = serde_json::json!({ "shape": "exact", "scope": "until", "minutes": 30 });
     assert_eq!(body["grant"], grant);
+    assert_eq!(body["word"], words);
+}
+
+#[test]
+fn high_needs_its_word_even_with_yes() {
+    let (daemon, words) = daemon("HIGH");
+    let decision = format!("POST /v1/requests/{ID}/decision");
+    for given in [&["approve", ID, "--yes"][..], &["approve", ID, "--yes", "--word", "yes"]] {
+        let output = daemon.run(given);
+        assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
+        assert!(stderr(&output).contains("--word"), "{}", stderr(&output));
+        assert!(daemon.heard(&decision).is_none());
+    }
+    let first = words.split('-').next().unwrap();
+    let output = daemon.run(&["approve", ID, "--yes", "--word", first]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let sent = daemon.heard(&decision).unwrap();
+    assert!(sent.contains(&format!("\"word\":\"{first}\"")), "{sent}");
 }
 
 #[test]
@@ -156,7 +174,7 @@ fn a_rejection_is_one_line() {
     let one = format!("GET /v1/requests/{ID}");
     let decision = format!("POST /v1/requests/{ID}/decision");
     let daemon = FakeDaemon::new(&[
-        (&one, 200, document("pending", "HIGH").to_string()),
+        (&one, 200, document("pending", "MEDIUM").to_string()),
         (&decision, 409, problem(409, "conflict", "the request has ended: expired")),
     ]);
     let output = daemon.run(&["approve", ID, "--yes"]);

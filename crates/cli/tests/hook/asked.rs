@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use countersign_client::DecisionChoice;
+use countersign_client::{DecisionAnswer, DecisionChoice};
 use serde_json::json;
 
 use super::fixture::{HookOutput, RISKY, TestHome, approve, bash, waiting};
@@ -29,7 +29,8 @@ fn a_no_reaches_the_model_with_its_reason() {
     let hook = home.hook(&["claude", "--patience", "20"], &bash(RISKY, "toolu_1"));
     let request = waiting(&person, 1).remove(0);
     let id = request.id.as_deref().unwrap();
-    person.decide(id, &request.digest, DecisionChoice::Deny, "use the trash", None).unwrap();
+    let answer = DecisionAnswer::new(DecisionChoice::Deny, &request.digest);
+    person.decide(id, &DecisionAnswer { reason: "use the trash", ..answer }).unwrap();
     let reason = HookOutput::of(hook).denied();
     assert!(reason.contains("owner") && reason.contains("use the trash"), "{reason}");
 }
@@ -88,6 +89,7 @@ fn what_a_person_changed_is_what_runs() {
     body["edited_digest"] = checked["digest"].clone();
     body["choice"] = json!("approve");
     body["reason"] = json!("only look");
+    body["word"] = checked["phrase"].clone();
     let answer = home.post_as_person(&format!("{id}/decision"), &body);
     assert!(answer.contains("approved"), "{answer}");
     let said = HookOutput::of(hook);
@@ -116,7 +118,8 @@ fn a_turn_of_several_calls_is_one_group_with_an_answer_for_each() {
     let no = open.iter().find(|one| one.id != yes.id).unwrap();
     approve(&person, std::slice::from_ref(yes));
     let id = no.id.as_deref().unwrap();
-    person.decide(id, &no.digest, DecisionChoice::Deny, "keep it", None).unwrap();
+    let answer = DecisionAnswer::new(DecisionChoice::Deny, &no.digest);
+    person.decide(id, &DecisionAnswer { reason: "keep it", ..answer }).unwrap();
     let said = HookOutput::of(hook).json();
     let words: Vec<_> =
         (0..4).map(|at| said["decisions"][at]["decision"].as_str().unwrap()).collect();

@@ -5,7 +5,9 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use countersign_client::{DecisionChoice, Endpoint, Filter, PeopleClient, Request, RequestStatus};
+use countersign_client::{
+    DecisionAnswer, DecisionChoice, Endpoint, Filter, PeopleClient, Request, RequestStatus,
+};
 use serde_json::{Value, json};
 
 /// A call that a person has to be asked about.
@@ -247,7 +249,9 @@ pub fn waiting(person: &PeopleClient, many: usize) -> Vec<Request> {
 pub fn approve(person: &PeopleClient, requests: &[Request]) {
     for request in requests {
         let id = request.id.as_deref().unwrap();
-        person.decide(id, &request.digest, DecisionChoice::Approve, "as planned", None).unwrap();
+        let answer = DecisionAnswer::new(DecisionChoice::Approve, &request.digest);
+        let (reason, word) = ("as planned", request.phrase.as_str());
+        person.decide(id, &DecisionAnswer { reason, word, ..answer }).unwrap();
     }
 }
 

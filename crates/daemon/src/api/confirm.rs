@@ -10,6 +10,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use countersign_json::Value;
+use countersign_json::canonical::{CallDigest, Digest};
 use countersign_risk::call::{Annotations, Call};
 use countersign_risk::context::{Context, Environment, Platform};
 use countersign_store::{RequestQuery, Store as _, StoredRequest, WriteContext};
@@ -203,17 +204,38 @@ pub async fn respond(State(api): State<Api>, request: Request) -> ApiResult {
     let event = Event::Answer {
         person: identity.person,
         choice: if approved { Choice::Approve } else { Choice::Deny },
-        // This API has no digest: the answer is about the request as it was asked.
-        seen: stored.request.digest,
+        seen: seen(&fields, &stored, approved)?,
         edited: None,
         channel: identity.channel,
         reason: fields.text("reason")?.unwrap_or_default().to_owned(),
+        word: fields.text("word")?.unwrap_or_default().to_owned(),
         standing,
     };
     let note = WriteContext { policy: api.gate.rules().hash, facts: None, edited: None };
     let applied = api.gate.decide(id, event, note).await?;
     let status = applied.stored.request.state.label();
     Ok((StatusCode::OK, axum::Json(json!({ "request_id": id, "status": status }))).into_response())
+}
+
+/// The call that the answer is about. The original API has no digest, so an answer without one is
+/// about the request as it was asked; approving HIGH and above requires the digest.
+fn seen(
+    fields: &Fields<'_, '_>,
+    stored: &StoredRequest,
+    approved: bool,
+) -> Result<CallDigest, ApiProblem> {
+    let asked = stored.request.digest;
+    let digest = fields.text("digest")?.map(Digest::parse).transpose();
+    match digest.map_err(|error| ApiProblem::bad_request(error.to_string()))? {
+        Some(canonical) => Ok(CallDigest { canonical, ..asked }),
+        None if approved && (stored.request.tier >= Tier::High || stored.request.crisis) => {
+            Err(ApiProblem::conflict(
+                "approving this call requires the `digest` of the call that was shown; approve it in \
+                 the inbox, or send `digest` and, for HIGH, `word`",
+            ))
+        }
+        None => Ok(asked),
+    }
 }
 
 /// `GET /pending`: a person sees all requests, an agent its own.

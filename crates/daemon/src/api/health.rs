@@ -4,9 +4,11 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 use countersign_store::Store as _;
+use countersign_types::time::Clock as _;
 use serde_json::json;
 
 use super::{Api, ApiProblem, ApiResult};
+use crate::config::mode_name;
 
 /// `GET /health`: the daemon runs. The number of pending requests, but nothing about them.
 pub async fn seed(State(api): State<Api>) -> Response {
@@ -15,18 +17,29 @@ pub async fn seed(State(api): State<Api>) -> Response {
     axum::Json(body).into_response()
 }
 
-/// `GET /ready`: whether anything can be approved. The store can write, and there is a person to
-/// answer.
+/// `GET /ready`: whether anything can be approved. The store is the one that was signed last and
+/// can write, the clock is right, and there is a person to answer.
 pub async fn ready(State(api): State<Api>) -> ApiResult {
     let unready = |detail: &str| {
         ApiProblem::new(StatusCode::SERVICE_UNAVAILABLE, "unready", "Not ready", detail)
             .with_outcome("unavailable")
     };
+    if let Some(fault) = api.gate.integrity().fault() {
+        return Err(unready(&fault.advice()));
+    }
+    if !api.gate.clock().now().reliable {
+        return Err(unready(
+            "nothing can be approved: the system clock is behind the newest ledger entry",
+        ));
+    }
     if !api.gate.store().is_healthy().await {
         return Err(unready("nothing can be approved: the store cannot write"));
     }
     if api.directory.person_count() == 0 {
         return Err(unready("nothing can be approved: there is no person who could answer"));
     }
-    Ok(axum::Json(json!({ "ready": true })).into_response())
+    let requested = api.gate.requested_mode().map(mode_name);
+    let mode = mode_name(api.gate.rules().mode);
+    let body = json!({ "ready": true, "mode": mode, "requested_mode": requested });
+    Ok(axum::Json(body).into_response())
 }

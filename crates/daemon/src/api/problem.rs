@@ -184,6 +184,9 @@ impl From<StoreError> for ApiProblem {
             StoreError::Unavailable(_) | StoreError::Overloaded | StoreError::Closed => {
                 unavailable(format!("denied: {error}, so nothing can be recorded"))
             }
+            StoreError::Unrecorded(_) | StoreError::Halted(_) => {
+                unavailable(format!("denied: {error}"))
+            }
             // The details of a corrupt row go to the log, not to the caller.
             StoreError::Corrupt(_) => {
                 unavailable("denied: the store returned a damaged record; see the log".to_owned())
@@ -206,6 +209,12 @@ impl From<TransitionError> for ApiProblem {
                 StatusCode::UNPROCESSABLE_ENTITY,
                 "reason-needed",
                 "Reason required",
+                detail,
+            ),
+            TransitionError::WordRequired => ApiProblem::new(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "word-required",
+                "Typed word required",
                 detail,
             ),
             TransitionError::InsufficientAssurance(too_little) => ApiProblem {

@@ -35,7 +35,7 @@ pub const BEGIN: &str = "/v1/step-up";
 const MAX_PROOF: usize = 16 << 10;
 
 /// Changes of people and rights: each needs a proof.
-pub const NEEDED: [(&str, &str); 16] = [
+pub const NEEDED: [(&str, &str); 18] = [
     ("POST", "/v1/people"),
     ("DELETE", "/v1/people/{name}"),
     ("POST", "/v1/people/{name}/passphrase"),
@@ -52,6 +52,8 @@ pub const NEEDED: [(&str, &str); 16] = [
     ("POST", "/v1/push"),
     ("DELETE", "/v1/push/{browser}"),
     ("POST", "/v1/crises/lift"),
+    ("POST", "/v1/ledger/acknowledge"),
+    ("POST", "/v1/mode"),
 ];
 
 /// Changes without a proof, and why.
@@ -207,9 +209,14 @@ pub async fn prove(
 fn proof_required(api: &Api, identity: &PersonIdentity) -> ApiProblem {
     let passkey = api.has_passkey(&identity.person);
     let detail = if passkey {
-        "this change needs your passkey; make it in the web inbox"
+        let (inbox, person) = (&api.gate.rules().inbox, &identity.person);
+        format!(
+            "this change needs your passkey, which only a browser can use: make it in the web inbox \
+             at {inbox}. If the passkey is lost, run `countersign people recover {person} \
+             --remove-passkeys` on the daemon's machine"
+        )
     } else {
-        "this change needs your passphrase in the same request; a session is not enough"
+        "this change needs your passphrase in the same request; a session is not enough".to_owned()
     };
     ApiProblem {
         why: Some(if passkey { "passkey" } else { "passphrase" }),

@@ -6,10 +6,12 @@ mod error;
 mod file;
 mod kinds;
 mod model;
+mod modes;
 pub mod oncall;
 pub mod paths;
 mod resolve;
 mod sections;
+mod settings;
 
 #[cfg(test)]
 mod tests;
@@ -19,8 +21,10 @@ pub use model::{
     ChannelConfig, DaemonConfig, DaemonRules, DrillsConfig, FloodConfig, LedgerConfig, LogConfig,
     QuorumByTier, SocketConfig,
 };
+pub use modes::{mode_from_name, mode_name, strictness};
 pub use oncall::{EscalationLevels, OnCall};
 pub use paths::Paths;
+pub use settings::WrittenSettings;
 
 /// The commented file that `countersign config example` prints; a test reads it.
 pub const EXAMPLE: &str = include_str!("../../countersign.toml");
@@ -42,6 +46,8 @@ impl DaemonConfig {
     pub fn read(text: &str, paths: &Paths) -> Result<DaemonConfig, ConfigError> {
         let written: file::ConfigFile = toml::from_str(text)
             .map_err(|error| ConfigError::Syntax(error.to_string().trim_end().to_owned()))?;
-        resolve::resolve(written, paths)
+        let mut config = resolve::resolve(written, paths)?;
+        config.rules.written = WrittenSettings::of(text);
+        Ok(config)
     }
 }

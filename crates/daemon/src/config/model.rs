@@ -16,6 +16,7 @@ use countersign_workflow::oncall::Hours;
 use countersign_workflow::request::{EscalationTimes, Quorum};
 
 use super::oncall::{EscalationLevels, OnCall};
+use super::settings::WrittenSettings;
 
 /// The checked configuration.
 #[derive(Debug, Clone)]
@@ -98,6 +99,8 @@ pub struct DaemonRules {
     pub channels: BTreeMap<String, ChannelConfig>,
     /// The base URL of the inbox.
     pub inbox: String,
+    /// The settings as written, to tell people what changed.
+    pub written: WrittenSettings,
     /// The hash of all of this and of the risk rules; it is in every ledger entry.
     pub hash: Digest,
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use countersign_json::canonical::Digest;
 use countersign_risk::rules;
+use countersign_risk::verdict::Mode;
 use countersign_types::time::Millis;
 
 use super::channels::channels;
@@ -17,6 +18,7 @@ use super::sections::{
     absolute, crisis, drills, environment, flood, judgement, ledger, listen_address, log, mode,
     needs, quorum, socket, test_gates_every, times,
 };
+use super::settings::WrittenSettings;
 
 const DAY: u32 = 86_400;
 
@@ -72,11 +74,21 @@ fn rules(config: ConfigFile) -> Result<DaemonRules, ConfigError> {
         drills: drills(&config.drills)?,
         channels: channels(&config.channels)?,
         inbox,
+        written: WrittenSettings::default(),
         hash: Digest::from_bytes([0; 32]),
     };
     known_channels(&rules)?;
     rules.hash = hash(&rules);
     Ok(rules)
+}
+
+impl DaemonRules {
+    /// Sets another mode, and the hash that belongs to it.
+    pub fn set_mode(&mut self, mode: Mode) {
+        self.mode = mode;
+        self.hash = Digest::from_bytes([0; 32]);
+        self.hash = hash(self);
+    }
 }
 
 fn waiting_period(people: &file::PeopleSection) -> Result<Millis, ConfigError> {

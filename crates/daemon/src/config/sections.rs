@@ -17,6 +17,7 @@ use super::error::ConfigError;
 use super::model::{
     DrillsConfig, FloodConfig, LedgerConfig, LogConfig, QuorumByTier, SocketConfig,
 };
+use super::modes::mode_from_name;
 use super::paths::Paths;
 use super::{file, oncall};
 
@@ -63,14 +64,9 @@ pub fn socket(
 }
 
 pub fn mode(section: Option<&str>) -> Result<Mode, ConfigError> {
-    match section {
-        None | Some("enforce") => Ok(Mode::Enforce),
-        Some("crisis_only") => Ok(Mode::CrisisOnly),
-        Some("observe") => Ok(Mode::Observe),
-        Some(other) => {
-            Err(invalid("mode", format!("`{other}` is not observe, crisis_only or enforce")))
-        }
-    }
+    let Some(name) = section else { return Ok(Mode::Enforce) };
+    mode_from_name(name)
+        .ok_or_else(|| invalid("mode", format!("`{name}` is not observe, crisis_only or enforce")))
 }
 
 pub fn environment(section: Option<&str>) -> Result<Environment, ConfigError> {

@@ -2,6 +2,7 @@
 
 use countersign_json as json;
 use countersign_risk::verdict::Policy;
+use countersign_risk::word_pair::word_pair;
 use countersign_store::{RequestQuery, Store as _, StoredRequest};
 use countersign_workflow::request::{DRILL, State};
 use serde_json::{Value, json};
@@ -63,6 +64,7 @@ impl Conditions {
         let mut body = json!({
             "choice": choice, "reason": "looks fine",
             "digest": stored.request.digest.canonical,
+            "word": word_pair(&stored.request.digest.canonical),
         });
         body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         let line = format!("POST /v1/requests/{}/decision", stored.request.id);

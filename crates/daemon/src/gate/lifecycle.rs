@@ -6,7 +6,7 @@ use countersign_json::canonical::CallDigest;
 use countersign_store::{Applied, Redemption, Store as _, StoreError, StoredRequest, WriteContext};
 use countersign_types::id::Id;
 use countersign_types::time::{Clock as _, Timestamp};
-use countersign_workflow::request::{Event, Requester, State, Transition};
+use countersign_workflow::request::{Choice, Event, Requester, State, Transition};
 use tracing::Instrument as _;
 
 use super::{AnswerWaiter, Caller, Gate, Rejection, request_span};
@@ -47,6 +47,9 @@ impl Gate {
         event: Event,
         note: WriteContext,
     ) -> Result<Applied, StoreError> {
+        if matches!(event, Event::Answer { choice: Choice::Approve, .. }) {
+            self.integrity.check()?;
+        }
         self.apply(id, event, note).instrument(request_span(id)).await
     }
 
@@ -89,17 +92,25 @@ impl Gate {
         digest: CallDigest,
     ) -> Result<Redemption, StoreError> {
         let note = WriteContext { policy: self.rules().hash, facts: None, edited: None };
+        self.integrity.check()?;
         // A clock that was set back could make an expired permit look valid.
         if !self.clock.now().reliable {
             return Ok(Redemption::Expired);
         }
         // An approval from before a crisis does not count in the crisis.
-        if let Some(stored) = self.store.request(id).await?
-            && !stored.request.crisis
-            && self.crises.holds(&agent, Some(&stored.session))
-        {
-            return Ok(Redemption::Expired);
+        if let Some(stored) = self.store.request(id).await? {
+            let in_crisis =
+                !stored.request.crisis && self.crises.holds(&agent, Some(&stored.session));
+            if in_crisis || self.is_permit_void(&stored) {
+                return Ok(Redemption::Expired);
+            }
         }
-        self.store.redeem(id, agent, digest, note).await
+        let redeemed = self.store.redeem(id, agent, digest, note).await?;
+        if redeemed == Redemption::Accepted {
+            // The call may run only after the mark says that the permit was used: a copy of the
+            // store from before does not continue the mark.
+            self.raise_mark().await?;
+        }
+        Ok(redeemed)
     }
 }

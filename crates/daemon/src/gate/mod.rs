@@ -10,7 +10,9 @@ mod drill;
 mod flood;
 mod flood_tracking;
 mod grants;
+mod integrity;
 mod lifecycle;
+mod mode;
 mod persist;
 mod reported_passes;
 mod waiters;
@@ -28,6 +30,7 @@ use countersign_risk::call::Call;
 use countersign_risk::call_digest::digest;
 use countersign_risk::context::Environment;
 use countersign_risk::route::{Pass, Route, Standing, route};
+use countersign_risk::verdict::Mode;
 use countersign_store::{Backend, Store, StoreError, StoredRequest};
 use countersign_types::id::Id;
 use countersign_types::time::{Clock, Millis, Timestamp};
@@ -35,7 +38,7 @@ use countersign_workflow::grant::GrantQuery;
 use countersign_workflow::request::{AutomaticDecision, Requester, State};
 
 use crate::clock::DaemonClock;
-use crate::config::DaemonRules;
+use crate::config::{DaemonRules, mode_name};
 use crate::metrics::Metrics;
 
 pub use answer::{GateAnswer, Passed, Rejection, Settlement};
@@ -44,6 +47,7 @@ pub use deduplication::Deduplication;
 pub use drill::{NewDrill, OpenDrill};
 pub use flood::FloodControl;
 pub use grants::{GrantCache, WHITELIST};
+pub use integrity::Integrity;
 pub use reported_passes::PassReport;
 pub use waiters::{AnswerWaiter, Waiters};
 
@@ -135,6 +139,8 @@ pub struct Gate {
     deduplication: Deduplication,
     waiters: Waiters,
     open_drill: OpenDrill,
+    integrity: Integrity,
+    requested_mode: RwLock<Option<Mode>>,
     metrics: Metrics,
 }
 
@@ -163,6 +169,8 @@ impl Gate {
             deduplication,
             waiters,
             open_drill,
+            integrity: Integrity::default(),
+            requested_mode: RwLock::default(),
             metrics,
         })
     }
@@ -172,9 +180,19 @@ impl Gate {
         Arc::clone(&self.rules.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Replaces the rules, after the change is in the ledger.
+    /// Replaces the rules, after the change is in the ledger. A weaker mode waits for a person.
     pub async fn change_rules(&self, rules: DaemonRules) -> Result<(), StoreError> {
-        let entry = Entry::new(0, EntryKind::Config, rules.hash);
+        let changes = self.rules().written.changes(&rules.written);
+        let rules = self.confirmed(rules).await?;
+        let mut entry = Entry::new(0, EntryKind::Config, rules.hash);
+        let text = |text: String| countersign_json::Value::String(text.into());
+        if !changes.is_empty() {
+            let changes = changes.into_iter().map(text).collect();
+            entry.facts.push(("changes".into(), countersign_json::Value::Array(changes)));
+        }
+        if let Some(mode) = self.requested_mode() {
+            entry.facts.push(("requested_mode".into(), text(mode_name(mode).to_owned())));
+        }
         self.store.append(vec![entry]).await?;
         let (file, now) = (rules.whitelist.as_deref(), self.clock.now().at);
         self.grants.read_whitelist(&self.store, file, rules.hash, now).await?;
@@ -268,7 +286,11 @@ impl Gate {
         self.metrics.call(&goes, seen.tier, &caller.agent, now);
         let digest = digest(&submission.call, submission.raw);
         match goes {
-            Route::Pass { why } if !submission.permit && submission.key.is_none() => {
+            // A gate that only observes approves nothing, so there is nothing to sign or to repeat.
+            Route::Pass { why }
+                if rules.mode != Mode::Enforce
+                    || !submission.permit && submission.key.is_none() =>
+            {
                 let judged = (seen, digest, why);
                 FirstStep::Passes(Box::new(PassingCall::new(&rules, &submission, judged, now)))
             }
@@ -344,6 +366,10 @@ impl Gate {
     /// Lets a call pass; its entry is in the next commit.
     async fn pass(&self, passing: Box<PassingCall>, agent: &str) -> Result<GateAnswer, Rejection> {
         let PassingCall { entry, passed } = *passing;
+        // A harmless call needs no approval; one that is only observed would have needed it.
+        if passed.why == Pass::Watching {
+            self.integrity.check()?;
+        }
         self.store.record_pass(entry).await?;
         let seen = &passed.assessment;
         self.metrics.passed(&seen.tool, agent, seen.tier, passed.at, || self.clock.now().at);

@@ -4,7 +4,7 @@ use countersign_json::canonical::CallDigest;
 use countersign_risk::assess::Assessment;
 use countersign_risk::card::Card;
 use countersign_store::{NewRequest, Store as _, SubmitResult, WriteContext};
-use countersign_types::time::Clock as _;
+use countersign_types::time::{Clock as _, Moment};
 use countersign_workflow::request::{AutomaticDecision, Request, Requester, Terms};
 use tracing::Instrument as _;
 
@@ -27,8 +27,8 @@ impl Gate {
     ) -> Result<GateAnswer, Rejection> {
         let (seen, digest, crisis) = judged;
         let now = self.clock.now();
-        if settled.is_some() && !now.reliable {
-            return Err(Rejection::ClockUnsettled);
+        if settled.is_some() {
+            self.check_automatic_decision(now)?;
         }
         let terms = Terms { tier: seen.tier, crisis, quorum: rules.quorum.of(seen.tier, crisis) };
         let schedule = rules.times.schedule(now.at, seen.tier, crisis, submission.time);
@@ -48,6 +48,8 @@ impl Gate {
         let minimal = crisis.then(|| written(&Card::minimal(&submission.call, seen, &digest)));
         let detail = (submission.detail)();
         let detail = if crisis { answer::without_words(&detail) } else { detail };
+        let facts = Some(answer::facts(seen));
+        let context = WriteContext { policy: rules.hash, facts, edited: None };
         let new = NewRequest {
             request,
             // Redacted as on the card, because a tool's name can contain a secret.
@@ -60,13 +62,15 @@ impl Gate {
             idempotency: submission.key.clone(),
             group: submission.group,
             permit_for: rules.permit_for,
-            context: WriteContext {
-                policy: rules.hash,
-                facts: Some(answer::facts(seen)),
-                edited: None,
-            },
+            context,
         };
         self.write_down(new, slot).instrument(request_span(id)).await
+    }
+
+    /// Whether anything may be approved without a person now.
+    fn check_automatic_decision(&self, now: Moment) -> Result<(), Rejection> {
+        self.integrity.check()?;
+        if now.reliable { Ok(()) } else { Err(Rejection::ClockUnsettled) }
     }
 
     async fn write_down(

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use countersign_risk::word_pair::word_pair;
 use countersign_store::{Applied, CrisisSession, Redemption, RequestQuery};
 use countersign_types::time::Timestamp;
 use countersign_workflow::assurance::{Authority, RequiredAssurance, Tenure};
@@ -58,6 +59,7 @@ fn answer(stored: &StoredRequest, person: &str, choice: Choice, reason: &str) ->
         edited: None,
         channel: "web".to_owned(),
         reason: reason.to_owned(),
+        word: word_pair(&stored.request.digest.canonical).to_string(),
         standing: (
             Authority::login(false, Tenure::from(Timestamp(0))),
             RequiredAssurance::default(),

@@ -41,8 +41,10 @@ pub async fn handle_message(
     };
     let responder = Responder { api, open_channel, answers, person, tenure };
     match &word.content {
-        ReplyContent::Button(text) => responder.press_button(text, "").await,
-        ReplyContent::Reasoned { button, reason } => responder.press_button(button, reason).await,
+        ReplyContent::Button(text) => responder.press_button(text, "", "").await,
+        ReplyContent::Reasoned { button, reason, words } => {
+            responder.press_button(button, reason, words).await
+        }
         ReplyContent::Approve(which) => responder.answer_by_name(Choice::Approve, which).await,
         ReplyContent::Deny(which) => responder.answer_by_name(Choice::Deny, which).await,
         ReplyContent::Pending => responder.list_pending().await,

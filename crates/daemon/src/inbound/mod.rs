@@ -5,6 +5,7 @@
 
 mod handle;
 mod link_codes;
+mod outcome_text;
 mod replay_guard;
 mod responder;
 

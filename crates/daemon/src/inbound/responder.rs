@@ -4,14 +4,17 @@ use std::sync::Arc;
 
 use countersign_channels::{AnnouncementEvent, ReplyReceiver, RequestRef};
 use countersign_risk::word_pair::word_pair;
-use countersign_store::{AttemptResult, RequestQuery, Store as _, StoredRequest, WriteContext};
+use countersign_store::{
+    AttemptResult, RequestQuery, Store as _, StoreError, StoredRequest, WriteContext,
+};
 use countersign_text::humanize;
 use countersign_text::sanitize::sanitize_within;
 use countersign_types::time::Clock as _;
 use countersign_workflow::assurance::{Authority, Tenure};
-use countersign_workflow::request::{Choice, EscalationLevel, Event, State, Transition};
+use countersign_workflow::request::{Choice, EscalationLevel, Event, State, TransitionError};
 use serde_json::json;
 
+use super::outcome_text::describe;
 use crate::api::Api;
 use crate::buttons::{ButtonTarget, Buttons};
 use crate::drills;
@@ -51,7 +54,7 @@ impl Responder<'_> {
     }
 
     /// One of our buttons, if it is one.
-    pub async fn press_button(&self, text: &str, reason: &str) -> String {
+    pub async fn press_button(&self, text: &str, reason: &str, words: &str) -> String {
         const NOT_OURS: &str = "This button is not one of ours, so nothing was decided.";
         if TestButtons::is_test_button(text) {
             return self.test_button(text);
@@ -68,7 +71,8 @@ impl Responder<'_> {
             tracing::warn!(channel = self.channel(), %request, "a button was forged");
             return NOT_OURS.to_owned();
         }
-        self.decide(&stored, press_button.choice, reason, ShownWhere::InThisChannel).await
+        let shown = (ShownWhere::InThisChannel, words);
+        self.decide(&stored, press_button.choice, reason, shown).await
     }
 
     /// The button of a test.
@@ -114,7 +118,7 @@ impl Responder<'_> {
             (None, _) if which.name.is_empty() => return self.which(choice),
             (None, _) => return "No waiting request has this name.".to_owned(),
         };
-        self.decide(stored, choice, &which.reason, ShownWhere::Anywhere).await
+        self.decide(stored, choice, &which.reason, (ShownWhere::Anywhere, &which.name)).await
     }
 
     fn which(&self, choice: Choice) -> String {
@@ -137,7 +141,7 @@ impl Responder<'_> {
         stored: &StoredRequest,
         choice: Choice,
         reason: &str,
-        asked: ShownWhere,
+        (asked, words): (ShownWhere, &str),
     ) -> String {
         if choice == Choice::Approve
             && !stored.request.state.has_ended()
@@ -159,6 +163,12 @@ impl Responder<'_> {
             edited: None,
             channel: self.channel().to_owned(),
             reason: sanitize_within(reason, MAX_REASON).text.into_owned(),
+            // A tap can happen by accident, so a HIGH call takes both words.
+            word: if word_pair(&stored.request.digest.canonical).is(words) {
+                words.to_owned()
+            } else {
+                String::new()
+            },
             standing: (standing, rules.needs),
         };
         let facts = json!({ "assurance": standing.assurance });
@@ -168,8 +178,21 @@ impl Responder<'_> {
             Ok(applied) => {
                 drills::explain(&applied.stored).unwrap_or_else(|| describe(&applied.change))
             }
+            Err(StoreError::Refused(TransitionError::WordRequired)) => self.type_words(stored),
             Err(error) => format!("Nothing was decided: {error}."),
         }
+    }
+
+    /// How to approve a call for which a tap is not enough.
+    fn type_words(&self, stored: &StoredRequest) -> String {
+        let tier = stored.request.tier.label();
+        let words = word_pair(&stored.request.digest.canonical);
+        let approve = self.answers.command_text("approve");
+        let link = announcement::link(&self.api.gate, stored);
+        format!(
+            "Not approved: a {tier} call takes its two words. Send: {approve} {words}, or open it \
+             in the inbox: {link}"
+        )
     }
 
     /// Whether this person could read the whole call here, in a message that was really sent.
@@ -185,8 +208,8 @@ impl Responder<'_> {
             seq: 0,
             level: EscalationLevel::First,
         };
-        let channel = (self.channel(), self.open_channel.limits);
-        let told = announcement::announcement(&self.api.gate, &self.api.buttons, channel, about);
+        let (gate, buttons) = (&self.api.gate, &self.api.buttons);
+        let told = announcement::announcement(gate, buttons, self.open_channel, about);
         let link = told.link();
         if !self.answers.shows_whole_call(&told) {
             return Err(format!(
@@ -252,24 +275,5 @@ impl Responder<'_> {
             say("deny"),
             say("pending")
         )
-    }
-}
-
-fn describe(change: &Transition) -> String {
-    match change {
-        Transition::Ended(decision) => match decision.state {
-            State::Approved => "Approved. The agent may do this once.".to_owned(),
-            State::Denied => "Denied. The agent gets this decision.".to_owned(),
-            State::Pending | State::Expired | State::Cancelled => {
-                "The request has ended.".to_owned()
-            }
-        },
-        Transition::ApprovalCounted { approvals, needed } => {
-            format!("Your approval counts: {approvals} of {needed}.")
-        }
-        Transition::DenialCounted { objections, needed } => {
-            format!("Your denial counts: {objections} of {needed}.")
-        }
-        Transition::Nothing | Transition::Escalated(_) => "Nothing changed.".to_owned(),
     }
 }

@@ -6,6 +6,7 @@ use countersign_channels::{
     Announcement, Channel, ChannelFuture, PersonReply, Receipt, ReplyContent, ReplyReceiver,
     RequestRef,
 };
+use countersign_risk::word_pair::word_pair;
 use countersign_store::{AttemptResult, DeliveryAttempt, SqliteOptions, Store as _, StoredRequest};
 use countersign_types::id::Id;
 use countersign_types::tier::Tier;
@@ -124,13 +125,14 @@ fn button(gate: &TestGate, asked: &StoredRequest, choice: Choice) -> ReplyConten
     ReplyContent::Button(gate.api.buttons.write(choice, named))
 }
 
+const MEDIUM: &str = "systemctl restart nginx";
 const HIGH: &str = "git push --force origin main";
 const CRITICAL: &str = "rm -rf /";
 
 #[tokio::test]
 async fn a_linked_account_decides_with_a_button() {
     let gate = linked_gate().await;
-    let yes = asked(&gate, HIGH).await;
+    let yes = asked(&gate, MEDIUM).await;
     let tap = word("77", button(&gate, &yes, Choice::Approve));
     assert!(handle_message(&gate.api, &linked(), &tap).await.starts_with("Approved."));
     assert_eq!(state(&gate, &yes).await, State::Approved);
@@ -140,6 +142,30 @@ async fn a_linked_account_decides_with_a_button() {
     let tap = word("77", button(&gate, &no, Choice::Deny));
     assert!(handle_message(&gate.api, &linked(), &tap).await.starts_with("Denied."));
     assert_eq!(state(&gate, &no).await, State::Denied);
+}
+
+#[tokio::test]
+async fn a_tap_alone_does_not_approve_high() {
+    let gate = linked_gate().await;
+    let open = asked(&gate, HIGH).await;
+    let phrase = word_pair(&open.request.digest.canonical).to_string();
+    let id = open.request.id.to_string();
+    for said in [
+        button(&gate, &open, Choice::Approve),
+        ReplyContent::Approve(which(&id)),
+        ReplyContent::Approve(RequestRef { name: id.clone(), reason: phrase.clone() }),
+    ] {
+        let heard = handle_message(&gate.api, &linked(), &word("77", said.clone())).await;
+        assert_eq!(state(&gate, &open).await, State::Pending, "{said:?}: {heard}");
+        assert!(heard.contains(&format!("/approve {phrase}")), "{heard}");
+    }
+    let typed = word("77", ReplyContent::Approve(which(&phrase)));
+    assert!(handle_message(&gate.api, &linked(), &typed).await.starts_with("Approved."));
+    // A denial is one tap.
+    let other = asked(&gate, "git push -f y").await;
+    let tap = word("77", button(&gate, &other, Choice::Deny));
+    assert!(handle_message(&gate.api, &linked(), &tap).await.starts_with("Denied."));
+    assert_eq!(state(&gate, &other).await, State::Denied);
 }
 
 #[tokio::test]
@@ -193,7 +219,7 @@ async fn a_call_that_was_not_shown_completely_cannot_be_approved() {
     let heard = handle_message(&gate.api, &cut, &tap).await;
     assert!(heard.contains("does not show the whole call"), "{heard}");
     // Never sent through this channel: no one can have read it there.
-    let body = serde_json::json!({ "tool": "shell", "arguments": { "command": "git push -f x" } });
+    let body = serde_json::json!({ "tool": "shell", "arguments": { "command": MEDIUM } });
     let unsent = gate.agent(AGENT, "/v1/requests", &body.to_string()).await.json();
     let id = unsent["id"].as_str().unwrap();
     let heard =
@@ -221,7 +247,7 @@ async fn every_tier_channel_and_assurance_follows_the_table() {
                 assert_eq!(open.request.tier, tier, "{command}");
                 let way = channel_with(true, assurance, approves);
                 let said = ReplyContent::Approve(RequestRef {
-                    name: open.request.id.to_string(),
+                    name: word_pair(&open.request.digest.canonical).to_string(),
                     reason: "it is fine".to_owned(),
                 });
                 let heard = handle_message(&gate.api, &way, &word("77", said)).await;
@@ -246,7 +272,7 @@ async fn typed_names_select_a_request() {
     assert!(say(ReplyContent::Approve(which(""))).await.contains("Which request?"));
     assert!(say(ReplyContent::Approve(which("no-such"))).await.contains("No waiting request"));
     assert_eq!(state(&gate, &open).await, State::Pending);
-    let phrase = countersign_risk::word_pair::word_pair(&open.request.digest.canonical).to_string();
+    let phrase = word_pair(&open.request.digest.canonical).to_string();
     assert!(say(ReplyContent::Approve(which(&phrase))).await.starts_with("Approved."));
     let only = asked(&gate, "git push -f y").await;
     assert!(say(ReplyContent::Deny(which(""))).await.starts_with("Denied."));
@@ -276,6 +302,10 @@ async fn a_drill_is_answered_like_any_request_and_then_explained() {
         );
         let tap = word("77", button(&gate, &drill, choice));
         let heard = handle_message(&gate.api, &linked(), &tap).await;
+        if choice == Choice::Approve && drill.request.tier == Tier::High {
+            assert!(heard.starts_with("Not approved: a HIGH call"), "{heard}");
+            continue;
+        }
         if choice == Choice::Approve && critical {
             assert!(heard.starts_with("Nothing was decided"), "{heard}");
             continue;

@@ -66,19 +66,19 @@ fn color_class(tier: Tier) -> String {
 /// Assesses an edit, so that a person sees the result before approving it.
 pub async fn check(State(api): ApiState, Path(text): Path<String>, request: Request) -> PageResult {
     signed_in(&api, request.headers())?;
-    let card = check_edit(&api, &text, request).await?;
+    let (card, tier) = check_edit(&api, &text, request).await?;
     let words = word_pair(&card.digest).to_string();
     let markup = html! {
         div.judged data-tier=(card.tier.label()) {
             (judged(&card))
-            @match card.tier {
+            @match tier {
                 Tier::High => (word_field(&words)),
-                Tier::Critical => p.hint { "The edited call is CRITICAL: enter a reason below." },
+                Tier::Critical => p.hint { "A CRITICAL call needs a reason: enter it below." },
                 Tier::Safe | Tier::Low | Tier::Medium => {}
             }
         }
     };
     let markup = markup.into_string();
-    let answer = json!({ "digest": card.digest, "tier": card.tier, "markup": markup });
+    let answer = json!({ "digest": card.digest, "tier": tier, "markup": markup });
     Ok(axum::Json(answer).into_response())
 }

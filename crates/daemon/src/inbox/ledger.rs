@@ -28,6 +28,7 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
     let body = html! {
         section.wide {
             h1 { "Ledger" }
+            @if let Some(fault) = api.gate.integrity().fault() { (fault_form(&fault.to_string())) }
             p {
                 (thousands(head.size))
                 "entries. Each is hashed into a Merkle tree, so a changed entry changes the root."
@@ -52,6 +53,23 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
         }
     };
     Ok(layout::page("Ledger", layout::MenuItem::Ledger, Some(&identity), &body))
+}
+
+/// What is wrong with the store, and the form with which an administrator accepts it.
+fn fault_form(fault: &str) -> Markup {
+    html! {
+        p.alarm role="alert" {
+            (sanitize_within(fault, 1000).text)
+            ". Nothing is approved until an administrator acknowledges this. Find out who changed "
+            "the store first."
+        }
+        form.api.line data-method="POST" data-path="/v1/ledger/acknowledge" {
+            input name="reason" required maxlength="500" placeholder="I restored a backup"
+                aria-label="Reason (required)";
+            button type="submit" { "Acknowledge" }
+            p.wrong role="alert" {}
+        }
+    }
 }
 
 /// One entry as a sentence, with its exact text.

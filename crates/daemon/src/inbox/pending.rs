@@ -2,6 +2,7 @@
 
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, Uri};
+use countersign_risk::verdict::Mode;
 use countersign_store::{RequestQuery, Store as _, StoreError};
 use countersign_types::id::Id;
 use countersign_types::time::{Clock as _, Timestamp};
@@ -13,6 +14,7 @@ use super::page::{ApiState, PageResult, signed_in, signed_in_page};
 use super::view::RequestView;
 use super::{controls, layout};
 use crate::api::{Api, ApiProblem};
+use crate::config::mode_name;
 
 /// The most requests in the list; with more, the list says so.
 const MOST: usize = 1000;
@@ -43,7 +45,7 @@ pub async fn page(
         None => None,
     };
     let body = html! {
-        @for alarm in api.proofs.alarms() { p.alarm role="alert" { (controls::shown(&alarm)) } }
+        (alarms(&api))
         div.desk {
             aside.rail aria-label="Pending requests" {
                 div.head {
@@ -72,6 +74,41 @@ pub async fn page(
         }
     };
     Ok(layout::page("Inbox", layout::MenuItem::Pending, Some(&identity), &body))
+}
+
+/// What is wrong with the store, the mode and the agents' gates.
+fn alarms(api: &Api) -> Markup {
+    html! {
+        @if let Some(fault) = api.gate.integrity().fault() {
+            p.alarm role="alert" { (fault.to_string()) ". " a href="/ledger" { "Acknowledge" } }
+        }
+        (mode_notice(api))
+        @for alarm in api.proofs.alarms() { p.alarm role="alert" { (controls::shown(&alarm)) } }
+    }
+}
+
+/// What people must know about the mode: that it blocks nothing, or that a weaker one waits.
+fn mode_notice(api: &Api) -> Markup {
+    let (mode, requested) = (api.gate.rules().mode, api.gate.requested_mode());
+    html! {
+        @if mode != Mode::Enforce {
+            p.alarm role="alert" {
+                "The mode is " (mode_name(mode))
+                ": risky calls run without a question and are only recorded."
+            }
+        }
+        @if let Some(asked) = requested {
+            form.api.line.alarm data-method="POST" data-path="/v1/mode" {
+                input type="hidden" name="mode" value=(mode_name(asked));
+                span {
+                    "The configuration asks for the mode " strong { (mode_name(asked)) }
+                    ". It waits for confirmation; " (mode_name(mode)) " stays in force."
+                }
+                button type="submit" { "Confirm " (mode_name(asked)) }
+                p.wrong role="alert" {}
+            }
+        }
+    }
 }
 
 /// The list alone.

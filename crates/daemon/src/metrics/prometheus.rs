@@ -21,6 +21,10 @@ pub struct Gauges {
     pub healthy: bool,
     /// How far the machine's clock stands behind, in milliseconds.
     pub behind: i64,
+    /// Whether approvals are stopped, because the store is not the one that was signed last.
+    pub halted: bool,
+    /// Whether risky calls wait for a person: the mode is `enforce`.
+    pub enforcing: bool,
     /// Entries of the ledger.
     pub entries: u64,
     /// The agents' gates.
@@ -57,6 +61,8 @@ pub fn text(counts: &Counts, gauges: Gauges) -> String {
         ("countersign_outbox", gauges.outbox.to_string()),
         ("countersign_store_healthy", u8::from(gauges.healthy).to_string()),
         ("countersign_clock_behind_seconds", behind.as_secs_f64().to_string()),
+        ("countersign_approvals_halted", u8::from(gauges.halted).to_string()),
+        ("countersign_mode_enforce", u8::from(gauges.enforcing).to_string()),
         ("countersign_ledger_entries", gauges.entries.to_string()),
         ("countersign_gates_unprotected", gauges.gates.unprotected.to_string()),
         ("countersign_gates_protected", gauges.gates.protected.to_string()),

@@ -9,8 +9,9 @@ use countersign_risk::card::Card;
 use countersign_risk::word_pair::word_pair;
 use countersign_store::StoredRequest;
 use countersign_types::time::{Clock as _, Timestamp};
-use countersign_workflow::request::{Choice, EscalationLevel};
+use countersign_workflow::request::{Choice, EscalationLevel, Request, needs_word};
 
+use super::channel_pool::OpenChannel;
 use crate::buttons::{ButtonTarget, Buttons};
 use crate::gate::Gate;
 
@@ -35,24 +36,15 @@ pub struct AnnouncementSource<'a> {
 pub fn announcement(
     gate: &Gate,
     buttons: &Buttons,
-    channel: (&str, ChannelLimits),
+    channel: &OpenChannel,
     about: AnnouncementSource<'_>,
 ) -> Announcement {
-    let (name, limits) = channel;
+    let limits = channel.limits;
     let (stored, request) = (about.stored, &about.stored.request);
-    let named = ButtonTarget { channel: name, request: request.id, digest: &request.digest };
     let asks = matches!(about.news, AnnouncementEvent::Asked | AnnouncementEvent::Escalated);
     // In a crisis no text of a person leaves this machine.
     let card = card(stored).filter(|_| asks && limits.details && !request.crisis);
-    let ways = asks.then(|| ReplyOptions {
-        // A call that is not shown completely can only be approved in the inbox.
-        approve: card
-            .as_ref()
-            .filter(|card| card.one_tap() && request.tier <= limits.approves)
-            .map(|_| buttons.write(Choice::Approve, named)),
-        deny: buttons.write(Choice::Deny, named),
-        code: buttons.code(named),
-    });
+    let ways = asks.then(|| reply_options(buttons, channel, request, card.as_ref()));
     let mut reasons = Vec::new();
     if let Some(card) = &card {
         reasons
@@ -80,6 +72,34 @@ pub fn announcement(
         ways,
         works: None,
     }
+}
+
+/// How a person can reply through this channel.
+fn reply_options(
+    buttons: &Buttons,
+    channel: &OpenChannel,
+    request: &Request,
+    card: Option<&Card>,
+) -> ReplyOptions {
+    let (name, limits) = (channel.channel.name(), channel.limits);
+    let named = ButtonTarget { channel: name, request: request.id, digest: &request.digest };
+    // A call that is not shown completely can only be approved in the inbox.
+    let approves = card.is_some_and(|card| card.one_tap() && request.tier <= limits.approves);
+    // A HIGH call takes its two words; a tap is not enough.
+    let typed = approves && needs_word(request.tier, request.crisis);
+    let replies = channel.channel.reply_receiver().filter(|_| typed);
+    let phrase = word_pair(&request.digest.canonical);
+    ReplyOptions {
+        approve: approves.then(|| buttons.write(Choice::Approve, named)),
+        type_to_approve: replies.map(|to| format!("{} {phrase}", to.command_text("approve"))),
+        deny: buttons.write(Choice::Deny, named),
+        code: buttons.code(named),
+    }
+}
+
+/// The page of a request in the inbox.
+pub fn link(gate: &Gate, stored: &StoredRequest) -> String {
+    format!("{}/requests/{}", gate.rules().inbox.trim_end_matches('/'), stored.request.id)
 }
 
 /// The edited call that was approved; with its text only if this channel may show calls.

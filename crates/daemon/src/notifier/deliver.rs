@@ -3,9 +3,7 @@
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use countersign_channels::{
-    Announcement, AnnouncementEvent, ChannelError, ChannelLimits, Ending, Receipt,
-};
+use countersign_channels::{Announcement, AnnouncementEvent, ChannelError, Ending, Receipt};
 use countersign_store::{AnnouncementKind, AttemptResult, DeliveryStatus};
 use countersign_text::sanitize::sanitize_within;
 use countersign_types::tier::Tier;
@@ -154,7 +152,7 @@ async fn send(
     let Some(permit) = unless_superseded(delivery, turn).await else { return Ok(None) };
     let sent = send_through(
         &open_channel,
-        announcement(delivery, target, open_channel.limits),
+        announcement(delivery, target, &open_channel),
         prompt.map(str::to_owned),
     )
     .await;
@@ -186,7 +184,11 @@ async fn send_through(
     }
 }
 
-fn announcement(delivery: &OutboxDelivery, target: &Target, limits: ChannelLimits) -> Announcement {
+fn announcement(
+    delivery: &OutboxDelivery,
+    target: &Target,
+    open_channel: &OpenChannel,
+) -> Announcement {
     let request = delivery.request();
     let news = match delivery.outgoing.news {
         AnnouncementKind::Asked => AnnouncementEvent::Asked,
@@ -196,7 +198,7 @@ fn announcement(delivery: &OutboxDelivery, target: &Target, limits: ChannelLimit
             by: by(delivery),
             place: place(delivery),
             drill: drills::explain(&delivery.stored),
-            edited: announcement::edited(&delivery.stored, limits),
+            edited: announcement::edited(&delivery.stored, open_channel.limits),
         }),
     };
     let level = match delivery.outgoing.news {
@@ -207,7 +209,7 @@ fn announcement(delivery: &OutboxDelivery, target: &Target, limits: ChannelLimit
     let (at, seq) = (delivery.outgoing.at, delivery.outgoing.seq);
     let about = AnnouncementSource { stored: &delivery.stored, news, at, seq, level };
     let context = &delivery.context;
-    announcement::announcement(&context.gate, &context.buttons, (&target.channel, limits), about)
+    announcement::announcement(&context.gate, &context.buttons, open_channel, about)
 }
 
 fn by(delivery: &OutboxDelivery) -> String {

@@ -116,6 +116,7 @@ impl TestNotifier {
             edited: None,
             channel: "web".to_owned(),
             reason: String::new(),
+            word: String::new(),
             standing: (
                 Authority::login(false, Tenure::from(Timestamp(0))),
                 RequiredAssurance::default(),

@@ -72,4 +72,5 @@ kinds! {
     Quarantine "quarantine" "An agent was put in quarantine."
     GateUnprotected "gate_unprotected" "The gate of an agent did not block, was removed, or could not be tested."
     GateProtected "gate_protected" "The gate of an agent blocks again, or can be tested again."
+    Acknowledge "acknowledge" "A person accepted a store that was rolled back, replaced or not signed."
 }

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use super::pending_entries::PendingEntries;
 use crate::error::{StoreError, StoreResult};
 use crate::event::StoreEvent;
-use crate::record::StoredRequest;
+use crate::record::{StoredRequest, TreeHead};
 
 /// One commit.
 pub(super) struct Batch<'c> {
@@ -15,8 +15,9 @@ pub(super) struct Batch<'c> {
     pub conn: &'c Connection,
     /// The time of the current job.
     pub now: Moment,
+    /// The head of the ledger before this commit.
+    pub head: TreeHead,
     pending: &'c mut PendingEntries,
-    base: u64,
     effects: CommitEffects,
 }
 
@@ -46,10 +47,10 @@ pub(super) struct CommitEffects {
 }
 
 impl<'c> Batch<'c> {
-    /// A commit that has begun, after `base` entries of the ledger.
-    pub fn new(conn: &'c Connection, pending: &'c mut PendingEntries, base: u64) -> Batch<'c> {
+    /// A commit that has begun, after this head of the ledger.
+    pub fn new(conn: &'c Connection, pending: &'c mut PendingEntries, head: TreeHead) -> Batch<'c> {
         let now = Moment::reliable(Timestamp(pending.newest()));
-        Batch { conn, now, pending, base, effects: CommitEffects::default() }
+        Batch { conn, now, head, pending, effects: CommitEffects::default() }
     }
 
     /// Runs a job completely or not at all.
@@ -95,7 +96,7 @@ impl<'c> Batch<'c> {
 
     /// The number of ledger entries, including the pending ones.
     pub fn entries(&self) -> u64 {
-        self.base + self.pending.count()
+        self.head.size + self.pending.count()
     }
 
     /// Notes that texts were removed.

@@ -14,7 +14,8 @@ use tokio::sync::broadcast;
 use super::batch::Batch;
 use super::store::SqliteStore;
 use super::{
-    apply, credentials, grants, ledger, outbox, people, permits, query, request_row, requests,
+    apply, credentials, grants, ledger, outbox, people, permits, query, recorded, request_row,
+    requests,
 };
 use crate::contract::Store;
 use crate::error::{StoreError, StoreResult};
@@ -24,7 +25,7 @@ use crate::people::{
 };
 use crate::record::{
     Applied, CrisisSession, DeliveryAttempt, DeliveryStatus, IndexedEntry, LedgerSlice, NewRequest,
-    OutboxEntry, ProofPath, Redemption, RequestQuery, SimilarCalls, StoredRequest,
+    OutboxEntry, ProofPath, Redemption, RequestQuery, RowComparison, SimilarCalls, StoredRequest,
     StoredRequestPage, SubmitResult, TreeHead, WriteContext,
 };
 
@@ -57,7 +58,7 @@ impl Store for SqliteStore {
     }
 
     async fn request(&self, id: Id) -> StoreResult<Option<StoredRequest>> {
-        self.read(move |conn| Ok(request_row::load(conn, id)?.map(|found| found.stored))).await
+        self.read_recorded(move |conn, head| recorded::request(conn, id, head)).await
     }
 
     async fn request_by_key(
@@ -65,7 +66,7 @@ impl Store for SqliteStore {
         requester: Requester,
         key: String,
     ) -> StoreResult<Option<StoredRequest>> {
-        self.read(move |conn| requests::by_key(conn, &requester, &key)).await
+        self.read_recorded(move |conn, head| recorded::by_key(conn, &requester, &key, head)).await
     }
 
     async fn pending(&self) -> StoreResult<Vec<StoredRequest>> {
@@ -77,7 +78,7 @@ impl Store for SqliteStore {
     }
 
     async fn find(&self, query: RequestQuery) -> StoreResult<StoredRequestPage> {
-        self.read(move |conn| query::find(conn, &query)).await
+        self.read_recorded(move |conn, head| recorded::find(conn, &query, head)).await
     }
 
     async fn similar_calls(
@@ -252,6 +253,10 @@ impl Store for SqliteStore {
 
     async fn request_history(&self, request: Id) -> StoreResult<Vec<IndexedEntry>> {
         self.read(move |conn| ledger::request_history(conn, request)).await
+    }
+
+    async fn compare_rows(&self) -> StoreResult<RowComparison> {
+        self.read(recorded::compare).await
     }
 
     async fn tree_head(&self) -> StoreResult<TreeHead> {

@@ -5,9 +5,9 @@ use std::path::Path;
 use rusqlite::Connection;
 
 use super::options::SqliteOptions;
-use super::{ledger, open};
+use super::{ledger, open, recorded};
 use crate::error::{OpenError, StoreResult};
-use crate::record::LedgerSlice;
+use crate::record::{LedgerSlice, RowComparison};
 
 /// A store's file, opened read-only. A daemon may have it open at the same time.
 #[derive(Debug)]
@@ -24,6 +24,13 @@ impl OfflineLedger {
     /// A page of entries from an index on.
     pub fn entries(&self, from: u64, limit: u32) -> StoreResult<LedgerSlice> {
         ledger::entries(&self.conn, from, limit)
+    }
+
+    /// The rows of all requests compared with the entries about them.
+    pub fn compare_rows(&self) -> StoreResult<RowComparison> {
+        // One snapshot: a daemon may write at the same time.
+        let snapshot = self.conn.unchecked_transaction()?;
+        recorded::compare(&snapshot)
     }
 
     /// The newest signed checkpoint in the store.

@@ -9,6 +9,7 @@ use rusqlite::params;
 
 use super::batch::Batch;
 use super::entry::{entry, set_request};
+use super::recorded;
 use super::request_row::load;
 use crate::error::{StoreError, StoreResult};
 use crate::record::{Redemption, StoredRequest, WriteContext};
@@ -33,6 +34,11 @@ pub(super) fn redeem(
         return Ok(Redemption::AnotherCall);
     }
     if let Some(then) = stored.redeemed {
+        return Ok(Redemption::AlreadyUsed(then));
+    }
+    // Neither an approval nor an unused permit is believed because a row says so.
+    recorded::check(batch.conn, &stored, batch.head)?;
+    if let Some(then) = recorded::redeemed(batch.conn, id, batch.head)? {
         return Ok(Redemption::AlreadyUsed(then));
     }
     if !batch.now.reliable {

@@ -171,6 +171,23 @@ impl SqliteStore {
         self.readers.read(work).await
     }
 
+    /// Like `read`, for work that compares rows with the ledger up to a head.
+    pub(super) async fn read_recorded<T: Send + 'static>(
+        &self,
+        work: impl Fn(&Connection, TreeHead) -> StoreResult<T> + Clone + Send + 'static,
+    ) -> StoreResult<T> {
+        // The head is read before the snapshot, so that the snapshot contains its tree.
+        let (head, first) = (self.shared.head(), work.clone());
+        match self.read(move |conn| first(conn, head)).await {
+            Err(StoreError::Unrecorded(_)) => {}
+            other => return other,
+        }
+        // The approval may be in a commit that was not published yet. This write follows it.
+        self.write_validated(|_| Ok(())).await?;
+        let head = self.shared.head();
+        self.read(move |conn| work(conn, head)).await
+    }
+
     pub(super) fn check_open(&self) -> StoreResult<()> {
         if self.shared.closed.load(Ordering::Acquire) { Err(StoreError::Closed) } else { Ok(()) }
     }

@@ -203,7 +203,7 @@ impl Writer {
     ) -> StoreResult<CommitState> {
         self.pending_entries.restart(self.newest);
         let begun = self.begin(passes);
-        let mut batch = Batch::new(&self.conn, &mut self.pending_entries, self.tree.size());
+        let mut batch = Batch::new(&self.conn, &mut self.pending_entries, self.shared.head());
         for work in jobs {
             // After the transaction has failed, no more jobs run in it.
             let alive = begun.is_ok() && !batch.has_failed();

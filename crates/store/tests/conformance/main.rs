@@ -14,6 +14,8 @@ mod requests;
 mod settings;
 #[cfg(test)]
 mod setup;
+#[cfg(test)]
+mod tampering;
 
 /// Runs every named test on a backend.
 macro_rules! conformance {

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use countersign_json::canonical::{CallDigest, Digest};
 use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_ledger::verify::Verifier;
+use countersign_risk::word_pair::word_pair;
 use countersign_store::{
     NewRequest, SqliteOptions, SqliteStore, Store, StoredRequest, SubmitResult, WriteContext,
 };
@@ -166,6 +167,7 @@ pub fn says(person: &str, choice: Choice) -> Event {
         edited: None,
         channel: "web".to_owned(),
         reason: "looked at it".to_owned(),
+        word: word_pair(&call(1).canonical).to_string(),
         standing: (
             Authority::login(false, Tenure::from(Timestamp(START))),
             RequiredAssurance::default(),

@@ -22,6 +22,8 @@ pub enum TransitionError {
     AlreadyAnswered,
     /// The approval needs a reason.
     ReasonRequired,
+    /// The approval needs one of the two words of the call.
+    WordRequired,
     /// Only the requester can cancel.
     NotRequester,
     /// The system clock is behind times that were already recorded.
@@ -62,6 +64,9 @@ impl fmt::Display for TransitionError {
             TransitionError::OwnRequest => "you cannot answer your own request",
             TransitionError::AlreadyAnswered => "you already answered this request",
             TransitionError::ReasonRequired => "approval requires a reason",
+            TransitionError::WordRequired => {
+                "approval of a HIGH call requires one of its two words"
+            }
             TransitionError::NotRequester => "only the requester can cancel the request",
             TransitionError::ClockUnreliable => {
                 "the system clock went back; nothing is approved until it catches up"

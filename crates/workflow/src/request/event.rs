@@ -6,6 +6,7 @@ use super::error::TransitionError;
 use super::{Decider, Decision, EscalationLevel, Quorum, Request, Requester, State};
 use crate::assurance::{Authority, RequiredAssurance, may_approve};
 use countersign_json::canonical::CallDigest;
+use countersign_risk::word_pair::word_pair;
 use countersign_types::tier::Tier;
 use countersign_types::time::{Moment, Timestamp};
 
@@ -49,6 +50,10 @@ pub struct EditedCall {
 }
 
 /// An event of a request.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "an event is passed on once and stored nowhere; a box would only add an allocation"
+)]
 #[derive(Debug, Clone)]
 pub enum Event {
     /// A person answers.
@@ -65,6 +70,9 @@ pub enum Event {
         channel: String,
         /// Why.
         reason: String,
+        /// The word that the person typed from the call's two words; empty if none. Approving a
+        /// HIGH call requires it.
+        word: String,
         /// The person's authority, and what the current rules require.
         standing: (Authority, RequiredAssurance),
     },
@@ -102,6 +110,18 @@ pub enum Transition {
     Ended(Decision),
 }
 
+/// What the person was shown, and what they typed from it.
+struct Shown<'a> {
+    seen: CallDigest,
+    word: &'a str,
+}
+
+/// Whether an approval takes one of the call's two words: for HIGH. Above that, and in a crisis,
+/// it takes a reason.
+pub fn needs_word(tier: Tier, crisis: bool) -> bool {
+    tier == Tier::High && !crisis
+}
+
 impl Request {
     /// Applies an event. An error changes nothing.
     pub fn apply(&mut self, event: Event, now: Moment) -> Result<Transition, TransitionError> {
@@ -116,9 +136,9 @@ impl Request {
         match event {
             Event::Time => Ok(self.pass_time(now)),
             Event::Cancel { by } => self.cancel(&by, now),
-            Event::Answer { person, choice, seen, edited, channel, reason, standing } => {
+            Event::Answer { person, choice, seen, edited, channel, reason, word, standing } => {
                 let vote = Vote { person, choice, channel, reason, at: now.at };
-                self.answer(vote, &seen, edited, standing, now)
+                self.answer(vote, &Shown { seen, word: &word }, edited, standing, now)
             }
         }
     }
@@ -148,7 +168,7 @@ impl Request {
     fn answer(
         &mut self,
         vote: Vote,
-        seen: &CallDigest,
+        shown: &Shown<'_>,
         edited: Option<EditedCall>,
         (standing, needs): (Authority, RequiredAssurance),
         now: Moment,
@@ -167,7 +187,7 @@ impl Request {
             // clock.
             Choice::Deny => Ok(self.object(vote)),
             Choice::Approve => {
-                self.may_approve(&vote, seen, edited, now)?;
+                self.may_approve(&vote, shown, edited, now)?;
                 self.may_vote(standing, now)?;
                 let (tier, crisis) = self.gravity(edited);
                 may_approve(&needs, standing, tier, crisis)
@@ -180,19 +200,22 @@ impl Request {
     fn may_approve(
         &self,
         vote: &Vote,
-        seen: &CallDigest,
+        shown: &Shown<'_>,
         edited: Option<EditedCall>,
         now: Moment,
     ) -> Result<(), TransitionError> {
         let (tier, crisis) = self.gravity(edited);
+        let runs = edited.map_or(self.digest, |edited| edited.digest);
         let needs_reason = tier == Tier::Critical || crisis;
         let quorum = edited.map_or(0, |edited| edited.quorum.approve).max(self.quorum.approve);
         if !now.reliable {
             Err(TransitionError::ClockUnreliable)
-        } else if *seen != self.digest {
+        } else if shown.seen != self.digest {
             Err(TransitionError::DigestMismatch)
         } else if needs_reason && vote.reason.trim().is_empty() {
             Err(TransitionError::ReasonRequired)
+        } else if needs_word(tier, crisis) && !word_pair(&runs.canonical).has(shown.word) {
+            Err(TransitionError::WordRequired)
         } else if edited.is_some() && crisis {
             Err(TransitionError::EditInCrisis)
         } else if edited.is_some() && quorum > 1 {

@@ -19,7 +19,7 @@ use countersign_types::time::Timestamp;
 
 pub use error::TransitionError;
 pub use escalation::{EscalationLevel, EscalationTimes, Profile, Schedule};
-pub use event::{Choice, EditedCall, Event, Transition, Vote};
+pub use event::{Choice, EditedCall, Event, Transition, Vote, needs_word};
 
 /// The state of a request. It leaves `Pending` once and never changes again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]

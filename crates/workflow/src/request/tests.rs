@@ -3,6 +3,7 @@
 use super::*;
 use crate::assurance::{Authority, RequiredAssurance, Tenure};
 use countersign_json::canonical::Digest;
+use countersign_risk::word_pair::word_pair;
 use countersign_types::time::{Millis, Moment};
 
 fn call(byte: u8) -> CallDigest {
@@ -25,6 +26,7 @@ fn says(person: &str, choice: Choice, reason: &str) -> Event {
         edited: None,
         channel: "web".to_owned(),
         reason: reason.to_owned(),
+        word: word_pair(&call(1).canonical).to_string(),
         standing: (
             Authority::login(false, Tenure::from(Timestamp(1_000))),
             RequiredAssurance::default(),
@@ -161,8 +163,9 @@ fn an_edited_call_is_what_is_approved() {
     let mut asked = request(Tier::High, Quorum::default());
     let edit = |asked: &mut Request| {
         let mut event = says("ana", Choice::Approve, "");
-        if let Event::Answer { edited, .. } = &mut event {
+        if let Event::Answer { edited, word, .. } = &mut event {
             *edited = Some(edited_call(Tier::High, Quorum::default()));
+            *word = word_pair(&call(9).canonical).to_string();
         }
         asked.apply(event, at(1))
     };
@@ -196,7 +199,8 @@ fn an_edited_call_takes_its_own_quorum_reason_and_assurance() {
                     ] {
                         let mut asked = request(asked_tier, quorum_of(asked_tier, critical));
                         let mut event = says("ana", Choice::Approve, reason);
-                        if let Event::Answer { edited, standing: given, .. } = &mut event {
+                        if let Event::Answer { edited, word, standing: given, .. } = &mut event {
+                            *word = word_pair(&call(9).canonical).to_string();
                             let quorum = quorum_of(edited_tier, critical);
                             *edited = Some(edited_call(edited_tier, quorum));
                             given.0 = standing;
@@ -240,4 +244,37 @@ fn a_new_person_cannot_approve_older_requests_or_during_the_waiting_period() {
         assert_eq!(answer(new, Choice::Deny), Ok(State::Denied), "a denial is always taken");
     }
     assert_eq!(waits.and(newer), Tenure { since: newer.since, active_from: waits.active_from });
+}
+
+#[test]
+fn high_takes_one_of_the_words_of_the_call_that_runs() {
+    let pair = word_pair(&call(1).canonical);
+    for tier in Tier::ALL {
+        for (given, fits) in
+            [(pair.first, true), (pair.second, true), ("", false), ("yes", false), ("-", false)]
+        {
+            let mut asked = request(tier, Quorum::default());
+            let mut event = says("ana", Choice::Approve, "asked Bo");
+            if let Event::Answer { word, .. } = &mut event {
+                given.clone_into(word);
+            }
+            let done = asked.apply(event, at(1));
+            let may = tier != Tier::High || fits;
+            assert_eq!(done.is_ok(), may, "{tier:?} {given:?}");
+            assert!(may || done == Err(TransitionError::WordRequired));
+        }
+    }
+    // The words of the original call do not approve an edited one, and a denial takes none.
+    let mut asked = request(Tier::High, Quorum::default());
+    let mut event = says("ana", Choice::Approve, "");
+    if let Event::Answer { edited, .. } = &mut event {
+        *edited = Some(edited_call(Tier::Low, Quorum::default()));
+    }
+    assert_eq!(asked.apply(event, at(1)), Err(TransitionError::WordRequired));
+    let mut no = says("ana", Choice::Deny, "");
+    if let Event::Answer { word, .. } = &mut no {
+        word.clear();
+    }
+    asked.apply(no, at(1)).unwrap();
+    assert_eq!(asked.state, State::Denied);
 }

@@ -265,6 +265,7 @@ async fn an_edited_approval_is_for_the_edited_call() {
     let (_, checked) = api.person("POST", &path, answer.clone()).await;
     answer["choice"] = json!("approve");
     answer["edited_digest"] = checked["digest"].clone();
+    answer["word"] = checked["phrase"].clone();
     api.person("POST", &format!("/v1/requests/{id}/decision"), answer).await;
     let (_, task) = api.agent("GET", &format!("/access/v1/requests/{id}"), Value::Null).await;
     let result = &task["result"];
@@ -346,6 +347,7 @@ async fn a_denied_request_stays_denied() {
         edited: None,
         channel: "web".to_owned(),
         reason: String::new(),
+        word: String::new(),
         standing: (
             Authority::login(false, Tenure::from(Timestamp(0))),
             RequiredAssurance::default(),

@@ -28,8 +28,9 @@ async fn verdicts_come_in_order_and_the_group_is_answered_together() {
     let list = format!("/v1/requests?group={group}&state=pending");
     let (_, list) = api.person("GET", &list, Value::Null).await;
     let requests = list["requests"].as_array().unwrap().iter();
-    let requests: Vec<_> =
-        requests.map(|one| json!({ "id": one["id"], "digest": one["digest"] })).collect();
+    let requests: Vec<_> = requests
+        .map(|one| json!({ "id": one["id"], "digest": one["digest"], "word": one["phrase"] }))
+        .collect();
     assert_eq!(requests.len(), 2);
     let long = format!("/v1/batches/{group}/wait?seconds=20");
     let answer = json!({ "choice": "approve", "reason": "fine", "requests": requests });

@@ -74,6 +74,7 @@ async fn an_edit_is_approved_only_as_checked_and_stored_with_the_original() {
     assert_eq!(decide(&api, &one, unlike).await.0, StatusCode::CONFLICT);
     let mut right = yes;
     right["edited_digest"] = card["digest"].clone();
+    right["word"] = card["phrase"].clone();
     let (status, after) = decide(&api, &one, right).await;
     assert_eq!((status, &after["state"]), (StatusCode::OK, &json!("approved")), "{after}");
     assert_eq!(after["edited_card"], card);

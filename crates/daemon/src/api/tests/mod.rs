@@ -10,6 +10,7 @@ mod pages;
 mod passkeys;
 mod push;
 mod reports;
+mod typed_word;
 
 use std::sync::{Arc, LazyLock};
 
@@ -140,6 +141,7 @@ impl TestApi {
         let id = document["id"].as_str().unwrap();
         let body = json!({
             "choice": "approve", "digest": document["digest"], "reason": "I looked at it",
+            "word": document["phrase"],
         });
         self.person("POST", &format!("/v1/requests/{id}/decision"), body).await
     }

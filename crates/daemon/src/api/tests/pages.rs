@@ -114,7 +114,9 @@ async fn critical_calls_are_never_approved_together() {
     let mut ids = Vec::new();
     for command in ["systemctl restart web", "git push --force", "mkfs.ext4 /dev/sda"] {
         let (_, asked) = api.agent("POST", "/v1/requests", json!({ "command": command })).await;
-        ids.push(json!({ "id": asked["id"], "digest": asked["digest"] }));
+        ids.push(json!({
+            "id": asked["id"], "digest": asked["digest"], "word": asked["phrase"],
+        }));
     }
     let answer = |choice: &str| json!({ "choice": choice, "reason": "why not", "requests": ids });
     let (_, approved) = api.person("POST", "/v1/decisions", answer("approve")).await;

@@ -28,6 +28,8 @@ use crate::passkeys::SignedDecision;
 
 /// The longest reason in bytes.
 const MAX_REASON: usize = 2000;
+/// The longest typed word in bytes; two words have at most half of this.
+const MAX_WORD: usize = 100;
 
 /// The routes of the people API.
 pub fn people() -> Router<Api> {
@@ -41,11 +43,16 @@ pub fn people() -> Router<Api> {
 /// `POST …/edit`: the assessment of an edited call, before anyone approves it.
 async fn edit(State(api): State<Api>, Path(text): Path<String>, request: Request) -> ApiResult {
     authenticate::person(&api, request.headers())?;
-    Ok(axum::Json(check_edit(&api, &text, request).await?).into_response())
+    Ok(axum::Json(check_edit(&api, &text, request).await?.0).into_response())
 }
 
-/// The card of an edited call. The body names the call that the person was shown.
-pub async fn check_edit(api: &Api, text: &str, request: Request) -> Result<Card, ApiProblem> {
+/// The card of an edited call, and the tier under which it is approved: an edit never lowers it.
+/// The body names the call that the person was shown.
+pub async fn check_edit(
+    api: &Api,
+    text: &str,
+    request: Request,
+) -> Result<(Card, Tier), ApiProblem> {
     let (parts, body) = request.into_parts();
     let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
@@ -57,7 +64,9 @@ pub async fn check_edit(api: &Api, text: &str, request: Request) -> Result<Card,
         return Err(TransitionError::DigestMismatch.into());
     }
     let edited = edited.ok_or_else(|| ApiProblem::bad_request("`edited_arguments` is required"))?;
-    AssessedEdit::new(api, &stored, edited).map(|edit| edit.card)
+    let card = AssessedEdit::new(api, &stored, edited)?.card;
+    let tier = card.tier.max(stored.request.tier);
+    Ok((card, tier))
 }
 
 /// The challenge that a passkey signs for an answer. The body is that of the answer.
@@ -72,6 +81,7 @@ async fn challenge(
     let value = fields::parse(&bytes)?;
     let fields = Fields::new(&value)?;
     let (choice, _, seen) = (choice(&fields)?, reason(&fields)?, digest_shown(&fields)?);
+    word(&fields)?;
     let (edited, _) = (fields.get("edited_arguments"), fields.get("grant"));
     let checked = digest_of(&fields, "edited_digest")?;
     fields.finish()?;
@@ -94,7 +104,7 @@ async fn decide(State(api): State<Api>, Path(text): Path<String>, request: Reque
     let value = fields::parse(&bytes)?;
     let fields = Fields::new(&value)?;
     let choice = choice(&fields)?;
-    let reason = reason(&fields)?;
+    let (reason, word) = (reason(&fields)?, word(&fields)?);
     let seen = digest_shown(&fields)?;
     let edited = fields.get("edited_arguments");
     let checked = digest_of(&fields, "edited_digest")?;
@@ -103,19 +113,7 @@ async fn decide(State(api): State<Api>, Path(text): Path<String>, request: Reque
     fields.finish()?;
     let id = requests::id(&text)?;
     let stored = find(&api, id).await?;
-    if choice == Choice::Deny && (edited.is_some() || wanted.is_some()) {
-        return Err(ApiProblem::bad_request("a denial cannot have an edit or a grant"));
-    }
-    if edited.is_some() && wanted.is_some() {
-        return Err(ApiProblem::bad_request(
-            "an edited call is approved once and cannot have a grant",
-        ));
-    }
-    if wanted.is_some() && stored.request.quorum.approve > 1 {
-        return Err(ApiProblem::conflict(
-            "this call needs several people, so an approval cannot have a grant",
-        ));
-    }
+    check_extras(&stored, choice, edited.is_some(), wanted.is_some())?;
     let edit = AssessedEdit::checked(&api, &stored, edited, checked)?;
     let mut note = api.note_by(&identity.person);
     if wanted.as_ref().is_some_and(GrantRequest::needs_step_up) {
@@ -123,7 +121,7 @@ async fn decide(State(api): State<Api>, Path(text): Path<String>, request: Reque
     }
     let grant = wanted.map(|wish| wish.grant(&api, &stored, &identity)).transpose()?;
     let applied = {
-        let fields = PersonAnswer { choice, seen, reason, edit, signed };
+        let fields = PersonAnswer { choice, seen, reason, word, edit, signed };
         answer(&api, &identity, &stored, fields).await?
     };
     // A drill gives no grant, and neither does an answer that did not approve the call.
@@ -138,6 +136,29 @@ async fn decide(State(api): State<Api>, Path(text): Path<String>, request: Reque
         members.insert("grant".to_owned(), json!(grant.id));
     }
     Ok(axum::Json(document).into_response())
+}
+
+/// Whether this answer may have an edit or a grant.
+fn check_extras(
+    stored: &StoredRequest,
+    choice: Choice,
+    edited: bool,
+    grant: bool,
+) -> Result<(), ApiProblem> {
+    if choice == Choice::Deny && (edited || grant) {
+        return Err(ApiProblem::bad_request("a denial cannot have an edit or a grant"));
+    }
+    if edited && grant {
+        return Err(ApiProblem::bad_request(
+            "an edited call is approved once and cannot have a grant",
+        ));
+    }
+    if grant && stored.request.quorum.approve > 1 {
+        return Err(ApiProblem::conflict(
+            "this call needs several people, so an approval cannot have a grant",
+        ));
+    }
+    Ok(())
 }
 
 async fn decide_many(State(api): State<Api>, request: Request) -> ApiResult {
@@ -161,13 +182,14 @@ async fn decide_many(State(api): State<Api>, request: Request) -> ApiResult {
     let mut wanted = Vec::with_capacity(list.len());
     for item in list {
         let item = Fields::new(item)?;
-        wanted.push((requests::id(item.required_text("id")?)?, digest_shown(&item)?));
+        let id = requests::id(item.required_text("id")?)?;
+        wanted.push((id, digest_shown(&item)?, word(&item)?));
         item.finish()?;
     }
     let mut results = Vec::with_capacity(wanted.len());
-    for (id, seen) in wanted {
+    for (id, seen, word) in wanted {
         let reason = reason.clone();
-        let fields = PersonAnswer { choice, seen, reason, edit: None, signed: None };
+        let fields = PersonAnswer { choice, seen, reason, word, edit: None, signed: None };
         let decided = match find(&api, id).await {
             Ok(stored) if choice == Choice::Approve && must_be_alone(&stored) => {
                 Err(ApiProblem::conflict(
@@ -208,6 +230,16 @@ fn reason(fields: &Fields<'_, '_>) -> Result<String, ApiProblem> {
         )));
     }
     Ok(reason.to_owned())
+}
+
+/// The word that the person typed. Each item of a list has its own, so that nobody approves several
+/// HIGH calls with one.
+fn word(fields: &Fields<'_, '_>) -> Result<String, ApiProblem> {
+    let word = fields.text("word")?.unwrap_or_default();
+    if word.len() > MAX_WORD {
+        return Err(ApiProblem::bad_request(format!("`word` may have at most {MAX_WORD} bytes")));
+    }
+    Ok(word.to_owned())
 }
 
 fn digest_shown(fields: &Fields<'_, '_>) -> Result<Option<Digest>, ApiProblem> {

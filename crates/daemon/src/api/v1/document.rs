@@ -15,10 +15,17 @@ use crate::gate::Passed;
 use crate::keys::Keys;
 use crate::notifier::{NO_CHANNEL, is_superseded};
 
-/// The document for the agent that asked. Only this one contains the permit.
-pub fn for_agent(stored: &StoredRequest, keys: &Keys, issuer: &str, now: Timestamp) -> Value {
+/// The document for the agent that asked. Only this one contains the permit, if there are keys to
+/// sign it.
+pub fn for_agent(
+    stored: &StoredRequest,
+    keys: Option<&Keys>,
+    issuer: &str,
+    now: Timestamp,
+) -> Value {
     let mut document = plain(stored);
-    document.insert("permit".to_owned(), json!(permit(stored, keys, issuer, now)));
+    let permit = keys.and_then(|keys| permit(stored, keys, issuer, now));
+    document.insert("permit".to_owned(), json!(permit));
     Value::Object(document)
 }
 

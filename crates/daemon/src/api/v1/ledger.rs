@@ -1,15 +1,17 @@
 //! The ledger: entries, signed checkpoints, proofs.
 
 use axum::Router;
-use axum::extract::{Query, State};
+use axum::extract::{Query, Request, State};
 use axum::http::{HeaderMap, header};
 use axum::response::IntoResponse as _;
-use axum::routing::get;
+use axum::routing::{get, post};
+use countersign_redact::redact_text;
 use countersign_store::{ProofPath, Store as _};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::api::{Api, ApiProblem, ApiResult, authenticate};
+use crate::api::fields::{self, Fields};
+use crate::api::{Api, ApiProblem, ApiResult, StepUpProof, authenticate};
 
 /// Entries in one response: default and maximum.
 const DEFAULT_LIMIT: u32 = 100;
@@ -23,6 +25,8 @@ pub fn people() -> Router<Api> {
         .route("/v1/ledger/inclusion", get(inclusion))
         .route("/v1/ledger/consistency", get(consistency))
         .route("/v1/ledger/key", get(key))
+        .route("/v1/ledger/rows", get(rows))
+        .route("/v1/ledger/acknowledge", post(acknowledge))
 }
 
 #[derive(Deserialize)]
@@ -116,6 +120,45 @@ async fn key(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
     let vkey = api.keys.vkey().map_err(|error| ApiProblem::bad_request(error.to_string()))?;
     let jwk: serde_json::Value = serde_json::from_str(&api.keys.jwk()).unwrap_or_default();
     Ok(axum::Json(json!({ "vkey": vkey, "jwk": jwk })).into_response())
+}
+
+/// `POST /v1/ledger/acknowledge`: an administrator accepts a store that was rolled back, replaced
+/// or not signed.
+async fn acknowledge(State(api): State<Api>, proven: StepUpProof, request: Request) -> ApiResult {
+    let identity = authenticate::person(&api, request.headers())?;
+    identity.administrator()?;
+    let (parts, body) = request.into_parts();
+    let bytes = fields::read_json_body(&parts.headers, body).await?;
+    let value = fields::parse(&bytes)?;
+    let fields = Fields::new(&value)?;
+    let reason = fields.required_text("reason")?;
+    fields.finish()?;
+    if reason.trim().is_empty() || reason.chars().count() > 2000 {
+        return Err(ApiProblem::bad_request("`reason` must have 1 to 2000 characters"));
+    }
+    let facts = json!({ "by": identity.person, "reason": redact_text(reason).text });
+    let note = proven.note_with(&api, facts);
+    let fault = api.gate.acknowledge(&identity.person, note).await?;
+    api.announce(format!(
+        "{} acknowledged the store, and calls can be approved again. The fault was: {fault}.",
+        identity.person
+    ));
+    Ok(axum::Json(json!({ "acknowledged": fault.to_string() })).into_response())
+}
+
+/// `GET /v1/ledger/rows`: the requests compared with the entries about them.
+async fn rows(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
+    authenticate::person(&api, &headers)?;
+    let found = api.gate.store().compare_rows().await?;
+    let listed = found
+        .listed
+        .iter()
+        .map(|one| json!({ "request": one.request, "row": one.row, "ledger": one.ledger }));
+    let body = json!({
+        "requests": found.requests, "differences": found.differences,
+        "listed": listed.collect::<Vec<_>>(),
+    });
+    Ok(axum::Json(body).into_response())
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::IntoResponse as _;
 use axum::routing::get;
+use countersign_risk::verdict::Mode;
 use countersign_store::{Backend, Store as _};
 
 use crate::api::{Api, ApiResult, authenticate};
@@ -29,6 +30,8 @@ async fn metrics(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
         outbox: store.outbox(0, MAX_OUTBOX).await.map_or(0, |outbox| outbox.len()),
         healthy: store.is_healthy().await,
         behind: api.gate.clock().behind(),
+        halted: api.gate.integrity().fault().is_some(),
+        enforcing: api.gate.rules().mode == Mode::Enforce,
         entries: store.tree_head().await.map_or(0, |head| head.size),
         gates: api.proofs.counts(),
     };

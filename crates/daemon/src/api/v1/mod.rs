@@ -20,6 +20,7 @@ mod grants;
 mod ledger;
 mod login;
 mod metrics;
+mod mode;
 mod openapi;
 pub mod passkeys;
 mod people;
@@ -69,6 +70,7 @@ pub fn people() -> Router<Api> {
         .merge(ledger::people())
         .merge(login::people())
         .merge(metrics::people())
+        .merge(mode::people())
         .merge(openapi::people())
         .merge(passkeys::people())
         .merge(people::people())

@@ -97,6 +97,9 @@ async fn verify(State(api): State<Api>, request: Request) -> ApiResult {
         Some(stored) if stored.permit_until.is_none_or(|until| now.at >= until) => {
             Some("this permit has expired")
         }
+        Some(_) if api.gate.integrity().fault().is_some() => {
+            Some("the store is not the one that was signed last")
+        }
         Some(_) if !now.reliable => Some("the system clock went back"),
         Some(_) => None,
     };

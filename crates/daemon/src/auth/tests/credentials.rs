@@ -146,7 +146,7 @@ async fn an_agent_cannot_approve_its_own_request() {
     let id = asked.body["id"].as_str().unwrap().to_owned();
     let digest = asked.body["digest"].clone();
     let respond = json!({"request_id": id, "approved": true, "decided_by": "owner"});
-    let decide = json!({"choice": "approve", "digest": digest});
+    let decide = json!({"choice": "approve", "digest": digest, "word": asked.body["phrase"]});
     for side in [ApiSide::Agents, ApiSide::People] {
         let reply = daemon.by(&agent, side, "POST /respond", Some(respond.clone())).await;
         assert_eq!(reply.status, 403, "{side:?}");

@@ -2,6 +2,8 @@
 
 mod credentials;
 mod login;
+mod mode;
 mod pages;
+mod rollback;
 mod settings;
 mod step_up;

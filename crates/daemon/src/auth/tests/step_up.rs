@@ -150,7 +150,9 @@ async fn ask(daemon: &TestDaemon, agent: &str, command: &str) -> Value {
 
 async fn answer(daemon: &TestDaemon, token: &str, asked: &Value, choice: &str) -> TestReply {
     let line = format!("POST /v1/requests/{}/decision", asked["id"].as_str().unwrap());
-    let body = json!({"choice": choice, "digest": asked["digest"], "reason": "I looked"});
+    let body = json!({
+        "choice": choice, "digest": asked["digest"], "reason": "I looked", "word": asked["phrase"],
+    });
     daemon.by(token, ApiSide::People, &line, Some(body)).await
 }
 

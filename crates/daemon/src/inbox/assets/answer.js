@@ -50,6 +50,8 @@ async function answer(card, choice, extra = {}) {
     return;
   }
   const body = { choice, reason, digest: card.dataset.digest };
+  const word = one(extra.edited ? ".checked input[name=word]" : ".answer input[name=word]", card);
+  if (choice === "approve" && word) body.word = word.value.trim();
   if (extra.shape) body.grant = { shape: extra.shape, scope: extra.scope, ...(extra.minutes && { minutes: Number(extra.minutes) }) };
   if (extra.edited) body.edited_digest = extra.edited.digest;
   const exact = extra.edited && { name: "edited_arguments", text: extra.edited.text };

@@ -46,7 +46,8 @@ async function together(choice) {
   for (const button of all("#together button")) button.disabled = true;
   try {
     for (const item of list) item.dataset.mine = "yes";
-    const requests = list.map((item) => ({ id: item.dataset.id, digest: item.dataset.digest }));
+    const word = (item) => one("input[name=word]", item)?.value.trim();
+    const requests = list.map((item) => ({ id: item.dataset.id, digest: item.dataset.digest, ...(word(item) && { word: word(item) }) }));
     const reason = one("#together [name=reason]").value.trim();
     const { results } = await send("POST", "/v1/decisions", { choice, reason, requests });
     for (const { id, state, problem, drill } of results) {

@@ -24,6 +24,7 @@ pub async fn deny(api: &Api, person: String, id: Id) -> Result<StoredRequest, Ap
         edited: None,
         channel: authenticate::WEB.to_owned(),
         reason: String::new(),
+        word: String::new(),
         standing: (standing, api.gate.rules().needs),
     };
     Ok(api.gate.decide(id, event, api.note()).await?.stored)
@@ -34,6 +35,8 @@ pub struct PersonAnswer {
     pub choice: Choice,
     pub seen: Option<Digest>,
     pub reason: String,
+    /// The word that the person typed from the call's two words.
+    pub word: String,
     pub edit: Option<AssessedEdit>,
     pub signed: Option<Assertion>,
 }
@@ -88,6 +91,7 @@ pub async fn answer(
         edited: given.edit.map(|edit| edit.call),
         channel: identity.channel.clone(),
         reason: given.reason,
+        word: given.word,
         standing: (standing, needs),
     };
     Ok(api.gate.decide(stored.request.id, event, note).await?.stored)

@@ -4,6 +4,7 @@ use axum::http::HeaderMap;
 use countersign_json::Value;
 use countersign_redact::redact_text;
 use countersign_risk::call::Call;
+use countersign_risk::verdict::Mode;
 use countersign_store::StoredRequest;
 use countersign_text::sanitize::sanitize_within;
 use countersign_types::id::Id;
@@ -99,7 +100,14 @@ pub async fn ask(
     Ok(match api.gate.submit(submission, caller).await? {
         GateAnswer::Passed(passed) => {
             let session = session.as_deref();
-            AskResult::Passed(document::passed(&passed, &caller.agent, session, before))
+            let mut document = document::passed(&passed, &caller.agent, session, before);
+            // The gate blocks nothing in this mode, whatever the call is.
+            if api.gate.rules().mode != Mode::Enforce
+                && let Some(members) = document.as_object_mut()
+            {
+                members.insert("observed".to_owned(), true.into());
+            }
+            AskResult::Passed(document)
         }
         // Created before this submission: the request existed already.
         GateAnswer::Kept(stored) if stored.request.schedule.created < before => {

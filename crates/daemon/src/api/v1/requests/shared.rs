@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use axum::extract::Query;
+use countersign_risk::verdict::Mode;
 use countersign_store::{Store as _, StoredRequest};
 use countersign_types::id::Id;
 use countersign_types::time::Clock as _;
@@ -53,8 +54,14 @@ pub fn not_found() -> ApiProblem {
 
 /// The document for the agent that asked.
 pub fn for_agent(api: &Api, stored: &StoredRequest) -> serde_json::Value {
-    let now = api.gate.clock().now().at;
-    document::for_agent(stored, &api.keys, &api.gate.rules().issuer, now)
+    let (rules, now) = (api.gate.rules(), api.gate.clock().now().at);
+    // A permit says that a person or the rules approved the call: none is signed while the gate
+    // only observes, or while the store is not the one that was signed last.
+    let signs = rules.mode == Mode::Enforce
+        && api.gate.integrity().fault().is_none()
+        && !api.gate.is_permit_void(stored);
+    let keys = signs.then_some(&*api.keys);
+    document::for_agent(stored, keys, &rules.issuer, now)
 }
 
 /// A request of this agent; another agent's is not found.

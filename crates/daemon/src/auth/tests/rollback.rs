@@ -1,0 +1,240 @@
+//! A store that is not the one that was signed last: nothing is approved or redeemed until an
+//! administrator acknowledges it.
+
+use std::fs;
+use std::path::Path;
+
+use countersign_store::Store as _;
+use serde_json::{Value, json};
+
+use crate::test_daemon::{ApiSide, TestDaemon};
+
+const MEDIUM: &str = "systemctl restart nginx";
+const DATABASE: &str = "countersign.db";
+
+fn call(command: &str) -> Value {
+    json!({"tool": "terminal", "arguments": {"command": command}})
+}
+
+async fn ask(daemon: &TestDaemon, agent: &str, command: &str) -> Value {
+    let asked = daemon.by(agent, ApiSide::Agents, "POST /v1/requests", Some(call(command))).await;
+    assert_eq!(asked.status, 201, "{:?}", asked.body);
+    asked.body
+}
+
+async fn approve(daemon: &TestDaemon, owner: &str, asked: &Value) -> u16 {
+    let line = format!("POST /v1/requests/{}/decision", asked["id"].as_str().unwrap());
+    let body = json!({"choice": "approve", "digest": asked["digest"], "word": asked["phrase"]});
+    daemon.by(owner, ApiSide::People, &line, Some(body)).await.status.as_u16()
+}
+
+/// The permit of an approved request.
+async fn permit(daemon: &TestDaemon, agent: &str, asked: &Value) -> Value {
+    let line = format!("GET /v1/requests/{}", asked["id"].as_str().unwrap());
+    daemon.by(agent, ApiSide::Agents, &line, None).await.body["permit"].clone()
+}
+
+async fn redeem(daemon: &TestDaemon, agent: &str, permit: &Value) -> u16 {
+    let mut body = call(MEDIUM);
+    body["permit"] = permit.clone();
+    let line = "POST /v1/permits/redeem";
+    daemon.by(agent, ApiSide::Agents, line, Some(body)).await.status.as_u16()
+}
+
+/// Copies the files of the store.
+fn copy(from: &Path, to: &Path) {
+    for end in ["", "-wal", "-shm"] {
+        let name = format!("{DATABASE}{end}");
+        let _ = fs::remove_file(to.join(&name));
+        if from.join(&name).exists() {
+            fs::copy(from.join(&name), to.join(&name)).unwrap();
+        }
+    }
+}
+
+async fn is_ready(daemon: &TestDaemon) -> bool {
+    let sides = [ApiSide::Agents, ApiSide::People];
+    let mut ready = Vec::new();
+    for side in sides {
+        ready.push(daemon.ask(side, "GET /ready", &[], None).await.status == 200);
+    }
+    assert_eq!(ready[0], ready[1]);
+    ready[0]
+}
+
+/// Nothing is approved, and denying works.
+async fn assert_halted(daemon: &TestDaemon, agent: &str, owner: &str) {
+    assert!(!is_ready(daemon).await);
+    let asked = ask(daemon, agent, "systemctl restart other").await;
+    assert_eq!(approve(daemon, owner, &asked).await, 503);
+    let line = format!("POST /v1/requests/{}/decision", asked["id"].as_str().unwrap());
+    let denied = daemon.by(owner, ApiSide::People, &line, Some(json!({"choice": "deny"}))).await;
+    assert_eq!(denied.body["state"], "denied", "{:?}", denied.body);
+    // A call that the rules let pass gets no permit either.
+    let body = json!({"command": "git status", "permit": true});
+    let passed = daemon.by(agent, ApiSide::Agents, "POST /v1/requests", Some(body)).await;
+    assert_eq!(passed.body["permit"], Value::Null, "{:?}", passed.body);
+    let page = daemon.by(owner, ApiSide::People, "GET /v1/ledger/rows", None).await;
+    assert_eq!(page.status, 200, "people can still read");
+}
+
+/// Only an administrator with a proof ends the halt.
+async fn acknowledge(daemon: &TestDaemon, owner: &str) {
+    let line = "POST /v1/ledger/acknowledge";
+    let body = Some(json!({"reason": "I restored a backup"}));
+    let stolen = daemon.by(owner, ApiSide::People, line, body.clone()).await;
+    assert_eq!(stolen.body["type"], "urn:countersign:problem:step-up-required");
+    assert!(!is_ready(daemon).await);
+    let empty = daemon.change(owner, line, Some(json!({"reason": " "}))).await;
+    assert_eq!(empty.status, 400);
+    let done = daemon.change(owner, line, body).await;
+    assert_eq!(done.status, 200, "{:?}", done.body);
+    assert!(is_ready(daemon).await);
+    assert_eq!(daemon.count("acknowledge").await, 1);
+}
+
+struct Used {
+    daemon: TestDaemon,
+    agent: String,
+    owner: String,
+    permit: Value,
+    /// A copy of the store from before the permit was used.
+    before: tempfile::TempDir,
+}
+
+/// A permit that was used, and a copy from before.
+async fn used() -> Used {
+    let daemon = TestDaemon::default().await;
+    let (owner, agent) = (daemon.owner().await, daemon.agent("claude", 1_000_000).await);
+    let asked = ask(&daemon, &agent, MEDIUM).await;
+    assert_eq!(approve(&daemon, &owner, &asked).await, 200);
+    let permit = permit(&daemon, &agent, &asked).await;
+    assert!(permit.is_string(), "{asked}");
+    sign(&daemon).await;
+    let before = tempfile::tempdir().unwrap();
+    copy(&daemon.state(), before.path());
+    assert_eq!(redeem(&daemon, &agent, &permit).await, 200);
+    Used { daemon, agent, owner, permit, before }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restored_copy_does_not_redeem_a_used_permit_again() {
+    let Used { daemon, agent, owner, permit, before } = used().await;
+    let daemon = daemon.restart("", |state| copy(before.path(), state)).await;
+    assert_eq!(redeem(&daemon, &agent, &permit).await, 503);
+    assert_halted(&daemon, &agent, &owner).await;
+    // A restart does not help.
+    let daemon = daemon.restart("", |_| {}).await;
+    assert_eq!(redeem(&daemon, &agent, &permit).await, 503);
+    acknowledge(&daemon, &owner).await;
+    // The store does not know that the permit was used, so it stays void.
+    assert_eq!(redeem(&daemon, &agent, &permit).await, 409);
+    // An acknowledged store is trusted after the next start too.
+    let daemon = daemon.restart("", |_| {}).await;
+    assert!(is_ready(&daemon).await);
+    assert_eq!(redeem(&daemon, &agent, &permit).await, 409);
+    // New approvals have permits again.
+    let asked = ask(&daemon, &agent, MEDIUM).await;
+    assert_eq!(approve(&daemon, &owner, &asked).await, 200);
+    let permit = super::rollback::permit(&daemon, &agent, &asked).await;
+    assert_eq!(redeem(&daemon, &agent, &permit).await, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cut_log_is_noticed() {
+    let Used { daemon, agent, permit, .. } = used().await;
+    let daemon = daemon
+        .restart("", |state| {
+            let log = state.join(format!("{DATABASE}-wal"));
+            // The newest commits are at the end of the log, if it was not moved into the file.
+            if let Ok(file) = fs::OpenOptions::new().write(true).open(&log) {
+                file.set_len(0).unwrap();
+            }
+        })
+        .await;
+    let ready = is_ready(&daemon).await;
+    let redeemed = redeem(&daemon, &agent, &permit).await;
+    assert_ne!(redeemed, 200);
+    assert!(!ready || redeemed == 409, "a cut log is noticed, or nothing was lost: {redeemed}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deleted_store_is_noticed() {
+    let Used { daemon, .. } = used().await;
+    let daemon = daemon
+        .restart("", |state| {
+            for end in ["", "-wal", "-shm"] {
+                let _ = fs::remove_file(state.join(format!("{DATABASE}{end}")));
+            }
+        })
+        .await;
+    let (owner, agent) = (daemon.owner().await, daemon.agent("claude", 1_000_000).await);
+    assert_halted(&daemon, &agent, &owner).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deleted_or_forged_mark_is_noticed() {
+    for change in ["delete", "forge", "other key"] {
+        let Used { daemon, agent, owner, permit, before } = used().await;
+        let daemon = daemon
+            .restart("", |state| {
+                copy(before.path(), state);
+                let mark = state.join("ledger.mark");
+                match change {
+                    "delete" => fs::remove_file(&mark).unwrap(),
+                    "forge" => {
+                        let text = fs::read_to_string(&mark).unwrap();
+                        let mut lines: Vec<&str> = text.lines().collect();
+                        lines[1] = "1";
+                        fs::write(&mark, lines.join("\n") + "\n").unwrap();
+                    }
+                    _ => fs::remove_file(state.join("signing.key")).unwrap(),
+                }
+            })
+            .await;
+        assert_ne!(redeem(&daemon, &agent, &permit).await, 200, "{change}");
+        assert_halted(&daemon, &agent, &owner).await;
+    }
+}
+
+/// Checkpoints are signed while the daemon serves; these tests do not serve.
+async fn sign(daemon: &TestDaemon) {
+    let store = daemon.gate.store();
+    let head = store.tree_head().await.unwrap();
+    let note = daemon.api.keys.checkpoint(head.size, head.root).unwrap();
+    daemon.gate.raise_mark().await.unwrap();
+    store.save_checkpoint(head.size, note).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_old_mark_is_noticed() {
+    let daemon = TestDaemon::default().await;
+    let (owner, agent) = (daemon.owner().await, daemon.agent("claude", 1_000_000).await);
+    let mark = fs::read(daemon.state().join("ledger.mark")).unwrap();
+    ask(&daemon, &agent, MEDIUM).await;
+    sign(&daemon).await;
+    let daemon = daemon.restart("", |state| fs::write(state.join("ledger.mark"), mark).unwrap());
+    assert_halted(&daemon.await, &agent, &owner).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_that_is_replaced_while_the_daemon_runs_is_noticed() {
+    let Used { daemon, agent, owner, before, .. } = used().await;
+    assert_eq!(daemon.gate.check_file(), None);
+    let store = daemon.state().join(DATABASE);
+    fs::remove_file(&store).unwrap();
+    fs::copy(before.path().join(DATABASE), &store).unwrap();
+    let fault = daemon.gate.check_file().expect("another file");
+    assert!(daemon.gate.integrity().halt(fault));
+    assert_halted(&daemon, &agent, &owner).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_clean_restart_and_a_crash_are_not_reported() {
+    let Used { daemon, agent, owner, .. } = used().await;
+    let daemon = daemon.restart("", |_| {}).await;
+    assert!(is_ready(&daemon).await);
+    let asked = ask(&daemon, &agent, "systemctl restart other").await;
+    assert_eq!(approve(&daemon, &owner, &asked).await, 200);
+    assert!(permit(&daemon, &agent, &asked).await.is_string());
+}

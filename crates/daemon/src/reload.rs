@@ -1,0 +1,110 @@
+//! Changes of the configuration: recorded, announced with their difference, and applied.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use countersign_json::Value;
+use countersign_ledger::entry::{Entry, EntryKind};
+use countersign_risk::verdict::Mode;
+use countersign_store::{Store as _, StoreError};
+
+use crate::config::{DaemonConfig, Paths, WrittenSettings, mode_name};
+use crate::gate::Gate;
+use crate::notifier::{self, ChannelPool};
+
+/// The settings of the last start, beside the key.
+const SETTINGS: &str = "settings.json";
+/// How long a reload waits until its changes are announced.
+const ANNOUNCE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Reads the configuration again while the daemon runs.
+pub struct Reloader {
+    gate: Arc<Gate>,
+    channels: Arc<ChannelPool>,
+    paths: Paths,
+}
+
+impl Reloader {
+    pub(crate) fn new(gate: Arc<Gate>, channels: Arc<ChannelPool>, paths: Paths) -> Reloader {
+        Reloader { gate, channels, paths }
+    }
+
+    /// Reads the configuration again; an invalid one changes nothing. Changes are announced first
+    /// through the channels in force, because the new file may have none.
+    pub async fn reload(&self) {
+        let config = match DaemonConfig::load(&self.paths) {
+            Ok(config) => config,
+            Err(error) => {
+                tracing::error!(%error, "configuration not reloaded: invalid file");
+                return;
+            }
+        };
+        let gate = &self.gate;
+        let (written, old) = (config.rules.written.clone(), gate.rules());
+        let changes = old.written.changes(&written);
+        if !changes.is_empty() {
+            let text = format!("The configuration changes: {}.", changes.join("; "));
+            let told = notifier::broadcast(gate, &self.channels, &text);
+            let _ = tokio::time::timeout(ANNOUNCE_TIMEOUT, told).await;
+        }
+        if let Err(error) = gate.change_rules(config.rules).await {
+            tracing::error!(%error, "configuration not reloaded: ledger failed");
+            return;
+        }
+        tracing::info!(policy = %gate.rules().hash, "configuration reloaded");
+        remember(&self.paths.state.join(SETTINGS), &written);
+        if let Some(text) = describe_changes(gate, &[]) {
+            tracing::warn!("{text}");
+            notifier::broadcast(gate, &self.channels, &text).await;
+        }
+    }
+}
+
+/// What changed in the configuration since the last start, after it is in the ledger.
+pub async fn changes_since_last_start(
+    gate: &Gate,
+    config: &DaemonConfig,
+) -> Result<Vec<String>, StoreError> {
+    let file = config.state.join(SETTINGS);
+    let written = &config.rules.written;
+    let before = fs::read_to_string(&file).ok().and_then(|text| WrittenSettings::from_json(&text));
+    let changes = before.map(|before| before.changes(written)).unwrap_or_default();
+    if !changes.is_empty() {
+        let mut entry = Entry::new(0, EntryKind::Config, gate.rules().hash);
+        let lines = changes.iter().map(|line| Value::String(line.clone().into())).collect();
+        entry.facts.push(("changes".into(), Value::Array(lines)));
+        gate.store().append(vec![entry]).await?;
+    }
+    remember(&file, written);
+    Ok(changes)
+}
+
+/// Writes down the settings for the next start. If that fails, the next start cannot name changes.
+fn remember(file: &Path, written: &WrittenSettings) {
+    if let Err(error) = fs::write(file, written.to_json()) {
+        tracing::warn!(%error, "the settings were not written down for the next start");
+    }
+}
+
+/// The sentence about changes of the configuration, and about a mode that waits.
+pub fn describe_changes(gate: &Gate, changes: &[String]) -> Option<String> {
+    let mut text = String::new();
+    if !changes.is_empty() {
+        text = format!("The configuration changed: {}.", changes.join("; "));
+    }
+    if let Some(mode) = gate.requested_mode() {
+        let (asked, holds) = (mode_name(mode), mode_name(gate.rules().mode));
+        let _ = write!(
+            text,
+            " The mode {asked} waits for an administrator's confirmation (countersign config \
+             confirm-mode {asked}); {holds} stays in force."
+        );
+    }
+    if gate.rules().mode != Mode::Enforce {
+        text.push_str(" The gate does not block risky calls: its mode is not enforce.");
+    }
+    (!text.is_empty()).then(|| text.trim().to_owned())
+}

@@ -1,0 +1,51 @@
+//! Watches the store: compares it with the ledger mark at the start, raises the mark while the
+//! daemon runs, and notices a replaced file.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use countersign_store::StoreError;
+
+use crate::config::DaemonConfig;
+use crate::gate::Gate;
+use crate::keys::Keys;
+use crate::ledger_mark::LedgerMark;
+use crate::listeners::{self, Stop};
+
+/// How often the mark is raised while the ledger grows.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// Compares the store with the ledger mark; stops approvals if it is not the store that was signed
+/// last.
+pub async fn check_store(
+    gate: &Gate,
+    keys: &Arc<Keys>,
+    config: &DaemonConfig,
+) -> Result<(), StoreError> {
+    let about = (config.store.as_path(), config.rules.mode);
+    let opened = LedgerMark::open(&config.state, Arc::clone(keys), gate.store(), about);
+    let (mark, fault) = opened.await?;
+    gate.integrity().set_mark(mark);
+    if let Some(fault) = fault {
+        gate.integrity().halt(fault);
+    }
+    gate.apply_confirmed_mode().await
+}
+
+/// Raises the mark and checks the file of the store, until the daemon stops.
+pub async fn run(gate: Arc<Gate>, announce: impl Fn(String) + Send, mut stop: Stop) {
+    loop {
+        if let Some(fault) = gate.check_file()
+            && gate.integrity().halt(fault.clone())
+        {
+            announce(fault.advice());
+        }
+        if let Err(error) = gate.raise_mark().await {
+            tracing::error!(%error, "the ledger mark was not written");
+        }
+        tokio::select! {
+            () = tokio::time::sleep(INTERVAL) => {}
+            () = listeners::stopped(&mut stop) => return,
+        }
+    }
+}

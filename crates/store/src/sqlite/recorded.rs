@@ -1,0 +1,218 @@
+//! Compares rows with the ledger: an approval is believed only with its ledger entry.
+//!
+//! Rows can be edited with any SQLite client. The ledger cannot be edited unnoticed, because the
+//! writer keeps the root of its tree in memory and signs it.
+
+use std::collections::HashMap;
+
+use countersign_json::canonical::Digest;
+use countersign_ledger::entry::{Entry, EntryKind};
+use countersign_ledger::merkle::{leaf_hash, verify_inclusion};
+use countersign_types::id::Id;
+use countersign_types::time::Timestamp;
+use countersign_workflow::request::{Decider, Requester, State};
+use rusqlite::Connection;
+
+use super::errors::{signed, unsigned};
+use super::ledger::{entries, inclusion_proof_of};
+use super::{query, request_row, requests};
+use crate::error::{StoreError, StoreResult};
+use crate::record::{
+    RequestQuery, RowComparison, RowDifference, StoredRequest, StoredRequestPage, TreeHead,
+};
+
+/// The most differences that a comparison lists; the others are only counted.
+const MAX_LISTED: usize = 100;
+/// Entries read at once.
+const PAGE: u32 = 4_096;
+
+/// One request.
+pub(super) fn request(
+    conn: &Connection,
+    id: Id,
+    head: TreeHead,
+) -> StoreResult<Option<StoredRequest>> {
+    let stored = request_row::load(conn, id)?.map(|found| found.stored);
+    stored.iter().try_for_each(|stored| check(conn, stored, head))?;
+    Ok(stored)
+}
+
+/// The request with this idempotency key.
+pub(super) fn by_key(
+    conn: &Connection,
+    requester: &Requester,
+    key: &str,
+    head: TreeHead,
+) -> StoreResult<Option<StoredRequest>> {
+    let stored = requests::by_key(conn, requester, key)?;
+    stored.iter().try_for_each(|stored| check(conn, stored, head))?;
+    Ok(stored)
+}
+
+/// A page of requests. An agent gets the permits of its approved requests, so its pages are
+/// checked; people must see what is wrong.
+pub(super) fn find(
+    conn: &Connection,
+    query: &RequestQuery,
+    head: TreeHead,
+) -> StoreResult<StoredRequestPage> {
+    let page = query::find(conn, query)?;
+    if query.agent.is_some() {
+        page.requests.iter().try_for_each(|stored| check(conn, stored, head))?;
+    }
+    Ok(page)
+}
+
+/// Fails with [`StoreError::Unrecorded`] if the row says approved and the ledger does not. The
+/// head must be at most as new as the snapshot that the connection reads.
+pub(super) fn check(conn: &Connection, stored: &StoredRequest, head: TreeHead) -> StoreResult<()> {
+    if stored.request.state != State::Approved || has_approval(conn, stored, head)? {
+        return Ok(());
+    }
+    Err(StoreError::Unrecorded(stored.request.id))
+}
+
+/// Whether the committed ledger contains the entry of this approval: of this call, by this decider.
+fn has_approval(conn: &Connection, stored: &StoredRequest, head: TreeHead) -> StoreResult<bool> {
+    let request = &stored.request;
+    let Some(decision) = &request.decision else { return Ok(false) };
+    let (kind, person) = match &decision.by {
+        Decider::People(people) => (EntryKind::Approve, people.last()),
+        Decider::Grant(_) => (EntryKind::UsedGrant, None),
+        Decider::Policy => (EntryKind::Pass, None),
+        Decider::Deadline | Decider::Requester => return Ok(false),
+    };
+    each_entry(conn, request.id, head, |entry| {
+        let by = person.is_none() || entry.person.as_deref() == person.map(String::as_str);
+        let agent =
+            entry.agent.is_none() || entry.agent.as_deref() == Some(request.requester.name());
+        entry.kind == kind && entry.digest == Some(decision.digest.canonical) && by && agent
+    })
+    .map(|found| found.is_some())
+}
+
+/// When the permit of a request was used according to the ledger.
+pub(super) fn redeemed(
+    conn: &Connection,
+    id: Id,
+    head: TreeHead,
+) -> StoreResult<Option<Timestamp>> {
+    each_entry(conn, id, head, |entry| entry.kind == EntryKind::Redeem)
+}
+
+/// The time of the newest entry about a request that fits and is in the tree.
+fn each_entry(
+    conn: &Connection,
+    id: Id,
+    head: TreeHead,
+    fits: impl Fn(&Entry<'_>) -> bool,
+) -> StoreResult<Option<Timestamp>> {
+    let sql = "SELECT seq FROM story WHERE request = ?1 AND seq < ?2 ORDER BY seq DESC";
+    let mut statement = conn.prepare_cached(sql)?;
+    let mut rows = statement.query(rusqlite::params![id.as_bytes(), signed(head.size)?])?;
+    let name = id.to_string();
+    while let Some(row) = rows.next()? {
+        let seq = unsigned(row.get(0)?)?;
+        let Some(bytes) = entries(conn, seq, 1)?.entries.pop() else { continue };
+        let Ok(entry) = Entry::decode(&bytes) else { continue };
+        if entry.request.as_deref() != Some(&*name) || !fits(&entry) {
+            continue;
+        }
+        let Some(proof) = inclusion_proof_of(conn, head.size, seq, head.size)? else { continue };
+        let leaf = leaf_hash(&bytes);
+        if verify_inclusion(&leaf, seq, head.size, &proof, &head.root).is_ok() {
+            return Ok(Some(Timestamp(entry.at)));
+        }
+    }
+    Ok(None)
+}
+
+/// What the ledger says about one request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct RecordedState {
+    state: State,
+    /// The approved call.
+    digest: Option<Digest>,
+    redeemed: bool,
+}
+
+/// Compares every request with the entries about it.
+pub(super) fn compare(conn: &Connection) -> StoreResult<RowComparison> {
+    let mut recorded = recorded_states(conn)?;
+    let mut found = RowComparison::default();
+    let sql = "SELECT id, state, decided_digest, redeemed IS NOT NULL FROM request ORDER BY id";
+    let mut statement = conn.prepare(sql)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let id = Id::from_bytes(row.get(0)?);
+        let (state, digest): (String, Option<[u8; 32]>) = (row.get(1)?, row.get(2)?);
+        let redeemed: bool = row.get(3)?;
+        found.requests += 1;
+        let entry = recorded.remove(&id);
+        let same = entry.is_some_and(|entry| {
+            let call = entry.state != State::Approved
+                || entry.digest.map(|digest| *digest.as_bytes()) == digest;
+            entry.state.label() == state && call && entry.redeemed == redeemed
+        });
+        if !same {
+            let row = describe(&state, redeemed);
+            let entry = entry.map(|entry| describe(entry.state.label(), entry.redeemed));
+            add(&mut found, RowDifference { request: id, row: Some(row), ledger: entry });
+        }
+    }
+    // Requests whose rows are gone.
+    let mut missing: Vec<_> = recorded.into_iter().collect();
+    missing.sort_by_key(|(id, _)| *id.as_bytes());
+    for (request, entry) in missing {
+        let ledger = Some(describe(entry.state.label(), entry.redeemed));
+        add(&mut found, RowDifference { request, row: None, ledger });
+    }
+    Ok(found)
+}
+
+fn add(found: &mut RowComparison, difference: RowDifference) {
+    found.differences += 1;
+    if found.listed.len() < MAX_LISTED {
+        found.listed.push(difference);
+    }
+}
+
+fn describe(state: &str, redeemed: bool) -> String {
+    if redeemed { format!("{state}, permit used") } else { state.to_owned() }
+}
+
+/// The state of every request, from the entries alone.
+fn recorded_states(conn: &Connection) -> StoreResult<HashMap<Id, RecordedState>> {
+    let mut states = HashMap::new();
+    let mut next = 0;
+    loop {
+        let page = entries(conn, next, PAGE)?.entries;
+        if page.is_empty() {
+            return Ok(states);
+        }
+        for bytes in &page {
+            next += 1;
+            let Ok(entry) = Entry::decode(bytes) else { continue };
+            let Some(id) = entry.request.as_deref().and_then(Id::parse) else { continue };
+            follow(&mut states, id, &entry);
+        }
+    }
+}
+
+fn follow(states: &mut HashMap<Id, RecordedState>, id: Id, entry: &Entry<'_>) {
+    let state = match entry.kind {
+        EntryKind::Ask => State::Pending,
+        EntryKind::Approve | EntryKind::UsedGrant | EntryKind::Pass => State::Approved,
+        EntryKind::Deny => State::Denied,
+        EntryKind::Expire => State::Expired,
+        EntryKind::Cancel => State::Cancelled,
+        EntryKind::Redeem => {
+            if let Some(known) = states.get_mut(&id) {
+                known.redeemed = true;
+            }
+            return;
+        }
+        _ => return,
+    };
+    states.insert(id, RecordedState { state, digest: entry.digest, redeemed: false });
+}
