@@ -33,6 +33,7 @@ pub mod export;
 mod http;
 mod outcome;
 mod people;
+mod project;
 mod records;
 mod report;
 mod request;
@@ -54,6 +55,7 @@ pub use people::{
     DecisionChoice, DecisionResult, Filter, GrantWithApproval, LoginToken, PeopleClient,
     RequestPage,
 };
+pub use project::{git_root, home_folder, process_project};
 pub use records::{
     AgentRecord, CrisisRecord, CurrentPerson, Entries, GrantRecord, LedgerKey, MerkleProof,
     NewAgent, NewGrant, PersonRecord, SessionRecord,

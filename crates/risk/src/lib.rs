@@ -12,6 +12,7 @@ pub mod cmd;
 pub mod code;
 pub mod context;
 pub mod effect;
+pub mod facts;
 pub mod finding;
 mod headline;
 pub mod impact;

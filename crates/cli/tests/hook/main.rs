@@ -15,6 +15,8 @@ mod mcp_gates;
 #[cfg(test)]
 mod mcp_socket;
 #[cfg(test)]
+mod place;
+#[cfg(test)]
 mod proof;
 #[cfg(test)]
 mod setting;

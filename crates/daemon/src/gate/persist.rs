@@ -47,7 +47,11 @@ impl Gate {
         // In a crisis people must see what they approve, but nothing of it is kept afterwards.
         let minimal = crisis.then(|| written(&Card::minimal(&submission.call, seen, &digest)));
         let detail = (submission.detail)();
-        let detail = if crisis { answer::without_words(&detail) } else { detail };
+        let detail = if crisis {
+            answer::without_words(&detail)
+        } else {
+            answer::with_place(&detail, &submission.call.context)
+        };
         let new = NewRequest {
             request,
             // Redacted as on the card, because a tool's name can contain a secret.

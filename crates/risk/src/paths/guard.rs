@@ -26,6 +26,22 @@ pub(crate) fn guarded_below(folder: &str) -> Option<&'static PathClass> {
     GUARDED.iter().find(fits).and_then(|g| CLASSES.get(usize::from(g.class)))
 }
 
+/// Whether a protected path with a fixed place lies below this folder, which is no pattern.
+pub(super) fn is_above_guarded(folder: &str) -> bool {
+    let (kind, rest) = match folder.strip_prefix("~/") {
+        Some(rest) => (GuardedKind::Home, rest),
+        None => (GuardedKind::Root, folder),
+    };
+    let parts = || rest.split('/').filter(|part| !part.is_empty());
+    GUARDED.iter().any(|guarded| {
+        guarded.kind == kind && {
+            let mut below = guarded.parts.iter();
+            parts().all(|part| below.next().is_some_and(|wanted| part == *wanted))
+                && below.next().is_some()
+        }
+    })
+}
+
 #[derive(Debug, PartialEq, Eq)]
 enum Reach {
     Nothing,

@@ -41,6 +41,8 @@ class Surroundings(TypedDict, total=False):
     platform: str | None
     #: The working directory.
     cwd: str | None
+    #: The root folder of the project.
+    project: str | None
     #: workstation, production, ci or container; it can only be claimed for the worse.
     environment: str | None
     #: How long people have to answer, in seconds.
