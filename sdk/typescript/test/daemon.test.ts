@@ -135,7 +135,7 @@ test("one house", async (t) => {
     const [one, two] = await both;
     assert.equal(one.request.id, two.request.id);
     await client.redeem(call, one);
-    await assert.rejects(client.redeem(call, two), /used before/);
+    await assert.rejects(client.redeem(call, two), /was used at/);
     const other = { ...call, arguments: risky(10) };
     await assert.rejects(client.requestConfirmation(other), {
       name: "NotApproved",

@@ -315,7 +315,7 @@ async fn a_drill_does_not_escalate_and_its_messages_explain_it() {
         until("the question", async || first.got().len() > before).await;
         notifier.outbox_is_empty().await;
         let asked = first.got()[before].1["data"].clone();
-        assert_eq!((&asked["agent"], &asked["ended"]), (&json!("hermes"), &Value::Null));
+        assert_eq!((&asked["agent"], &asked["ended"]), (&json!("coder"), &Value::Null));
         if reached {
             notifier.deny(&drill).await;
             until("the end", async || first.got().len() > before + 1).await;
