@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use countersign_risk::facts::Facts;
+use countersign_risk::facts::CallFacts;
 use serde::Serialize;
 
 use crate::args::{self, CallContext};
@@ -25,7 +25,7 @@ struct Record<'a> {
     both_bind: bool,
     phrase: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    facts: Option<Facts>,
+    facts: Option<CallFacts>,
 }
 
 impl<'a> Record<'a> {

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use countersign_client::{git_root, home_folder};
 use countersign_facts::{LookLimits, LookPlace, look};
 use countersign_risk::facts::{
-    FactAnswer, FactObserver, FactQuery, Facts, PathFact, PathKind, RemoteSystem, UnknownReason,
-    queries,
+    CallFacts, FactAnswer, FactObserver, FactQuery, PathFact, PathKind, RemoteSystem,
+    UnknownReason, queries,
 };
 
 use crate::engine::{self, Assessment, Call, thousands};
@@ -18,7 +18,7 @@ use crate::terminal::Paint;
 const LINE: usize = 160;
 
 /// Looks at what a call names, as a hook does before the call runs.
-pub fn find(call: &Call<'_>, assessment: &Assessment) -> Facts {
+pub fn find(call: &Call<'_>, assessment: &Assessment) -> CallFacts {
     let home = home_folder();
     let cwd = call.context.cwd.map(PathBuf::from).or_else(|| env::current_dir().ok());
     let cwd = cwd.unwrap_or_default();
@@ -31,7 +31,7 @@ pub fn find(call: &Call<'_>, assessment: &Assessment) -> Facts {
 }
 
 /// Prints one line for each question.
-pub fn print(out: &mut impl Write, facts: &Facts, paint: Paint) -> io::Result<()> {
+pub fn print(out: &mut impl Write, facts: &CallFacts, paint: Paint) -> io::Result<()> {
     if facts.found.is_empty() {
         return writeln!(out, "\n  {}  the call names nothing to look at", paint.faint("facts   "));
     }

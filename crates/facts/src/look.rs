@@ -6,7 +6,9 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Instant;
 
-use countersign_risk::facts::{Fact, FactAnswer, FactObserver, FactQuery, Facts, UnknownReason};
+use countersign_risk::facts::{
+    CallFacts, Fact, FactAnswer, FactObserver, FactQuery, UnknownReason,
+};
 
 use crate::git::Repositories;
 use crate::limits::{Budget, LookLimits};
@@ -37,7 +39,7 @@ pub fn look(
     place: &LookPlace,
     limits: LookLimits,
     observer: FactObserver,
-) -> Facts {
+) -> CallFacts {
     let end = Instant::now() + limits.time;
     let answers = start(queries, place, limits, end);
     let answer = |_: &FactQuery| {
@@ -47,7 +49,7 @@ pub fn look(
         answers.recv_timeout(left).unwrap_or(unknown)
     };
     let found = queries.iter().map(|query| Fact { answer: answer(query), query: query.clone() });
-    Facts { observer, found: found.collect() }
+    CallFacts { observer, found: found.collect() }
 }
 
 /// A network file system can keep a thread forever; the caller does not wait for it.

@@ -100,14 +100,14 @@ impl FactObserver {
 
 /// The answers of one look.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Facts {
+pub struct CallFacts {
     /// Who looked.
     pub observer: FactObserver,
     /// One answer for each question, in the order of the questions.
     pub found: Vec<Fact>,
 }
 
-impl Facts {
+impl CallFacts {
     /// The answer to a question, if it was asked and could be answered.
     pub fn answer(&self, query: &FactQuery) -> Option<&FactAnswer> {
         let fact = self.found.iter().find(|fact| fact.query == *query)?;
@@ -275,7 +275,7 @@ pub struct CurrentFact {
     pub environment: Option<LikelyEnvironment>,
 }
 
-/// What the name of a context, profile or cluster says. It is somebody's choice of words, so it can
+/// What the name of a context, profile or cluster says. A person chose the words, so it can
 /// raise a tier; only `Local` is more than a guess, because tools give those names themselves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]

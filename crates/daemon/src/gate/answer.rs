@@ -133,9 +133,14 @@ pub fn facts(seen: &Assessment) -> String {
     facts.to_string()
 }
 
-/// The data for the calling API with the project and the host of the call, which the assessment of
-/// an edited call needs again.
-pub fn with_place(detail: &str, context: &Context<'_>) -> String {
+/// The data that is stored for the calling API. In a crisis nothing that the agent wrote is kept.
+pub fn stored_detail(detail: &str, context: &Context<'_>, crisis: bool) -> String {
+    if crisis { without_words(detail) } else { with_place(detail, context) }
+}
+
+/// The data with the project and the host of the call, which the assessment of an edited call needs
+/// again.
+fn with_place(detail: &str, context: &Context<'_>) -> String {
     if context.project.is_none() && context.host.is_none() {
         return detail.to_owned();
     }
@@ -148,8 +153,8 @@ pub fn with_place(detail: &str, context: &Context<'_>) -> String {
     detail.to_string()
 }
 
-/// The data for the calling API without the agent's own words, which in a crisis may be a person's.
-pub fn without_words(detail: &str) -> String {
+/// The data without the agent's own words, which in a crisis may be a person's.
+fn without_words(detail: &str) -> String {
     let mut detail: serde_json::Value = serde_json::from_str(detail).unwrap_or_default();
     for part in ["", "/seed"] {
         if let Some(members) = detail.pointer_mut(part).and_then(|part| part.as_object_mut()) {

@@ -4,6 +4,7 @@
 //! persist → permit → outcome. Every failure on the way is a [`Rejection`]: the call does not run.
 
 mod answer;
+mod caller;
 mod crisis_sessions;
 mod deduplication;
 mod drill;
@@ -39,6 +40,7 @@ use crate::config::DaemonRules;
 use crate::metrics::Metrics;
 
 pub use answer::{GateAnswer, Passed, Rejection, Settlement};
+pub use caller::Caller;
 pub use crisis_sessions::CrisisSessions;
 pub use deduplication::Deduplication;
 pub use drill::{NewDrill, OpenDrill};
@@ -46,32 +48,6 @@ pub use flood::FloodControl;
 pub use grants::{GrantCache, WHITELIST};
 pub use reported_passes::PassReport;
 pub use waiters::{AnswerWaiter, Waiters};
-
-/// An authenticated agent.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Caller {
-    /// Its name.
-    pub agent: String,
-    /// Addresses that people confirmed to be those of the agent's own user.
-    pub own_addresses: Arc<[String]>,
-    /// Whether the kernel says who it is: it connected through the Unix socket, as hooks do.
-    pub is_socket_peer: bool,
-}
-
-impl Caller {
-    /// The agent program that a call names, if this caller may name it. Tools of an agent program
-    /// are known by name alone, so a token may only name the program that it is registered as.
-    pub fn accepted_host<'h>(&self, claimed: Option<&'h str>) -> Option<&'h str> {
-        let letters = |name: &str| {
-            name.bytes().filter(u8::is_ascii_alphanumeric).map(|b| b.to_ascii_lowercase()).collect()
-        };
-        let is_own = |host: &&str| {
-            let (host, own): (Vec<u8>, Vec<u8>) = (letters(host), letters(&self.agent));
-            !host.is_empty() && host == own
-        };
-        claimed.filter(|host| self.is_socket_peer || is_own(host))
-    }
-}
 
 /// A call submitted to the gate.
 pub struct Submission<'a> {

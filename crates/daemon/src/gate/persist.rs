@@ -46,12 +46,8 @@ impl Gate {
         let written = |card: &Card| serde_json::to_string(card).map_err(|_| Rejection::Unwritable);
         // In a crisis people must see what they approve, but nothing of it is kept afterwards.
         let minimal = crisis.then(|| written(&Card::minimal(&submission.call, seen, &digest)));
-        let detail = (submission.detail)();
-        let detail = if crisis {
-            answer::without_words(&detail)
-        } else {
-            answer::with_place(&detail, &submission.call.context)
-        };
+        let context = &submission.call.context;
+        let detail = answer::stored_detail(&(submission.detail)(), context, crisis);
         let new = NewRequest {
             request,
             // Redacted as on the card, because a tool's name can contain a secret.

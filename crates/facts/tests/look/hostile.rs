@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use countersign_facts::{LookLimits, LookPlace, look};
 use countersign_risk::facts::{
-    FactAnswer, FactObserver, FactQuery, Facts, PathFact, PathKind, RemoteSystem, UnknownReason,
+    CallFacts, FactAnswer, FactObserver, FactQuery, PathFact, PathKind, RemoteSystem, UnknownReason,
 };
 
 const PATIENT: LookLimits = LookLimits { time: Duration::from_secs(20), ..LookLimits::BEFORE_CALL };
@@ -24,7 +24,7 @@ fn place(folder: &Path) -> LookPlace {
     }
 }
 
-fn facts(folder: &Path, queries: &[FactQuery], limits: LookLimits) -> Facts {
+fn facts(folder: &Path, queries: &[FactQuery], limits: LookLimits) -> CallFacts {
     look(queries, &place(folder), limits, FactObserver::Hook)
 }
 
@@ -308,7 +308,7 @@ fn contexts_are_read_from_files_and_variables() {
     for name in [".kube", ".docker", ".aws", ".config/gcloud/configurations"] {
         fs::create_dir_all(root.join(name)).unwrap();
     }
-    let text = "apiVersion: v1\ncontexts:\n- name: x\n  current-context: no\ncurrent-context: \"prod-eu\"\n";
+    let text = "contexts:\n- name: x\n  current-context: no\ncurrent-context: \"prod-eu\"\n";
     fs::write(root.join(".kube/config"), text).unwrap();
     assert_eq!(current(RemoteSystem::Kubernetes), "prod-eu");
     assert_eq!(current(RemoteSystem::Docker), "default");

@@ -98,7 +98,7 @@ fn what_an_agent_says_never_lowers() {
     let query = script("x.sh");
     let answer = FactAnswer::Unknown { reason: UnknownReason::Deadline };
     let found = vec![Fact { query: query.clone(), answer }];
-    let facts = Facts { observer: FactObserver::Hook, found };
+    let facts = CallFacts { observer: FactObserver::Hook, found };
     assert_eq!(facts.answer(&query), None);
     let counts = GitCounts { unchanged: 3, is_exact: true, ..GitCounts::default() };
     assert!(counts.is_recoverable());

@@ -26,19 +26,19 @@ pub(crate) fn guarded_below(folder: &str) -> Option<&'static PathClass> {
     GUARDED.iter().find(fits).and_then(|g| CLASSES.get(usize::from(g.class)))
 }
 
-/// Whether a protected path with a fixed place lies below this folder, which is no pattern.
+/// Whether a protected path lies below this folder, which is no pattern: `~/.config`, `x/.claude`.
 pub(super) fn is_above_guarded(folder: &str) -> bool {
-    let (kind, rest) = match folder.strip_prefix("~/") {
-        Some(rest) => (GuardedKind::Home, rest),
-        None => (GuardedKind::Root, folder),
-    };
-    let parts = || rest.split('/').filter(|part| !part.is_empty());
-    GUARDED.iter().any(|guarded| {
-        guarded.kind == kind && {
-            let mut below = guarded.parts.iter();
-            parts().all(|part| below.next().is_some_and(|wanted| part == *wanted))
-                && below.next().is_some()
+    let Parts { kind, parts } = Parts::of(folder);
+    let begins =
+        |start: &[&str], whole: &[&str]| start.len() < whole.len() && whole.starts_with(start);
+    GUARDED.iter().any(|guarded| match guarded.kind {
+        GuardedKind::Inside => {
+            let first = guarded.parts.first();
+            let starts = parts.iter().enumerate().filter(|(_, part)| Some(*part) == first);
+            let mut ends = starts.filter_map(|(at, _)| parts.get(at..));
+            ends.any(|end| begins(end, guarded.parts))
         }
+        own => own == kind && begins(&parts, guarded.parts),
     })
 }
 

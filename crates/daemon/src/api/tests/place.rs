@@ -32,7 +32,9 @@ async fn an_edited_call_is_assessed_in_the_project_of_its_request() {
 #[tokio::test]
 async fn every_way_of_asking_accepts_the_project() {
     let api = TestApi::new().await;
-    let shell = |project: &str| json!({ "tool": "terminal", "arguments": { "command": INSIDE }, "project": project });
+    let arguments = json!({ "command": INSIDE });
+    let shell =
+        |project: &str| json!({ "tool": "terminal", "arguments": arguments, "project": project });
     for (project, tier) in [("/workspaces/shop", "LOW"), ("/", "MEDIUM"), ("/home/ana", "MEDIUM")] {
         let (_, seen) = api.agent("POST", "/v1/assess", shell(project)).await;
         assert_eq!(seen["tier"], tier, "{project}: {seen}");
