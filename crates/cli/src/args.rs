@@ -130,6 +130,10 @@ pub struct Assess {
     /// Show every reason and the whole call.
     #[arg(long)]
     pub all: bool,
+    /// Look at what the call names on this machine, and print what was found. The assessment does
+    /// not use it.
+    #[arg(long, conflicts_with = "batch")]
+    pub facts: bool,
     /// Exit with 0 allow, 10 ask, 11 deny, 12 crisis.
     #[arg(long)]
     pub exit_code: bool,
@@ -150,6 +154,12 @@ pub struct CallContext {
     /// The working directory.
     #[arg(long, value_name = "DIR")]
     pub cwd: Option<String>,
+    /// The root folder of the project.
+    #[arg(long, value_name = "DIR")]
+    pub project: Option<String>,
+    /// The agent program that runs the tool, such as claude-code.
+    #[arg(long, value_name = "NAME")]
+    pub host: Option<String>,
     /// The environment: workstation, production, ci or container.
     #[arg(long, value_name = "KIND", value_parser = parse_environment)]
     pub env: Option<Environment>,
@@ -180,7 +190,7 @@ Examples:
 
 A batch line is {\"command\": \"…\"} or {\"tool\": \"…\", \"arguments\": {…}}; other fields
 are ignored. An invalid line gives {\"error\": …, \"line\": N}, and the run continues.
---platform, --cwd and --env apply to every line.
+--platform, --cwd, --project, --host and --env apply to every line.
 
 Exit codes: 0 assessed, 2 invalid input; with --exit-code 0 allow, 10 ask, 11 deny, 12 crisis.";
 

@@ -4,11 +4,13 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use countersign_risk::facts::CallFacts;
 use serde::Serialize;
 
 use crate::args::{self, CallContext};
 use crate::card::{self, Style};
 use crate::engine::{self, Assessment, Call, Identity, SessionMemory, Value, Verdict};
+use crate::facts;
 use crate::failure::Failure;
 use crate::input::{self, Files};
 use crate::stream;
@@ -23,6 +25,8 @@ struct Record<'a> {
     raw_digest: &'a str,
     both_bind: bool,
     phrase: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    facts: Option<CallFacts>,
 }
 
 impl<'a> Record<'a> {
@@ -33,6 +37,7 @@ impl<'a> Record<'a> {
             raw_digest: &identity.raw_digest,
             both_bind: identity.both_bind,
             phrase: &identity.phrase,
+            facts: None,
         }
     }
 }
@@ -73,6 +78,12 @@ pub fn apply_context<'a>(call: &mut Call<'a>, context: &'a CallContext) {
     if let Some(cwd) = &context.cwd {
         call.context.cwd = Some(cwd);
     }
+    if let Some(project) = &context.project {
+        call.context.project = Some(project);
+    }
+    if let Some(host) = &context.host {
+        call.context.host = Some(host);
+    }
 }
 
 fn one<'a>(mut call: Call<'a>, raw: &str, args: &'a args::Assess) -> Result<ExitCode, Failure> {
@@ -80,11 +91,13 @@ fn one<'a>(mut call: Call<'a>, raw: &str, args: &'a args::Assess) -> Result<Exit
     call.claimed = call.claimed.max(args.claimed);
     let assessment = engine::assess(&call);
     let identity = engine::identify(&call, raw);
+    let facts = args.facts.then(|| facts::find(&call, &assessment));
     let stdout = io::stdout();
     let paint = Paint::of(&stdout);
     let mut out = io::BufWriter::new(stdout.lock());
     if args.json {
-        serde_json::to_writer_pretty(&mut out, &Record::of(&assessment, &identity))?;
+        let record = Record { facts, ..Record::of(&assessment, &identity) };
+        serde_json::to_writer_pretty(&mut out, &record)?;
         out.write_all(b"\n")?;
     } else {
         card::print(
@@ -94,6 +107,9 @@ fn one<'a>(mut call: Call<'a>, raw: &str, args: &'a args::Assess) -> Result<Exit
             &identity.phrase,
             Style { paint, all: args.all },
         )?;
+        if let Some(facts) = &facts {
+            facts::print(&mut out, facts, paint)?;
+        }
     }
     out.flush()?;
     Ok(if args.exit_code { verdict_code(assessment.verdict) } else { ExitCode::SUCCESS })

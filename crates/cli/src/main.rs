@@ -6,6 +6,7 @@ mod call_view;
 mod card;
 mod engine;
 mod eval;
+mod facts;
 mod failure;
 mod gate;
 mod gateway;

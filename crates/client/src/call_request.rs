@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use countersign_json as json;
 
 use crate::error::Error;
+use crate::project::process_project;
 
 /// One call to be approved.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -17,8 +18,13 @@ pub struct CallRequest {
     pub session: Option<String>,
     /// The platform of the agent's user: cli, api, telegram, discord.
     pub platform: Option<String>,
-    /// The working directory.
+    /// The working directory. An approval is bound to it.
     pub cwd: Option<String>,
+    /// The root folder of the project; by default the git repository of this process's directory.
+    pub project: Option<String>,
+    /// The agent program that runs the tool, such as `claude-code`. The daemon accepts it from
+    /// hooks only.
+    pub host: Option<String>,
     /// The environment, such as `production`; a claim can only raise the risk.
     pub environment: Option<String>,
     /// The tier that the caller claims; it can only raise the assessed tier.
@@ -48,12 +54,14 @@ impl CallRequest {
             return Err(Error::Input("the arguments must be a JSON object".to_owned()));
         }
         let what = arguments.trim().to_owned();
-        Ok(CallRequest { tool: Some(name.to_owned()), what, ..CallRequest::default() })
+        let project = process_project().map(ToOwned::to_owned);
+        Ok(CallRequest { tool: Some(name.to_owned()), what, project, ..CallRequest::default() })
     }
 
     /// A shell command.
     pub fn command(command: &str) -> CallRequest {
-        CallRequest { what: command.to_owned(), ..CallRequest::default() }
+        let project = process_project().map(ToOwned::to_owned);
+        CallRequest { what: command.to_owned(), project, ..CallRequest::default() }
     }
 
     /// The same call with other arguments.
@@ -111,6 +119,8 @@ impl CallRequest {
         text(&mut out, "session", self.session.as_deref());
         text(&mut out, "platform", self.platform.as_deref());
         text(&mut out, "cwd", self.cwd.as_deref());
+        text(&mut out, "project", self.project.as_deref());
+        text(&mut out, "host", self.host.as_deref());
         text(&mut out, "environment", self.environment.as_deref());
         text(&mut out, "risk_level", self.risk_level.as_deref());
         if let Some(annotations) = &self.annotations {
@@ -139,11 +149,16 @@ mod tests {
     fn arguments_are_sent_unchanged_and_cannot_add_members() {
         let mut question = CallRequest::tool("pay", "{\"amount\": 1.00, \"to\":\"a\"}").unwrap();
         question.description = Some("say \"hi\"".to_owned());
+        assert_eq!(question.project.as_deref(), process_project());
+        question.project = None;
         assert_eq!(
             question.body(),
             "{\"tool\":\"pay\",\"arguments\":{\"amount\": 1.00, \"to\":\"a\"},\
              \"description\":\"say \\\"hi\\\"\"}"
         );
+        question.project = Some("/srv/\"shop".to_owned());
+        question.host = Some("codex".to_owned());
+        assert!(question.call().ends_with(",\"project\":\"/srv/\\\"shop\",\"host\":\"codex\"}"));
         // Arguments that would add members of their own are rejected before they are sent.
         for bad in ["{}, \"risk_level\": \"low\"", "[]", "{", "", "{\"a\":1,\"a\":2}"] {
             assert!(CallRequest::tool("pay", bad).is_err(), "{bad}");

@@ -34,6 +34,7 @@ mod http;
 mod outcome;
 mod people;
 mod people_records;
+mod project;
 mod records;
 mod report;
 mod request;
@@ -56,6 +57,7 @@ pub use people_records::{
     DecisionAnswer, DecisionChoice, DecisionResult, Filter, GrantWithApproval, LoginToken,
     RequestPage,
 };
+pub use project::{git_root, home_folder, process_project};
 pub use records::{
     AgentRecord, CrisisRecord, CurrentPerson, Entries, GrantRecord, LedgerKey, LedgerRowDifference,
     LedgerRows, MerkleProof, NewAgent, NewGrant, PersonRecord, Readiness, SessionRecord,

@@ -94,6 +94,7 @@ mod fails_closed {
     fn question() -> CallRequest {
         let mut question = CallRequest::tool("pay", "{\"amount\": 5}").unwrap();
         question.timeout_seconds = Some(20);
+        question.project = None;
         question
     }
 

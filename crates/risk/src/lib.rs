@@ -15,6 +15,7 @@ pub mod command_tables;
 pub mod command_text;
 pub mod context;
 pub mod effect;
+pub mod facts;
 pub mod finding;
 mod flow;
 mod headline;

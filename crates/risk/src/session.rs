@@ -106,6 +106,11 @@ impl SessionTrace {
         }
     }
 
+    /// Whether the call would write files.
+    pub fn writes_files(&self) -> bool {
+        self.lost || !self.writes.is_empty()
+    }
+
     /// The kinds of call that a person approves once, where that is why the call asks.
     pub fn kinds(&self) -> &[String] {
         &self.kinds

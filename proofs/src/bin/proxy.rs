@@ -16,6 +16,7 @@ fn main() -> ExitCode {
     let settings = ProxySettings {
         server: server.clone(),
         state: state.into(),
+        project: None,
         time_limit: patience.parse().ok().map(Duration::from_millis),
     };
     let agent = AgentClient::new(endpoint, Some(token.clone()));

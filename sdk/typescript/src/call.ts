@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 
 import { Fault } from "./errors.js";
 import { argumentsText, canonical } from "./json.js";
+import { defaultProject } from "./project.js";
 
 /** The kinds of machine a call may run on. */
 export const ENVIRONMENTS = ["workstation", "production", "ci", "container"] as const;
@@ -17,8 +18,13 @@ export interface CallContext {
   readonly session?: string | undefined;
   /** Where the agent's user is: cli, api, telegram or discord. */
   readonly platform?: string | undefined;
-  /** The working directory. */
+  /** The working directory; an approval is bound to it. */
   readonly cwd?: string | undefined;
+  /**
+   * The root folder of the project; by default the git repository of `cwd` or of the process's
+   * directory, and none if it is empty.
+   */
+  readonly project?: string | undefined;
   /** The kind of machine; a claim can only raise the risk. */
   readonly environment?: Environment | undefined;
   /** The tier that the caller claims; it can only raise the risk. */
@@ -69,11 +75,13 @@ export function encodeCall(call: Call): EncodedCall {
   }
   const text = argumentsText(call.arguments ?? {});
   const { tool, cwd, environment, callId } = call;
+  const project = call.project ?? defaultProject(cwd);
   const hints = call.annotations === undefined ? undefined : argumentsText(call.annotations);
   const context: Member[] = [
     ["session", call.session],
     ["platform", call.platform],
     ["cwd", cwd],
+    ["project", project === "" ? undefined : project],
     ["environment", environment],
     ["risk_level", call.riskLevel],
     ["annotations", hints === undefined ? undefined : (JSON.parse(hints) as object)],

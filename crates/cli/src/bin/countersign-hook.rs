@@ -16,7 +16,9 @@ use countersign_daemon::config::paths::ProcessEnvironment;
 use countersign_gateways::hook::args::HookArgs;
 use countersign_gateways::hook::local_decision::{LocalGate, LocalOutcome};
 use countersign_gateways::hook::programs::asking_program;
-use countersign_gateways::hook::{EXIT_DENIED, Spool, forward, print_error, print_reply};
+use countersign_gateways::hook::{
+    EXIT_DENIED, SessionPlace, Spool, forward, print_error, print_reply,
+};
 
 /// Only an answer can allow a call; every other exit denies it.
 fn main() -> ExitCode {
@@ -50,7 +52,8 @@ fn answer() -> u8 {
         return EXIT_DENIED;
     };
     let folder = Paths::from_environment(&ProcessEnvironment).gateways();
-    let local = LocalGate { agent, name, spool: Spool::at(folder.clone()) };
+    let place = SessionPlace::of_process(agent);
+    let local = LocalGate { agent, name, spool: Spool::at(folder.clone()), place };
     let (started, patience) = (Instant::now(), args.patience());
     match local.decide(io::stdin(), patience) {
         LocalOutcome::Answered(reply) => print_reply(agent, &reply),

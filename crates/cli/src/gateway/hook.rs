@@ -10,7 +10,7 @@ use clap::Parser as _;
 use countersign_gateways::hook::args::HookArgs;
 use countersign_gateways::hook::local_decision::LocalGate;
 use countersign_gateways::hook::{
-    EXIT_DENIED, HookProcess, Spool, drain, print_error, print_reply,
+    EXIT_DENIED, HookProcess, SessionPlace, Spool, drain, print_error, print_reply,
 };
 
 use super::args;
@@ -51,7 +51,8 @@ fn answer(texts: &[String]) -> u8 {
             return EXIT_DENIED;
         }
     };
-    let local = LocalGate { agent, name, spool: Spool::at(spool_folder(args.spool)) };
+    let spool = Spool::at(spool_folder(args.spool));
+    let local = LocalGate { agent, name, spool, place: SessionPlace::of_process(agent) };
     let daemon =
         Arc::new(|| reach::agent(&Asker::default()).map_err(|failure| failure.to_string()));
     let hook = HookProcess { local, patience: words.patience(), daemon };

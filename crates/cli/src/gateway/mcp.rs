@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use countersign_client::process_project;
 use countersign_gateways::mcp::{self, ProxySettings};
 
 use super::args_mcp::{Action, Mcp, TrustArgs};
@@ -30,6 +31,8 @@ pub fn run(args: &Mcp) -> Result<ExitCode, Failure> {
     let settings = ProxySettings {
         server: args.server.clone().unwrap_or_else(named),
         state: reach::gateways_folder(),
+        // A proxy that listens was started by itself: its folder says nothing about its clients.
+        project: process_project().filter(|_| args.http.is_none()).map(ToOwned::to_owned),
         time_limit: args.patience.map(|seconds| Duration::from_secs(seconds.into())),
     };
     let ended = match (&args.http, args.listen) {

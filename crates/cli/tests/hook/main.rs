@@ -17,6 +17,8 @@ mod mcp_gates;
 #[cfg(test)]
 mod mcp_socket;
 #[cfg(test)]
+mod place;
+#[cfg(test)]
 mod proof;
 #[cfg(test)]
 mod starved;

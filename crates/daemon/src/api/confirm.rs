@@ -126,7 +126,10 @@ async fn submit(api: &Api, caller: &Caller, bytes: Bytes) -> Result<GateAnswer, 
             context: Context {
                 platform: Platform::Api,
                 environment: Environment::Workstation,
-                ..Context::default()
+                cwd: fields.text("cwd")?,
+                project: fields.text("project")?,
+                host: fields.text("host")?,
+                session: None,
             },
             annotations: Annotations::default(),
             claimed,

@@ -104,6 +104,7 @@ impl Api {
         let anonymous = Arc::new(Caller {
             agent: authenticate::ANONYMOUS.to_owned(),
             own_addresses: [].into(),
+            is_socket_peer: false,
         });
         let challenges = Arc::default();
         Api { parts: Arc::new(parts), offers, challenges, stop: None, anonymous }

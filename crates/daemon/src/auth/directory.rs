@@ -129,8 +129,12 @@ impl Directory {
         let known = entries.uids.get(&uid);
         let known = known.filter(|known| known.expires.is_none_or(|end| now < end));
         known.map_or_else(
-            || Caller { agent: format!("uid:{uid}"), own_addresses: Arc::from([]) },
-            |known| known.caller.clone(),
+            || Caller {
+                agent: format!("uid:{uid}"),
+                own_addresses: Arc::from([]),
+                is_socket_peer: true,
+            },
+            |known| Caller { is_socket_peer: true, ..known.caller.clone() },
         )
     }
 
@@ -272,7 +276,11 @@ fn tenure(person: &StoredPerson) -> Tenure {
 impl Entries {
     fn add_agent(&mut self, agent: StoredAgent) {
         self.agents.insert(agent.name.clone());
-        let caller = Caller { agent: agent.name, own_addresses: Arc::from(agent.own_addresses) };
+        let caller = Caller {
+            agent: agent.name,
+            own_addresses: Arc::from(agent.own_addresses),
+            is_socket_peer: false,
+        };
         let known = Arc::new(KnownAgent { caller, expires: agent.expires });
         if let Some(token) = agent.token {
             self.tokens.insert(token, Arc::clone(&known));

@@ -8,6 +8,7 @@ use countersign_json::Value;
 use countersign_json::canonical::CallDigest;
 use countersign_redact::redact_text;
 use countersign_risk::assess::Assessment;
+use countersign_risk::context::Context;
 use countersign_risk::route::Pass;
 use countersign_store::{StoreError, StoredRequest};
 use countersign_types::time::Timestamp;
@@ -132,8 +133,28 @@ pub fn facts(seen: &Assessment) -> String {
     facts.to_string()
 }
 
-/// The data for the calling API without the agent's own words, which in a crisis may be a person's.
-pub fn without_words(detail: &str) -> String {
+/// The data that is stored for the calling API. In a crisis nothing that the agent wrote is kept.
+pub fn stored_detail(detail: &str, context: &Context<'_>, crisis: bool) -> String {
+    if crisis { without_words(detail) } else { with_place(detail, context) }
+}
+
+/// The data with the project and the host of the call, which the assessment of an edited call needs
+/// again.
+fn with_place(detail: &str, context: &Context<'_>) -> String {
+    if context.project.is_none() && context.host.is_none() {
+        return detail.to_owned();
+    }
+    let mut detail: serde_json::Value = serde_json::from_str(detail).unwrap_or_default();
+    if let Some(members) = detail.as_object_mut() {
+        let project = context.project.map(|folder| redact_text(folder).text);
+        let place = serde_json::json!({ "project": project, "host": context.host });
+        members.insert("place".to_owned(), place);
+    }
+    detail.to_string()
+}
+
+/// The data without the agent's own words, which in a crisis may be a person's.
+fn without_words(detail: &str) -> String {
     let mut detail: serde_json::Value = serde_json::from_str(detail).unwrap_or_default();
     for part in ["", "/seed"] {
         if let Some(members) = detail.pointer_mut(part).and_then(|part| part.as_object_mut()) {

@@ -4,6 +4,7 @@
 //! persist → permit → outcome. Every failure on the way is a [`Rejection`]: the call does not run.
 
 mod answer;
+mod caller;
 mod crisis_sessions;
 mod deduplication;
 mod drill;
@@ -15,6 +16,7 @@ mod lifecycle;
 mod mode;
 mod persist;
 mod reported_passes;
+mod session_memory;
 mod waiters;
 mod whitelist;
 
@@ -42,6 +44,7 @@ use crate::config::{DaemonRules, mode_name};
 use crate::metrics::Metrics;
 
 pub use answer::{GateAnswer, Passed, Rejection, Settlement};
+pub use caller::Caller;
 pub use crisis_sessions::CrisisSessions;
 pub use deduplication::Deduplication;
 pub use drill::{NewDrill, OpenDrill};
@@ -49,16 +52,8 @@ pub use flood::FloodControl;
 pub use grants::{GrantCache, WHITELIST};
 pub use integrity::Integrity;
 pub use reported_passes::PassReport;
+use session_memory::SessionMemories;
 pub use waiters::{AnswerWaiter, Waiters};
-
-/// An authenticated agent.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Caller {
-    /// Its name.
-    pub agent: String,
-    /// Addresses that people confirmed to be those of the agent's own user.
-    pub own_addresses: Arc<[String]>,
-}
 
 /// A call submitted to the gate.
 pub struct Submission<'a> {
@@ -138,6 +133,7 @@ pub struct Gate {
     flood: FloodControl,
     deduplication: Deduplication,
     waiters: Waiters,
+    session_memories: SessionMemories,
     open_drill: OpenDrill,
     integrity: Integrity,
     requested_mode: RwLock<Option<Mode>>,
@@ -168,6 +164,7 @@ impl Gate {
             flood,
             deduplication,
             waiters,
+            session_memories: SessionMemories::default(),
             open_drill,
             integrity: Integrity::default(),
             requested_mode: RwLock::default(),
@@ -233,10 +230,11 @@ impl Gate {
     ) -> (Assessment, Route) {
         // The agent is the authenticated one; claims about the environment can only raise the risk.
         call.agent = Some(caller.agent.as_str().into());
+        call.context.host = caller.accepted_host(call.context.host);
         if call.context.environment != Environment::Production {
             call.context.environment = rules.environment;
         }
-        let seen = assess(call, &rules.judgement);
+        let seen = self.session_memories.assess(call, &rules.judgement);
         let crisis = self.crises.holds(&caller.agent, call.session.as_deref());
         let goes = route(&seen, Standing { mode: rules.mode, crisis });
         (seen, goes)
@@ -285,6 +283,9 @@ impl Gate {
         let now = self.clock.now().at;
         self.metrics.call(&goes, seen.tier, &caller.agent, now);
         let digest = digest(&submission.call, submission.raw);
+        if matches!(goes, Route::Pass { .. }) {
+            self.session_memories.add(&submission.call, &seen.trace);
+        }
         match goes {
             // A gate that only observes approves nothing, so there is nothing to sign or to repeat.
             Route::Pass { why }

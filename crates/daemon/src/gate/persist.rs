@@ -46,8 +46,8 @@ impl Gate {
         let written = |card: &Card| serde_json::to_string(card).map_err(|_| Rejection::Unwritable);
         // In a crisis people must see what they approve, but nothing of it is kept afterwards.
         let minimal = crisis.then(|| written(&Card::minimal(&submission.call, seen, &digest)));
-        let detail = (submission.detail)();
-        let detail = if crisis { answer::without_words(&detail) } else { detail };
+        let context = &submission.call.context;
+        let detail = answer::stored_detail(&(submission.detail)(), context, crisis);
         let facts = Some(answer::facts(seen));
         let context = WriteContext { policy: rules.hash, facts, edited: None };
         let new = NewRequest {

@@ -21,7 +21,11 @@ const MESSAGE: &str =
 const MAIL: &str = r#"{"tool":"send_email","arguments":{"to":"ana@example.org","body":"hi"}}"#;
 
 fn caller(agent: &str) -> Caller {
-    Caller { agent: agent.to_owned(), own_addresses: ["ana@example.org".to_owned()].into() }
+    Caller {
+        agent: agent.to_owned(),
+        own_addresses: ["ana@example.org".to_owned()].into(),
+        is_socket_peer: false,
+    }
 }
 
 fn question(text: &'static str) -> Submission<'static> {
@@ -243,7 +247,8 @@ async fn mail_to_oneself_is_the_only_default_grant() {
     let stored = kept(&daemon.gate, MAIL).await;
     let decision = stored.request.decision.unwrap();
     assert_eq!(decision.reason, "whitelist:send_email");
-    let stranger = Caller { agent: "codex".to_owned(), own_addresses: [].into() };
+    let stranger =
+        Caller { agent: "codex".to_owned(), own_addresses: [].into(), is_socket_peer: false };
     let asked = daemon.gate.submit(question(MAIL), &stranger).await.unwrap();
     assert!(matches!(asked, GateAnswer::Kept(stored) if stored.request.state == State::Pending));
 }

@@ -100,7 +100,8 @@ impl TestNotifier {
             join: JoinOptions::default(),
             detail: &|| "{}".to_owned(),
         };
-        let caller = Caller { agent: "coder".to_owned(), own_addresses: [].into() };
+        let caller =
+            Caller { agent: "coder".to_owned(), own_addresses: [].into(), is_socket_peer: false };
         match self.gate.submit(asks, &caller).await {
             Ok(GateAnswer::Kept(stored)) => *stored,
             Ok(GateAnswer::Passed(_)) => panic!("{command} passed"),

@@ -22,6 +22,8 @@ pub static AGENT: AgentDescriptor = AgentDescriptor {
     name: "claude",
     aliases: &["claude-code"],
     title: "Claude Code",
+    host: "claude-code",
+    project_variables: &["CLAUDE_PROJECT_DIR"],
     programs: &["claude"],
     hook: HookProtocol { parse: pre_tool_use::parse, reply, announce: pre_tool_use::announce },
     plugin: None,

@@ -24,6 +24,8 @@ pub static AGENT: AgentDescriptor = AgentDescriptor {
     name: "codex",
     aliases: &["codex-cli"],
     title: "Codex CLI",
+    host: "codex",
+    project_variables: &[],
     programs: PROGRAMS,
     hook: HookProtocol {
         parse: pre_tool_use::parse,

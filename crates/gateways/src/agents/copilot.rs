@@ -24,6 +24,8 @@ pub static AGENT: AgentDescriptor = AgentDescriptor {
     name: "copilot",
     aliases: &["copilot-cli", "github-copilot"],
     title: "GitHub Copilot CLI",
+    host: "copilot-cli",
+    project_variables: &[],
     programs: &["copilot"],
     hook: HookProtocol { parse, reply, announce },
     plugin: None,
@@ -70,7 +72,7 @@ fn parse(from: &Value<'_>) -> Result<HookEvent, HookInputError> {
         arguments: fields::arguments(from, "toolArgs")?,
         session: fields::optional_text(from, "sessionId")?,
         cwd: fields::optional_text(from, "cwd")?,
-        call_id: None,
+        ..ProposedCall::default()
     };
     let Some(result) = from.get("toolResult") else { return Ok(HookEvent::Before(call)) };
     let kind = result.get("resultType").and_then(Value::as_str);

@@ -22,6 +22,8 @@ pub static AGENT: AgentDescriptor = AgentDescriptor {
     name: "cursor",
     aliases: &["cursor-agent"],
     title: "Cursor",
+    host: "cursor",
+    project_variables: &["CURSOR_PROJECT_DIR"],
     programs: &["cursor-agent", "cursor"],
     hook: HookProtocol { parse, reply, announce },
     plugin: None,
@@ -80,7 +82,8 @@ fn session_and_folder(from: &Value<'_>) -> Result<ProposedCall, HookInputError> 
     let root = roots.first().and_then(Value::as_str).map(ToOwned::to_owned);
     Ok(ProposedCall {
         session: fields::optional_text(from, "conversation_id")?,
-        cwd: fields::optional_text(from, "cwd")?.or(root),
+        cwd: fields::optional_text(from, "cwd")?.or_else(|| root.clone()),
+        project: root,
         ..ProposedCall::default()
     })
 }

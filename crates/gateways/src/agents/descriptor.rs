@@ -17,6 +17,10 @@ pub struct AgentDescriptor {
     pub aliases: &'static [&'static str],
     /// The product's name.
     pub title: &'static str,
+    /// Its name in the tables of tools that mean something only in this agent.
+    pub host: &'static str,
+    /// The variables in which it gives its hooks the project's folder, the best one first.
+    pub project_variables: &'static [&'static str],
     /// The agent's programs, the one to start first.
     pub programs: &'static [&'static str],
     /// How its hook receives calls and answers them.

@@ -53,6 +53,7 @@ pub fn tool_call(from: &Value<'_>) -> Result<ProposedCall, HookInputError> {
         call_id: optional_text(from, "tool_use_id")?,
         cwd,
         tool,
+        ..ProposedCall::default()
     })
 }
 

@@ -22,6 +22,8 @@ pub static AGENT: AgentDescriptor = AgentDescriptor {
     name: "gemini",
     aliases: &["gemini-cli"],
     title: "Gemini CLI",
+    host: "gemini-cli",
+    project_variables: &["GEMINI_PROJECT_DIR"],
     programs: &["gemini"],
     hook: HookProtocol { parse, reply, announce },
     plugin: None,

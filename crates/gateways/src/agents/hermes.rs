@@ -18,6 +18,8 @@ pub static AGENT: AgentDescriptor = AgentDescriptor {
     name: "hermes",
     aliases: &[],
     title: "Hermes",
+    host: "hermes",
+    project_variables: &[],
     programs: &["hermes"],
     hook: plugin_protocol::PROTOCOL,
     plugin: Some(plugin_files::HERMES),

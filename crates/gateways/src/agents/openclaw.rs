@@ -19,6 +19,8 @@ pub static AGENT: AgentDescriptor = AgentDescriptor {
     name: "openclaw",
     aliases: &[],
     title: "OpenClaw",
+    host: "openclaw",
+    project_variables: &[],
     programs: &["openclaw"],
     hook: plugin_protocol::PROTOCOL,
     plugin: Some(plugin_files::OPENCLAW),

@@ -19,6 +19,8 @@ pub static AGENT: AgentDescriptor = AgentDescriptor {
     name: "opencode",
     aliases: &[],
     title: "OpenCode",
+    host: "opencode",
+    project_variables: &[],
     programs: &["opencode"],
     hook: plugin_protocol::PROTOCOL,
     plugin: Some(plugin_files::OPENCODE),

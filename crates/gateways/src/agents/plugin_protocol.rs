@@ -35,6 +35,7 @@ fn parse(from: &Value<'_>) -> Result<HookEvent, HookInputError> {
                 Ok(ProposedCall {
                     session: found.session.or_else(|| defaults.session.clone()),
                     cwd: found.cwd.or_else(|| defaults.cwd.clone()),
+                    project: found.project.or_else(|| defaults.project.clone()),
                     ..found
                 })
             };
@@ -59,6 +60,7 @@ fn session_and_folder(from: &Value<'_>) -> Result<ProposedCall, HookInputError> 
     Ok(ProposedCall {
         session: fields::optional_text(from, "session")?,
         cwd: fields::optional_text(from, "cwd")?,
+        project: fields::optional_text(from, "project")?,
         ..ProposedCall::default()
     })
 }

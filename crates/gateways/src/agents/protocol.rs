@@ -29,6 +29,10 @@ pub struct ProposedCall {
     pub session: Option<String>,
     /// The working directory.
     pub cwd: Option<String>,
+    /// The root folder of the session's project.
+    pub project: Option<String>,
+    /// The agent program, as the tables of tools name it. Only the hook sets it.
+    pub host: Option<&'static str>,
     /// The agent's own id for this call, if it has one.
     pub call_id: Option<String>,
 }

@@ -62,6 +62,8 @@ pub fn redeem(
         None => Ok(question.clone()),
         Some(text) => CallRequest::tool(&call.tool, text).map(|mut run| {
             run.cwd.clone_from(&question.cwd);
+            run.project.clone_from(&question.project);
+            run.host.clone_from(&question.host);
             run.session.clone_from(&question.session);
             run
         }),
@@ -78,6 +80,8 @@ pub fn question(call: &ProposedCall) -> Result<CallRequest, Error> {
     let mut question = CallRequest::tool(&call.tool, &call.arguments)?;
     question.session.clone_from(&call.session);
     question.cwd.clone_from(&call.cwd);
+    question.project.clone_from(&call.project);
+    question.host = call.host.map(ToOwned::to_owned);
     question.platform = Some("cli".to_owned());
     question.call_id.clone_from(&call.call_id);
     Ok(question)

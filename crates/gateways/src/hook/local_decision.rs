@@ -16,6 +16,7 @@ use countersign_risk::verdict::Policy;
 
 use super::input::{self, InputError};
 use super::messages;
+use super::session_place::SessionPlace;
 use super::spool::Spool;
 use super::stages::stages;
 use crate::agents::{AgentDescriptor, HookAnswer, HookEvent, HookReply, ProposedCall};
@@ -32,6 +33,8 @@ pub struct LocalGate {
     pub name: String,
     /// The queue of passed calls on their way to the ledger.
     pub spool: Spool,
+    /// Where the session works.
+    pub place: SessionPlace,
 }
 
 /// The result of a local decision.
@@ -54,7 +57,7 @@ impl LocalGate {
         if bytes.len() > MAX_LOCAL_INPUT {
             return LocalOutcome::NeedsDaemon(bytes);
         }
-        let answer = match parse_event(self.agent, &bytes) {
+        let answer = match self.parse_event(&bytes) {
             Ok(event) => self.answer(&event),
             Err(denial) => return reply(denial),
         };
@@ -82,7 +85,7 @@ impl LocalGate {
 
     /// The reply if the program that asks cannot be started: a denial, or the crisis card.
     pub fn without_daemon(&self, bytes: &[u8], why: &str) -> HookReply {
-        let answer = match parse_event(self.agent, bytes) {
+        let answer = match self.parse_event(bytes) {
             Ok(HookEvent::Message { text, .. }) => {
                 let screened = crisis::screen(&text, &ScreenOptions::default());
                 HookAnswer::Card(screened.card.map(|card| card.text))
@@ -102,16 +105,21 @@ impl LocalGate {
     fn is_recorded(&self, call: &ProposedCall) -> bool {
         self.spool.add(&self.name, call).is_ok()
     }
-}
 
-/// The event that the agent sent, or the denial for an invalid one.
-pub fn parse_event(agent: &AgentDescriptor, bytes: &[u8]) -> Result<HookEvent, HookAnswer> {
-    let value = json::parse_bytes(bytes).map_err(|error| {
-        InputError::Invalid(format!("the hook's input is not valid JSON: {error}")).denial()
-    })?;
-    (agent.hook.parse)(&value).map_err(|error| {
-        InputError::Invalid(format!("the hook's input is not a supported event: {error}")).denial()
-    })
+    /// The event that the agent sent, or the denial for an invalid one.
+    pub fn parse_event(&self, bytes: &[u8]) -> Result<HookEvent, HookAnswer> {
+        let value = json::parse_bytes(bytes).map_err(|error| {
+            InputError::Invalid(format!("the hook's input is not valid JSON: {error}")).denial()
+        })?;
+        let event = (self.agent.hook.parse)(&value).map_err(|error| {
+            let why = format!("the hook's input is not a supported event: {error}");
+            InputError::Invalid(why).denial()
+        });
+        event.map(|mut event| {
+            self.place.complete(self.agent, &mut event);
+            event
+        })
+    }
 }
 
 /// Whether a call may pass without the daemon: assessed as on a production machine, so that no
@@ -122,6 +130,8 @@ fn is_harmless(proposed: &ProposedCall) -> bool {
     let Ok(value) = json::parse(&text) else { return false };
     let Ok(mut call) = Call::from_json(&value) else { return false };
     call.context.cwd = proposed.cwd.as_deref();
+    call.context.project = proposed.project.as_deref();
+    call.context.host = proposed.host;
     call.context.environment = Environment::Production;
     passes_everywhere(&assess(&call, &Policy::default()))
 }

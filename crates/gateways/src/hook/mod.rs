@@ -12,6 +12,7 @@ mod input;
 pub mod local_decision;
 mod messages;
 pub mod programs;
+mod session_place;
 mod spool;
 mod stages;
 
@@ -28,8 +29,9 @@ use crate::agents::{
     AgentDescriptor, CompletedCall, HookAnswer, HookEvent, HookReply, ProposedCall,
 };
 use input::{InputError, MAX_INPUT};
-use local_decision::{LocalGate, parse_event};
+use local_decision::LocalGate;
 
+pub use session_place::SessionPlace;
 pub use spool::{Spool, drain};
 
 /// The exit code that most agents treat as a denial, with the reason on standard error.
@@ -71,7 +73,7 @@ impl HookProcess {
             Ok(_) if bytes.len() > MAX_INPUT => return InputError::TooLong.denial(),
             Ok(_) => {}
         }
-        let event = match parse_event(self.local.agent, &bytes) {
+        let event = match self.local.parse_event(&bytes) {
             Ok(event) => event,
             Err(denial) => return denial,
         };

@@ -130,7 +130,13 @@ fn line(gateway: &str, call: &ProposedCall, at: u64) -> String {
         text(&call.tool),
         call.arguments.replace(['\n', '\r'], " "),
     );
-    for (name, value) in [("session", &call.session), ("cwd", &call.cwd)] {
+    let members = [
+        ("session", call.session.as_deref()),
+        ("cwd", call.cwd.as_deref()),
+        ("project", call.project.as_deref()),
+        ("host", call.host),
+    ];
+    for (name, value) in members {
         if let Some(value) = value {
             let _ = write!(line, ",\"{name}\":{}", text(value));
         }

@@ -42,6 +42,15 @@ pub struct CallQuestion {
     pub server_state: Option<ServerState>,
 }
 
+/// The server and the project of a call.
+#[derive(Debug)]
+pub struct CallPlace<'a> {
+    /// The server's name.
+    pub server: &'a str,
+    /// The root folder of the client's project.
+    pub project: Option<String>,
+}
+
 /// The daemon's name for a server's tool; hooks of the same host use the same name.
 pub fn tool_name(server: &str, tool: &str) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
@@ -52,21 +61,29 @@ pub fn tool_name(server: &str, tool: &str) -> String {
 /// Decides what happens to a call. A call that cannot be recorded does not pass: it is asked
 /// about instead.
 pub fn plan_call(
-    server: &str,
+    place: &CallPlace<'_>,
     call: &ToolCall<'_>,
     status: &ToolStatus,
     reporter: &Reporter,
 ) -> CallPlan {
-    let tool = tool_name(server, call.name);
+    let tool = tool_name(place.server, call.name);
+    let project = place.project.as_deref();
     let passes = if call.is_read {
-        read_passes(&tool, call)
+        read_passes(&tool, call, project)
     } else {
-        status.ask_reason.is_none() && is_harmless(&tool, call, status.annotations)
+        status.ask_reason.is_none() && is_harmless(&tool, call, status.annotations, project)
     };
-    if passes && reporter.record_pass(&tool, call.raw) {
+    if passes && reporter.record_pass(&tool, call.raw, project) {
         return CallPlan::Pass;
     }
-    ask(&tool, call, status)
+    let plan = ask(&tool, call, status);
+    match plan {
+        CallPlan::Ask(mut asked) => {
+            asked.question.project = project.map(ToOwned::to_owned);
+            CallPlan::Ask(asked)
+        }
+        other => other,
+    }
 }
 
 /// The question about a call that must be asked about.
@@ -94,12 +111,13 @@ fn ask(tool: &str, call: &ToolCall<'_>, status: &ToolStatus) -> CallPlan {
 
 /// Whether a resource or prompt may be read. A server's own names concern the server only; files
 /// and hosts of this machine are checked as if a tool read them.
-fn read_passes(tool: &str, call: &ToolCall<'_>) -> bool {
+fn read_passes(tool: &str, call: &ToolCall<'_>, project: Option<&str>) -> bool {
     if call.name != RESOURCE {
         return true;
     }
     let uri = call.arguments.get("uri").and_then(Value::as_str).unwrap_or_default();
-    let call = as_production_call(tool, call, Annotations::default());
+    let mut call = as_production_call(tool, call, Annotations::default());
+    call.context.project = project;
     let assessment = assess(&call, &Policy::default());
     let is_file = uri.starts_with("file:");
     assessment.verdict == Verdict::Allow && (!is_file || passes_everywhere(&assessment))
@@ -123,8 +141,15 @@ pub fn as_production_call<'a>(
 }
 
 /// Whether a call passes without the daemon.
-fn is_harmless(tool: &str, call: &ToolCall<'_>, annotations: Annotations) -> bool {
-    passes_everywhere(&assess(&as_production_call(tool, call, annotations), &Policy::default()))
+fn is_harmless(
+    tool: &str,
+    call: &ToolCall<'_>,
+    annotations: Annotations,
+    project: Option<&str>,
+) -> bool {
+    let mut call = as_production_call(tool, call, annotations);
+    call.context.project = project;
+    passes_everywhere(&assess(&call, &Policy::default()))
 }
 
 /// The annotations as JSON.
@@ -153,7 +178,8 @@ mod tests {
     fn planned(call: &ToolCall<'_>, status: &ToolStatus) -> CallPlan {
         // No one listens there: what is recorded waits.
         let agent = AgentClient::new(Endpoint::parse("127.0.0.1:1").unwrap(), None);
-        plan_call("files", call, status, &Reporter::new(agent))
+        let place = CallPlace { server: "files", project: Some("/srv/shop".to_owned()) };
+        plan_call(&place, call, status, &Reporter::new(agent))
     }
 
     fn tool_call(name: &str, raw: &str, status: &ToolStatus) -> CallPlan {
@@ -175,6 +201,7 @@ mod tests {
             panic!("a changed tool passed")
         };
         assert_eq!(asked.question.risk_level.as_deref(), Some("high"));
+        assert_eq!(asked.question.project.as_deref(), Some("/srv/shop"));
         assert_eq!(asked.question.description.as_deref(), Some("it changed"));
         assert!(asked.question.ignore_grants);
         let annotations = Annotations { destructive: Some(true), ..Annotations::default() };

@@ -1,5 +1,6 @@
 //! Reports to the daemon in the background: calls that passed, and outcomes of approved calls.
 
+use std::fmt::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -62,9 +63,12 @@ impl Reporter {
 
     /// Records a call that passes without the daemon. Returns false if it cannot be recorded:
     /// then it must not pass.
-    pub fn record_pass(&self, tool: &str, arguments: &str) -> bool {
+    pub fn record_pass(&self, tool: &str, arguments: &str, project: Option<&str>) -> bool {
         let tool = serde_json::Value::from(tool);
-        let call = format!("\"tool\":{tool},\"arguments\":{arguments}");
+        let mut call = format!("\"tool\":{tool},\"arguments\":{arguments}");
+        if let Some(project) = project {
+            let _ = write!(call, ",\"project\":{}", serde_json::Value::from(project));
+        }
         if call.len() > MAX_CALL || self.waiting.load(Ordering::Relaxed) >= MAX_WAITING {
             return false;
         }

@@ -12,6 +12,8 @@ pub struct ProxySettings {
     pub server: String,
     /// The folder of the records of tools.
     pub state: PathBuf,
+    /// The project of the calls, if the client does not say it.
+    pub project: Option<String>,
     /// How long the client waits for a call; nothing means: as its name implies.
     pub time_limit: Option<Duration>,
 }

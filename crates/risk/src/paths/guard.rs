@@ -26,6 +26,22 @@ pub(crate) fn guarded_below(folder: &str) -> Option<&'static PathClass> {
     GUARDED.iter().find(fits).and_then(|g| CLASSES.get(usize::from(g.class)))
 }
 
+/// Whether a protected path lies below this folder, which is no pattern: `~/.config`, `x/.claude`.
+pub(super) fn is_above_guarded(folder: &str) -> bool {
+    let Parts { kind, parts } = Parts::of(folder);
+    let begins =
+        |start: &[&str], whole: &[&str]| start.len() < whole.len() && whole.starts_with(start);
+    GUARDED.iter().any(|guarded| match guarded.kind {
+        GuardedKind::Inside => {
+            let first = guarded.parts.first();
+            let starts = parts.iter().enumerate().filter(|(_, part)| Some(*part) == first);
+            let mut ends = starts.filter_map(|(at, _)| parts.get(at..));
+            ends.any(|end| begins(end, guarded.parts))
+        }
+        own => own == kind && begins(&parts, guarded.parts),
+    })
+}
+
 #[derive(Debug, PartialEq, Eq)]
 enum Reach {
     Nothing,

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use super::guard::is_above_guarded;
 use super::{class_of, normal};
 use crate::context::Context;
 use crate::paths::windows_path;
@@ -51,7 +52,9 @@ impl Workspace {
         let source = root.starts_with("/usr/src/");
         // A folder that everybody uses is nobody's project.
         let shared = ["/tmp", "/var/tmp", "/private/tmp", "/dev/shm"].contains(&root.as_str());
-        if absolute && !shared && (source || ORDINARY.contains(&class_of(&root, None).id)) {
+        let ordinary = source || ORDINARY.contains(&class_of(&root, None).id);
+        // A folder above Countersign's own files would make them part of the project.
+        if absolute && ordinary && !shared && !is_above_guarded(&root) {
             self.roots.push(root);
         }
     }
@@ -182,6 +185,56 @@ mod tests {
             ("D:\\", "D:\\x", "D:\\x"),
         ] {
             assert_eq!(local(project, None, path), expected, "{project} {path}");
+        }
+    }
+
+    #[test]
+    fn a_claim_cannot_make_more_than_a_folder_the_project() {
+        for folder in [
+            "/",
+            "//",
+            "/..",
+            "/home",
+            "/home/ana",
+            "/home/ana/",
+            "/home/ana/x/..",
+            "~",
+            "~/.",
+            "/root",
+            "/Users",
+            "/Users/ana",
+            "/etc",
+            "/usr",
+            "/usr/lib",
+            "/var",
+            "/var/lib",
+            "/bin",
+            "/opt",
+            "/boot",
+            "/dev",
+            "/proc",
+            "/run",
+            "~/.local",
+            "~/.local/state",
+            "/home/ana/.local/state/countersign",
+            "~/.config",
+            "~/.config/countersign",
+            "~/.ssh",
+            "~/.claude",
+            "relative",
+            "",
+            "C:\\",
+            "C:\\Users",
+            "C:\\Users\\ana",
+            "C:\\Windows",
+        ] {
+            for ctx in [
+                Context { project: Some(folder), ..Context::default() },
+                Context { cwd: Some(folder), ..Context::default() },
+            ] {
+                let roots = Workspace::of(&ctx).roots;
+                assert!(roots.is_empty(), "{folder:?}: {roots:?}");
+            }
         }
     }
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from . import plain
 from .errors import BadInput
+from .project import default_project
 
 _CONTEXT = ("session", "platform", "cwd", "environment", "risk_level", "annotations")
 
@@ -23,7 +24,7 @@ class Call:
     session: str | None = None
     #: Where the agent's user is: cli, api, telegram or discord.
     platform: str | None = None
-    #: The working directory.
+    #: The working directory; an approval is bound to it.
     cwd: str | None = None
     #: workstation, production, ci or container; a claim can only raise the risk.
     environment: str | None = None
@@ -39,6 +40,9 @@ class Call:
     call_id: str | None = None
     #: The MCP annotations of the tool; they can only raise the risk.
     annotations: Mapping[str, Any] | None = None
+    #: The root folder of the project; by default the git repository of ``cwd`` or of the process's
+    #: directory, and none if it is empty.
+    project: str | None = None
     #: The arguments as JSON, as they are sent.
     arguments_text: str = field(init=False, repr=False, compare=False)
 
@@ -67,7 +71,9 @@ class Call:
 
     def members(self) -> str:
         """All JSON members that are assessed."""
-        return self.what() + "".join(self._member(name) for name in _CONTEXT)
+        project = default_project(self.cwd) if self.project is None else self.project
+        named = f',"project":{plain.encode(project, "project")}' if project else ""
+        return self.what() + "".join(self._member(name) for name in _CONTEXT) + named
 
     def body(self, join: bool = False) -> str:
         """The whole request body; with ``join`` it shares a request for the same call."""

@@ -40,6 +40,7 @@ class Guarded:
     environment: str | None = None
     risk_level: str | None = None
     timeout: float | None = None
+    project: str | None = None
 
     @functools.cached_property
     def _signature(self) -> inspect.Signature:
@@ -65,6 +66,7 @@ class Guarded:
             environment=self.environment,
             risk_level=self.risk_level,
             timeout=self.timeout,
+            project=self.project,
         )
         left = {name: bound.arguments[name] for name in self.exclude & set(bound.arguments)}
         return Question(self, call, left)
@@ -120,6 +122,7 @@ def gated(
     session: str | None = None,
     platform: str | None = None,
     cwd: str | None = None,
+    project: str | None = None,
     environment: str | None = None,
     risk_level: str | None = None,
     timeout: float | None = None,
@@ -137,6 +140,7 @@ def gated(
     session: str | None = None,
     platform: str | None = None,
     cwd: str | None = None,
+    project: str | None = None,
     environment: str | None = None,
     risk_level: str | None = None,
     timeout: float | None = None,
@@ -167,6 +171,7 @@ def gated(
             environment,
             risk_level,
             timeout,
+            project,
         )
         if inspect.iscoroutinefunction(function):
 

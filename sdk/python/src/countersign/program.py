@@ -28,6 +28,7 @@ def assess(call: Call) -> dict[str, Any]:
     """The assessment of a call by the program's built-in rules."""
     words = ["assess", "--batch"]
     options = {"platform": call.platform, "cwd": call.cwd, "env": call.environment}
+    options["project"] = call.project or None
     for name, value in {**options, "claimed": call.risk_level}.items():
         if value is not None:
             words += [f"--{name}={value}"]

@@ -8,6 +8,7 @@ mod events;
 mod openapi;
 mod pages;
 mod passkeys;
+mod place;
 mod push;
 mod reports;
 mod typed_word;

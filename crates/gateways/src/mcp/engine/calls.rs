@@ -16,7 +16,7 @@ use crate::mcp::client_limits;
 use crate::mcp::known_tools::ToolStatus;
 use crate::mcp::message::{RequestId, ToolCall};
 use crate::mcp::pending_calls::{CallWaiter, Update};
-use crate::mcp::plan::{CallPlan, CallQuestion, plan_call};
+use crate::mcp::plan::{CallPlace, CallPlan, CallQuestion, plan_call};
 use crate::mcp::raw_json;
 use crate::mcp::replies::{self, CallRefusal};
 use crate::mcp::reporter::RunningCall;
@@ -57,7 +57,8 @@ impl<T: Transport> Engine<T> {
         } else {
             self.knowledge.tools.status(call.name)
         };
-        plan_call(&self.settings.server, call, &status, &self.knowledge.reporter)
+        let place = CallPlace { server: &self.settings.server, project: self.project() };
+        plan_call(&place, call, &status, &self.knowledge.reporter)
     }
 
     /// Does what was planned.

@@ -41,6 +41,9 @@ impl<T: Transport> Engine<T> {
             }
         };
         match parsed {
+            ClientMessage::Response if T::IS_ORDERED && self.roots.learn(text) => {
+                client.accept().await;
+            }
             ClientMessage::Blank | ClientMessage::Response => {
                 self.pass(&client, None, message.clone()).await;
             }
@@ -75,6 +78,9 @@ impl<T: Transport> Engine<T> {
             _ => {}
         }
         self.pass(client, None, message.clone()).await;
+        if ["notifications/initialized", "notifications/roots/list_changed"].contains(&method) {
+            self.ask_for_roots(client).await;
+        }
     }
 
     /// Cancels a request. Whether the server must not hear of it, because it never got the request.
@@ -106,6 +112,7 @@ impl<T: Transport> Engine<T> {
         }
         if method == "initialize" {
             self.set_client_name(params.pointer("/clientInfo/name").and_then(Value::as_str));
+            self.roots.initialize(params);
         }
         let watch = match method.as_ref() {
             "tools/call" => return self.tool_call(client, request).await,

@@ -4,6 +4,7 @@
 mod batch_plan;
 mod batches;
 mod calls;
+mod client_roots;
 mod decisions;
 mod listing;
 mod messages;

@@ -9,6 +9,7 @@ use hyper::body::Bytes;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
+use super::client_roots::ClientRoots;
 use super::observer::{Expected, ResponseWatch, ServerKnowledge};
 use super::transport::{Forward, Transport};
 use crate::mcp::client_limits;
@@ -26,6 +27,7 @@ pub struct Engine<T: Transport> {
     tasks: Mutex<HashMap<String, TaskEntry>>,
     /// The newest client's name for itself: most proxies have one client.
     client_name: Mutex<Option<String>>,
+    pub(super) roots: ClientRoots,
     /// Whether the client has sent `notifications/initialized`.
     is_ready: AtomicBool,
     /// Held while the server is asked for its tools, and by the calls that wait for that.
@@ -105,6 +107,7 @@ impl<T: Transport> Engine<T> {
             pending,
             tasks: Mutex::default(),
             client_name: Mutex::default(),
+            roots: ClientRoots::default(),
             is_ready: AtomicBool::new(false),
             listing: tokio::sync::Mutex::default(),
             spawned: Arc::default(),

@@ -84,6 +84,8 @@ pub trait ProxyClient: Clone + Send + Sync + 'static {
     fn hold(&self);
     /// Sends a notification that belongs to a held request.
     fn notify(&self, id: &RequestId, text: String) -> impl Future<Output = ()> + Send;
+    /// Sends a request of our own, if this client can answer one.
+    fn ask(&self, text: String) -> impl Future<Output = ()> + Send;
     /// Shows the client of a held request that the connection is alive.
     fn keep_alive(&self) -> impl Future<Output = ()> + Send;
     /// The request was withdrawn and gets no response, if the protocol allows that.

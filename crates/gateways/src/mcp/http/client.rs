@@ -180,6 +180,10 @@ impl ProxyClient for HttpClient {
         self.send_part(event(&text)).await;
     }
 
+    async fn ask(&self, _: String) {
+        // Several clients share the proxy, and one of them may have no stream for requests.
+    }
+
     async fn keep_alive(&self) {
         self.send_part(": wait\n\n".to_owned()).await;
     }

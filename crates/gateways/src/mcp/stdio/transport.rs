@@ -144,6 +144,10 @@ impl ProxyClient for StdioTransport {
         }
     }
 
+    async fn ask(&self, text: String) {
+        self.say(text).await;
+    }
+
     async fn keep_alive(&self) {}
 
     async fn withdrawn(&self, _: String) {}

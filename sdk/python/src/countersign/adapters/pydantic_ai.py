@@ -37,6 +37,7 @@ class GatedToolset(WrapperToolset[Any]):
     session: str | None = None
     platform: str | None = None
     cwd: str | None = None
+    project: str | None = None
     environment: str | None = None
     timeout: float | None = None
     #: How long a call waits, in seconds, before the model is told to propose it again.
@@ -80,6 +81,7 @@ class GatedToolset(WrapperToolset[Any]):
             session=self.session,
             platform=self.platform,
             cwd=self.cwd,
+            project=self.project,
             environment=self.environment,
             timeout=self.timeout,
             patience=self.patience,
@@ -118,6 +120,7 @@ class Countersign(AbstractCapability[Any]):
     session: str | None = None
     platform: str | None = None
     cwd: str | None = None
+    project: str | None = None
     environment: str | None = None
     timeout: float | None = None
     #: How long a call waits, in seconds, before the model is told to propose it again.
@@ -133,6 +136,7 @@ class Countersign(AbstractCapability[Any]):
             session=self.session,
             platform=self.platform,
             cwd=self.cwd,
+            project=self.project,
             environment=self.environment,
             timeout=self.timeout,
             patience=self.patience,

@@ -43,6 +43,8 @@ class CallContext(TypedDict, total=False):
     platform: str | None
     #: The working directory.
     cwd: str | None
+    #: The root folder of the project.
+    project: str | None
     #: workstation, production, ci or container; a claim can only raise the risk.
     environment: str | None
     #: How long people have to decide, in seconds.

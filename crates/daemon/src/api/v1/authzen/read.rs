@@ -172,6 +172,7 @@ fn in_context<'v>(
     call.session = fields.text("session")?.map(Cow::Borrowed);
     requests::check_length("session", call.session.as_deref().unwrap_or_default())?;
     call.context.cwd = fields.text("cwd")?;
+    call.context.project = fields.text("project")?;
     if let Some(word) = fields.text("environment")? {
         call.context.environment = Environment::parse(word).ok_or_else(|| {
             ApiProblem::bad_request(

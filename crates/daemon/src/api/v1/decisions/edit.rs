@@ -71,7 +71,8 @@ impl AssessedEdit {
     ) -> Result<AssessedEdit, ApiProblem> {
         let card: serde_json::Value = serde_json::from_str(&stored.card).unwrap_or_default();
         check_editable(stored, &card, arguments)?;
-        let call = edited_call(stored, &card, arguments);
+        let detail: serde_json::Value = serde_json::from_str(&stored.detail).unwrap_or_default();
+        let call = edited_call(stored, (&card, &detail), arguments);
         // An edit can make a call riskier than the original. The workflow approves it under the
         // higher tier of the two.
         let (assessment, crisis) = api.gate.assess_edit(&call)?;
@@ -121,9 +122,10 @@ fn check_editable(
 
 fn edited_call<'v>(
     stored: &'v StoredRequest,
-    card: &'v serde_json::Value,
+    (card, detail): (&'v serde_json::Value, &'v serde_json::Value),
     arguments: &'v Value<'_>,
 ) -> Call<'v> {
+    let place = |name: &str| detail.pointer("/place").and_then(|place| place.get(name)?.as_str());
     let text = |name: &str| card.get(name).and_then(serde_json::Value::as_str);
     let environment = text("environment").and_then(Environment::parse).unwrap_or_default();
     Call {
@@ -135,7 +137,9 @@ fn edited_call<'v>(
             platform: Platform::Api,
             environment,
             cwd: text("cwd"),
-            ..Context::default()
+            project: place("project"),
+            host: place("host"),
+            session: None,
         },
         annotations: Annotations::default(),
         claimed: None,

@@ -122,13 +122,15 @@ pub fn read_call<'v>(
     fields: &Fields<'v, '_>,
     value: &'v Value<'_>,
 ) -> Result<Call<'v>, ApiProblem> {
-    const MEMBERS: [&str; 13] = [
+    const MEMBERS: [&str; 15] = [
         "tool",
         "arguments",
         "command",
         "session",
         "platform",
         "cwd",
+        "project",
+        "host",
         "environment",
         "env",
         "annotations",
@@ -144,6 +146,7 @@ pub fn read_call<'v>(
         Call::from_json(value).map_err(|error| ApiProblem::bad_request(error.to_string()))?;
     check_length("session", call.session.as_deref().unwrap_or_default())?;
     check_length("tool", &call.tool)?;
+    check_length("host", call.context.host.unwrap_or_default())?;
     Ok(call)
 }
 

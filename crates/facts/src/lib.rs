@@ -1,0 +1,19 @@
+//! A read-only look at what a call names, for its assessment.
+//!
+//! The look runs no program, follows no configuration that could run one, opens only regular files
+//! and never waits: when the time is over, the questions that are left have no answer. Everything
+//! that is read was written by others, possibly by the agent, so all of it is bounded.
+
+mod current;
+mod files;
+mod git;
+mod limits;
+mod look;
+mod make;
+mod package;
+mod path;
+mod script;
+mod tree;
+
+pub use limits::LookLimits;
+pub use look::{LookPlace, look};

@@ -1,0 +1,141 @@
+//! One look: every question in turn, on a thread that is left behind if it does not come back.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Instant;
+
+use countersign_risk::facts::{
+    CallFacts, Fact, FactAnswer, FactObserver, FactQuery, UnknownReason,
+};
+
+use crate::git::Repositories;
+use crate::limits::{Budget, LookLimits};
+use crate::{current, files, make, package, path, script};
+
+/// How many threads may hang in the file system before no further look is started.
+const MAX_HANGING: usize = 8;
+/// The threads that run a look.
+static RUNNING: AtomicUsize = AtomicUsize::new(0);
+
+/// Where a call would run.
+#[derive(Debug, Clone)]
+pub struct LookPlace {
+    /// The working directory.
+    pub cwd: PathBuf,
+    /// The root folder of the project.
+    pub project: Option<PathBuf>,
+    /// The user's home folder.
+    pub home: Option<PathBuf>,
+    /// The value of an environment variable.
+    pub variable: fn(&str) -> Option<String>,
+}
+
+/// Answers the questions in order, within the limits. Every question has an answer; after the time
+/// it is that nothing is known.
+pub fn look(
+    queries: &[FactQuery],
+    place: &LookPlace,
+    limits: LookLimits,
+    observer: FactObserver,
+) -> CallFacts {
+    let end = Instant::now() + limits.time;
+    let answers = start(queries, place, limits, end);
+    let answer = |_: &FactQuery| {
+        let unknown = FactAnswer::Unknown { reason: UnknownReason::Deadline };
+        let Some(answers) = &answers else { return unknown };
+        let left = end.saturating_duration_since(Instant::now());
+        answers.recv_timeout(left).unwrap_or(unknown)
+    };
+    let found = queries.iter().map(|query| Fact { answer: answer(query), query: query.clone() });
+    CallFacts { observer, found: found.collect() }
+}
+
+/// A network file system can keep a thread forever; the caller does not wait for it.
+fn start(
+    queries: &[FactQuery],
+    place: &LookPlace,
+    limits: LookLimits,
+    end: Instant,
+) -> Option<Receiver<FactAnswer>> {
+    if queries.is_empty() || RUNNING.load(Ordering::Relaxed) >= MAX_HANGING {
+        return None;
+    }
+    let (sender, answers) = channel();
+    let (queries, place) = (queries.to_vec(), place.clone());
+    RUNNING.fetch_add(1, Ordering::Relaxed);
+    let work = move || {
+        let _running = RunningLook;
+        let mut observer = LocalLook {
+            budget: Budget::new(limits, end),
+            place: &place,
+            repositories: Repositories::default(),
+        };
+        for query in &queries {
+            let answer = observer.answer(query);
+            let answer = answer.unwrap_or_else(|reason| FactAnswer::Unknown { reason });
+            if sender.send(answer).is_err() {
+                return;
+            }
+        }
+    };
+    let started = thread::Builder::new().name("look".to_owned()).spawn(work);
+    if started.is_err() {
+        RUNNING.fetch_sub(1, Ordering::Relaxed);
+        return None;
+    }
+    Some(answers)
+}
+
+/// Counts a thread until it ends, even by a panic.
+struct RunningLook;
+
+impl Drop for RunningLook {
+    fn drop(&mut self) {
+        RUNNING.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A look in progress.
+pub struct LocalLook<'a> {
+    pub budget: Budget,
+    pub place: &'a LookPlace,
+    pub repositories: Repositories,
+}
+
+impl LocalLook<'_> {
+    fn answer(&mut self, query: &FactQuery) -> Result<FactAnswer, UnknownReason> {
+        if self.budget.is_over() {
+            return Err(UnknownReason::Deadline);
+        }
+        match query {
+            FactQuery::Path { path } => path::look_at(self, &self.absolute(path)?),
+            FactQuery::Script { path } => {
+                let path = self.absolute(path)?;
+                script::read(&path, self.budget.limits.script_bytes).map(FactAnswer::Script)
+            }
+            FactQuery::PackageScript { folder, name } => {
+                let folder = self.absolute(folder)?;
+                package::script(self, &folder, name).map(FactAnswer::Script)
+            }
+            FactQuery::MakeTarget { folder, file, target } => {
+                let folder = self.absolute(folder)?;
+                let found = make::target(self, &folder, file.as_deref(), target.as_deref());
+                found.map(FactAnswer::Script)
+            }
+            FactQuery::GitRemote { folder, remote } => {
+                let folder = self.absolute(folder)?;
+                let limit = self.budget.limits.config_bytes;
+                let found = crate::git::remote(&folder, remote.as_deref(), limit);
+                found.map(FactAnswer::Remote)
+            }
+            FactQuery::Current { system } => current::find(self, *system).map(FactAnswer::Current),
+        }
+    }
+
+    fn absolute(&self, path: &str) -> Result<PathBuf, UnknownReason> {
+        files::absolute(path, &self.place.cwd, self.place.home.as_deref())
+            .ok_or(UnknownReason::Unsupported)
+    }
+}

@@ -1,0 +1,6 @@
+//! The look at real folders and repositories, friendly and hostile ones.
+
+#[cfg(test)]
+mod git_states;
+#[cfg(test)]
+mod hostile;

@@ -1,0 +1,119 @@
+//! Where a session works, for calls whose event does not say it: the project and the host.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use countersign_client::{git_root, home_folder};
+
+use crate::agents::{AgentDescriptor, HookEvent, ProposedCall};
+
+/// What the hook's own process knows about the session.
+#[derive(Debug, Clone, Default)]
+pub struct SessionPlace {
+    /// The project folder that the agent gave its hook in a variable.
+    pub project: Option<String>,
+    /// The folder that the agent runs in: the session's first directory.
+    pub directory: Option<PathBuf>,
+    /// The user's home folder.
+    pub home: Option<PathBuf>,
+}
+
+impl SessionPlace {
+    /// From the variables and the working directory of this process.
+    pub fn of_process(agent: &AgentDescriptor) -> SessionPlace {
+        let named = |name: &&str| env::var(name).ok().filter(|folder| !folder.is_empty());
+        // A plugin may run in a server that was started anywhere.
+        let is_own_directory = agent.plugin.is_none();
+        SessionPlace {
+            project: agent.project_variables.iter().find_map(named),
+            directory: is_own_directory.then(|| env::current_dir().ok()).flatten(),
+            home: home_folder(),
+        }
+    }
+
+    /// Completes the calls of an event. The host is the agent whose installed command runs, never
+    /// what an event says.
+    pub fn complete(&self, agent: &AgentDescriptor, event: &mut HookEvent) {
+        match event {
+            HookEvent::Before(call) => self.complete_call(agent, call),
+            HookEvent::After(done) => self.complete_call(agent, &mut done.call),
+            HookEvent::Batch(calls) => {
+                for call in calls {
+                    self.complete_call(agent, call);
+                }
+            }
+            HookEvent::Message { .. } => {}
+        }
+    }
+
+    fn complete_call(&self, agent: &AgentDescriptor, call: &mut ProposedCall) {
+        call.host = Some(agent.host);
+        let from_event = call.project.take();
+        let root = |folder: &Path| {
+            git_root(folder, self.home.as_deref())?.into_os_string().into_string().ok()
+        };
+        let first = || self.directory.as_deref().and_then(root);
+        let current = || call.cwd.as_deref().map(Path::new).and_then(root);
+        call.project = self.project.clone().or(from_event).or_else(first).or_else(current);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::agents::{self, CompletedCall};
+
+    fn completed(place: &SessionPlace, call: ProposedCall) -> ProposedCall {
+        let agent = agents::named("claude").unwrap();
+        let mut event = HookEvent::Before(call);
+        place.complete(agent, &mut event);
+        let HookEvent::Before(call) = event else { panic!("another event") };
+        call
+    }
+
+    #[test]
+    fn the_project_is_what_the_host_says_else_the_repository() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = |path: &Path| Some(path.to_str().unwrap().to_owned());
+        let (first, other) = (folder.path().join("first"), folder.path().join("other"));
+        for repository in [&first, &other] {
+            fs::create_dir_all(repository.join(".git")).unwrap();
+            fs::create_dir_all(repository.join("src")).unwrap();
+        }
+        let in_other = || ProposedCall { cwd: text(&other.join("src")), ..ProposedCall::default() };
+        let mut place = SessionPlace { home: Some("/home/ana".into()), ..SessionPlace::default() };
+        assert_eq!(completed(&place, in_other()).project, text(&other));
+        assert_eq!(completed(&place, ProposedCall::default()).project, None);
+        place.directory = Some(first.join("src"));
+        assert_eq!(completed(&place, in_other()).project, text(&first));
+        let named = ProposedCall { project: Some("/event".to_owned()), ..in_other() };
+        assert_eq!(completed(&place, named.clone()).project.as_deref(), Some("/event"));
+        place.project = Some("/variable".to_owned());
+        assert_eq!(completed(&place, named).project.as_deref(), Some("/variable"));
+    }
+
+    #[test]
+    fn the_host_is_that_of_the_installed_command_for_every_event() {
+        let place = SessionPlace::default();
+        let call = ProposedCall { host: Some("codex"), ..ProposedCall::default() };
+        for agent in agents::AGENTS {
+            let done = CompletedCall { call: call.clone(), ..CompletedCall::default() };
+            for mut event in [
+                HookEvent::Before(call.clone()),
+                HookEvent::After(done),
+                HookEvent::Batch(vec![call.clone(), call.clone()]),
+            ] {
+                place.complete(agent, &mut event);
+                let calls = match &event {
+                    HookEvent::Before(call) => vec![call],
+                    HookEvent::After(done) => vec![&done.call],
+                    HookEvent::Batch(calls) => calls.iter().collect(),
+                    HookEvent::Message { .. } => Vec::new(),
+                };
+                assert!(calls.iter().all(|call| call.host == Some(agent.host)), "{}", agent.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! Facts about the machine: what the assessment would like to know about a call, and the answers.
+//!
+//! The assessment itself looks at nothing. It names its questions; an observer on the machine where
+//! the call would run answers them, and the answers are part of the input. An agent's own answers
+//! can only raise a tier, and a question without an answer is judged as if there were no facts.
+
+use serde::Serialize;
+
+use crate::context::Environment;
+use countersign_json::canonical::Digest;
+
+mod queries;
+
+#[cfg(test)]
+mod tests;
+
+pub use queries::{MAX_QUERIES, queries};
+
+/// One question about the machine. Paths are as the call writes them.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[serde(tag = "about", rename_all = "snake_case")]
+pub enum FactQuery {
+    /// A path that is deleted, moved or overwritten.
+    Path {
+        /// The path.
+        path: String,
+    },
+    /// A file whose text is about to run.
+    Script {
+        /// The file.
+        path: String,
+    },
+    /// A script of the closest `package.json`.
+    PackageScript {
+        /// The folder in which the package manager starts.
+        folder: String,
+        /// The script's name.
+        name: String,
+    },
+    /// A target of the folder's makefile.
+    MakeTarget {
+        /// The folder in which `make` starts.
+        folder: String,
+        /// The makefile, if the call names one.
+        file: Option<String>,
+        /// The target; the first one of the file if the call names none.
+        target: Option<String>,
+    },
+    /// Where a push goes.
+    GitRemote {
+        /// The folder in which `git` starts.
+        folder: String,
+        /// The remote's name; the branch's own remote if the call names none.
+        remote: Option<String>,
+    },
+    /// The account, cluster or machine that a tool works on unless it is told otherwise.
+    Current {
+        /// The tool's system.
+        system: RemoteSystem,
+    },
+}
+
+/// A system whose tools remember what they work on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RemoteSystem {
+    /// The current context of `kubectl` and `helm`.
+    Kubernetes,
+    /// The current context of `docker`.
+    Docker,
+    /// The profile of `aws`.
+    Aws,
+    /// The configuration of `gcloud`.
+    GoogleCloud,
+}
+
+/// Who looked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FactObserver {
+    /// The agent's hook, on the machine where the call would run.
+    Hook,
+    /// The MCP proxy, on the machine of its client.
+    Proxy,
+    /// The daemon.
+    Daemon,
+    /// The agent itself, or code that it can change.
+    Agent,
+}
+
+impl FactObserver {
+    /// Whether an answer may make a call look harmless.
+    pub const fn can_lower(self) -> bool {
+        match self {
+            FactObserver::Hook | FactObserver::Proxy | FactObserver::Daemon => true,
+            FactObserver::Agent => false,
+        }
+    }
+}
+
+/// The answers of one look.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CallFacts {
+    /// Who looked.
+    pub observer: FactObserver,
+    /// One answer for each question, in the order of the questions.
+    pub found: Vec<Fact>,
+}
+
+impl CallFacts {
+    /// The answer to a question, if it was asked and could be answered.
+    pub fn answer(&self, query: &FactQuery) -> Option<&FactAnswer> {
+        let fact = self.found.iter().find(|fact| fact.query == *query)?;
+        match &fact.answer {
+            FactAnswer::Unknown { .. } => None,
+            known => Some(known),
+        }
+    }
+}
+
+/// A question and its answer.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Fact {
+    /// The question.
+    pub query: FactQuery,
+    /// The answer.
+    pub answer: FactAnswer,
+}
+
+/// What an observer found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum FactAnswer {
+    /// What is at the path.
+    Path(PathFact),
+    /// The text that would run.
+    Script(ScriptFact),
+    /// Where a push goes.
+    Remote(RemoteFact),
+    /// What a tool works on.
+    Current(CurrentFact),
+    /// Nothing is known.
+    Unknown {
+        /// Why.
+        reason: UnknownReason,
+    },
+}
+
+/// Why a question has no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UnknownReason {
+    /// The time was over.
+    Deadline,
+    /// There is no such file, script, target or setting.
+    Missing,
+    /// This user may not read it.
+    Unreadable,
+    /// It is a pipe, a socket, a device or a folder, so reading it was not tried.
+    NotRegular,
+    /// It is not text.
+    NotText,
+    /// It is larger than what is read.
+    TooLarge,
+    /// It changed while it was read.
+    Changed,
+    /// It is written in a form that the observer does not read.
+    Unsupported,
+}
+
+/// What is at a path.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PathFact {
+    /// What it is, without following a symlink.
+    pub kind: PathKind,
+    /// Where it is, with every symlink on the way resolved.
+    pub resolved: Option<String>,
+    /// Whether that is in the project.
+    pub in_project: bool,
+    /// Its files.
+    pub size: TreeSize,
+    /// Whether a git repository is in it, which would be gone with it.
+    pub has_repository: bool,
+    /// What git knows about its files, if it is in a repository.
+    pub git: Option<GitCounts>,
+}
+
+impl PathFact {
+    /// Whether git can bring back everything that is there.
+    pub fn is_recoverable(&self) -> bool {
+        let by_git = self.git.is_some_and(|git| git.is_recoverable());
+        self.size.is_exact && !self.has_repository && by_git
+    }
+}
+
+/// What a path is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PathKind {
+    /// Nothing.
+    Missing,
+    /// A regular file.
+    File,
+    /// A folder.
+    Folder,
+    /// A symbolic link.
+    Symlink,
+    /// A pipe, a socket or a device.
+    Special,
+}
+
+/// How much is at a path. A symlink counts as one file without content.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct TreeSize {
+    /// Files, at least.
+    pub files: u64,
+    /// Their bytes, at least.
+    pub bytes: u64,
+    /// Whether everything was counted.
+    pub is_exact: bool,
+}
+
+/// How many files are in each state. Every file is in one of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct GitCounts {
+    /// The same as in git's index: `git restore` brings them back.
+    pub unchanged: u64,
+    /// Tracked, but not the same as in the index or not compared.
+    pub changed: u64,
+    /// Not tracked and not ignored.
+    pub untracked: u64,
+    /// Not tracked, because a rule ignores them.
+    pub ignored: u64,
+    /// Whether every file was looked at.
+    pub is_exact: bool,
+}
+
+impl GitCounts {
+    /// Whether git can bring back everything that is there.
+    pub const fn is_recoverable(&self) -> bool {
+        self.is_exact && self.changed == 0 && self.untracked == 0 && self.ignored == 0
+    }
+}
+
+/// Text that would run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ScriptFact {
+    /// The file it is in.
+    pub file: String,
+    /// The text, or its beginning.
+    pub text: String,
+    /// Whether this is all that would run. Included files and computed parts are not followed.
+    pub is_complete: bool,
+    /// SHA-256 of the whole file.
+    pub digest: Option<Digest>,
+}
+
+/// Where a push goes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RemoteFact {
+    /// The remote's name.
+    pub name: String,
+    /// Its addresses, without passwords.
+    pub urls: Vec<String>,
+    /// Whether other files of the configuration could say something else.
+    pub is_complete: bool,
+}
+
+/// What a tool works on unless it is told otherwise.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CurrentFact {
+    /// The name of the context, profile or configuration.
+    pub name: String,
+    /// What the name says about the environment.
+    pub environment: Option<LikelyEnvironment>,
+}
+
+/// What the name of a context, profile or cluster says. A person chose the words, so it can
+/// raise a tier; only `Local` is more than a guess, because tools give those names themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LikelyEnvironment {
+    /// A cluster or engine on this machine.
+    Local,
+    /// Development or tests.
+    Development,
+    /// Staging, or another copy of production.
+    Staging,
+    /// Production.
+    Production,
+}
+
+impl LikelyEnvironment {
+    /// The environment that a name suggests. The gravest word counts: `prod-test` is production.
+    pub fn of(name: &str) -> Option<LikelyEnvironment> {
+        const LOCAL: [&str; 8] = [
+            "minikube",
+            "docker-desktop",
+            "rancher-desktop",
+            "orbstack",
+            "colima",
+            "microk8s",
+            "default-docker",
+            "desktop-linux",
+        ];
+        const WORDS: [(&[&str], LikelyEnvironment); 3] = [
+            (&["prod", "production", "prd", "live"], LikelyEnvironment::Production),
+            (&["staging", "stage", "stg", "preprod", "uat"], LikelyEnvironment::Staging),
+            (
+                &["dev", "development", "test", "testing", "sandbox", "local", "qa"],
+                LikelyEnvironment::Development,
+            ),
+        ];
+        let name = name.to_ascii_lowercase();
+        let words = || name.split(|c: char| !c.is_ascii_alphabetic());
+        let said = WORDS.iter().find(|(known, _)| words().any(|word| known.contains(&word)));
+        if let Some((_, environment)) = said {
+            return Some(*environment);
+        }
+        let local =
+            LOCAL.contains(&name.as_str()) || name.starts_with("kind-") || name.starts_with("k3d-");
+        local.then_some(LikelyEnvironment::Local)
+    }
+
+    /// The kind of machine that a call is assessed for, if the name raises it.
+    pub const fn raises_to(self) -> Option<Environment> {
+        match self {
+            LikelyEnvironment::Production => Some(Environment::Production),
+            LikelyEnvironment::Local
+            | LikelyEnvironment::Development
+            | LikelyEnvironment::Staging => None,
+        }
+    }
+}
