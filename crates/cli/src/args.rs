@@ -130,8 +130,7 @@ pub struct Assess {
     /// Show every reason and the whole call.
     #[arg(long)]
     pub all: bool,
-    /// Look at what the call names on this machine, and print what was found. The assessment does
-    /// not use it.
+    /// Also look at what the call names on this machine; the assessment does not use it.
     #[arg(long, conflicts_with = "batch")]
     pub facts: bool,
     /// Exit with 0 allow, 10 ask, 11 deny, 12 crisis.
@@ -157,7 +156,7 @@ pub struct CallContext {
     /// The root folder of the project.
     #[arg(long, value_name = "DIR")]
     pub project: Option<String>,
-    /// The agent program that runs the tool, such as claude-code.
+    /// The agent program that runs the tool.
     #[arg(long, value_name = "NAME")]
     pub host: Option<String>,
     /// The environment: workstation, production, ci or container.

@@ -22,8 +22,7 @@ pub struct CallRequest {
     pub cwd: Option<String>,
     /// The root folder of the project; by default the git repository of this process's directory.
     pub project: Option<String>,
-    /// The agent program that runs the tool, such as `claude-code`. The daemon accepts it from
-    /// hooks only.
+    /// The agent program that runs the tool. The daemon accepts it from hooks only.
     pub host: Option<String>,
     /// The environment, such as `production`; a claim can only raise the risk.
     pub environment: Option<String>,

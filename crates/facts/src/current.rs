@@ -6,7 +6,7 @@ use countersign_json::{self as json, Value};
 use countersign_risk::facts::{CurrentFact, LikelyEnvironment, RemoteSystem, UnknownReason};
 
 use crate::files;
-use crate::look::LocalLook;
+use crate::local_look::LocalLook;
 
 type Found = Result<CurrentFact, UnknownReason>;
 

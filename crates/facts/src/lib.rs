@@ -8,6 +8,7 @@ mod current;
 mod files;
 mod git;
 mod limits;
+mod local_look;
 mod look;
 mod make;
 mod package;
@@ -16,4 +17,5 @@ mod script;
 mod tree;
 
 pub use limits::LookLimits;
-pub use look::{LookPlace, look};
+pub use local_look::LookPlace;
+pub use look::look;

@@ -12,25 +12,13 @@ use countersign_risk::facts::{
 
 use crate::git::Repositories;
 use crate::limits::{Budget, LookLimits};
+use crate::local_look::{LocalLook, LookPlace};
 use crate::{current, files, make, package, path, script};
 
 /// How many threads may hang in the file system before no further look is started.
 const MAX_HANGING: usize = 8;
 /// The threads that run a look.
 static RUNNING: AtomicUsize = AtomicUsize::new(0);
-
-/// Where a call would run.
-#[derive(Debug, Clone)]
-pub struct LookPlace {
-    /// The working directory.
-    pub cwd: PathBuf,
-    /// The root folder of the project.
-    pub project: Option<PathBuf>,
-    /// The user's home folder.
-    pub home: Option<PathBuf>,
-    /// The value of an environment variable.
-    pub variable: fn(&str) -> Option<String>,
-}
 
 /// Answers the questions in order, within the limits. Every question has an answer; after the time
 /// it is that nothing is known.
@@ -95,13 +83,6 @@ impl Drop for RunningLook {
     fn drop(&mut self) {
         RUNNING.fetch_sub(1, Ordering::Relaxed);
     }
-}
-
-/// A look in progress.
-pub struct LocalLook<'a> {
-    pub budget: Budget,
-    pub place: &'a LookPlace,
-    pub repositories: Repositories,
 }
 
 impl LocalLook<'_> {

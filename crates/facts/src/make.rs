@@ -7,7 +7,7 @@ use countersign_json::canonical::Digest;
 use countersign_risk::facts::{ScriptFact, UnknownReason};
 
 use crate::files;
-use crate::look::LocalLook;
+use crate::local_look::LocalLook;
 
 /// The names that `make` looks for, in its order.
 const NAMES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];

@@ -7,7 +7,7 @@ use countersign_json::{self as json, Value};
 use countersign_risk::facts::{ScriptFact, UnknownReason};
 
 use crate::files;
-use crate::look::LocalLook;
+use crate::local_look::LocalLook;
 
 /// How many folders are searched upwards, as package managers do.
 const MAX_LEVELS: usize = 32;

@@ -8,7 +8,7 @@ use countersign_risk::facts::{FactAnswer, PathFact, PathKind, TreeSize, UnknownR
 
 use crate::files;
 use crate::git::NAME as GIT;
-use crate::look::LocalLook;
+use crate::local_look::LocalLook;
 use crate::tree;
 
 /// Looks at a path. A symlink is not followed, but where it leads is reported.

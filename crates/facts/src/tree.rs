@@ -8,7 +8,7 @@ use countersign_risk::facts::{GitCounts, PathFact};
 
 use crate::git::{FileState, NAME as GIT, PathStatus};
 use crate::limits::Budget;
-use crate::look::LocalLook;
+use crate::local_look::LocalLook;
 
 /// How deep folders are entered.
 const MAX_DEPTH: usize = 128;

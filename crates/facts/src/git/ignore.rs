@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use super::GitFolders;
+use super::folders::GitFolders;
 use crate::files;
 
 /// How many rules of one file are read, and how long one may be.

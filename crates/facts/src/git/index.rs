@@ -2,8 +2,8 @@
 
 use std::os::unix::fs::MetadataExt as _;
 
-use super::GitFolders;
 use super::config::GitConfig;
+use super::folders::GitFolders;
 use crate::files;
 use crate::limits::LookLimits;
 

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use countersign_risk::facts::{RemoteFact, UnknownReason};
 
-use super::GitFolders;
 use super::config::GitConfig;
+use super::folders::GitFolders;
 use crate::files;
 
 /// The addresses that a push to a remote uses. `None` as the remote is the branch's own.

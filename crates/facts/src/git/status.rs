@@ -8,7 +8,7 @@ use std::path::Path;
 
 use ring::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY};
 
-use super::GitFolders;
+use super::folders::GitFolders;
 use super::ignore::IgnoreRules;
 use super::index::{IndexEntry, IndexFile};
 use crate::files;

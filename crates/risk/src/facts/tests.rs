@@ -1,3 +1,5 @@
+//! The questions about a call, and which answers count.
+
 use super::*;
 use crate::assess::assess;
 use crate::call::Call;

@@ -26,7 +26,7 @@ pub(crate) fn guarded_below(folder: &str) -> Option<&'static PathClass> {
     GUARDED.iter().find(fits).and_then(|g| CLASSES.get(usize::from(g.class)))
 }
 
-/// Whether a protected path lies below this folder, which is no pattern: `~/.config`, `x/.claude`.
+/// Whether a protected path lies below this folder, which is no pattern.
 pub(super) fn is_above_guarded(folder: &str) -> bool {
     let Parts { kind, parts } = Parts::of(folder);
     let begins =

@@ -7,9 +7,6 @@ use std::sync::{Mutex, PoisonError};
 use countersign_json::{self as json, Value};
 use countersign_text::file_url;
 
-use super::state::Engine;
-use super::transport::{ProxyClient as _, Transport};
-
 /// The id of our own question. Servers number their requests, so it is none of theirs.
 const OWN_ID: &str = "countersign-roots";
 
@@ -52,27 +49,10 @@ impl ClientRoots {
     }
 
     /// Our own question, if the client answers such questions and none is open.
-    fn question(&self) -> Option<String> {
+    pub fn question(&self) -> Option<String> {
         let asks =
             self.is_offered.load(Ordering::Relaxed) && !self.is_asked.swap(true, Ordering::Relaxed);
         asks.then(|| format!(r#"{{"jsonrpc":"2.0","id":"{OWN_ID}","method":"roots/list"}}"#))
-    }
-}
-
-impl<T: Transport> Engine<T> {
-    /// Asks the client for its roots. Only over a transport with one client: the roots of one
-    /// client are not the project of another.
-    pub(super) async fn ask_for_roots(&self, client: &T::Client) {
-        if T::IS_ORDERED
-            && let Some(question) = self.roots.question()
-        {
-            client.ask(question).await;
-        }
-    }
-
-    /// The project of a call.
-    pub(super) fn project(&self) -> Option<String> {
-        self.roots.first().or_else(|| self.settings.project.clone())
     }
 }
 

@@ -83,6 +83,21 @@ impl<T: Transport> Engine<T> {
         }
     }
 
+    /// Asks the client for its roots. Only over a transport with one client: the roots of one
+    /// client are not the project of another.
+    pub(super) async fn ask_for_roots(&self, client: &T::Client) {
+        if T::IS_ORDERED
+            && let Some(question) = self.roots.question()
+        {
+            client.ask(question).await;
+        }
+    }
+
+    /// The project of a call.
+    pub(super) fn project(&self) -> Option<String> {
+        self.roots.first().or_else(|| self.settings.project.clone())
+    }
+
     /// Cancels a request. Whether the server must not hear of it, because it never got the request.
     pub(super) fn cancel(&self, client: &T::Client, params: &Value<'_>) -> bool {
         let Some(id) = params.get("requestId").and_then(RequestId::of) else { return false };
