@@ -20,8 +20,8 @@ use countersign_store::{Backend, Store as _, StoreError, TreeHead};
 use countersign_types::time::Timestamp;
 use tokio::sync::Mutex;
 
-use crate::config::{mode_from_name, mode_name};
 use crate::keys::Keys;
+use crate::modes::{mode_from_name, mode_name};
 
 /// The file beside the key.
 pub const FILE: &str = "ledger.mark";

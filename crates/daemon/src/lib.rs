@@ -16,6 +16,7 @@ mod ledger_mark;
 pub mod listeners;
 pub mod log;
 pub mod metrics;
+mod modes;
 mod notifier;
 pub mod otlp;
 pub mod passkeys;

@@ -8,32 +8,14 @@ use crate::effect::Effect;
 use crate::finding::{Doubt, Finding, Findings, Span};
 use crate::hidden_text::{add, holds, look_alikes, without_terminal_codes};
 use crate::limit::Limit;
+use crate::prose::{is_prose, note_prose};
 use crate::readers::{read_cmd, read_plain_powershell, read_shell};
 use crate::{cmd, powershell, sql, structural_findings};
-use countersign_crisis as crisis;
-use countersign_crisis::ScreenOptions;
 use countersign_shell::posix::PosixProblem;
-use countersign_text::words::split_words;
 use countersign_types::tier::Tier;
-
-/// A group of sentences that try to give an agent new orders.
-pub struct Phrase {
-    /// Stable id.
-    pub id: &'static str,
-    /// The sentence for people.
-    pub message: &'static str,
-    phrases: &'static [&'static str],
-}
 
 /// How many times reading begins again in text that is no shell as a whole.
 const RESTARTS: Limit = Limit::new("lines that are no shell", 200);
-/// How long words of a person may be.
-const PROSE: Limit = Limit::new("bytes of prose", 16 * 1024);
-
-/// What a text that gives an agent new orders costs.
-pub const NEW_ORDERS: Tier = Tier::Medium;
-
-include!(concat!(env!("OUT_DIR"), "/injection.rs"));
 
 /// Reads a whole command: an argument that an agent wants a shell to run.
 pub fn read(text: &str, ctx: &Context<'_>, out: &mut Findings) {
@@ -133,7 +115,7 @@ fn posix(text: &str, ctx: &Context<'_>, out: &mut Findings) {
     }
     together(text, out);
     if out.has_doubt(Doubt::UnknownProgram) && is_prose(text) {
-        prose(text, out);
+        note_prose(text, out);
     }
 }
 
@@ -297,54 +279,6 @@ fn names_shell_and_socket(text: &str) -> bool {
     (text.contains("ocket") || text.contains("onnect"))
         && shell.iter().any(|s| text.contains(s))
         && socket.iter().any(|s| text.contains(s))
-}
-
-/// Several words, and nothing that only commands have: no option, path, variable or operator.
-fn is_prose(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    let technical =
-        |b: &u8| matches!(b, b'/' | b'=' | b'$' | b'|' | b'<' | b'>' | b'`' | b'{' | b'&' | b'*');
-    !bytes.iter().any(technical)
-        && text.split_whitespace().nth(2).is_some()
-        && !text.split_whitespace().any(|word| word.starts_with('-') && word.len() > 1)
-}
-
-/// Words of a person instead of a command: new orders for the agent, or a cry for help.
-fn prose(text: &str, out: &mut Findings) {
-    if !PROSE.admits(text.len(), out, None) {
-        return;
-    }
-    if let Some(found) = new_orders(text) {
-        out.add(Finding::pattern(found.id, NEW_ORDERS, found.message));
-    }
-    let screening = crisis::screen(text, &ScreenOptions::default());
-    if screening.crisis {
-        out.effect(Effect::Crisis);
-        out.doubt(Doubt::CrisisSigns);
-        out.irreversible();
-        let mut finding = Finding::pattern(
-            "crisis.text",
-            Tier::Critical,
-            "These are the words of a person who may be in danger, not a command.",
-        );
-        finding.span = screening.signals.first().map(|s| s.span);
-        out.add(finding);
-    }
-}
-
-/// All groups of such sentences.
-pub fn phrases() -> &'static [Phrase] {
-    PHRASES
-}
-
-/// The group whose words a text holds.
-pub fn new_orders(text: &str) -> Option<&'static Phrase> {
-    let mut folded = String::with_capacity(text.len());
-    for word in split_words(text) {
-        folded.push(' ');
-        folded.push_str(&word.text);
-    }
-    PHRASES.iter().find(|p| p.phrases.iter().any(|phrase| folded.contains(phrase)))
 }
 
 #[cfg(test)]

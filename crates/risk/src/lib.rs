@@ -25,6 +25,7 @@ mod limit;
 mod nested_command;
 pub mod paths;
 mod powershell;
+pub mod prose;
 pub mod readers;
 pub mod redact;
 pub mod route;

@@ -5,8 +5,8 @@ use std::iter;
 use crate::code;
 use crate::code::Language;
 use crate::command_tables::{ASSIGNMENTS, RULES, RUNNERS, Runner};
+use crate::sql;
 use crate::tools;
-use crate::{command_text, sql};
 use countersign_crisis as crisis;
 use countersign_types::tier::Tier;
 
@@ -179,10 +179,10 @@ fn statements() -> impl Iterator<Item = RuleInfo> {
 
 /// Every rule about text.
 fn texts() -> impl Iterator<Item = RuleInfo> {
-    let orders = command_text::phrases().iter().zip(examples::PHRASES).map(|(p, shown)| RuleInfo {
+    let orders = crate::prose::phrases().iter().zip(examples::PHRASES).map(|(p, shown)| RuleInfo {
         subject: Subject::Orders,
         id: p.id,
-        tier: command_text::NEW_ORDERS,
+        tier: crate::prose::NEW_ORDERS,
         message: p.message,
         suggestion: None,
         examples: shown.matching,

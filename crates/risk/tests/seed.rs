@@ -1,4 +1,5 @@
-//! The test cases of the original documents: what they say about tiers, crisis and routing must hold.
+//! The test cases of the original documents: what they say about tiers, crisis and routing must
+//! hold.
 
 mod seed {
     use countersign_crisis::{ScreenOptions, screen};

@@ -1,4 +1,5 @@
-//! One run of an agent: a scratch home, a folder with a file, and a model that proposes to delete it.
+//! One run of an agent: a scratch home, a folder with a file, and a model that proposes to delete
+//! it.
 
 use std::cell::Cell;
 use std::collections::VecDeque;

@@ -1,4 +1,5 @@
-//! Shared by the proofs of the proxy: a client's end of it, its server's log, and people's decisions.
+//! Shared by the proofs of the proxy: a client's end of it, its server's log, and people's
+//! decisions.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};

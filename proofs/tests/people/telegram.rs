@@ -47,7 +47,8 @@ fn installation(folder: &Path, base_url: &str) -> TestInstallation {
 fn installation_with_channels(folder: &Path, base_url: &str, lines: &str) -> TestInstallation {
     let token = secret(folder, "telegram.token", TOKEN);
     let settings = format!(
-        "{UNLIMITED}[escalation]\nfirst = [\"telegram\"]\n[channels.telegram]\nkind = \"telegram\"\n\
+        "{UNLIMITED}[escalation]\nfirst = [\"telegram\"]\n[channels.telegram]\n\
+         kind = \"telegram\"\n\
          token_file = \"{token}\"\nchat = {OWNER}\nbase_url = \"{base_url}\"\n\
          allow_private = true\nper_minute = 6000\ntimeout_seconds = 2\n{lines}"
     );

@@ -6,7 +6,6 @@ mod error;
 mod file;
 mod kinds;
 mod model;
-mod modes;
 pub mod oncall;
 pub mod paths;
 mod resolve;
@@ -16,12 +15,12 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
+pub use crate::modes::{mode_from_name, mode_name, strictness};
 pub use error::ConfigError;
 pub use model::{
     ChannelConfig, DaemonConfig, DaemonRules, DrillsConfig, FloodConfig, LedgerConfig, LogConfig,
     QuorumByTier, SocketConfig,
 };
-pub use modes::{mode_from_name, mode_name, strictness};
 pub use oncall::{EscalationLevels, OnCall};
 pub use paths::Paths;
 pub use settings::WrittenSettings;

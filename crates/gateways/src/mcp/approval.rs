@@ -143,8 +143,8 @@ fn refused(status: &'static str, message: String, request: Request) -> ApprovalR
     ApprovalResult::Refused(CallRefusal { status, message, request: request.id })
 }
 
-/// Uses up an approval before the call runs: it is for one run, however many callers wait. A hook of
-/// the same host may have used it for this very call, which then has a call id: `is_new` says
+/// Uses up an approval before the call runs: it is for one run, however many callers wait. A hook
+/// of the same host may have used it for this very call, which then has a call id: `is_new` says
 /// whether this call id was never seen here.
 pub fn redeem(
     agent: &AgentClient,

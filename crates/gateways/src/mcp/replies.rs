@@ -86,7 +86,8 @@ pub fn denied_message(reason: &str) -> String {
 pub fn pending_message(reference: &str) -> String {
     format!(
         "Not run yet: this call still waits for a person's approval (reference {reference}). \
-         Tell the user, and repeat the identical call to continue waiting; nothing else will run it."
+         Tell the user, and repeat the identical call to continue waiting; nothing else will run \
+         it."
     )
 }
 

@@ -1,4 +1,5 @@
-//! Resume tokens: a client sends one back to continue waiting. Each is bound to one question and call.
+//! Resume tokens: a client sends one back to continue waiting. Each is bound to one question and
+//! call.
 
 use countersign_json::base64;
 use countersign_json::canonical::Digest;

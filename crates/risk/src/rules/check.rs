@@ -61,7 +61,7 @@ fn holds(rule: &RuleInfo, line: &str, wanted: bool) -> bool {
         }
         Subject::Statement(reader) => return statement_holds(rule, reader, line, wanted),
         Subject::Orders => {
-            let found = command_text::new_orders(line);
+            let found = crate::prose::new_orders(line);
             return if wanted { found.is_some_and(|p| p.id == rule.id) } else { found.is_none() };
         }
         Subject::Crisis => {

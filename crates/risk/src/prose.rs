@@ -1,0 +1,74 @@
+//! Words of a person instead of a command: new orders for the agent, or a cry for help.
+
+use crate::effect::Effect;
+use crate::finding::{Doubt, Finding, Findings};
+use crate::limit::Limit;
+use countersign_crisis as crisis;
+use countersign_crisis::ScreenOptions;
+use countersign_text::words::split_words;
+use countersign_types::tier::Tier;
+
+/// A group of sentences that try to give an agent new orders.
+pub struct Phrase {
+    /// Stable id.
+    pub id: &'static str,
+    /// The sentence for people.
+    pub message: &'static str,
+    phrases: &'static [&'static str],
+}
+
+/// How long words of a person may be.
+const PROSE: Limit = Limit::new("bytes of prose", 16 * 1024);
+
+/// What a text that gives an agent new orders costs.
+pub const NEW_ORDERS: Tier = Tier::Medium;
+
+include!(concat!(env!("OUT_DIR"), "/injection.rs"));
+
+/// Several words, and nothing that only commands have: no option, path, variable or operator.
+pub(crate) fn is_prose(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let technical =
+        |b: &u8| matches!(b, b'/' | b'=' | b'$' | b'|' | b'<' | b'>' | b'`' | b'{' | b'&' | b'*');
+    !bytes.iter().any(technical)
+        && text.split_whitespace().nth(2).is_some()
+        && !text.split_whitespace().any(|word| word.starts_with('-') && word.len() > 1)
+}
+
+/// Words of a person instead of a command: new orders for the agent, or a cry for help.
+pub(crate) fn note_prose(text: &str, out: &mut Findings) {
+    if !PROSE.admits(text.len(), out, None) {
+        return;
+    }
+    if let Some(found) = new_orders(text) {
+        out.add(Finding::pattern(found.id, NEW_ORDERS, found.message));
+    }
+    let screening = crisis::screen(text, &ScreenOptions::default());
+    if screening.crisis {
+        out.effect(Effect::Crisis);
+        out.doubt(Doubt::CrisisSigns);
+        out.irreversible();
+        let mut finding = Finding::pattern(
+            "crisis.text",
+            Tier::Critical,
+            "These are the words of a person who may be in danger, not a command.",
+        );
+        finding.span = screening.signals.first().map(|s| s.span);
+        out.add(finding);
+    }
+}
+
+/// All groups of such sentences.
+pub fn phrases() -> &'static [Phrase] {
+    PHRASES
+}
+
+/// The group whose words a text holds.
+pub fn new_orders(text: &str) -> Option<&'static Phrase> {
+    let mut folded = String::with_capacity(text.len());
+    for word in split_words(text) {
+        folded.push(' ');
+        folded.push_str(&word.text);
+    }
+    PHRASES.iter().find(|p| p.phrases.iter().any(|phrase| folded.contains(phrase)))
+}
