@@ -17,9 +17,9 @@ use super::error::ConfigError;
 use super::model::{
     DrillsConfig, FloodConfig, LedgerConfig, LogConfig, QuorumByTier, SocketConfig,
 };
-use super::modes::mode_from_name;
 use super::paths::Paths;
 use super::{file, oncall};
+use crate::modes::mode_from_name;
 
 const DAY: u32 = 86_400;
 /// The maximum number of drills per week: more would be a burden.

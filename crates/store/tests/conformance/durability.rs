@@ -463,7 +463,8 @@ fn downgrade_to_the_first_schema(fixture: &SqliteFixture) {
     conn.execute_batch(include_str!("../../migrations/sqlite/0001_first.sql")).unwrap();
     conn.execute("ATTACH ?1 AS newest", [fixture.file().to_str().unwrap()]).unwrap();
     let columns = "id, requester_kind, requester, digest, raw, both_bind, tier, crisis, \
-                   quorum_approve, quorum_deny, created, deadline, escalation_interval, state, level, \
+                   quorum_approve, quorum_deny, created, \
+                   deadline, escalation_interval, state, level, \
                    session, \
                    batch, idempotency, policy, permit_for, permit_until, redeemed, edited, outcome";
     conn.execute_batch(&format!(
