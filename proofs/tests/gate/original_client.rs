@@ -14,7 +14,9 @@ fn a_client_of_the_first_daemon_works_unchanged() {
         return skip(Cause::Tool, "Python is not installed");
     }
     let folder = tempfile::tempdir().unwrap();
-    let fixture = Fixture::new(TestInstallation::new(folder.path(), UNLIMITED).unwrap());
+    // HIGH without the digest and a word of the call is off unless it is asked for.
+    let settings = format!("respond_without_word = true\n{UNLIMITED}");
+    let fixture = Fixture::new(TestInstallation::new(folder.path(), &settings).unwrap());
     let endpoint = fixture.gate.agents.to_string();
     let (well, out) = run(&["python3", SCRIPT, &endpoint, &fixture.owner]);
     assert!(well, "{out}");

@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 
-import { asked, type Call } from "../src/call.js";
+import { encodeCall, type Call } from "../src/call.js";
 
 function sent(call: Omit<Call, "tool">): unknown {
-  const body = JSON.parse(asked({ tool: "x", ...call }).body) as Record<string, unknown>;
+  const body = JSON.parse(encodeCall({ tool: "x", ...call }).body) as Record<string, unknown>;
   return body["project"];
 }
 
@@ -20,7 +20,7 @@ test("every question names the project of the call", () => {
   assert.equal(sent({ cwd: join(shop, "src"), project: "/srv/given" }), "/srv/given");
   assert.equal(sent({ cwd: shop, project: "" }), undefined);
   assert.equal(sent({ cwd: "relative" }), undefined);
-  const process = asked({ tool: "x", project: "/srv/given" });
+  const process = encodeCall({ tool: "x", project: "/srv/given" });
   // An approval does not depend on the project.
   assert.equal(process.cwd, undefined);
 });

@@ -10,7 +10,7 @@ const PROJECT: &str = "/workspaces/shop";
 
 fn event(tool: &str, input: &Value) -> Value {
     json!({
-        "hook_event_name": "PreToolUse", "session_id": "s1", "cwd": "/workspaces/shop/web",
+        "hook_event_name": "PreToolUse", "session_id": "s1", "cwd": "/workspaces/shop/web/app",
         "tool_name": tool, "tool_use_id": "t1", "tool_input": input,
     })
 }

@@ -63,7 +63,7 @@ fn an_unprotected_agent_raises_one_alarm_and_its_end_is_reported() {
     let socket = home.folder.path().join("state/agents.sock");
     let bare = home.command(&[]).env("COUNTERSIGN_AGENTS", socket).output().unwrap();
     let bare = String::from_utf8_lossy(&bare.stdout).into_owned();
-    assert!(bare.contains("NOT PROTECTED") && bare.contains("The daemon runs"), "{bare}");
+    assert!(bare.contains("NOT PROTECTED") && bare.contains("The daemon is running"), "{bare}");
     // Again and again the same is no news.
     thread::sleep(Duration::from_secs(3));
     assert_eq!(heard().matches("NOT PROTECTED").count(), 1, "{}", heard());

@@ -13,6 +13,7 @@ use countersign_json::Value;
 use countersign_json::canonical::{CallDigest, Digest};
 use countersign_risk::call::{Annotations, Call};
 use countersign_risk::context::{Context, Environment, Platform};
+use countersign_risk::word_pair::word_pair;
 use countersign_store::{RequestQuery, Store as _, StoredRequest, WriteContext};
 use countersign_types::id::Id;
 use countersign_types::tier::Tier;
@@ -204,20 +205,30 @@ pub async fn respond(State(api): State<Api>, request: Request) -> ApiResult {
     let stored = api.gate.store().request(id).await?;
     let stored = stored.ok_or_else(|| ApiProblem::not_found("unknown request"))?;
     let standing = (api.standing(&identity.person), api.gate.rules().needs);
+    // A client of the original API knows neither the digest nor the words.
+    let original = api.gate.rules().respond_without_word
+        && fields.text("digest")?.is_none()
+        && stored.request.tier == Tier::High
+        && !stored.request.crisis;
     let event = Event::Answer {
         person: identity.person,
         choice: if approved { Choice::Approve } else { Choice::Deny },
-        seen: seen(&fields, &stored, approved)?,
+        seen: seen(&fields, &stored, approved && !original)?,
         edited: None,
         channel: identity.channel,
         reason: fields.text("reason")?.unwrap_or_default().to_owned(),
-        word: fields.text("word")?.unwrap_or_default().to_owned(),
+        word: if original { word_of(&stored) } else { fields.text("word")?.unwrap_or_default() }
+            .to_owned(),
         standing,
     };
     let note = WriteContext { policy: api.gate.rules().hash, facts: None, edited: None };
     let applied = api.gate.decide(id, event, note).await?;
     let status = applied.stored.request.state.label();
     Ok((StatusCode::OK, axum::Json(json!({ "request_id": id, "status": status }))).into_response())
+}
+
+fn word_of(stored: &StoredRequest) -> &'static str {
+    word_pair(&stored.request.digest.canonical).first
 }
 
 /// The call that the answer is about. The original API has no digest, so an answer without one is

@@ -43,6 +43,7 @@ pub struct ListenSection {
     pub url: Option<String>,
     pub confirm_without_token: Option<bool>,
     pub respond_on_agent_api: Option<bool>,
+    pub respond_without_word: Option<bool>,
 }
 
 /// Deadlines and escalation.

@@ -83,6 +83,8 @@ pub struct DaemonRules {
     pub confirm_without_token: bool,
     /// Whether the agent API serves `/respond` too.
     pub respond_on_agent_api: bool,
+    /// Whether `/respond` approves HIGH without the digest and a word of the call.
+    pub respond_without_word: bool,
     /// The country of the helplines on the crisis card.
     pub country: Option<String>,
     /// The wording of the crisis card.

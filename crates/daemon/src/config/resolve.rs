@@ -61,6 +61,7 @@ fn rules(config: ConfigFile) -> Result<DaemonRules, ConfigError> {
         issuer: config.permits.issuer.unwrap_or_else(|| "countersign".to_owned()),
         confirm_without_token: config.listen.confirm_without_token.unwrap_or(true),
         respond_on_agent_api: config.listen.respond_on_agent_api.unwrap_or(true),
+        respond_without_word: config.listen.respond_without_word.unwrap_or(false),
         country: crisis.0,
         preset: crisis.1,
         whitelist: whitelist(&config.whitelist)?,
