@@ -24,6 +24,8 @@ SETTINGS = """
 [listen]
 agents = "127.0.0.1:0"
 people = "127.0.0.1:0"
+# Clients of the original API send neither digest nor word.
+respond_without_word = true
 [flood]
 open_per_agent = 100000
 asks_per_minute = 100000

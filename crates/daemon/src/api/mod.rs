@@ -6,6 +6,7 @@ mod confirm;
 mod fields;
 mod health;
 mod problem;
+mod respond;
 mod step_up;
 mod v1;
 mod webhooks;
@@ -197,7 +198,7 @@ pub fn people(api: &Api) -> Router {
         .route("/health", get(health::seed))
         .route("/ready", get(health::ready))
         .route("/pending", get(confirm::pending))
-        .route("/respond", post(confirm::respond))
+        .route("/respond", post(respond::respond))
         .route("/hooks/{channel}", post(webhooks::posted))
         .merge(step_up::people())
         .merge(v1::people())
@@ -215,7 +216,7 @@ async fn not_found() -> ApiProblem {
 /// Clients of the original API answer on the agent API; the configuration can turn that off.
 async fn respond_on_agent_api(State(api): State<Api>, request: Request) -> ApiResult {
     if api.gate.rules().respond_on_agent_api {
-        confirm::respond(State(api), request).await
+        respond::respond(State(api), request).await
     } else {
         Err(not_found().await)
     }

@@ -33,7 +33,8 @@ class ToolCallAssessment:
     ) -> ToolCallAssessment:
         """Assesses a call by the program's rules. A call that cannot be assessed needs a person."""
         try:
-            found = program.assess(Call(tool=tool_name, arguments=arguments or {}, **context))  # type: ignore[arg-type]
+            call = Call(tool=tool_name, arguments=arguments or {}, project="", **context)  # type: ignore[arg-type]
+            found = program.assess(call)
             return cls(
                 tool_name=tool_name,
                 risk_score=float(found["risk"]),
@@ -82,4 +83,4 @@ def _call(one: Any) -> Call:
         arguments = plain.decode(arguments)
     if not isinstance(name, str) or not isinstance(arguments or {}, Mapping):
         raise CountersignError("not a tool call")
-    return Call(tool=name, arguments=dict(arguments or {}))
+    return Call(tool=name, arguments=dict(arguments or {}), project="")

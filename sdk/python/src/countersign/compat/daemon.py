@@ -84,6 +84,8 @@ class ConfirmationDaemon:
                 description=description,
                 risk_level=risk_level,
                 session=session_key or None,
+                # The original API knows no project.
+                project="",
                 timeout=min(timeout or self.default_timeout, _LONGEST),
             )
             request = self._client().submit(call)

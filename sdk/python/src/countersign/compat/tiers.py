@@ -143,6 +143,8 @@ def call_of(action: str, context: Mapping[str, Any] | None, **more: Any) -> Call
         platform=said.get("platform"),
         cwd=said.get("cwd"),
         environment=said.get("environment"),
+        # The original API knows no project.
+        project="",
         **more,
     )
 
