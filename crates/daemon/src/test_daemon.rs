@@ -89,8 +89,16 @@ impl TestDaemon {
         let paths = Paths { config: place("c.toml"), state: place("s"), runtime: place("r") };
         let (first, rest) = sections.split_once("\n\n").unwrap_or(("", sections));
         let text = format!("{first}\n[listen]\n{LISTEN}{listen}\n{rest}");
-        let config = DaemonConfig::read(&text, &paths).unwrap();
-        let mut daemon = Daemon::open(config, paths).await.unwrap();
+        // The store of a daemon before may take a moment to let go of its lock.
+        let start = std::time::Instant::now();
+        let mut daemon = loop {
+            let config = DaemonConfig::read(&text, &paths).unwrap();
+            match Daemon::open(config, paths.clone()).await {
+                Ok(daemon) => break daemon,
+                Err(error) if start.elapsed().as_secs() > 10 => panic!("{error}"),
+                Err(_) => tokio::time::sleep(std::time::Duration::from_millis(20)).await,
+            }
+        };
         let notice = daemon.notice();
         let api = daemon.api();
         TestDaemon {
