@@ -46,8 +46,6 @@ pub enum Touch {
 pub enum Once {
     /// The same program.
     Program,
-    /// The same program with the same first two operands.
-    Command,
     /// The same hosts.
     Host,
 }

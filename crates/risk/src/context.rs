@@ -91,6 +91,6 @@ pub struct Context<'a> {
     /// The agent program that runs the tool, such as `claude-code`. Its own tools are known by
     /// their exact names.
     pub host: Option<&'a str>,
-    /// What the session did before, if somebody keeps it.
+    /// What the session did before, if the caller keeps it.
     pub session: Option<&'a SessionMemory>,
 }

@@ -3,17 +3,17 @@
 //! The memory holds the files that approved calls of the session wrote, with their content where it
 //! is known, and the kinds of call that a person approved once. A script that was written or
 //! downloaded in one call and run in a later one is assessed by its content, as if both were one
-//! call. The memory is plain data: whoever keeps it decides which calls were run.
+//! call. The memory is plain data: the caller keeps it and adds only calls that ran.
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-/// How many files are remembered. Once there are more, every unknown file is a doubtful one.
+/// How many files are remembered. Once there are more, a script that is not remembered asks.
 const MAX_FILES: usize = 2_000;
 /// How many bytes of text are remembered in all; the oldest texts are forgotten first.
 const MAX_BYTES: usize = 1024 * 1024;
-/// How many bytes of one file are remembered; a longer one is known to be unknown.
+/// How many bytes of one file are remembered; a longer one asks when it is run.
 const MAX_TEXT: usize = 64 * 1024;
 /// How many possible contents of one file are remembered.
 const MAX_VERSIONS: usize = 4;
@@ -245,6 +245,7 @@ impl SessionMemory {
         match &write.change {
             // One call that writes a file twice may leave it in either way.
             ContentChange::Whole(text) if again => {
+                file.partial |= text.is_none();
                 if let Some(text) = text.as_ref().filter(|text| !file.texts.contains(text)) {
                     if file.texts.len() < MAX_VERSIONS {
                         file.texts.push(text.clone());

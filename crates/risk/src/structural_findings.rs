@@ -93,6 +93,12 @@ pub const FORK_BOMB: Sign = sign(
     Tier::Critical,
     "Starts endless copies of itself until the machine stops responding.",
 );
+/// A script that the session wrote.
+pub const SESSION_SCRIPT: Sign = sign(
+    "session.script",
+    Tier::Safe,
+    "Runs a file that this session wrote; the file's text was assessed.",
+);
 /// A loop without end that starts processes.
 pub const ENDLESS_PROCESSES: Sign = sign(
     "shell.endless-processes",

@@ -75,7 +75,7 @@ fn stopped(agents: &Endpoint) -> String {
 }
 
 const INTRODUCTION: &str = "\
-Countersign stands between an AI agent and its tools: the agent proposes, a person disposes.
+Countersign stands between an AI agent and its tools: the agent proposes, a person decides.
 ";
 
 const CHECK: &str = "\n\nNext:\n  countersign config check                  see what is wrong\n";

@@ -193,8 +193,6 @@ pub struct Rule {
 pub enum Once {
     /// The same program.
     Program,
-    /// The same program with the same first two operands.
-    Command,
     /// The same hosts.
     Host,
 }

@@ -11,8 +11,6 @@ use crate::paths::windows_path;
 /// Classes of folders that can be a project. The root, a whole home folder, system folders and
 /// folders with a meaning of their own cannot.
 const ORDINARY: [&str; 4] = ["home", "elsewhere", "shared-data", "temporary"];
-/// Classes of folders that hold projects.
-const NEAR: [&str; 2] = ["elsewhere", "shared-data"];
 /// How a folder of git worktrees beside the project is named behind the project's own name.
 const WORKTREES: [&str; 5] = ["__worktrees", ".worktrees", "-worktrees", "_worktrees", ".wt"];
 
@@ -92,7 +90,7 @@ impl Workspace {
     /// a path is as near as any other, and stays what it is.
     fn beside_root(&self, path: &str) -> Option<String> {
         let (parent, _) = self.roots.first()?.rsplit_once('/')?;
-        if parent.is_empty() || !NEAR.contains(&class_of(parent, None).id) {
+        if parent.is_empty() || class_of(path, None).id != "elsewhere" {
             return None;
         }
         let rest = path.strip_prefix(parent)?.strip_prefix('/')?;
@@ -235,6 +233,19 @@ mod tests {
                 let roots = Workspace::of(&ctx).roots;
                 assert!(roots.is_empty(), "{folder:?}: {roots:?}");
             }
+        }
+    }
+
+    #[test]
+    fn a_folder_next_to_the_project_is_near_unless_it_means_something() {
+        assert_eq!(local("/workspaces/shop", None, "/workspaces/lib/a.rs"), "../lib/a.rs");
+        for (project, path) in [
+            ("/app", "/other/a.rs"),
+            ("/srv/shop", "/srv/www/index.html"),
+            ("/opt/shop", "/opt/tool/run"),
+            ("/workspaces/shop", "/etc/passwd"),
+        ] {
+            assert_eq!(local(project, None, path), path, "{project}");
         }
     }
 

@@ -7,13 +7,14 @@ use super::arg::Arg;
 use super::evaluator::Evaluator;
 use super::invocation::Invocation;
 use super::path_access::host_of;
+use super::program::is_standard_place;
 use super::state::EvalState;
 use crate::command_tables::{Once, Rule, Speech};
 use crate::effect::Effect;
 use crate::finding::{Finding, Findings, Span};
 use crate::flow::{Flow, Taint};
 use crate::paths::{last_part, normal};
-use crate::session::{ContentChange, FileOrigin, FileWrite, RememberedFile};
+use crate::session::{ContentChange, FileOrigin, FileWrite, RememberedFile, SessionMemory};
 use crate::structural_findings::{self, Sign};
 use countersign_shell::UNKNOWN;
 use countersign_types::tier::Tier;
@@ -128,10 +129,6 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             inv.operands.iter().filter_map(|at| inv.arg(*at)).map(|arg| arg.text.as_ref());
         let object = match once {
             Once::Program => program.to_owned(),
-            Once::Command => {
-                let words: Vec<&str> = std::iter::once(program).chain(operands.take(2)).collect();
-                words.join(" ")
-            }
             Once::Host => {
                 let mut hosts: Vec<&str> =
                     operands.filter(|text| text.contains("://")).map(host_of).collect();
@@ -147,15 +144,16 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if approved { Tier::Low } else { rule.tier }
     }
 
-    /// A program or script that a person should see once: asks, unless somebody said yes to it in
-    /// this session.
+    /// A program or script that a person should see once: asks, unless a person approved it in this
+    /// session.
     pub(super) fn first_use(&mut self, sign: &Sign, path: &str, span: Span) {
         let approved = self.shared.is_approved(|shared| shared.kind_of_path("run", path));
         let tier = if approved { sign.tier.min(Tier::Low) } else { sign.tier };
         self.shared.sign(&Sign { tier, ..*sign }, Some(span));
     }
 
-    /// Runs a file of the session. None if the session does not know what is in it.
+    /// Runs a file of the session. None if the session does not know all that is in it; what it
+    /// knows is read.
     pub(super) fn run_remembered(
         &mut self,
         speech: Option<Speech>,
@@ -163,8 +161,16 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         stdin: &Flow,
         span: Span,
     ) -> Option<Flow> {
-        let (name, file) = self.shared.remembered(path)?;
+        let Some((name, file)) = self.shared.remembered(path) else {
+            let lost = self.shared.ctx.session.is_some_and(SessionMemory::is_lost);
+            if lost && !is_standard_place(path) {
+                // It may be one of the files that were too many to remember.
+                self.first_use(&structural_findings::UNSEEN_CODE, path, span);
+            }
+            return None;
+        };
         self.shared.out.effect(Effect::Exec);
+        self.shared.sign(&structural_findings::SESSION_SCRIPT, Some(span));
         let origin = file.origin;
         if origin.has(FileOrigin::NETWORK) {
             let open = if origin.has(FileOrigin::UNPROTECTED) {
@@ -181,17 +187,16 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         } else if file.texts().is_empty() && !origin.has(FileOrigin::BUILT) {
             return None;
         }
-        let flow = Flow::unknown(stdin.taint);
-        if self.shared.scripts_read.contains(&name) {
-            return Some(flow);
+        if !self.shared.scripts_read.contains(&name) {
+            self.shared.scripts_read.push(name);
+            for text in file.texts() {
+                let speech = script_language(path, text).or(speech).unwrap_or(Speech::Shell);
+                let speech = if origin.has(FileOrigin::BUILT) { Speech::Other } else { speech };
+                self.read_script(speech, text, file.is_partial(), span);
+            }
         }
-        self.shared.scripts_read.push(name);
-        for text in file.texts() {
-            let speech = script_language(path, text).or(speech).unwrap_or(Speech::Shell);
-            let speech = if origin.has(FileOrigin::BUILT) { Speech::Other } else { speech };
-            self.read_script(speech, text, file.is_partial(), span);
-        }
-        Some(flow)
+        // What is known in part only is a program like any other, too.
+        (!file.is_partial()).then(|| Flow::unknown(stdin.taint))
     }
 
     /// Judges a script by its text. Of a part of a file only what is dangerous by itself counts:

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{CODER_TOKEN, TestApi, read, send};
 use crate::gate::Caller;
 
-/// Outside every project it is a file of somebody else.
+/// A path that is outside the home folder and, without a project, outside every project.
 const INSIDE: &str = "touch /workspaces/shop/src/a.rs";
 
 async fn tier_of_edit(api: &TestApi, project: Option<&str>) -> Value {
