@@ -105,8 +105,9 @@ impl Discord {
 }
 
 impl Platform for Discord {
-    fn is_message(asked: &Asked) -> bool {
-        asked.method == "POST" && asked.path.ends_with("/messages")
+    fn is_request(asked: &Asked) -> bool {
+        let has_buttons = asked.body["components"].as_array().is_some_and(|all| !all.is_empty());
+        asked.method == "POST" && asked.path.ends_with("/messages") && has_buttons
     }
 
     fn asked(&mut self, asked: &Asked) -> (u16, Value) {
@@ -243,6 +244,7 @@ pub fn hooked(folder: &Path) -> (FakePlatform<Discord>, Fixture, Caller) {
     let fixture = installation(folder, &[("discord", settings(folder, &stand_in, true))]);
     let mut caller = Caller::new(fixture.gate.people, "discord");
     link(&fixture, &mut caller);
+    stand_in.until("the message about the link", |discord| discord.messages.first().map(drop));
     (stand_in, fixture, caller)
 }
 

@@ -51,8 +51,9 @@ pub struct FakePlatform<P> {
 pub trait Platform: Send + 'static {
     fn asked(&mut self, asked: &Asked) -> (u16, Value);
 
-    /// Whether faults apply to this request.
-    fn is_message(asked: &Asked) -> bool;
+    /// Whether this sends a request to people: only these meet the faults, not the messages
+    /// about links and changes, which come at times of their own.
+    fn is_request(asked: &Asked) -> bool;
 }
 
 impl<P: Platform> FakePlatform<P> {
@@ -71,7 +72,7 @@ impl<P: Platform> FakePlatform<P> {
         FakePlatform { address, platform, faults }
     }
 
-    /// Injects faults into the next messages, one each.
+    /// Injects faults into the next requests that are sent, one each.
     pub fn misbehave(&self, faults: impl IntoIterator<Item = Fault>) {
         self.faults.lock().unwrap().extend(faults);
     }
@@ -114,7 +115,7 @@ fn serve<P: Platform>(
         body: serde_json::from_slice(&body).unwrap_or_default(),
         at: Instant::now(),
     };
-    let fault = P::is_message(&asked).then(|| faults.lock().unwrap().pop_front()).flatten();
+    let fault = P::is_request(&asked).then(|| faults.lock().unwrap().pop_front()).flatten();
     let mut extra = "";
     let (status, body) = match fault {
         Some(Fault::Says(status, headers, body)) => {
