@@ -27,6 +27,7 @@ mod push;
 mod random;
 mod recent;
 mod reload;
+pub mod shutdown;
 mod start;
 mod start_error;
 mod store_watch;

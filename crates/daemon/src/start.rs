@@ -29,10 +29,11 @@ use crate::config::{DaemonConfig, Paths};
 use crate::gate::Gate;
 use crate::inbound::{LinkCodes, ReplayGuard};
 use crate::keys::{self, Keys};
-use crate::listeners::{self, Stop};
+use crate::listeners;
 use crate::notifier::{self, ChannelPool};
 use crate::proof::{Alarm, Proofs};
 use crate::reload::{Reloader, changes_since_last_start, describe_changes};
+use crate::shutdown::Stop;
 use crate::start_error::StartError;
 use crate::store_watch::check_store;
 

@@ -33,11 +33,12 @@ use crate::gate::{Caller, Gate};
 use crate::inbound::{LinkCodes, ReplayGuard};
 use crate::inbox;
 use crate::keys::Keys;
-use crate::listeners::{self, Peer, Stop};
+use crate::listeners::Peer;
 use crate::notifier::{ChannelPool, NotifierParts};
 use crate::passkeys::Challenges;
 use crate::presence::Presence;
 use crate::proof::Proofs;
+use crate::shutdown::{Stop, stopped};
 use v1::OfferSigner;
 
 pub use agent_api::AgentApi;
@@ -156,7 +157,7 @@ impl Api {
     /// Waits until the daemon stops.
     async fn stopped(&self) {
         match self.stop.clone() {
-            Some(mut stop) => listeners::stopped(&mut stop).await,
+            Some(mut stop) => stopped(&mut stop).await,
             None => std::future::pending().await,
         }
     }

@@ -14,7 +14,6 @@ use serde_json::json;
 
 use super::Gate;
 use super::answer::{self, Rejection};
-use crate::drills::DrillTemplate;
 use crate::random;
 
 /// A drill to be stored.
@@ -26,7 +25,9 @@ pub struct NewDrill<'a> {
     /// Its digest.
     pub digest: CallDigest,
     /// The kind of drill.
-    pub drill: &'a DrillTemplate,
+    pub kind: &'a str,
+    /// The description that the agent would have given.
+    pub description: &'a str,
     /// The agent named on the card.
     pub shown: &'a str,
 }
@@ -73,7 +74,7 @@ impl Gate {
         if self.open_drill.get().is_some() {
             return Ok(None);
         }
-        let NewDrill { call, seen, digest, drill, shown } = new;
+        let NewDrill { call, seen, digest, kind, description, shown } = new;
         let (rules, now) = (self.rules(), self.clock.now());
         let mut schedule = rules.times.schedule(now.at, seen.tier, false, None);
         // A drill is not escalated.
@@ -81,7 +82,7 @@ impl Gate {
         let terms =
             Terms { tier: seen.tier, crisis: false, quorum: rules.quorum.of(seen.tier, false) };
         let id = random::id(now.at).map_err(|_| Rejection::EntropyUnavailable)?;
-        let requester = Requester::Drill { kind: drill.name.clone(), shown: shown.to_owned() };
+        let requester = Requester::Drill { kind: kind.to_owned(), shown: shown.to_owned() };
         let card = Card::new(&call, &seen, &digest);
         let written = serde_json::to_string(&card).map_err(|_| Rejection::Unwritable)?;
         let submitted = self
@@ -93,7 +94,7 @@ impl Gate {
                 brief: card.brief.clone(),
                 card: written,
                 card_after: None,
-                detail: json!({ "description": drill.says }).to_string(),
+                detail: json!({ "description": description }).to_string(),
                 idempotency: None,
                 group: None,
                 permit_for: Millis(0),

@@ -259,7 +259,9 @@ impl Gate {
             };
             match &answer {
                 Err(rejection) => {
-                    self.metrics.held(rejection);
+                    if let Some(why) = rejection.metrics_label() {
+                        self.metrics.held(why);
+                    }
                     tracing::debug!(agent = caller.agent, %rejection, "a call was rejected");
                 }
                 Ok(GateAnswer::Kept(stored)) => {

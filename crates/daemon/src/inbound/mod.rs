@@ -23,8 +23,8 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::api::Api;
-use crate::listeners::{self, Stop};
 use crate::notifier::OpenChannel;
+use crate::shutdown::{Stop, stopped};
 
 pub use handle::handle_message;
 pub use link_codes::LinkCodes;
@@ -71,7 +71,7 @@ pub async fn run(api: Api, mut stop: Stop) {
         tokio::select! {
             () = tokio::time::sleep(CHECK_INTERVAL) => {}
             Some(_) = tasks.join_next() => {}
-            () = listeners::stopped(&mut stop) => {
+            () = stopped(&mut stop) => {
                 tasks.shutdown().await;
                 return;
             }
