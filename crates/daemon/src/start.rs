@@ -27,7 +27,6 @@ use crate::checkpoints::Checkpoints;
 use crate::clock::DaemonClock;
 use crate::config::{DaemonConfig, Paths};
 use crate::gate::Gate;
-use crate::inbound::{LinkCodes, ReplayGuard};
 use crate::keys::{self, Keys};
 use crate::listeners;
 use crate::notifier::{self, ChannelPool};
@@ -126,8 +125,6 @@ impl Daemon {
             directory,
             channels,
             buttons: Arc::new(Buttons::new(keys.derived("buttons"))),
-            link_codes: LinkCodes::default(),
-            replay_guard: ReplayGuard::default(),
             presence: Arc::default(),
             recovery: auth::recovery::folder(&config.state),
             proofs: Arc::new(Proofs::open(&config.state, config.test_gates_every.is_some())),
@@ -261,7 +258,7 @@ fn spawn_background(tasks: &mut JoinSet<()>, api: &Api, gate: &Arc<Gate>, stop: 
     tasks.spawn(notifier::digest::run(gate(), channels, stop.clone()));
     tasks.spawn(notifier::run(gate(), parts, stop.clone()));
     tasks.spawn(crate::drills::run(gate(), Arc::clone(&api.presence), stop.clone()));
-    tasks.spawn(crate::inbound::run(api.clone(), stop.clone()));
+    tasks.spawn(crate::inbound::run(Arc::clone(api.inbound()), stop.clone()));
 }
 
 /// Creates a private folder.

@@ -194,7 +194,7 @@ impl TestDaemon {
     }
 
     pub fn note(&self) -> WriteContext {
-        self.api.note()
+        self.gate.note()
     }
 
     /// A person with the owner's passphrase.

@@ -86,8 +86,6 @@ pub(crate) async fn test_gate_with(text: &str, options: SqliteOptions) -> TestGa
         keys: Arc::clone(&keys),
         channels: Arc::default(),
         buttons: Arc::new(crate::buttons::Buttons::new(keys.derived("buttons"))),
-        link_codes: crate::inbound::LinkCodes::default(),
-        replay_guard: crate::inbound::ReplayGuard::default(),
         presence: Arc::default(),
         proofs: Arc::default(),
         recovery: crate::auth::recovery::folder(folder.path()),

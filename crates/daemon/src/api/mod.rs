@@ -30,11 +30,11 @@ use crate::auth::origin::{AllowedHosts, is_browser};
 use crate::auth::{Directory, LoginThrottle, PassphraseChecks};
 use crate::buttons::Buttons;
 use crate::gate::{Caller, Gate};
-use crate::inbound::{LinkCodes, ReplayGuard};
+use crate::inbound::InboundContext;
 use crate::inbox;
 use crate::keys::Keys;
 use crate::listeners::Peer;
-use crate::notifier::{ChannelPool, NotifierParts};
+use crate::notifier::{self, ChannelPool, NotifierParts};
 use crate::passkeys::Challenges;
 use crate::presence::Presence;
 use crate::proof::Proofs;
@@ -59,6 +59,8 @@ pub struct Api {
     parts: Arc<ApiParts>,
     /// Binds access requests to the evaluations that offered them; none without randomness.
     offers: Option<Arc<OfferSigner>>,
+    /// Handles replies through channels.
+    inbound: Arc<InboundContext>,
     /// Open passkey challenges.
     challenges: Arc<Challenges>,
     /// Becomes true when the daemon stops; none in tests.
@@ -83,10 +85,6 @@ pub struct ApiParts {
     pub channels: Arc<ChannelPool>,
     /// Signed button payloads for channels.
     pub buttons: Arc<Buttons>,
-    /// Open codes for linking accounts.
-    pub link_codes: LinkCodes,
-    /// Messages that were received already.
-    pub replay_guard: ReplayGuard,
     /// Whether a person is active in the inbox.
     pub presence: Arc<Presence>,
     /// The results of the tests of the agents' gates.
@@ -108,8 +106,14 @@ impl Api {
             own_addresses: [].into(),
             is_socket_peer: false,
         });
+        let inbound = Arc::new(InboundContext::new(
+            Arc::clone(&parts.gate),
+            Arc::clone(&parts.directory),
+            Arc::clone(&parts.channels),
+            Arc::clone(&parts.buttons),
+        ));
         let challenges = Arc::default();
-        Api { parts: Arc::new(parts), offers, challenges, stop: None, anonymous }
+        Api { parts: Arc::new(parts), offers, inbound, challenges, stop: None, anonymous }
     }
 
     /// With a stop signal: open streams end when the daemon stops.
@@ -138,20 +142,19 @@ impl Api {
         Authority::login(self.has_passkey(person), self.directory.tenure(person))
     }
 
-    /// How long a new passkey or linked account of this person waits before it may approve. A
-    /// single person sets the installation up, and no one else could object.
+    /// How long a new passkey of this person waits before it may approve.
     pub fn waiting_period(&self, person: &str) -> Millis {
-        if self.directory.is_only_person(person) {
-            Millis(0)
-        } else {
-            self.gate.rules().waiting_period
-        }
+        self.directory.waiting_period(person, self.gate.rules().waiting_period)
+    }
+
+    /// Handles replies through channels.
+    pub fn inbound(&self) -> &Arc<InboundContext> {
+        &self.inbound
     }
 
     /// Announces a change of who may approve on every channel. The change does not wait for it.
     pub fn announce(&self, text: String) {
-        let (gate, channels) = (Arc::clone(&self.gate), Arc::clone(&self.channels));
-        tokio::spawn(async move { crate::notifier::broadcast(&gate, &channels, &text).await });
+        notifier::broadcast_in_background(&self.gate, &self.channels, text);
     }
 
     /// Waits until the daemon stops.

@@ -200,9 +200,15 @@ impl Directory {
     }
 
     /// Whether this is the only person.
-    pub fn is_only_person(&self, name: &str) -> bool {
+    fn is_only_person(&self, name: &str) -> bool {
         let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
         entries.people.len() == 1 && entries.people.contains_key(name)
+    }
+
+    /// How long a new passkey or linked account of this person waits before it may approve. A
+    /// single person sets the installation up, and no one else could object.
+    pub fn waiting_period(&self, person: &str, configured: Millis) -> Millis {
+        if self.is_only_person(person) { Millis(0) } else { configured }
     }
 
     /// The passkeys of a person.

@@ -12,6 +12,7 @@ mod flood;
 mod flood_tracking;
 mod grants;
 mod integrity;
+mod ledger_note;
 mod lifecycle;
 mod mode;
 mod persist;

@@ -147,6 +147,12 @@ pub async fn broadcast(gate: &Arc<Gate>, channels: &Arc<ChannelPool>, text: &str
     sending.join_all().await;
 }
 
+/// Sends a notice through every channel; the caller does not wait for it.
+pub fn broadcast_in_background(gate: &Arc<Gate>, channels: &Arc<ChannelPool>, text: String) {
+    let (gate, channels) = (Arc::clone(gate), Arc::clone(channels));
+    tokio::spawn(async move { broadcast(&gate, &channels, &text).await });
+}
+
 /// Sends a notice that belongs to no request through a channel. Returns whether it arrived.
 pub async fn send_notice(gate: &Gate, channels: &ChannelPool, channel: &str, text: &str) -> bool {
     let rules = gate.rules();

@@ -36,7 +36,7 @@ use crate::shutdown::{Stop, stopped};
 
 pub use channel_pool::{ChannelPool, OpenChannel};
 pub use context::NotifierParts;
-pub use digest::broadcast;
+pub use digest::{broadcast, broadcast_in_background};
 pub use plan::is_superseded;
 pub use test_buttons::TestButtons;
 

@@ -101,8 +101,6 @@ impl TestApi {
             keys: Arc::new(Keys::open(&place.join("key"), "countersign").unwrap()),
             channels: Arc::default(),
             buttons: Arc::new(crate::buttons::Buttons::new([1; 32].into())),
-            link_codes: crate::inbound::LinkCodes::default(),
-            replay_guard: crate::inbound::ReplayGuard::default(),
             presence: Arc::default(),
             proofs: Arc::default(),
             recovery: crate::auth::recovery::folder(&place),

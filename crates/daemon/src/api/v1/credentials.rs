@@ -96,7 +96,7 @@ impl Credentials {
             expires: now.plus(if web { WEB_TIME } else { TERMINAL_TIME }),
             ended: None,
         };
-        api.gate.store().save_login(login.clone(), api.note()).await.map_err(|error| {
+        api.gate.store().save_login(login.clone(), api.gate.note()).await.map_err(|error| {
             // The person was revoked a moment ago: the same answer as for wrong credentials.
             if matches!(error, countersign_store::StoreError::NotFound(_)) {
                 wrong_credentials()
@@ -144,7 +144,7 @@ impl Credentials {
 pub async fn end_session(api: &Api, mut login: StoredLogin) -> Result<(), ApiProblem> {
     api.directory.remove_login(login.secret);
     login.ended = Some(api.gate.clock().now().at);
-    Ok(api.gate.store().save_login(login, api.note()).await?)
+    Ok(api.gate.store().save_login(login, api.gate.note()).await?)
 }
 
 fn text(text: &str) -> countersign_json::Value<'static> {

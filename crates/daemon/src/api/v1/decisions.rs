@@ -115,7 +115,7 @@ async fn decide(State(api): State<Api>, Path(text): Path<String>, request: Reque
     let stored = find(&api, id).await?;
     check_extras(&stored, choice, edited.is_some(), wanted.is_some())?;
     let edit = AssessedEdit::checked(&api, &stored, edited, checked)?;
-    let mut note = api.note_by(&identity.person);
+    let mut note = api.gate.note_by(&identity.person);
     if wanted.as_ref().is_some_and(GrantRequest::needs_step_up) {
         note = step_up::prove(&api, &identity, &parts, &bytes).await?.note(&api, &identity.person);
     }

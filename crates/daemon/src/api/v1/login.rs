@@ -5,7 +5,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
-use countersign_store::{Store as _, StoredLogin, WriteContext};
+use countersign_store::{Store as _, StoredLogin};
 use countersign_types::time::{Clock as _, Millis};
 use serde_json::json;
 use zeroize::Zeroizing;
@@ -150,17 +150,4 @@ async fn touch_presence(State(api): State<Api>, headers: HeaderMap) -> ApiResult
     let now = api.gate.clock().now().at;
     api.presence.saw(now);
     Ok(axum::Json(json!({ "at": now })).into_response())
-}
-
-impl Api {
-    /// The ledger note of a write.
-    pub fn note(&self) -> WriteContext {
-        WriteContext { policy: self.gate.rules().hash, facts: None, edited: None }
-    }
-
-    /// The ledger note of a write, with the person who made it.
-    pub fn note_by(&self, person: &str) -> WriteContext {
-        let facts = Some(json!({ "by": person }).to_string());
-        WriteContext { policy: self.gate.rules().hash, facts, edited: None }
-    }
 }

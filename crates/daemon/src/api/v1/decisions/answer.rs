@@ -27,7 +27,7 @@ pub async fn deny(api: &Api, person: String, id: Id) -> Result<StoredRequest, Ap
         word: String::new(),
         standing: (standing, api.gate.rules().needs),
     };
-    Ok(api.gate.decide(id, event, api.note()).await?.stored)
+    Ok(api.gate.decide(id, event, api.gate.note()).await?.stored)
 }
 
 /// A person's answer, after all fields were read.

@@ -156,7 +156,7 @@ pub async fn signed(
             return Err(not.into());
         }
     };
-    api.gate.store().save_passkey(passkey, api.note_by(&identity.person)).await?;
+    api.gate.store().save_passkey(passkey, api.gate.note_by(&identity.person)).await?;
     api.directory.reload(api.gate.store()).await?;
     drop(changing);
     let text = base64::encode_url;
