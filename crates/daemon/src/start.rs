@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use zeroize::Zeroizing;
 
-use crate::api::{self, Api, ApiParts};
+use crate::api::{Api, ApiParts};
 use crate::auth::origin::AllowedHosts;
 use crate::auth::{
     self, Directory, LoginThrottle, PassphraseChecks, generate_passphrase, hash_passphrase,
@@ -32,6 +32,7 @@ use crate::listeners;
 use crate::notifier::{self, ChannelPool};
 use crate::proof::{Alarm, Proofs};
 use crate::reload::{Reloader, changes_since_last_start, describe_changes};
+use crate::routes;
 use crate::shutdown::Stop;
 use crate::start_error::StartError;
 use crate::store_watch::check_store;
@@ -233,7 +234,7 @@ fn open_store(config: &DaemonConfig, clock: &Arc<DaemonClock>) -> Result<Arc<Bac
 
 /// Serves the agent API and the people API.
 fn spawn_listeners(tasks: &mut JoinSet<()>, api: &Api, listeners: Listeners, stop: &Stop) {
-    let (agents, people) = (api::AgentApi::new(api), api::people(api));
+    let (agents, people) = (routes::AgentApi::new(api), routes::people(api));
     if let Some(socket) = listeners.socket {
         tasks.spawn(listeners::serve_unix(socket, agents.clone(), stop.clone()));
     }

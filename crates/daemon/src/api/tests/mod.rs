@@ -108,7 +108,7 @@ impl TestApi {
             people_hosts: AllowedHosts::new(6001, &[]),
         })
         .until(stopping);
-        let (agents, people) = (super::agents(&api), super::people(&api));
+        let (agents, people) = (crate::routes::agents(&api), crate::routes::people(&api));
         TestApi { folder, api, agents, people, stop }
     }
 
