@@ -11,7 +11,8 @@ use countersign_types::time::{Millis, Timestamp};
 use countersign_workflow::assurance::Tenure;
 use tokio::sync::{Mutex, MutexGuard};
 
-use super::{AGENT_TOKEN, AuthError, PERSON_TOKEN};
+use super::error::AuthError;
+use super::tokens::{AGENT_TOKEN, PERSON_TOKEN};
 use crate::gate::Caller;
 
 /// An authenticated person.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use countersign_store::{Store as _, StoreEvent};
 use tokio::sync::broadcast::error::RecvError;
 
-use super::Directory;
+use super::directory::Directory;
 use crate::gate::Gate;
 use crate::shutdown::{Stop, stopped};
 
