@@ -1,7 +1,5 @@
 //! Stores a drill like a pending request, without counting it in any limit.
 
-use std::sync::{Mutex, PoisonError};
-
 use countersign_json::canonical::CallDigest;
 use countersign_risk::assess::Assessment;
 use countersign_risk::call::Call;
@@ -32,36 +30,6 @@ pub struct NewDrill<'a> {
     pub shown: &'a str,
 }
 
-/// The pending drill, if there is one.
-#[derive(Debug, Default)]
-pub struct OpenDrill {
-    id: Mutex<Option<Id>>,
-    making: tokio::sync::Mutex<()>,
-}
-
-impl OpenDrill {
-    /// Loads the pending drill.
-    pub fn new(pending: &[StoredRequest]) -> OpenDrill {
-        let open = pending.iter().find(|stored| stored.request.requester.is_drill());
-        let open = open.map(|stored| stored.request.id);
-        OpenDrill { id: Mutex::new(open), making: tokio::sync::Mutex::default() }
-    }
-
-    fn get(&self) -> Option<Id> {
-        *self.id.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn set(&self, id: Option<Id>) {
-        *self.id.lock().unwrap_or_else(PoisonError::into_inner) = id;
-    }
-
-    /// Removes an ended drill.
-    pub(super) fn ended(&self, id: Id) {
-        let mut open = self.id.lock().unwrap_or_else(PoisonError::into_inner);
-        open.take_if(|open| *open == id);
-    }
-}
-
 impl Gate {
     /// The pending drill, if there is one.
     pub fn open_drill(&self) -> Option<Id> {
@@ -70,7 +38,7 @@ impl Gate {
 
     /// Stores a drill; `None` while another one is pending.
     pub async fn drill(&self, new: NewDrill<'_>) -> Result<Option<StoredRequest>, Rejection> {
-        let _one_at_a_time = self.open_drill.making.lock().await;
+        let _one_at_a_time = self.open_drill.lock_creation().await;
         if self.open_drill.get().is_some() {
             return Ok(None);
         }
