@@ -7,7 +7,7 @@ use crate::api::ApiProblem;
 
 /// The path has no route.
 pub async fn not_found() -> ApiProblem {
-    ApiProblem::not_found("there is no such route")
+    ApiProblem::not_found("route not found")
 }
 
 /// The route has no handler for the method.
