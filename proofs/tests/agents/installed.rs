@@ -5,8 +5,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use countersign_gateways::hook::programs::small_program_beside;
-use countersign_gateways::live::recipe::ScratchHome;
+use countersign_gateways::programs::small_program_beside;
+use countersign_gateways::agents::live_test::ScratchHome;
 use countersign_gateways::live::run::LiveAgent;
 use proof_skip::{Cause, skip};
 
