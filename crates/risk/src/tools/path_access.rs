@@ -111,7 +111,7 @@ impl Reader<'_, '_> {
         self.out.add(Finding::pattern(
             "tool.recipient",
             Tier::Medium,
-            "Somebody else will see or feel this.",
+            "Visible to other people.",
         ));
     }
 
