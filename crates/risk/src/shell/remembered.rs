@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use super::arg::Arg;
 use super::evaluator::Evaluator;
 use super::invocation::Invocation;
-use super::path_access::host_of;
+use super::net_access::host_of;
 use super::program::is_standard_place;
 use super::state::EvalState;
 use crate::command_tables::{Once, Rule, Speech};
