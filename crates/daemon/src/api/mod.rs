@@ -210,7 +210,7 @@ pub fn people(api: &Api) -> Router {
 }
 
 async fn not_found() -> ApiProblem {
-    ApiProblem::not_found("there is no such route")
+    ApiProblem::not_found("this route does not exist")
 }
 
 /// Clients of the original API answer on the agent API; the configuration can turn that off.
