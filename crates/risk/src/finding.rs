@@ -115,13 +115,13 @@ impl Doubt {
     /// What keeps us from being sure, in words.
     pub const fn words(self) -> &'static str {
         match self {
-            Doubt::UnknownProgram => "a program nobody described",
+            Doubt::UnknownProgram => "a program without a description",
             Doubt::DynamicProgram => "the program is only known when it runs",
             Doubt::DynamicArguments => "arguments are only known when it runs",
             Doubt::Unreadable => "not all of it can be read",
             Doubt::GuessedTool => "the tool is known by its name only",
             Doubt::VagueArguments => "the arguments are vague or very broad",
-            Doubt::CrisisSigns => "somebody may be in crisis",
+            Doubt::CrisisSigns => "a person may be in crisis",
         }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::arg::Arg;
 use super::evaluator::Evaluator;
 use super::invocation::Invocation;
-use super::path_access::host_of;
+use super::net_access::host_of;
 use super::program::resolve;
 use super::state::EvalState;
 use crate::command_tables::{Once, Rule, Speech};

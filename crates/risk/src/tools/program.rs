@@ -1,6 +1,7 @@
 //! Shell and code given as arguments, in one text or in pieces.
 
-use super::arguments::{Place, Reader};
+use super::arguments::Reader;
+use super::place::Place;
 use super::script_language::{ScriptLanguage, is_shell};
 use super::table::Role;
 use crate::code::Language;
