@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::finding::{Findings, Span};
 use crate::flow::Flow;
 use crate::shell::{CommandJudge, CommandWord, Dispatch, judge_text};
-use countersign_types::tier::Tier;
+use crate::structural_findings;
 
 pub(crate) use options::slash_options;
 
@@ -69,12 +69,7 @@ pub(crate) fn launched(
     let inner = text.strip_prefix('"').and_then(|t| t.strip_suffix('"'));
     let text = inner.map_or(text.clone(), str::to_owned);
     if text.contains(countersign_shell::UNKNOWN) {
-        judge.find(
-            "shell.dynamic-program",
-            Tier::Medium,
-            "Which program runs is only decided while it runs.",
-            span,
-        );
+        judge.report(&structural_findings::DYNAMIC, span);
     }
     Some(run_text(judge, &text, stdin, span))
 }

@@ -124,7 +124,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 None
             }
             "$0" => {
-                self.shared.sign(&structural_findings::FORK_BOMB, Some(span));
+                self.shared.report(&structural_findings::FORK_BOMB, Some(span));
                 Some(Flow::none())
             }
             _ => None,

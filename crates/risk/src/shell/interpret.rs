@@ -15,7 +15,7 @@ use crate::finding::{Doubt, Finding, Findings, Span};
 use crate::flow::{Flow, Taint};
 use crate::paths::Act;
 use crate::sql;
-use crate::structural_findings::{self, Sign};
+use crate::structural_findings::{self, StructuralRule};
 use countersign_shell::UNKNOWN;
 use countersign_types::tier::Tier;
 
@@ -98,8 +98,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if interpreter.bare > Tier::Safe && is_session(interpreter, spec, inv) {
             // Inside a container nothing of this machine is in reach.
             let tier = if self.shared.rights.elsewhere { Tier::Low } else { interpreter.bare };
-            let sign = Sign { tier, ..structural_findings::SHELL_SESSION };
-            self.shared.sign(&sign, Some(span));
+            let sign = StructuralRule { tier, ..structural_findings::SHELL_SESSION };
+            self.shared.report(&sign, Some(span));
             return Some(Flow::none());
         }
         None
@@ -124,7 +124,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             let arg = Arg { text: Cow::Owned(value.text.to_owned()), ..word.clone() };
             let streamed = matches!(value.text, "-" | "/dev/stdin");
             if streamed && stdin.text.is_none() {
-                self.stream_sign(stdin, span);
+                self.report_stream(stdin, span);
             }
             self.script(interpreter, &arg, stdin, span);
         }
@@ -144,7 +144,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let (_, module) = inv.values.iter().find(|(name, _)| *name == "-m")?;
         let path = format!("{}.py", module.text.replace('.', "/"));
         if let Some(flow) = self.file_content(&path) {
-            self.shared.sign(&structural_findings::WRITE_AND_RUN, Some(span));
+            self.shared.report(&structural_findings::WRITE_AND_RUN, Some(span));
             return Some(self.run_speech(interpreter, &flow, span));
         }
         if module.text == "http.server" {
@@ -163,7 +163,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let class = self.shared.class_for(Act::DeleteTree, folder);
         if matches!(class.id, "home-whole" | "root" | "system-whole" | "credentials") {
             self.shared.out.effect(Effect::NetOut);
-            self.shared.sign(&structural_findings::SERVES_FOLDER, Some(span));
+            self.shared.report(&structural_findings::SERVES_FOLDER, Some(span));
         }
     }
 
@@ -190,7 +190,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         // `docker exec web sh -c '…'` is how a command gets there; its text is judged as any other.
         let carried = self.shared.rights.elsewhere && interpreter.speech == Speech::Shell;
         let tier = if filter || carried || harmless { Tier::Low } else { interpreter.inline };
-        self.shared.sign(&Sign { tier, ..base }, Some(arg.span));
+        self.shared.report(&StructuralRule { tier, ..base }, Some(arg.span));
     }
 
     /// Whether a text given to an interpreter can be judged by what it does. Without a workspace
@@ -217,15 +217,15 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
         if arg.text.starts_with("http://") || arg.text.starts_with("https://") {
             let taint = self.on_net(&arg.text);
-            let sign = self.remote_sign(taint);
-            self.shared.sign(sign, Some(arg.span));
+            let sign = self.remote_code_rule(taint);
+            self.shared.report(sign, Some(arg.span));
             return Some(Flow::unknown(Taint::NET));
         }
         if let Some(flow) = self.known_file(&arg.text) {
             let (result, harmless) = self.run_and_tell(interpreter, &flow, span);
             // A text that is known is judged by what it does; only what is unseen asks by itself.
             if !flow.taint.has(Taint::NET) && !harmless {
-                self.shared.sign(&structural_findings::WRITE_AND_RUN, Some(arg.span));
+                self.shared.report(&structural_findings::WRITE_AND_RUN, Some(arg.span));
             }
             return Some(result);
         }
@@ -243,7 +243,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
 
     /// Shell commands that arrive as a stream.
     pub(super) fn run_flow(&mut self, flow: &Flow, span: Span) -> Flow {
-        self.stream_sign(flow, span);
+        self.report_stream(flow, span);
         match &flow.text {
             Some(text) => {
                 let text = text.clone();
@@ -253,10 +253,10 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
     }
 
-    fn stream_sign(&mut self, flow: &Flow, span: Span) {
+    fn report_stream(&mut self, flow: &Flow, span: Span) {
         self.shared.out.effect(Effect::Exec);
         let sign = if flow.taint.has(Taint::NET) {
-            self.remote_sign(flow.taint)
+            self.remote_code_rule(flow.taint)
         } else if flow.taint.has(Taint::DECODED) {
             &structural_findings::DECODED_CODE
         } else if flow.text.is_none() {
@@ -265,7 +265,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             return;
         };
         self.shared.out.doubt(Doubt::DynamicProgram);
-        self.shared.sign(sign, Some(span));
+        self.shared.report(sign, Some(span));
     }
 
     fn run_speech(&mut self, interpreter: Interpreter, flow: &Flow, span: Span) -> Flow {
@@ -281,14 +281,15 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let asks = interpreter.inline >= Tier::Medium;
         let language = !matches!(interpreter.speech, Speech::Sql | Speech::Redis | Speech::Mongo);
         if asks || language && (flow.taint.has(Taint::NET) || flow.taint.has(Taint::DECODED)) {
-            self.stream_sign(flow, span);
+            self.report_stream(flow, span);
         }
         let Some(text) = &flow.text else { return (Flow::unknown(flow.taint), false) };
         let arg = Arg { text: Cow::Owned(text.clone()), span, taint: flow.taint, glob: false };
         let (result, harmless) = self.read_speech(interpreter.speech, &arg, &Flow::none());
         if asks {
             let tier = if harmless { Tier::Low } else { Tier::Medium };
-            self.shared.sign(&Sign { tier, ..structural_findings::INLINE_CODE }, Some(span));
+            self.shared
+                .report(&StructuralRule { tier, ..structural_findings::INLINE_CODE }, Some(span));
         }
         (result, harmless)
     }
@@ -306,11 +307,11 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             && speech != Speech::Sed
         {
             let sign = if arg.taint.has(Taint::NET) {
-                self.remote_sign(arg.taint)
+                self.remote_code_rule(arg.taint)
             } else {
                 &structural_findings::UNSEEN_CODE
             };
-            self.shared.sign(sign, Some(arg.span));
+            self.shared.report(sign, Some(arg.span));
             self.shared.out.doubt(Doubt::DynamicProgram);
         }
         let text: &str = &arg.text;

@@ -15,7 +15,7 @@ use crate::finding::{Finding, Findings, Span};
 use crate::flow::{Flow, Taint};
 use crate::paths::{last_part, normal};
 use crate::session::{ContentChange, FileOrigin, FileWrite, RememberedFile, SessionMemory};
-use crate::structural_findings::{self, Sign};
+use crate::structural_findings::{self, StructuralRule};
 use countersign_shell::UNKNOWN;
 use countersign_types::tier::Tier;
 
@@ -146,10 +146,10 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
 
     /// A program or script that a person should see once: asks, unless a person approved it in this
     /// session.
-    pub(super) fn first_use(&mut self, sign: &Sign, path: &str, span: Span) {
+    pub(super) fn first_use(&mut self, sign: &StructuralRule, path: &str, span: Span) {
         let approved = self.shared.is_approved(|shared| shared.kind_of_path("run", path));
         let tier = if approved { sign.tier.min(Tier::Low) } else { sign.tier };
-        self.shared.sign(&Sign { tier, ..*sign }, Some(span));
+        self.shared.report(&StructuralRule { tier, ..*sign }, Some(span));
     }
 
     /// Runs a file of the session. None if the session does not know all that is in it; what it
@@ -170,7 +170,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             return None;
         };
         self.shared.out.effect(Effect::Exec);
-        self.shared.sign(&structural_findings::SESSION_SCRIPT, Some(span));
+        self.shared.report(&structural_findings::SESSION_SCRIPT, Some(span));
         let origin = file.origin;
         if origin.has(FileOrigin::NETWORK) {
             let open = if origin.has(FileOrigin::UNPROTECTED) {
@@ -178,12 +178,12 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             } else {
                 Taint::default()
             };
-            let sign = self.remote_sign(Taint::NET.and(open));
-            self.shared.sign(sign, Some(span));
+            let sign = self.remote_code_rule(Taint::NET.and(open));
+            self.shared.report(sign, Some(span));
         } else if origin.has(FileOrigin::DECODED) {
-            self.shared.sign(&structural_findings::DECODED_CODE, Some(span));
+            self.shared.report(&structural_findings::DECODED_CODE, Some(span));
         } else if file.is_forgotten() {
-            self.shared.sign(&structural_findings::UNSEEN_CODE, Some(span));
+            self.shared.report(&structural_findings::UNSEEN_CODE, Some(span));
         } else if file.texts().is_empty() && !origin.has(FileOrigin::BUILT) {
             return None;
         }

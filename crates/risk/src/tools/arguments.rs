@@ -10,6 +10,7 @@ use super::{table, text};
 use crate::context::Context;
 use crate::effect::Effect;
 use crate::finding::{Doubt, Factor, Finding, Findings};
+use crate::structural_findings;
 use countersign_json::Value;
 use countersign_text::file_url;
 use countersign_types::tier::{Points, Tier};
@@ -242,17 +243,12 @@ impl<'c> Reader<'c, '_> {
         self.out.effect(Effect::NetIn);
         if text::is_metadata_host(host) {
             self.out.effect(Effect::Secret);
-            self.out.add(Finding::pattern(
-                "net.metadata",
-                Tier::High,
-                "This address hands out the machine's own credentials.",
-            ));
+            self.out.add(structural_findings::MACHINE_CREDENTIALS.finding());
         }
         self.leak(url);
         if text::carries_data(url) {
             self.out.effect(Effect::NetOut);
-            let message = "This address is long enough to carry data out of this machine.";
-            self.out.add(Finding::pattern("net.data_in_address", Tier::Medium, message));
+            self.out.add(structural_findings::DATA_IN_ADDRESS.finding());
         }
     }
 
@@ -264,8 +260,7 @@ impl<'c> Reader<'c, '_> {
         self.outward = true;
         self.out.effect(Effect::NetOut);
         self.out.effect(Effect::Remote);
-        let message = "This request changes something on the other side.";
-        self.out.add(Finding::pattern("net.changes", Tier::Medium, message));
+        self.out.add(structural_findings::CHANGING_REQUEST.finding());
         if method.trim().eq_ignore_ascii_case("DELETE") {
             self.out.irreversible();
         }
@@ -300,7 +295,7 @@ impl<'c> Reader<'c, '_> {
     fn body(&mut self, text: &str) {
         if self.class == Some(Class::Delete) && matches!(text, "*" | "all") {
             self.out.doubt(Doubt::VagueArguments);
-            self.out.add(Finding::pattern("tool.sweep", Tier::High, "This takes everything away."));
+            self.out.add(structural_findings::DELETES_EVERYTHING.finding());
         }
         if self.outward {
             self.leak(text);
@@ -311,8 +306,7 @@ impl<'c> Reader<'c, '_> {
     fn hands_over(&mut self) {
         self.out.effect(Effect::Secret);
         if self.class == Some(Class::Send) {
-            let message = "A password or token is handed to somebody.";
-            self.out.add(Finding::pattern("secret.handed_over", Tier::High, message));
+            self.out.add(structural_findings::SECRET_GIVEN.finding());
         }
     }
 
@@ -333,16 +327,14 @@ impl<'c> Reader<'c, '_> {
         };
         if on {
             self.out.effect(Effect::Privilege);
-            let message = "The agent asks to step outside its sandbox.";
-            self.out.add(Finding::pattern("agent.leaves_sandbox", Tier::Medium, message));
+            self.out.add(structural_findings::LEAVES_SANDBOX.finding());
         }
     }
 
     /// Something could not be read: nobody may be told that it is harmless.
     pub(super) fn unreadable(&mut self) {
         self.out.doubt(Doubt::Unreadable);
-        let message = "Part of this call could not be read.";
-        self.out.add(Finding::pattern("tool.unreadable", Tier::Medium, message));
+        self.out.add(structural_findings::UNREADABLE_CALL.finding());
     }
 
     /// Notes how the agent behaves; such weights add up.

@@ -6,6 +6,7 @@ use super::table::{self, Class, Noun, Role, Strength, Verb};
 use super::{name, objects};
 use crate::effect::{Effect, Effects};
 use crate::finding::{Doubt, Finding, Findings};
+use crate::structural_findings::{self, StructuralRule};
 use countersign_json::Value;
 use countersign_types::tier::Tier;
 
@@ -27,11 +28,8 @@ pub(super) fn read(subject: &Subject<'_>, judge_inner: JudgeInner, out: &mut Fin
         out.doubt(Doubt::UnknownProgram);
         out.effect(Effect::Remote);
         let tier = once(subject, Tier::Medium, out);
-        out.add(Finding::pattern(
-            "tool.unknown",
-            tier,
-            "Nobody described this tool, and its name does not say what it does.",
-        ));
+        let rule = StructuralRule { tier, ..structural_findings::UNKNOWN_TOOL };
+        out.add(rule.finding());
         None
     };
     let looks = class.is_some_and(Class::only_looks);
