@@ -58,7 +58,7 @@ impl Reader<'_, '_> {
             self.behaviour(
                 "behaviour.another_agent",
                 50,
-                "Changes the workspace of another agent.",
+                "This touches the workspace of another agent.",
             );
         }
     }
@@ -128,7 +128,7 @@ impl Reader<'_, '_> {
         self.out.add(Finding::pattern(
             "tool.amount",
             tier,
-            "Names an amount, so it can cost money.",
+            "An amount is named: this can cost money.",
         ));
     }
 

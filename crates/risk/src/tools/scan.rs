@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::arguments::{DEEPEST, Place, Reader, guessed};
+use super::arguments::{DEEPEST, Reader, guessed};
 use super::autorun::AUTORUN_DANGERS;
+use super::place::Place;
 use super::table::{self, Class, Role, Strength};
 use super::{name, text};
 use crate::context::Context;
