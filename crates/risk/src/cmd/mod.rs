@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::finding::{Findings, Span};
 use crate::flow::Flow;
 use crate::shell::{CommandJudge, CommandWord, Dispatch, judge_text};
-use countersign_types::tier::Tier;
+use crate::structural_findings;
 
 pub(crate) use options::slash_options;
 
@@ -45,12 +45,7 @@ pub(crate) fn launched(
     };
     let text = command_line(words.get(at..).unwrap_or_default());
     if text.contains(countersign_shell::UNKNOWN) {
-        judge.find(
-            "shell.dynamic-program",
-            Tier::Medium,
-            "Which program runs is only decided while it runs.",
-            span,
-        );
+        judge.report(&structural_findings::DYNAMIC, span);
     }
     Some(run_text(judge, &text, stdin, span))
 }

@@ -9,9 +9,9 @@ use crate::finding::Span;
 use crate::flow::{Flow, Taint};
 use crate::paths::windows_path;
 use crate::shell::{CommandJudge, CommandWord};
+use crate::structural_findings;
 use countersign_shell::UNKNOWN;
 use countersign_shell::cmd::{CmdCommand, CmdWord, Lexer, Separator};
-use countersign_types::tier::Tier;
 
 /// How many variables are followed.
 const MAX_VARIABLES: usize = 128;
@@ -44,12 +44,7 @@ pub fn run(judge: &mut CommandJudge<'_, '_, '_>, text: &str, stdin: &Flow) -> Fl
 /// A part of the text is not understood.
 pub(super) fn not_read(judge: &mut CommandJudge<'_, '_, '_>, span: Span) {
     judge.out().doubt(crate::finding::Doubt::Unreadable);
-    judge.find(
-        "cmd.unreadable",
-        Tier::Medium,
-        "Holds commands for cmd that Countersign cannot read.",
-        span,
-    );
+    judge.report(&structural_findings::UNREADABLE_CMD, span);
 }
 
 /// Walks the commands of a text.

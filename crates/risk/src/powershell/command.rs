@@ -12,6 +12,7 @@ use crate::flow::{Flow, Taint};
 use crate::paths::Act;
 use crate::paths::windows_path;
 use crate::shell::{CommandWord, described_program};
+use crate::structural_findings;
 use countersign_shell::powershell::ast::{PsExpr, PsWord, PsWordKind};
 use countersign_types::tier::Tier;
 
@@ -150,12 +151,7 @@ impl Evaluator<'_, '_, '_, '_> {
         if lower.strip_suffix(".ps1").is_some()
             && let Some(flow) = self.judge.known_file(&program)
         {
-            self.judge.find(
-                "shell.write-and-run",
-                Tier::Medium,
-                "Writes a program and runs it in one go.",
-                span,
-            );
+            self.judge.report(&structural_findings::WRITE_AND_RUN, span);
             return self.run_text(&Value::from_flow(flow), span);
         }
         let program = CommandWord { text: program, ..name.clone() };

@@ -7,7 +7,7 @@ use crate::finding::Span;
 use crate::flow::{Flow, Taint};
 use crate::paths::windows_path;
 use crate::shell::CommandWord;
-use countersign_types::tier::Tier;
+use crate::structural_findings;
 
 /// How long a text may be to be taken apart into characters.
 const MAX_CHARS: usize = 4096;
@@ -128,12 +128,7 @@ impl Evaluator<'_, '_, '_, '_> {
     }
 
     fn unknown_call(&mut self, span: Span) {
-        self.judge.find(
-            "powershell.dotnet",
-            Tier::Medium,
-            "Calls .NET code that Countersign has no description of.",
-            span,
-        );
+        self.judge.report(&structural_findings::DOTNET_CALL, span);
     }
 
     /// Holds the rules against a call; none if it is not described.

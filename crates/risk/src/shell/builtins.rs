@@ -97,7 +97,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 Some(Flow::none())
             }
             "$0" => {
-                self.shared.sign(&structural_findings::FORK_BOMB, Some(span));
+                self.shared.report(&structural_findings::FORK_BOMB, Some(span));
                 Some(Flow::none())
             }
             _ => self.text_builtin(args, stdin, span),

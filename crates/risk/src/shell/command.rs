@@ -5,7 +5,7 @@ use super::evaluator::Evaluator;
 use super::help::{asks_for_help, grave, only_help};
 use super::invocation::Invocation;
 use super::objects;
-use super::program::{Known, is_odd_place, is_recipe, is_standard_place, resolve};
+use super::program::{Known, is_build_file, is_odd_place, is_standard_place, resolve};
 use crate::command_tables::{EVERY_PROGRAM, Rule, Spec};
 use crate::effect::Effect;
 use crate::finding::{Doubt, Factor, Finding, Span};
@@ -28,7 +28,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     /// Judges one command; returns what it would write to its output.
     pub(super) fn command(&mut self, args: &[Arg<'t>], stdin: Flow, span: Span) -> Flow {
         if !self.shared.budget.enter_command() {
-            self.shared.sign(&structural_findings::TOO_DEEP, Some(span));
+            self.shared.report(&structural_findings::TOO_DEEP, Some(span));
             self.shared.out.doubt(Doubt::Unreadable);
             return Flow::unknown(stdin.taint);
         }
@@ -49,7 +49,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             let known = first.text.rsplit_once('/').filter(|(_, name)| !name.contains(UNKNOWN));
             if let Some(known) = known.and_then(|(_, name)| resolve(name)) {
                 self.shared.out.doubt(Doubt::DynamicArguments);
-                self.shared.sign(&structural_findings::UNKNOWN_FOLDER, Some(first.span));
+                self.shared.report(&structural_findings::UNKNOWN_FOLDER, Some(first.span));
                 return self.judged(args, &stdin, |w| w.known(known, args, &stdin, span));
             }
             return self.judged(args, &stdin, |w| w.dynamic(args, &stdin, span));
@@ -87,7 +87,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             }
             Some(known) => {
                 if first.has_slash() && !is_standard_place(&first.text) {
-                    self.shared.sign(&structural_findings::UNKNOWN_PROGRAM, Some(first.span));
+                    self.shared.report(&structural_findings::UNKNOWN_PROGRAM, Some(first.span));
                 }
                 self.judged(args, &stdin, |w| w.known(known, args, &stdin, span))
             }
@@ -154,8 +154,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             self.option_writes(spec, inv, dry);
             return flow;
         }
-        if spec.family == "packages" && self.shared.files.find_name(is_recipe).is_some() {
-            self.shared.sign(&structural_findings::WRITE_AND_RUN, Some(span));
+        if spec.family == "packages" && self.shared.files.find_name(is_build_file).is_some() {
+            self.shared.report(&structural_findings::WRITE_AND_RUN, Some(span));
         }
         let taint = if dry { Taint::default() } else { self.touches(spec, inv, stdin) };
         self.copied(inv, stdin);

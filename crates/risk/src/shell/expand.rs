@@ -59,7 +59,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 match brace(&field.text, &mut many) {
                     Ok(true) => {}
                     Ok(false) => {
-                        self.shared.sign(&structural_findings::TOO_MANY, Some(span));
+                        self.shared.report(&structural_findings::TOO_MANY, Some(span));
                         self.shared.out.doubt(Doubt::Unreadable);
                     }
                     Err(excess) => self.shared.exceeded(excess, Some(span)),

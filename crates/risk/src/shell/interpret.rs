@@ -10,7 +10,7 @@ use crate::effect::Effect;
 use crate::finding::Span;
 use crate::flow::{Flow, Taint};
 use crate::paths::Act;
-use crate::structural_findings::{self, Sign};
+use crate::structural_findings::{self, StructuralRule};
 use countersign_types::tier::Tier;
 
 impl<'t> Evaluator<'t, '_, '_, '_> {
@@ -123,8 +123,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if interpreter.bare > Tier::Safe && is_session(interpreter, spec, inv) {
             // Inside a container nothing of this machine is in reach.
             let tier = if self.shared.rights.elsewhere { Tier::Low } else { interpreter.bare };
-            let sign = Sign { tier, ..structural_findings::SHELL_SESSION };
-            self.shared.sign(&sign, Some(span));
+            let sign = StructuralRule { tier, ..structural_findings::SHELL_SESSION };
+            self.shared.report(&sign, Some(span));
             return Some(Flow::none());
         }
         None
@@ -149,7 +149,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             let arg = Arg { text: Cow::Owned(value.text.to_owned()), ..word.clone() };
             let streamed = matches!(value.text, "-" | "/dev/stdin");
             if streamed && stdin.text.is_none() {
-                self.stream_sign(stdin, span);
+                self.report_stream(stdin, span);
             }
             self.script(interpreter, &arg, stdin, span);
         }
@@ -178,7 +178,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         // `docker exec web sh -c '…'` is how a command gets there; its text is judged as any other.
         let carried = self.shared.rights.elsewhere && interpreter.speech == Speech::Shell;
         let tier = if filter || carried || harmless { Tier::Low } else { interpreter.inline };
-        self.shared.sign(&Sign { tier, ..base }, Some(arg.span));
+        self.shared.report(&StructuralRule { tier, ..base }, Some(arg.span));
     }
 
     /// The first operand of an interpreter that takes a script.
@@ -199,15 +199,15 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
         if arg.text.starts_with("http://") || arg.text.starts_with("https://") {
             let taint = self.on_net(&arg.text);
-            let sign = self.remote_sign(taint);
-            self.shared.sign(sign, Some(arg.span));
+            let sign = self.remote_code_rule(taint);
+            self.shared.report(sign, Some(arg.span));
             return Some(Flow::unknown(Taint::NET));
         }
         if let Some(flow) = self.known_file(&arg.text) {
             let (result, harmless) = self.run_and_tell(interpreter, &flow, span);
             // A text that is known is judged by what it does; only what is unseen asks by itself.
             if !flow.taint.has(Taint::NET) && !harmless {
-                self.shared.sign(&structural_findings::WRITE_AND_RUN, Some(arg.span));
+                self.shared.report(&structural_findings::WRITE_AND_RUN, Some(arg.span));
             }
             return Some(result);
         }

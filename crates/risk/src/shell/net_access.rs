@@ -18,7 +18,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             return Taint::NET;
         }
         if !host.is_ascii() {
-            self.shared.sign(&structural_findings::STRANGE_HOST, None);
+            self.shared.report(&structural_findings::STRANGE_HOST, None);
         }
         if is_local(host) {
             return Taint::default();
@@ -54,7 +54,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let secret = held || class.read >= Tier::Medium || class.id == "access-control";
         let sign =
             if secret { &structural_findings::EXFILTRATION } else { &structural_findings::UPLOAD };
-        self.shared.sign(sign, Some(arg.span));
+        self.shared.report(sign, Some(arg.span));
         Taint::FILE
     }
 }

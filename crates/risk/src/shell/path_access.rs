@@ -27,7 +27,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             Touch::Append if self.shared.class_for(Act::Write, &arg.text).id == "elsewhere" => {
                 self.shared.out.effect(Effect::Write);
                 self.shared.out.impact.writes.add(&arg.text.replace(UNKNOWN, "…"));
-                self.shared.sign(&structural_findings::ADDS_ELSEWHERE, Some(arg.span));
+                self.shared.report(&structural_findings::ADDS_ELSEWHERE, Some(arg.span));
                 Taint::default()
             }
             Touch::Write | Touch::Append => self.on_path(Act::Write, arg),
@@ -58,10 +58,10 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 let away = taint.has(Taint::NET) && !host.is_empty() && !host.contains(UNKNOWN);
                 if away && arg.taint.has(Taint::SECRET) {
                     self.shared.out.effect(Effect::NetOut);
-                    self.shared.sign(&structural_findings::EXFILTRATION, Some(arg.span));
+                    self.shared.report(&structural_findings::EXFILTRATION, Some(arg.span));
                 } else if away && arg.taint.has(Taint::FILE) {
                     self.shared.out.effect(Effect::NetOut);
-                    self.shared.sign(&structural_findings::UPLOAD, Some(arg.span));
+                    self.shared.report(&structural_findings::UPLOAD, Some(arg.span));
                 }
                 taint
             }

@@ -27,7 +27,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let (_, module) = inv.values.iter().find(|(name, _)| *name == "-m")?;
         let path = format!("{}.py", module.text.replace('.', "/"));
         if let Some(flow) = self.file_content(&path) {
-            self.shared.sign(&structural_findings::WRITE_AND_RUN, Some(span));
+            self.shared.report(&structural_findings::WRITE_AND_RUN, Some(span));
             return Some(self.run_speech(interpreter, &flow, span));
         }
         if module.text == "http.server" {
@@ -46,7 +46,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let class = self.shared.class_for(Act::DeleteTree, folder);
         if matches!(class.id, "home-whole" | "root" | "system-whole" | "credentials") {
             self.shared.out.effect(Effect::NetOut);
-            self.shared.sign(&structural_findings::SERVES_FOLDER, Some(span));
+            self.shared.report(&structural_findings::SERVES_FOLDER, Some(span));
         }
     }
 }

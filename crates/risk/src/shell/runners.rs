@@ -60,7 +60,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     pub(super) fn another_reading(&mut self, span: Span) -> bool {
         let fits = self.shared.budget.spend_reading();
         if !fits {
-            self.shared.sign(&structural_findings::TOO_MANY, Some(span));
+            self.shared.report(&structural_findings::TOO_MANY, Some(span));
         }
         fits
     }
@@ -159,7 +159,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if runner.remote && hosts.iter().any(|a| is_production(&a.text)) {
             let mut found = self.shared.out.iter().skip(before);
             if found.any(|finding| finding.weight.tier() >= Tier::Low) {
-                self.shared.sign(&structural_findings::PRODUCTION_HOST, Some(span));
+                self.shared.report(&structural_findings::PRODUCTION_HOST, Some(span));
             }
         }
         flow
@@ -207,7 +207,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if inv.operands.len() < skip {
             return None;
         }
-        self.shared.sign(&structural_findings::SHELL_SESSION, Some(span));
+        self.shared.report(&structural_findings::SHELL_SESSION, Some(span));
         Some(Flow::none())
     }
 

@@ -23,10 +23,10 @@ pub(super) fn read(walker: &mut Evaluator<'_, '_, '_, '_>, program: &str, span: 
         if !brackets || program.contains('[') {
             let mut act = |act: Act<'_>| match act {
                 Act::Run(text) => {
-                    walker.shared.sign(&structural_findings::SHELL_TEXT, Some(span));
+                    walker.shared.report(&structural_findings::SHELL_TEXT, Some(span));
                     walker.inside(text, span, &Flow::none());
                 }
-                Act::RunLine => walker.shared.sign(&structural_findings::UNSEEN_CODE, Some(span)),
+                Act::RunLine => walker.shared.report(&structural_findings::UNSEEN_CODE, Some(span)),
                 Act::Write(path) => write(walker, path, false, span),
                 Act::Read(path) => drop(walker.touch_text(Touch::Read, path, span)),
             };

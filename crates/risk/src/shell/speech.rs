@@ -13,14 +13,14 @@ use crate::effect::Effect;
 use crate::finding::{Doubt, Finding, Findings, Span};
 use crate::flow::{Flow, Taint};
 use crate::sql;
-use crate::structural_findings::{self, Sign};
+use crate::structural_findings::{self, StructuralRule};
 use countersign_shell::UNKNOWN;
 use countersign_types::tier::Tier;
 
 impl<'t> Evaluator<'t, '_, '_, '_> {
     /// Shell commands that arrive as a stream.
     pub(super) fn run_flow(&mut self, flow: &Flow, span: Span) -> Flow {
-        self.stream_sign(flow, span);
+        self.report_stream(flow, span);
         match &flow.text {
             Some(text) => {
                 let text = text.clone();
@@ -31,10 +31,10 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     }
 
     /// Notes that code is run which nobody has seen, or which came from elsewhere.
-    pub(super) fn stream_sign(&mut self, flow: &Flow, span: Span) {
+    pub(super) fn report_stream(&mut self, flow: &Flow, span: Span) {
         self.shared.out.effect(Effect::Exec);
         let sign = if flow.taint.has(Taint::NET) {
-            self.remote_sign(flow.taint)
+            self.remote_code_rule(flow.taint)
         } else if flow.taint.has(Taint::DECODED) {
             &structural_findings::DECODED_CODE
         } else if flow.text.is_none() {
@@ -43,7 +43,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             return;
         };
         self.shared.out.doubt(Doubt::DynamicProgram);
-        self.shared.sign(sign, Some(span));
+        self.shared.report(sign, Some(span));
     }
 
     /// Runs code that arrives as a stream or from a file.
@@ -65,14 +65,15 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let asks = interpreter.inline >= Tier::Medium;
         let language = !matches!(interpreter.speech, Speech::Sql | Speech::Redis | Speech::Mongo);
         if asks || language && (flow.taint.has(Taint::NET) || flow.taint.has(Taint::DECODED)) {
-            self.stream_sign(flow, span);
+            self.report_stream(flow, span);
         }
         let Some(text) = &flow.text else { return (Flow::unknown(flow.taint), false) };
         let arg = Arg { text: Cow::Owned(text.clone()), span, taint: flow.taint, glob: false };
         let (result, harmless) = self.read_speech(interpreter.speech, &arg, &Flow::none());
         if asks {
             let tier = if harmless { Tier::Low } else { Tier::Medium };
-            self.shared.sign(&Sign { tier, ..structural_findings::INLINE_CODE }, Some(span));
+            self.shared
+                .report(&StructuralRule { tier, ..structural_findings::INLINE_CODE }, Some(span));
         }
         (result, harmless)
     }
@@ -95,11 +96,11 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             && speech != Speech::Sed
         {
             let sign = if arg.taint.has(Taint::NET) {
-                self.remote_sign(arg.taint)
+                self.remote_code_rule(arg.taint)
             } else {
                 &structural_findings::UNSEEN_CODE
             };
-            self.shared.sign(sign, Some(arg.span));
+            self.shared.report(sign, Some(arg.span));
             self.shared.out.doubt(Doubt::DynamicProgram);
         }
         if let Some(read) = self.read_without_code(speech, arg, stdin) {

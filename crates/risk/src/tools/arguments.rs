@@ -11,6 +11,7 @@ use super::{table, text};
 use crate::context::Context;
 use crate::effect::Effect;
 use crate::finding::{Doubt, Factor, Finding, Findings};
+use crate::structural_findings;
 use countersign_json::Value;
 use countersign_types::tier::{Points, Tier};
 
@@ -218,7 +219,7 @@ impl<'c> Reader<'c, '_> {
     fn body(&mut self, text: &str) {
         if self.class == Some(Class::Delete) && matches!(text, "*" | "all") {
             self.out.doubt(Doubt::VagueArguments);
-            self.out.add(Finding::pattern("tool.sweep", Tier::High, "This takes everything away."));
+            self.out.add(structural_findings::DELETES_EVERYTHING.finding());
         }
         if self.outward {
             self.leak(text);
@@ -229,8 +230,7 @@ impl<'c> Reader<'c, '_> {
     fn hands_over(&mut self) {
         self.out.effect(Effect::Secret);
         if self.class == Some(Class::Send) {
-            let message = "Sends a password or token to another person.";
-            self.out.add(Finding::pattern("secret.handed_over", Tier::High, message));
+            self.out.add(structural_findings::SECRET_GIVEN.finding());
         }
     }
 
@@ -251,16 +251,14 @@ impl<'c> Reader<'c, '_> {
         };
         if on {
             self.out.effect(Effect::Privilege);
-            let message = "The agent asks to step outside its sandbox.";
-            self.out.add(Finding::pattern("agent.leaves_sandbox", Tier::Medium, message));
+            self.out.add(structural_findings::LEAVES_SANDBOX.finding());
         }
     }
 
     /// Something could not be read: nobody may be told that it is harmless.
     pub(super) fn unreadable(&mut self) {
         self.out.doubt(Doubt::Unreadable);
-        let message = "Part of this call could not be read.";
-        self.out.add(Finding::pattern("tool.unreadable", Tier::Medium, message));
+        self.out.add(structural_findings::UNREADABLE_CALL.finding());
     }
 
     /// Notes how the agent behaves; such weights add up.

@@ -9,7 +9,7 @@ use super::scan::is_dangerous;
 use super::table::{self, Role};
 use super::values::{each_text, is_plain, strings};
 use super::{name, text};
-use crate::finding::Finding;
+use crate::structural_findings;
 use countersign_json::Value;
 use countersign_types::tier::Tier;
 
@@ -224,10 +224,6 @@ impl Reader<'_, '_> {
 
     /// A string that may be run is not understood.
     pub(super) fn unread(&mut self) {
-        self.out.add(Finding::pattern(
-            "tool.unread_argument",
-            Tier::Medium,
-            "This tool runs code, and one of its arguments is not understood.",
-        ));
+        self.out.add(structural_findings::UNREAD_ARGUMENT.finding());
     }
 }

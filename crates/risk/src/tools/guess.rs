@@ -7,6 +7,7 @@ use super::table::{self, Class, Noun, Role, Strength, Verb};
 use super::{name, objects};
 use crate::effect::{Effect, Effects};
 use crate::finding::{Doubt, Finding, Findings};
+use crate::structural_findings;
 use countersign_json::Value;
 use countersign_types::tier::Tier;
 
@@ -49,8 +50,7 @@ fn read_name(
     let Some(main) = verbs.iter().max_by_key(|v| v.tier) else {
         out.doubt(Doubt::UnknownProgram);
         out.effect(Effect::Remote);
-        let message = "This tool has no description, and its name does not say what it does.";
-        add_guess(subject, Finding::pattern("tool.unknown", Tier::Medium, message), out);
+        add_guess(subject, structural_findings::UNKNOWN_TOOL.finding(), out);
         return None;
     };
     for verb in verbs {

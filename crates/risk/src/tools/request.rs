@@ -4,9 +4,8 @@ use super::arguments::Reader;
 use super::target::Access;
 use super::text;
 use crate::effect::Effect;
-use crate::finding::Finding;
+use crate::structural_findings;
 use countersign_text::file_url;
-use countersign_types::tier::Tier;
 
 impl Reader<'_, '_> {
     /// An address that the tool opens.
@@ -27,17 +26,12 @@ impl Reader<'_, '_> {
         self.out.effect(Effect::NetIn);
         if text::is_metadata_host(host) {
             self.out.effect(Effect::Secret);
-            self.out.add(Finding::pattern(
-                "net.metadata",
-                Tier::High,
-                "This address hands out the machine's own credentials.",
-            ));
+            self.out.add(structural_findings::MACHINE_CREDENTIALS.finding());
         }
         self.leak(url);
         if text::carries_data(url) {
             self.out.effect(Effect::NetOut);
-            let message = "This address is long enough to carry data out of this machine.";
-            self.out.add(Finding::pattern("net.data_in_address", Tier::Medium, message));
+            self.out.add(structural_findings::DATA_IN_ADDRESS.finding());
         }
     }
 
@@ -50,8 +44,7 @@ impl Reader<'_, '_> {
         self.outward = true;
         self.out.effect(Effect::NetOut);
         self.out.effect(Effect::Remote);
-        let message = "This request changes data on the server.";
-        self.out.add(Finding::pattern("net.changes", Tier::Medium, message));
+        self.out.add(structural_findings::CHANGING_REQUEST.finding());
         if method.trim().eq_ignore_ascii_case("DELETE") {
             self.out.irreversible();
         }
