@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::arguments::{DEEPEST, Place, Reader, guessed};
 use super::program::{is_interpreter, joined};
-use super::scan::is_dangerous;
+use super::scan::is_dangerous_command;
 use super::table::{self, Role};
 use super::{name, text};
 use crate::effect::Effect;
@@ -63,6 +63,9 @@ impl Reader<'_, '_> {
         }
         self.placed(place, |reader| match role {
             Some(Role::Shell | Role::Argv) => reader.command(false, value, place),
+            Some(role) if role.is_scalar() && holds_object(value) => {
+                reader.unlisted(value, place, true);
+            }
             Some(Role::Interpreter) if value.as_str().is_some_and(is_interpreter) => {}
             Some(Role::ShellLines | Role::Program | Role::Interpreter) => {
                 reader.command(true, value, place);
@@ -83,7 +86,12 @@ impl Reader<'_, '_> {
                 reader.shell_escapes(value);
                 reader.shell_in_code(value);
             }
-            Some(role) => reader.read(role, value, place),
+            Some(role) => {
+                reader.read(role, value, place);
+                if role.is_scalar() && (!is_plain(value) || reader.spells_danger(value)) {
+                    reader.unlisted(value, place, true);
+                }
+            }
             None if strict => reader.unlisted(value, place, strict),
             None => match value {
                 Value::Object(members) => {
@@ -235,7 +243,7 @@ impl Reader<'_, '_> {
     /// name says.
     fn note(&mut self, value: &Value<'_>) {
         let ctx = self.ctx;
-        let safe = each_text(value, &|text| !is_dangerous(text, &ctx, Tier::High));
+        let safe = each_text(value, &|text| !is_dangerous_command(text, &ctx));
         if !safe || self.spells_danger(value) {
             self.unread();
         }
@@ -244,7 +252,7 @@ impl Reader<'_, '_> {
     /// Whether the words of an array, or of one inside, are a dangerous command together.
     fn spells_danger(&self, value: &Value<'_>) -> bool {
         let together = strings(value).filter(|words| words.len() > 1);
-        together.is_some_and(|words| is_dangerous(&joined(&words), &self.ctx, Tier::High))
+        together.is_some_and(|words| is_dangerous_command(&joined(&words), &self.ctx))
             || match value {
                 Value::Array(list) => list.iter().any(|item| self.spells_danger(item)),
                 Value::Object(members) => members.iter().any(|(_, item)| self.spells_danger(item)),
@@ -341,7 +349,7 @@ impl Reader<'_, '_> {
             }
         };
         let each = strings(value).unwrap_or_default();
-        if each.into_iter().chain([line.as_str()]).any(|t| is_dangerous(t, &ctx, Tier::High)) {
+        if each.into_iter().chain([line.as_str()]).any(|t| is_dangerous_command(t, &ctx)) {
             self.unread();
         }
     }
@@ -370,6 +378,15 @@ fn each_text(value: &Value<'_>, test: &dyn Fn(&str) -> bool) -> bool {
         Value::Object(members) => {
             members.iter().all(|(key, value)| test(key) && each_text(value, test))
         }
+    }
+}
+
+/// Whether a value is an object or a list that holds one.
+fn holds_object(value: &Value<'_>) -> bool {
+    match value {
+        Value::Object(_) => true,
+        Value::Array(list) => list.iter().any(holds_object),
+        _ => false,
     }
 }
 

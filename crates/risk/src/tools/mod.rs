@@ -3,6 +3,8 @@
 mod arguments;
 #[cfg(test)]
 mod attack_tests;
+#[cfg(test)]
+mod planted_tests;
 mod autorun;
 mod exec;
 mod guess;

@@ -131,6 +131,15 @@ impl Role {
         matches!(self, Path | PathRead | PathWrite | PathDelete | PathTaken | Cwd)
     }
 
+    /// Whether the argument is a word, a number, a switch, a path or prose, never an object.
+    pub(super) fn is_scalar(self) -> bool {
+        use Role::{Action, Amount, Currency, Escalate, Interpreter, Language, Method};
+        use Role::{Note, Plain, Sweep, Switch, Tool};
+        self.is_path()
+            || matches!(self, Plain | Note | Language | Interpreter | Escalate | Switch | Sweep)
+            || matches!(self, Amount | Currency | Method | Action | Tool)
+    }
+
     /// Whether the argument itself says what the tool would do.
     pub(super) fn is_the_matter(self) -> bool {
         self.is_code() || matches!(self, Role::Sql | Role::Patch | Role::Tool)
@@ -315,4 +324,34 @@ pub(super) fn names_that_run() -> Vec<&'static str> {
     let name = |index: usize| all.iter().find(|(.., at)| usize::from(*at) == index);
     let runs = TOOLS.iter().enumerate().filter(|(_, entry)| entry.runs_code());
     runs.filter_map(|(index, _)| name(index)).map(|(_, name, _)| *name).collect()
+}
+
+/// One way to name a tool that runs what it is given.
+#[cfg(test)]
+pub(super) struct NameThatRuns {
+    pub name: String,
+    pub host: Option<&'static str>,
+    pub when: Option<(&'static str, &'static str)>,
+    pub args: &'static [(&'static str, Role)],
+}
+
+/// Every name of every tool that runs what it is given, also of those that belong to a server or
+/// to an agent.
+#[cfg(test)]
+pub(super) fn all_names_that_run() -> Vec<NameThatRuns> {
+    let plain = TOOL_NAMES.iter().zip(0u8..).flat_map(|(names, group)| {
+        names.iter().map(move |(_, name, at)| (group, *name, *at))
+    });
+    let mut all = Vec::new();
+    for (group, name, at) in plain.chain(VARIANTS.iter().copied()) {
+        let Some(entry) = TOOLS.get(usize::from(at)).filter(|entry| entry.runs_code()) else {
+            continue;
+        };
+        let server = SERVERS.iter().find(|(_, of)| *of == group).map(|(server, _)| *server);
+        let host = HOSTS.iter().find(|(_, of)| *of == group).map(|(host, _)| *host);
+        let when = entry.when.and_then(|(key, values)| Some((key, *values.first()?)));
+        let name = server.map_or(name.to_owned(), |server| format!("mcp__{server}__{name}"));
+        all.push(NameThatRuns { name, host, when, args: entry.args });
+    }
+    all
 }
