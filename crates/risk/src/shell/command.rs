@@ -87,9 +87,15 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 if first.has_slash() && !is_standard_place(&first.text) {
                     self.shared.sign(&structural_findings::UNKNOWN_PROGRAM, Some(first.span));
                 }
-                self.judged(args, &stdin, |w| w.known(known, args, &stdin, span))
+                self.judged(args, &stdin, |w| {
+                    w.as_cmd_command(known, args, &stdin, span);
+                    w.known(known, args, &stdin, span)
+                })
             }
-            None => self.judged(args, &stdin, |w| w.unlisted(args, &stdin, span)),
+            None => self.judged(args, &stdin, |w| {
+                w.as_powershell_command(args, span);
+                w.unlisted(args, &stdin, span)
+            }),
         }
     }
 

@@ -6,13 +6,14 @@ use super::evaluator::Evaluator;
 use super::invocation::Invocation;
 use super::program::{Known, resolve};
 use super::state::{Dispatch, EvalState};
-use crate::command_tables::{Interpreter, Spec, Touch};
+use crate::command_tables::{self, Interpreter, Spec, Touch};
 use crate::context::Context;
 use crate::effect::Effect;
 use crate::finding::{Doubt, Finding, Findings, Span};
 use crate::flow::{Flow, Taint};
 use crate::paths::{Act, PathClass};
 use crate::structural_findings;
+use countersign_shell::UNKNOWN;
 use countersign_types::tier::Tier;
 
 /// Judges commands of other shells and keeps what one command leaves for the next.
@@ -209,6 +210,53 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let mut walker =
             Evaluator { shared: self.shared, functions: Vec::new(), defining: None, text: "" };
         walker.known(known, &args, stdin, span)
+    }
+
+    /// A name that only PowerShell has, wherever it stands in a POSIX text: both readings count.
+    pub(super) fn as_powershell_command(&mut self, args: &[Arg<'t>], span: Span) {
+        let Some(name) = args.first().map(|arg| arg.text.to_ascii_lowercase()) else { return };
+        let own = |(verb, noun): (&str, &str)| {
+            !noun.is_empty()
+                && noun.bytes().all(|b| b.is_ascii_alphanumeric())
+                && command_tables::spec(&format!("{verb}-*")).is_some()
+        };
+        if command_tables::cmdlet_of_alias(&name).is_none()
+            && !name.split_once('-').is_some_and(own)
+        {
+            return;
+        }
+        let word = |arg: &Arg<'_>| {
+            let text = arg.text.replace(UNKNOWN, "$unknown");
+            if text.contains(char::is_whitespace) {
+                format!("'{}'", text.replace('\'', "''"))
+            } else {
+                text
+            }
+        };
+        let line = args.iter().map(word).collect::<Vec<_>>().join(" ");
+        let run = self.shared.dispatch.run_powershell;
+        run(self.shared, &line, span);
+    }
+
+    /// A program that cmd has too, called with a drive: the rules of cmd count as well.
+    pub(super) fn as_cmd_command(
+        &mut self,
+        known: Known,
+        args: &[Arg<'t>],
+        stdin: &Flow,
+        span: Span,
+    ) {
+        let drive = |arg: &Arg<'_>| match arg.text.as_bytes() {
+            [letter, b':'] | [letter, b':', b'\\' | b'/', ..] => letter.is_ascii_alphabetic(),
+            _ => false,
+        };
+        let Some((first, rest)) = args.split_first() else { return };
+        if !rest.iter().any(drive) {
+            return;
+        }
+        let name = format!("cmd:{}", first.text.to_ascii_lowercase());
+        let known = command_tables::spec(&name).unwrap_or(known);
+        self.windows_command(known, args, stdin, span);
     }
 
     /// `powershell` or `cmd` with its words; without a command it opens a session.

@@ -88,7 +88,8 @@ impl Reader<'_, '_> {
             }
             Some(role) => {
                 reader.read(role, value, place);
-                if role.is_scalar() && (!is_plain(value) || reader.spells_danger(value)) {
+                let plain = role == Role::Url || is_plain(value);
+                if role.is_scalar() && (!plain || reader.spells_danger(value)) {
                     reader.unlisted(value, place, true);
                 }
             }

@@ -3,8 +3,6 @@
 mod arguments;
 #[cfg(test)]
 mod attack_tests;
-#[cfg(test)]
-mod planted_tests;
 mod autorun;
 mod exec;
 mod guess;
@@ -12,6 +10,8 @@ mod name;
 mod objects;
 mod patch;
 mod path_access;
+#[cfg(test)]
+mod planted_tests;
 mod program;
 mod scan;
 mod script_language;

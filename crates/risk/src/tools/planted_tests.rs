@@ -3,12 +3,13 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::table::{self, NameThatRuns};
+use super::table::{self, NameThatRuns, Role};
 use super::tests::judged_at;
 use crate::verdict::Verdict;
 use countersign_types::tier::Tier;
 
-/// Set to anything, every danger is put into every place; else each place gets one of them.
+/// Set to anything, every danger is put into every place in every shape; else each place gets one
+/// of them in some of the shapes.
 const FULL: &str = "COUNTERSIGN_PLANT_ALL";
 
 /// Dangers as lines for a shell.
@@ -129,11 +130,12 @@ fn shapes(key: &str, danger: &str) -> Vec<Json> {
 }
 
 /// Whether the danger is only a word of a harmless program there.
-fn is_a_word_only(key: &str, shape: &Json) -> bool {
+fn is_a_word_only(tool: &NameThatRuns, key: &str, shape: &Json) -> bool {
     let first = |list: &Vec<Json>| list.first() == Some(&json!("ls"));
     let word = |value: Option<&Json>| value.and_then(Json::as_array).is_some_and(first);
     let argv = ["command", "cmd", "argv", "args", "arguments", "script", "line", "run", "exec"];
-    (argv.contains(&key) || key == "command_line") && word(shape.get(key))
+    let own = tool.args.iter().any(|(own, role)| *own == key && *role == Role::Argv);
+    (own || argv.contains(&key) || key == "command_line") && word(shape.get(key))
 }
 
 /// The arguments alone, and beside harmless commands in the usual places.
@@ -172,8 +174,8 @@ fn a_danger_in_every_argument_of_every_tool_that_runs_things_asks() {
                 if !full && at != place % DANGERS.len() {
                     continue;
                 }
-                for shape in shapes(key, danger) {
-                    if is_a_word_only(key, &shape) {
+                for (turn, shape) in shapes(key, danger).into_iter().enumerate() {
+                    if !full && (turn + place) % 6 != 0 || is_a_word_only(tool, key, &shape) {
                         continue;
                     }
                     for arguments in calls(tool, &shape) {

@@ -134,10 +134,10 @@ impl Role {
     /// Whether the argument is a word, a number, a switch, a path or prose, never an object.
     pub(super) fn is_scalar(self) -> bool {
         use Role::{Action, Amount, Currency, Escalate, Interpreter, Language, Method};
-        use Role::{Note, Plain, Sweep, Switch, Tool};
+        use Role::{Note, Plain, Sweep, Switch, Tool, Url};
         self.is_path()
             || matches!(self, Plain | Note | Language | Interpreter | Escalate | Switch | Sweep)
-            || matches!(self, Amount | Currency | Method | Action | Tool)
+            || matches!(self, Amount | Currency | Method | Action | Tool | Url)
     }
 
     /// Whether the argument itself says what the tool would do.
@@ -339,9 +339,10 @@ pub(super) struct NameThatRuns {
 /// to an agent.
 #[cfg(test)]
 pub(super) fn all_names_that_run() -> Vec<NameThatRuns> {
-    let plain = TOOL_NAMES.iter().zip(0u8..).flat_map(|(names, group)| {
-        names.iter().map(move |(_, name, at)| (group, *name, *at))
-    });
+    let plain = TOOL_NAMES
+        .iter()
+        .zip(0u8..)
+        .flat_map(|(names, group)| names.iter().map(move |(_, name, at)| (group, *name, *at)));
     let mut all = Vec::new();
     for (group, name, at) in plain.chain(VARIANTS.iter().copied()) {
         let Some(entry) = TOOLS.get(usize::from(at)).filter(|entry| entry.runs_code()) else {
