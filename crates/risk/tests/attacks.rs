@@ -446,6 +446,25 @@ mod attacks {
     }
 
     #[test]
+    fn loops_that_start_processes_without_end_are_found_in_every_spelling() {
+        let commands = [
+            "for ((;;)); do x & done",
+            "for (( ; ; )); do x & done",
+            "for((i=0;;i++)){ x& }",
+            "while ((1)); do x & done",
+            "while :; do x & done",
+            "until false; do x & done",
+            "while true; do (x &); done",
+            "while true; do { x & }; done",
+            "while echo; do x & done",
+        ];
+        at_least(Tier::High, &commands);
+        for command in ["for ((i=0;i<3;i++)); do ls & done", "while ((n<3)); do ls & wait; done"] {
+            assert!(tier(command) <= Tier::Low, "{command}");
+        }
+    }
+
+    #[test]
     fn data_stays_data() {
         let commands = [
             "echo 'rm -rf /'",

@@ -294,6 +294,26 @@ mod noise {
     }
 
     #[test]
+    fn commands_of_other_shells_count_inside_posix_constructs() {
+        for command in [
+            "Remove-ADUser bob -Confirm:$false",
+            "icm srv01 { hostname }",
+            "format C: /fs:ntfs",
+            "New-PSDrive -Name Z -PSProvider FileSystem -Root \\\\srv\\share",
+        ] {
+            let alone = tier(command);
+            for text in [
+                format!("if true; then {command}\nfi"),
+                format!("for i in 1 2; do {command}\ndone"),
+                format!("bash -c {}", quoted(command)),
+                format!("cat <<'NOTE'\nit's\nNOTE\n{command}"),
+            ] {
+                assert!(tier(&text) >= alone, "{:?} < {alone:?}: {text}", tier(&text));
+            }
+        }
+    }
+
+    #[test]
     fn noise_never_lowers_a_tier() {
         let cases = std::env::var(CASES).ok().and_then(|n| n.parse().ok()).unwrap_or(30_000);
         let mut random = Random(0x1234_5678_9abc_def1);

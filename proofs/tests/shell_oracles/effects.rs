@@ -16,8 +16,6 @@ use serde_json::Value;
 use crate::bash;
 use crate::commands::{Random, command};
 
-/// Environment variable: how many commands are generated.
-const COMMANDS: &str = "COUNTERSIGN_ORACLE_COMMANDS";
 const PROJECT: &str = "/home/user/project";
 
 /// What the stand-ins for other programs must never be called with.
@@ -125,7 +123,11 @@ fn no_command_that_passes_has_an_effect_outside_the_workspace() {
         return;
     }
     let Some(mut sandbox) = Sandbox::start() else { return };
-    let commands = std::env::var(COMMANDS).ok().and_then(|n| n.parse().ok()).unwrap_or(3_000);
+    let commands = match std::env::var("PROOF").ok().as_deref() {
+        Some("full") => 100_000,
+        Some(number) => number.parse().unwrap_or(3_000),
+        None => 3_000,
+    };
     let mut random = Random(0x0dd5_eed5_1234_5671);
     let (mut ran, mut late, mut wrong) = (0usize, 0usize, Vec::new());
     for _ in 0..commands {
