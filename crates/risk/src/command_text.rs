@@ -114,8 +114,24 @@ fn posix(text: &str, ctx: &Context<'_>, out: &mut Findings) {
         wide_letters(&ascii, ctx, out);
     }
     together(text, out);
-    if out.has_doubt(Doubt::UnknownProgram) && is_prose(text) {
+    if out.has_doubt(Doubt::UnknownProgram) {
+        sentences(text, out);
+    }
+}
+
+/// Words of a person among the commands: a command beside them does not make them one.
+fn sentences(text: &str, out: &mut Findings) {
+    if is_prose(text) {
         note_prose(text, out);
+        return;
+    }
+    let parts = separated(text, true).into_iter().map(|p| p.trim_end_matches(SEPARATORS));
+    let prose: Vec<&str> = parts.filter(|part| is_prose(part)).collect();
+    if !prose.is_empty() {
+        let mut inner = Findings::default();
+        note_prose(&prose.join("\n"), &mut inner);
+        // Places in the joined parts mean nothing in the text that came.
+        out.absorb(inner, |finding| Finding { span: None, ..finding });
     }
 }
 

@@ -24,11 +24,10 @@ const DANGEROUS_WORDS: [&str; 8] =
 
 /// Places where not even one file may be changed by a command that passes. One ordinary file
 /// elsewhere in the home folder is LOW by the rules for paths.
-const PROTECTED: [&str; 9] = [
+const PROTECTED: [&str; 8] = [
     "/etc",
     "/var",
     "/root",
-    "/opt",
     "/dev",
     "/home/user/.ssh",
     "/home/user/.aws",

@@ -107,7 +107,7 @@ def enter(root):
         os.symlink("/usr/bin/" + awk, f"{root}/rec/bin/awk")
     for name in RECORDED:
         path = f"{root}/rec/bin/{name}"
-        write(path, '#!/bin/sh\necho "${0##*/} $*" >> /rec/log\necho "echo fetched"\n')
+        write(path, '#!/bin/sh\nIFS="|"; echo "${0##*/}|$*" >> /rec/log\necho "echo fetched"\n')
         os.chmod(path, 0o755)
     os.chroot(root)
     os.chdir("/")

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 
 use super::arg::Arg;
 use super::evaluator::Evaluator;
+use super::invocation::Invocation;
 use super::loops::representative;
+use super::output::printf;
 use super::state::{Folders, Variable};
 use crate::command_tables::{Speech, Touch};
 use crate::effect::Effect;
@@ -199,6 +201,9 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             a.text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
                 && a.text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         };
+        if first.text == "printf" && self.print_into(args) {
+            return;
+        }
         let mut names: Vec<&Arg<'t>> = match first.text.as_ref() {
             "test" | "[" => return,
             "printf" => {
@@ -228,6 +233,20 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
     }
 
+    /// `printf -v NAME FORMAT …` where what it would print is known.
+    fn print_into(&mut self, args: &[Arg<'t>]) -> bool {
+        let [program, option, name, rest @ ..] = args else { return false };
+        let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
+        if option.text != "-v" || !name.text.bytes().all(plain) {
+            return false;
+        }
+        let line: Vec<Arg<'t>> = std::iter::once(program).chain(rest).cloned().collect();
+        let flow = printf(&Invocation::new(&line, None));
+        let Some(text) = flow.text else { return false };
+        self.set(&name.text, text.replace("$_", &UNKNOWN.to_string()), flow.taint);
+        true
+    }
+
     fn subscripts_of(&mut self, args: &[Arg<'t>]) {
         for arg in args.iter().skip(1) {
             self.subscripts(&arg.text, arg.span);
@@ -253,8 +272,10 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
 
     /// Text whose substitutions run though it is only shown: `${NAME@P}`.
     pub(super) fn prompt(&mut self, text: &str, span: Span) {
-        let text = text.replace('"', "\\\"").replace(UNKNOWN, "$_");
-        self.apart(|w| w.inside(&format!(": \"{text}\""), span, &Flow::none()));
+        // In a here-document quotes mean nothing outside of substitutions, and all inside.
+        let text = text.replace(UNKNOWN, "$_");
+        let shown = format!(": <<COUNTERSIGN_SHOWN\n{text}\nCOUNTERSIGN_SHOWN\n");
+        self.apart(|w| w.inside(&shown, span, &Flow::none()));
     }
 
     fn export(&mut self, args: &[Arg<'t>]) {

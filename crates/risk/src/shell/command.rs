@@ -81,7 +81,10 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let named = first.text.strip_prefix('=').and_then(resolve);
         match resolve(&first.text).or(named) {
             Some(known) if known.0.cmdlet || known.0.slash_options => {
-                self.judged(args, &stdin, |w| w.windows_command(known, args, &stdin, span))
+                self.judged(args, &stdin, |w| {
+                    w.as_powershell_command(args, span);
+                    w.windows_command(known, args, &stdin, span)
+                })
             }
             Some(known) => {
                 if first.has_slash() && !is_standard_place(&first.text) {
@@ -175,6 +178,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
         let taint = if dry { Taint::default() } else { self.touches(spec, inv, stdin) };
         self.copied(inv, stdin);
+        self.archived(inv);
         if matched == Matched::Nothing && !dry && spec.base > Tier::Safe {
             self.base(spec, inv, span);
         }

@@ -137,6 +137,9 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
         let span = self.span(stage.start, stage.end);
         let flow = self.command(&args, stdin, span);
+        if let (Some(name), Some(text)) = (args.first(), self.text.get(stage.start..stage.end)) {
+            self.as_written_powershell(&name.text, text, span);
+        }
         self.shared.processes.truncate(processes);
         self.shared.variables.remove_temporary(kept, simple.assignments.len());
         flow

@@ -214,15 +214,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
 
     /// A name that only PowerShell has, wherever it stands in a POSIX text: both readings count.
     pub(super) fn as_powershell_command(&mut self, args: &[Arg<'t>], span: Span) {
-        let Some(name) = args.first().map(|arg| arg.text.to_ascii_lowercase()) else { return };
-        let own = |(verb, noun): (&str, &str)| {
-            !noun.is_empty()
-                && noun.bytes().all(|b| b.is_ascii_alphanumeric())
-                && command_tables::spec(&format!("{verb}-*")).is_some()
-        };
-        if command_tables::cmdlet_of_alias(&name).is_none()
-            && !name.split_once('-').is_some_and(own)
-        {
+        if !args.first().is_some_and(|arg| is_powershell_name(&arg.text)) {
             return;
         }
         let word = |arg: &Arg<'_>| {
@@ -234,8 +226,27 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             }
         };
         let line = args.iter().map(word).collect::<Vec<_>>().join(" ");
+        self.as_powershell(&line, span);
+    }
+
+    /// The same for the command as it is written: a POSIX shell takes backslashes away.
+    pub(super) fn as_written_powershell(&mut self, name: &str, written: &str, span: Span) {
+        // All aliases of cmdlets are short, and all cmdlets have a dash.
+        if (name.len() <= 8 || name.contains('-'))
+            && written.contains(['\\', '{', '(', '@'])
+            && is_powershell_name(name)
+        {
+            self.as_powershell(written, span);
+        }
+    }
+
+    fn as_powershell(&mut self, line: &str, span: Span) {
+        let outer = std::mem::take(self.shared.out);
         let run = self.shared.dispatch.run_powershell;
-        run(self.shared, &line, span);
+        run(self.shared, line, span);
+        let other = std::mem::replace(self.shared.out, outer);
+        // Nobody said that it is PowerShell: what cannot be read as such is none.
+        self.shared.out.absorb_reading(other, false, |f| !f.code.ends_with(".unreadable"));
     }
 
     /// A program that cmd has too, called with a drive: the rules of cmd count as well.
@@ -276,4 +287,18 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
         ran.or(Some(Flow::none()))
     }
+}
+
+/// Whether a name is a cmdlet or an alias of one, and no program that is described otherwise.
+fn is_powershell_name(name: &str) -> bool {
+    if let Some((spec, ..)) = resolve(name) {
+        return spec.cmdlet;
+    }
+    let name = name.to_ascii_lowercase();
+    let own = |(verb, noun): (&str, &str)| {
+        !noun.is_empty()
+            && noun.bytes().all(|b| b.is_ascii_alphanumeric())
+            && command_tables::spec(&format!("{verb}-*")).is_some()
+    };
+    command_tables::cmdlet_of_alias(&name).is_some() || name.split_once('-').is_some_and(own)
 }

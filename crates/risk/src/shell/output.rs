@@ -116,7 +116,7 @@ fn echo(inv: &Invocation<'_, '_>) -> Flow {
     Flow { present: true, text: Some(text), taint, place: None }
 }
 
-fn printf(inv: &Invocation<'_, '_>) -> Flow {
+pub(super) fn printf(inv: &Invocation<'_, '_>) -> Flow {
     let mut taint = Taint::default();
     let mut words: Vec<Cow<'_, str>> = Vec::new();
     for arg in inv.args.iter().skip(1) {

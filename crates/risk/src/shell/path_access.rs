@@ -47,6 +47,11 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             Touch::Change => self.on_path(Act::Change, arg),
             Touch::Move => {
                 self.above_guarded(Act::Change, arg);
+                let class = self.shared.class_for(Act::Read, &on_its_host(&arg.text));
+                if class.read >= Tier::High {
+                    // A key that is moved can be read in its new place.
+                    self.on_path(Act::Read, arg);
+                }
                 self.on_path(Act::Change, arg)
             }
             // `curl file:///etc/shadow` fetches nothing: it reads.

@@ -56,7 +56,8 @@ impl Folders {
         !self.start && !self.lost && self.named.is_empty()
     }
 
-    fn only_start(&self) -> bool {
+    /// Whether it can only be the folder in which the text starts.
+    pub fn only_start(&self) -> bool {
         self.start && !self.lost && self.named.is_empty()
     }
 
