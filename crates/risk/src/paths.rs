@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 pub mod guard;
 mod pattern;
+
 pub(crate) mod windows_path;
 pub mod workspace;
 
@@ -15,6 +16,7 @@ use crate::command_tables::{
 use countersign_shell::UNKNOWN;
 use countersign_text::glob;
 use countersign_types::tier::Tier;
+use pattern::TooLong;
 
 /// First bytes of the names in `DIRS`; a test keeps them in step.
 const DIRS_BEGIN: [u8; 3] = [b'.', b'g', b'h'];
@@ -59,14 +61,14 @@ impl PathClass {
 /// The class of a path as written in a command, seen from `cwd` if that is known.
 pub fn class_of(path: &str, cwd: Option<&str>) -> &'static PathClass {
     let path = normal(path, cwd);
-    let mut class = class_of_normal(&path);
-    for meant in pattern::candidates(&path) {
-        let other = class_of_normal(&meant);
-        if other.read >= class.read && other.write >= class.write {
-            class = other;
-        }
+    let class = class_of_normal(&path);
+    let worse = |class: &'static PathClass, other: &'static PathClass| {
+        if other.read >= class.read && other.write >= class.write { other } else { class }
+    };
+    match pattern::candidates(&path) {
+        Ok(meant) => meant.iter().map(|path| class_of_normal(path)).fold(class, worse),
+        Err(TooLong) => worse(class, &LOST),
     }
-    class
 }
 
 /// The same for a path that is folded already.

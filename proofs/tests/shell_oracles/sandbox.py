@@ -238,7 +238,10 @@ def main():
             os.unlink("/rec/log")
         output, late = run(command)
         now = signature(WATCHED, PROJECT)
-        changed = sorted(p for p in outside.keys() | now.keys() if outside.get(p) != now.get(p))
+        # A new folder with nothing in it is no effect.
+        made = {p for p, seen in now.items() if seen[0] == "dir" and p not in outside}
+        both = outside.keys() | now.keys()
+        changed = sorted(p for p in both - made if outside.get(p) != now.get(p))
         gone = sorted(outside.keys() - now.keys())
         if not os.path.isdir(PROJECT) or os.path.islink(PROJECT):
             changed.append(PROJECT)
@@ -249,11 +252,11 @@ def main():
         if os.path.exists("/rec/log"):
             with open("/rec/log", errors="replace") as log:
                 recorded = log.read(65536).splitlines()
-        if changed:
+        if changed or made:
             os.makedirs(PROJECT, exist_ok=True)
             rebuild(OUTSIDE, "", tops)
             outside = signature(WATCHED, PROJECT)
-        if changed or signature([PROJECT, "/tmp"]) != inside:
+        if changed or made or signature([PROJECT, "/tmp"]) != inside:
             rebuild(INSIDE, PROJECT + "/", [PROJECT, "/tmp"])
             inside = signature([PROJECT, "/tmp"])
         answer = {"changed": changed, "gone": gone, "recorded": recorded, "late": late,

@@ -154,7 +154,8 @@ impl Lexer<'_> {
         let (a, b) = (self.peek(0), self.peek(1));
         let hash = !matches!(self.lang, Language::JavaScript);
         let slashes = matches!(self.lang, Language::JavaScript | Language::Php | Language::Other);
-        let before = self.toks.last().is_some_and(|t| t.end as usize == self.at);
+        let last = self.toks.last().filter(|t| t.k != K::Newline);
+        let before = last.is_some_and(|t| t.end as usize == self.at);
         let line = (a == b'#' && hash && !(before && self.lang == Language::Perl))
             || (a == b'-' && b == b'-' && self.lang == Language::Other && !before)
             || (slashes && a == b'/' && b == b'/');

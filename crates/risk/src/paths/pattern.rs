@@ -6,18 +6,27 @@ use crate::command_tables::{DIRS, HOME_PATHS, INNER_PATHS, NAMES, ROOT_PATHS};
 /// How many paths one pattern is tried as. More of them mean that the pattern says nothing.
 const MOST: usize = 48;
 
+/// How long a part of a pattern may be: longer than any name with a class.
+const LONGEST: usize = 128;
+
+/// A pattern that is too long to be tried.
+pub(super) struct TooLong;
+
 /// Paths that this pattern may mean. A star at the end is left alone: `*.json` is no attempt to
 /// spell a name otherwise.
-pub(super) fn candidates(path: &str) -> Vec<String> {
+pub(super) fn candidates(path: &str) -> Result<Vec<String>, TooLong> {
     if !path.contains(['*', '?', '[']) {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     let parts: Vec<&str> = path.split('/').collect();
     let mut paths = vec![String::new()];
     let mut replaced = false;
     for (at, part) in parts.iter().enumerate() {
-        let last = at + 1 == parts.len();
-        let names = if hides_a_name(part, last) { names_of(part) } else { Vec::new() };
+        let hides = hides_a_name(part, at + 1 == parts.len());
+        if hides && part.len() > LONGEST {
+            return Err(TooLong);
+        }
+        let names = if hides { names_of(part) } else { Vec::new() };
         replaced |= !names.is_empty();
         let join = if at == 0 { "" } else { "/" };
         paths = paths
@@ -29,7 +38,7 @@ pub(super) fn candidates(path: &str) -> Vec<String> {
             .take(MOST)
             .collect();
     }
-    if replaced { paths } else { Vec::new() }
+    Ok(if replaced { paths } else { Vec::new() })
 }
 
 fn hides_a_name(part: &str, last: bool) -> bool {

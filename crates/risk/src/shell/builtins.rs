@@ -4,9 +4,7 @@ use std::borrow::Cow;
 
 use super::arg::Arg;
 use super::evaluator::Evaluator;
-use super::invocation::Invocation;
 use super::loops::representative;
-use super::output::printf;
 use super::state::{Folders, Variable};
 use crate::command_tables::{Speech, Touch};
 use crate::effect::Effect;
@@ -231,20 +229,6 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 self.set(&name.text, value, stdin.taint);
             }
         }
-    }
-
-    /// `printf -v NAME FORMAT …` where what it would print is known.
-    fn print_into(&mut self, args: &[Arg<'t>]) -> bool {
-        let [program, option, name, rest @ ..] = args else { return false };
-        let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
-        if option.text != "-v" || !name.text.bytes().all(plain) {
-            return false;
-        }
-        let line: Vec<Arg<'t>> = std::iter::once(program).chain(rest).cloned().collect();
-        let flow = printf(&Invocation::new(&line, None));
-        let Some(text) = flow.text else { return false };
-        self.set(&name.text, text.replace("$_", &UNKNOWN.to_string()), flow.taint);
-        true
     }
 
     fn subscripts_of(&mut self, args: &[Arg<'t>]) {

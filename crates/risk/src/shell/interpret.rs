@@ -78,13 +78,20 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             // The rest are files it works on: the caller's business.
             return None;
         }
+        if ran && !first_code {
+            flow.taint = flow.taint.and(self.given_files(inv, 0));
+        }
         if ran {
             return if first_code { None } else { Some(flow) };
         }
         if interpreter.script
             && let Some(arg) = inv.operands.first().and_then(|i| inv.arg(*i))
         {
-            return self.script(interpreter, arg, stdin, span);
+            let ran = self.script(interpreter, arg, stdin, span);
+            if arg.text == "-" || arg.text == "/dev/stdin" {
+                self.given_files(inv, 1);
+            }
+            return ran;
         }
         // With `-m` the module is the program, and what is piped in is its data.
         let module = interpreter.speech == Speech::Python
@@ -197,6 +204,21 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     /// nobody knows where it would run, and the text itself asks.
     fn is_judged_by_text(&self, text: &str) -> bool {
         !text.contains(UNKNOWN) && self.shared.workspace.is_known()
+    }
+
+    /// The words behind code: `sys.argv[1]` may be a file that the code reads, and one that it
+    /// writes if it writes any.
+    fn given_files(&mut self, inv: &Invocation<'_, 't>, skip: usize) -> Taint {
+        let mut taint = Taint::default();
+        if self.shared.out.iter().any(|finding| finding.code.starts_with("code.file.")) {
+            for arg in inv.operands.iter().skip(skip).filter_map(|i| inv.arg(*i)) {
+                self.touch(Touch::Write, arg, false);
+            }
+        }
+        for arg in inv.operands.iter().skip(skip).filter_map(|i| inv.arg(*i)) {
+            taint = taint.and(self.touch(Touch::Read, arg, false));
+        }
+        taint
     }
 
     /// The first operand of an interpreter that takes a script.

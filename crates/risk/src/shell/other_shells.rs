@@ -291,7 +291,9 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
 
 /// Whether a name is a cmdlet or an alias of one, and no program that is described otherwise.
 fn is_powershell_name(name: &str) -> bool {
-    if let Some((spec, ..)) = resolve(name) {
+    // Aliases that are hardly ever a program of that name.
+    let hardly = matches!(name, "ri" | "ni" | "ii" | "gc");
+    if !hardly && let Some((spec, ..)) = resolve(name) {
         return spec.cmdlet;
     }
     let name = name.to_ascii_lowercase();

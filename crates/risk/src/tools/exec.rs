@@ -86,13 +86,7 @@ impl Reader<'_, '_> {
                 reader.shell_escapes(value);
                 reader.shell_in_code(value);
             }
-            Some(role) => {
-                reader.read(role, value, place);
-                let plain = role == Role::Url || is_plain(value);
-                if role.is_scalar() && (!plain || reader.spells_danger(value)) {
-                    reader.unlisted(value, place, true);
-                }
-            }
+            Some(role) => reader.other_member(role, value, place),
             None if strict => reader.unlisted(value, place, strict),
             None => match value {
                 Value::Object(members) => {
@@ -103,6 +97,15 @@ impl Reader<'_, '_> {
                 _ => reader.read(Role::Body, value, place),
             },
         });
+    }
+
+    /// An argument that is not run. A word or a switch that is more than that is read as a command.
+    fn other_member(&mut self, role: Role, value: &Value<'_>, place: &Place<'_>) {
+        self.read(role, value, place);
+        let plain = role == Role::Url || is_plain(value);
+        if role.is_scalar() && (!plain || self.spells_danger(value)) {
+            self.unlisted(value, place, true);
+        }
     }
 
     /// A program in one member and its words in another are one command. Says whether there is a

@@ -3,7 +3,8 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::table::{self, NameThatRuns, Role};
+use super::table::Role;
+use super::table::names_that_run::{NameThatRuns, all_names_that_run};
 use super::tests::judged_at;
 use crate::verdict::Verdict;
 use countersign_types::tier::Tier;
@@ -160,7 +161,7 @@ fn calls(tool: &NameThatRuns, shape: &Json) -> Vec<Json> {
 #[test]
 fn a_danger_in_every_argument_of_every_tool_that_runs_things_asks() {
     let full = std::env::var_os(FULL).is_some();
-    let tools = table::all_names_that_run();
+    let tools = all_names_that_run();
     assert!(tools.len() > 40, "only {} names", tools.len());
     let (mut tried, mut place) = (0usize, 0usize);
     let mut passed = Vec::new();

@@ -7,6 +7,9 @@ use crate::impact::HumanImpact;
 use countersign_json::Value;
 use countersign_types::tier::Tier;
 
+#[cfg(test)]
+pub(super) mod names_that_run;
+
 /// One described tool.
 pub(super) struct Entry {
     pub code: &'static str,
@@ -315,44 +318,4 @@ pub(super) fn action(name: &str) -> Option<Tier> {
 pub(super) fn singular(word: &str) -> Option<&str> {
     let one = word.strip_suffix("es").filter(|w| w.ends_with(['s', 'x', 'h']));
     one.or_else(|| word.strip_suffix('s')).filter(|w| w.len() > 1)
-}
-
-/// A name of every tool that runs what it is given and needs neither a server nor a host.
-#[cfg(test)]
-pub(super) fn names_that_run() -> Vec<&'static str> {
-    let all = TOOL_NAMES.first().copied().unwrap_or_default();
-    let name = |index: usize| all.iter().find(|(.., at)| usize::from(*at) == index);
-    let runs = TOOLS.iter().enumerate().filter(|(_, entry)| entry.runs_code());
-    runs.filter_map(|(index, _)| name(index)).map(|(_, name, _)| *name).collect()
-}
-
-/// One way to name a tool that runs what it is given.
-#[cfg(test)]
-pub(super) struct NameThatRuns {
-    pub name: String,
-    pub host: Option<&'static str>,
-    pub when: Option<(&'static str, &'static str)>,
-    pub args: &'static [(&'static str, Role)],
-}
-
-/// Every name of every tool that runs what it is given, also of those that belong to a server or
-/// to an agent.
-#[cfg(test)]
-pub(super) fn all_names_that_run() -> Vec<NameThatRuns> {
-    let plain = TOOL_NAMES
-        .iter()
-        .zip(0u8..)
-        .flat_map(|(names, group)| names.iter().map(move |(_, name, at)| (group, *name, *at)));
-    let mut all = Vec::new();
-    for (group, name, at) in plain.chain(VARIANTS.iter().copied()) {
-        let Some(entry) = TOOLS.get(usize::from(at)).filter(|entry| entry.runs_code()) else {
-            continue;
-        };
-        let server = SERVERS.iter().find(|(_, of)| *of == group).map(|(server, _)| *server);
-        let host = HOSTS.iter().find(|(_, of)| *of == group).map(|(host, _)| *host);
-        let when = entry.when.and_then(|(key, values)| Some((key, *values.first()?)));
-        let name = server.map_or(name.to_owned(), |server| format!("mcp__{server}__{name}"));
-        all.push(NameThatRuns { name, host, when, args: entry.args });
-    }
-    all
 }
