@@ -35,7 +35,9 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if args.iter().any(|a| a.taint.has(Taint::LOST)) {
             limit::report_lost(self.shared.out, Some(span));
         }
+        let outer = self.shared.begin_subject(args, &stdin);
         let flow = self.one_command(args, stdin, span);
+        self.shared.out.set_subject(outer);
         self.shared.budget.leave_command();
         flow
     }
@@ -162,19 +164,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if self.shared.rights.root && spec.base >= Tier::Low {
             self.as_root(span);
         }
-        if let Some(flow) = self.inner_commands(runners, spec, inv, stdin, span) {
-            if spec.sends {
-                self.sent(stdin.taint, stdin.taint, span);
-            }
-            self.option_writes(spec, inv, dry);
-            return flow;
-        }
-        if !spec.exec.is_empty() {
-            self.exec_options(spec, inv, span);
-        }
-        if let Some(interpreter) = &spec.interpreter
-            && let Some(flow) = self.interpret(*interpreter, spec, inv, stdin, span)
-        {
+        if let Some(flow) = self.what_it_runs(known, inv, stdin, span) {
             self.option_writes(spec, inv, dry);
             return flow;
         }
@@ -189,6 +179,39 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
         let revealed = if reveals { Taint::SECRET } else { Taint::default() };
         let taint = taint.and(stdin.taint).and(revealed);
+        self.what_it_prints(spec, inv, stdin, (matched, taint), span)
+    }
+
+    /// The output of the command or the code that a program runs; none if it runs none.
+    fn what_it_runs(
+        &mut self,
+        (spec, _, runners): Known,
+        inv: &Invocation<'_, 't>,
+        stdin: &Flow,
+        span: Span,
+    ) -> Option<Flow> {
+        if let Some(flow) = self.inner_commands(runners, spec, inv, stdin, span) {
+            if spec.sends {
+                self.sent(stdin.taint, stdin.taint, span);
+            }
+            return Some(flow);
+        }
+        if !spec.exec.is_empty() {
+            self.exec_options(spec, inv, span);
+        }
+        let interpreter = spec.interpreter.as_ref()?;
+        self.interpret(*interpreter, spec, inv, stdin, span)
+    }
+
+    /// What a program that runs nothing prints, and whether it sends what it read.
+    fn what_it_prints(
+        &mut self,
+        spec: &'static Spec,
+        inv: &Invocation<'_, 't>,
+        stdin: &Flow,
+        (matched, taint): (Matched, Taint),
+        span: Span,
+    ) -> Flow {
         if spec.sends {
             self.sent(stdin.taint, taint, span);
         }
@@ -204,11 +227,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
 
     fn base(&mut self, spec: &Spec, inv: &Invocation<'_, 't>, span: Span) {
         objects::note(spec.ordinary, spec.base, inv, span, self.shared.out);
-        let message = if spec.message.is_empty() {
-            "Changes something on this machine."
-        } else {
-            spec.message
-        };
+        let message =
+            if spec.message.is_empty() { "Makes changes on this machine." } else { spec.message };
         let mut finding = Finding::pattern(spec.ordinary, spec.base, message);
         finding.span = Some(span);
         self.shared.out.add(finding);
@@ -252,10 +272,9 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 self.shared.out.irreversible();
             }
             // A rule of SAFE weighs nothing but says why nobody is asked.
-            let mut finding = Finding::pattern(rule.id, self.rule_tier(rule, inv), rule.message);
+            let mut finding = Finding::pattern(rule.id, rule.tier, rule.message).at(span);
             finding.suggestion = rule.suggestion.map(Into::into);
-            finding.span = Some(span);
-            self.shared.out.add(finding);
+            self.add_rule(rule, inv, finding);
         }
         if let Some(rule) = gravest {
             objects::note(rule.id, rule.tier, inv, span, self.shared.out);
