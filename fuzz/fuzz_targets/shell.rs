@@ -1,5 +1,5 @@
-//! The shell reader: no panic, no hang, spans inside the text, nothing unread below MEDIUM.
-//! and no tier that noise before the text could lower.
+//! The shell reader: no panic, no hang, spans inside the text, nothing unread below MEDIUM,
+//! and no tier that noise before or behind the text lowers.
 #![no_main]
 
 use countersign_risk::context::Context;
@@ -8,6 +8,17 @@ use countersign_risk::readers::read_shell;
 use countersign_shell::posix;
 use countersign_types::tier::Tier;
 use libfuzzer_sys::fuzz_target;
+
+/// Harmless text before and behind a command.
+const NOISE: [(&str, &str); 7] = [
+    ("true\n", ""),
+    ("echo start; ", ""),
+    (": <<'END'\nit's\nEND\n", ""),
+    ("# it's a note\n", "\n# done"),
+    ("", "\necho done"),
+    ("( ", "\n)"),
+    ("if true; then ", "\nfi"),
+];
 
 fn judge(text: &str) -> Findings {
     let mut findings = Findings::default();
@@ -28,9 +39,23 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(found.tier() >= Tier::Medium, "unread and {:?}", found.tier());
         assert!(found.has_doubt(Doubt::Unreadable));
     } else {
-        for noise in ["true\n", "echo start; ", ": <<'END'\nit's\nEND\n"] {
-            let noisy = judge(&format!("{noise}{text}")).tier();
-            assert!(noisy >= found.tier(), "{noise:?} lowers {:?} to {noisy:?}", found.tier());
+        for (before, after) in NOISE {
+            // A backslash at the end takes the line break behind it, an open here-document the text.
+            if !after.is_empty() && (text.ends_with('\\') || text.contains("<<")) {
+                continue;
+            }
+            let longer = format!("{before}{text}{after}");
+            let noisy = judge(&longer).tier();
+            // An open here-document takes what closes the text: bash runs nothing of it then.
+            let least = match posix::check(&longer) {
+                Ok(()) => found.tier(),
+                Err(_) => found.tier().min(Tier::Medium),
+            };
+            assert!(
+                noisy >= least,
+                "{before:?} and {after:?} lower {:?} to {noisy:?}",
+                found.tier()
+            );
         }
     }
     // The oracles' view walks the same tree.

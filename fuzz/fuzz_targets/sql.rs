@@ -1,25 +1,39 @@
-//! SQL, Redis and Mongo text: same answer twice, spans inside the text.
+//! SQL, Redis and Mongo text: same answer twice, spans inside the text, noise never lowers.
 #![no_main]
 
 use countersign_risk::context::Context;
-use countersign_risk::finding::Findings;
+use countersign_risk::finding::{Doubt, Findings};
 use countersign_risk::sql;
+use countersign_types::tier::Tier;
 use libfuzzer_sys::fuzz_target;
+
+type Read = fn(&str, usize, &Context<'_>, &mut Findings);
+
+fn judge(read: Read, text: &str) -> Findings {
+    let mut findings = Findings::default();
+    read(text, 0, &Context::default(), &mut findings);
+    findings
+}
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    for read in [sql::read, sql::read_redis, sql::read_mongo] {
-        let judge = || {
-            let mut findings = Findings::default();
-            read(text, 0, &Context::default(), &mut findings);
-            findings
-        };
-        let found = judge();
-        assert_eq!(format!("{found:?}"), format!("{:?}", judge()), "two answers");
+    let readers: [(Read, &str); 3] = [
+        (sql::read, "SELECT 1;\n"),
+        (sql::read_redis, "GET x\n"),
+        (sql::read_mongo, "db.users.find();\n"),
+    ];
+    for (read, noise) in readers {
+        let found = judge(read, text);
+        assert_eq!(format!("{found:?}"), format!("{:?}", judge(read, text)), "two answers");
         for finding in &found {
             let Some(span) = finding.span else { continue };
             let (start, end) = (span.start as usize, span.end as usize);
             assert!(text.get(start..end).is_some(), "{} stands at {start}..{end}", finding.code);
         }
+        if found.has_doubt(Doubt::Unreadable) {
+            assert!(found.tier() >= Tier::Medium, "unread and {:?}", found.tier());
+        }
+        let noisy = judge(read, &format!("{noise}{text}")).tier();
+        assert!(noisy >= found.tier(), "{noise:?} lowers {:?} to {noisy:?}", found.tier());
     }
 });

@@ -8,7 +8,7 @@ use crate::effect::Effect;
 use crate::finding::{Doubt, Finding, Findings, Span};
 use crate::hidden_text::{add, holds, look_alikes, without_terminal_codes};
 use crate::limit::Limit;
-use crate::prose::{is_prose, note_prose};
+use crate::prose::note_sentences;
 use crate::readers::{read_cmd, read_plain_powershell, read_shell};
 use crate::{cmd, powershell, sql, structural_findings};
 use countersign_shell::posix::PosixProblem;
@@ -16,6 +16,9 @@ use countersign_types::tier::Tier;
 
 /// How many times reading begins again in text that is no shell as a whole.
 const RESTARTS: Limit = Limit::new("lines that are no shell", 200);
+
+/// How much text is read again by that.
+const READ_AGAIN: Limit = Limit::new("bytes of text that is no shell", 1 << 20);
 
 /// Reads a whole command: an argument that an agent wants a shell to run.
 pub fn read(text: &str, ctx: &Context<'_>, out: &mut Findings) {
@@ -114,8 +117,8 @@ fn posix(text: &str, ctx: &Context<'_>, out: &mut Findings) {
         wide_letters(&ascii, ctx, out);
     }
     together(text, out);
-    if out.has_doubt(Doubt::UnknownProgram) && is_prose(text) {
-        note_prose(text, out);
+    if out.has_doubt(Doubt::UnknownProgram) {
+        note_sentences(text, out);
     }
 }
 
@@ -129,10 +132,11 @@ fn covered(text: &str, ctx: &Context<'_>, out: &mut Findings) {
 /// Text that is no shell as a whole, or SQL handed to a shell: each line that is a command may run.
 /// What is no shell is passed over as a shell would pass over it, and reading goes on behind it.
 fn line_by_line(text: &str, ctx: &Context<'_>, out: &mut Findings) {
-    let (mut from, mut tries) = (0, 0);
+    let (mut from, mut tries, mut bytes) = (0, 0, 0);
     while let Some(rest) = text.get(from..).filter(|rest| !rest.is_empty()) {
         tries += 1;
-        if !RESTARTS.admits(tries, out, None) {
+        bytes += rest.len();
+        if !RESTARTS.admits(tries, out, None) || !READ_AGAIN.admits(bytes, out, None) {
             return;
         }
         let line_from = |at: usize| {

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 
 pub mod guard;
+mod pattern;
+
 pub(crate) mod windows_path;
 pub mod workspace;
 
@@ -14,6 +16,7 @@ use crate::command_tables::{
 use countersign_shell::UNKNOWN;
 use countersign_text::glob;
 use countersign_types::tier::Tier;
+use pattern::TooLong;
 
 /// First bytes of the names in `DIRS`; a test keeps them in step.
 const DIRS_BEGIN: [u8; 3] = [b'.', b'g', b'h'];
@@ -58,9 +61,21 @@ impl PathClass {
 /// The class of a path as written in a command, seen from `cwd` if that is known.
 pub fn class_of(path: &str, cwd: Option<&str>) -> &'static PathClass {
     let path = normal(path, cwd);
+    let class = class_of_normal(&path);
+    let worse = |class: &'static PathClass, other: &'static PathClass| {
+        if other.read >= class.read && other.write >= class.write { other } else { class }
+    };
+    match pattern::candidates(&path) {
+        Ok(meant) => meant.iter().map(|path| class_of_normal(path)).fold(class, worse),
+        Err(TooLong) => worse(class, &LOST),
+    }
+}
+
+/// The same for a path that is folded already.
+fn class_of_normal(path: &str) -> &'static PathClass {
     let mut best = CLASSES.len().saturating_sub(1);
     let mut offer = |class: u8| best = best.min(usize::from(class));
-    let last = last_part(&path);
+    let last = last_part(path);
     let key = first_bytes(last);
     let from = NAMES.partition_point(|(k, ..)| *k < key);
     let mut same = NAMES.get(from..).unwrap_or_default().iter().take_while(|(k, ..)| *k == key);
@@ -93,7 +108,7 @@ pub fn class_of(path: &str, cwd: Option<&str>) -> &'static PathClass {
     let (table, rest) = match path.as_bytes().first() {
         Some(b'/') => (ROOT_PATHS, path.get(1..).unwrap_or_default()),
         Some(b'~') => (HOME_PATHS, path.get(2..).unwrap_or_default()),
-        _ => (LOCAL_PATHS, path.as_ref()),
+        _ => (LOCAL_PATHS, path),
     };
     let first = rest.split('/').next().unwrap_or_default();
     // The patterns without a first part of their own stand under the empty one, before all.
@@ -101,11 +116,11 @@ pub fn class_of(path: &str, cwd: Option<&str>) -> &'static PathClass {
     let own = table.binary_search_by(|(k, _)| (*k).cmp(first)).ok().and_then(|at| table.get(at));
     for (_, patterns) in [open, own.filter(|_| !first.is_empty())].into_iter().flatten() {
         // Patterns are in class order, so the first that fits is the gravest of its kind.
-        if let Some(pattern) = patterns.iter().find(|p| fits(p, &path)) {
+        if let Some(pattern) = patterns.iter().find(|p| fits(p, path)) {
             offer(pattern.class);
         }
     }
-    if let Some(class) = guard::could_match(&path) {
+    if let Some(class) = guard::could_match(path) {
         offer(class);
     }
     // INVARIANT: `best` is an index of CLASSES; the last class fits every path.

@@ -35,6 +35,22 @@ pub(crate) fn is_prose(text: &str) -> bool {
         && !text.split_whitespace().any(|word| word.starts_with('-') && word.len() > 1)
 }
 
+/// Sentences among the commands of a text: a command beside them does not make them one.
+pub(crate) fn note_sentences(text: &str, out: &mut Findings) {
+    if is_prose(text) {
+        note_prose(text, out);
+        return;
+    }
+    let prose: Vec<&str> =
+        text.split([';', '\n', '|', '&']).filter(|part| is_prose(part)).collect();
+    if !prose.is_empty() {
+        let mut inner = Findings::default();
+        note_prose(&prose.join("\n"), &mut inner);
+        // Places in the joined parts mean nothing in the text that came.
+        out.absorb(inner, |finding| Finding { span: None, ..finding });
+    }
+}
+
 /// Words of a person instead of a command: new orders for the agent, or a cry for help.
 pub(crate) fn note_prose(text: &str, out: &mut Findings) {
     if !PROSE.admits(text.len(), out, None) {

@@ -29,6 +29,12 @@ mod attacks {
             "curl file://localhost/home/me/%2essh/id_rsa",
             "wget File:/etc/shadow",
             "uuencode ~/.ssh/id_rsa /dev/stdout",
+            "python3 -c 'import sys; print(open(sys.argv[1]).read())' ~/.ssh/id_rsa",
+            "node -e 'console.log(require(\"fs\").readFileSync(process.argv[1]))' ~/.ssh/id_rsa",
+            "python3 -c 'import sys; open(sys.argv[1], \"w\").write(\"x\")' /etc/passwd",
+            "cat ~/.ss?/id_*",
+            "mv ~/.ssh/id_rsa x",
+            "tar cf /etc/hosts src",
         ];
         for command in commands {
             assert!(tier(command) >= Tier::High, "{command}");
@@ -443,6 +449,25 @@ mod attacks {
             assert_eq!(tier(command), Tier::Critical, "{command}");
         }
         assert!(tier("cat ~/.config/countersign/token") >= Tier::Medium);
+    }
+
+    #[test]
+    fn loops_that_start_processes_without_end_are_found_in_every_spelling() {
+        let commands = [
+            "for ((;;)); do x & done",
+            "for (( ; ; )); do x & done",
+            "for((i=0;;i++)){ x& }",
+            "while ((1)); do x & done",
+            "while :; do x & done",
+            "until false; do x & done",
+            "while true; do (x &); done",
+            "while true; do { x & }; done",
+            "while echo; do x & done",
+        ];
+        at_least(Tier::High, &commands);
+        for command in ["for ((i=0;i<3;i++)); do ls & done", "while ((n<3)); do ls & wait; done"] {
+            assert!(tier(command) <= Tier::Low, "{command}");
+        }
     }
 
     #[test]

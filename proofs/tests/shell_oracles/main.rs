@@ -1,13 +1,18 @@
-//! Our shell reader beside four others: `bash -n`, tree-sitter-bash, shuck and brush.
+//! Our shell reader beside four others (`bash -n`, tree-sitter-bash, shuck and brush), and our judgement
+//! beside what bash does in a sandbox.
 
 #[cfg(test)]
 mod bash;
 #[cfg(test)]
 mod brush;
 #[cfg(test)]
+mod commands;
+#[cfg(test)]
 mod compare;
 #[cfg(test)]
 mod corpus;
+#[cfg(test)]
+mod effects;
 #[cfg(test)]
 mod exceptions;
 #[cfg(test)]

@@ -100,27 +100,30 @@ pub fn looks_like(text: &str) -> bool {
     if !text.contains(['/', '\\', '%', ':']) {
         return false;
     }
-    let lower = text.to_ascii_lowercase();
-    lower.split(['&', '|', '\n', ';', '(']).any(|part| {
-        let mut words = part.split_whitespace().map(|w| w.trim_start_matches('@'));
+    text.split(['&', '|', '\n', ';', '(']).any(|part| {
+        let mut words = part.split_ascii_whitespace().map(|w| w.trim_start_matches('@'));
         let Some(first) = words.next() else { return false };
         let name = first.split('/').next().unwrap_or(first);
-        let is_option = |w: &str| {
-            let mut chars = w.chars();
-            chars.next() == Some('/')
-                && chars.next().is_some_and(|c| c.is_ascii_alphabetic())
-                && chars.next().is_none_or(|c| c == ':' || c == '/')
+        let is_option = |w: &[u8]| match w {
+            [b'/', letter] | [b'/', letter, b':' | b'/', ..] => letter.is_ascii_alphabetic(),
+            _ => false,
         };
         let drive = |w: &str| w.trim_matches('"').as_bytes().get(1) == Some(&b':');
-        let signs = first.len() > name.len()
-            || words.any(|w| is_option(w) || drive(w) || w.contains('\\') || w.starts_with('%'));
+        let sign =
+            |w: &str| is_option(w.as_bytes()) || w.contains('\\') || w.starts_with('%') || drive(w);
+        let signs = first.len() > name.len() || words.any(sign);
+        let loops = |name: &str| {
+            let known = ["for", "if"].iter().any(|word| name.eq_ignore_ascii_case(word));
+            known && part.contains("%%")
+        };
         if !signs {
-            return matches!(name, "for" | "if") && part.contains("%%");
+            return loops(name);
         }
+        let name = name.to_ascii_lowercase();
         let own = crate::command_tables::spec(&format!("cmd:{name}"));
         let slashed = own
-            .or_else(|| crate::command_tables::spec(name))
+            .or_else(|| crate::command_tables::spec(&name))
             .is_some_and(|(s, ..)| s.slash_options);
-        slashed || matches!(name, "for" | "if") && part.contains("%%")
+        slashed || loops(&name)
     })
 }

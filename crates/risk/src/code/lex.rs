@@ -27,6 +27,9 @@ pub(super) fn lex(text: &str, from: usize, to: usize, lang: Language) -> (Vec<To
         unread: false,
         toks: Vec::with_capacity((to.saturating_sub(from)) / 3 + 4),
     };
+    if from == 0 {
+        lexer.manual();
+    }
     while lexer.at < lexer.end {
         lexer.step();
     }
@@ -107,7 +110,8 @@ impl Lexer<'_> {
         let (a, b) = (self.peek(0), self.peek(1));
         let hash = !matches!(self.lang, Language::JavaScript);
         let slashes = matches!(self.lang, Language::JavaScript | Language::Php | Language::Other);
-        let before = self.toks.last().is_some_and(|t| t.end as usize == self.at);
+        let last = self.toks.last().filter(|t| t.k != K::Newline);
+        let before = last.is_some_and(|t| t.end as usize == self.at);
         let line = (a == b'#' && hash && !(before && self.lang == Language::Perl))
             || (a == b'-' && b == b'-' && self.lang == Language::Other && !before)
             || (slashes && a == b'/' && b == b'/');
@@ -156,19 +160,26 @@ impl Lexer<'_> {
         self.manual();
     }
 
-    /// Passes over a manual page between `=name` and `=cut` (Perl) or `=end` (Ruby).
+    /// Passes over a manual page between `=name` and `=cut` (Perl) or `=begin` and `=end` (Ruby).
     fn manual(&mut self) {
+        let rest = self.bytes.get(self.at..self.end).unwrap_or_default();
         let close: &[u8] = match self.lang {
-            Language::Perl => b"\n=cut",
-            Language::Ruby => b"\n=end",
+            // Inside a statement `=name` assigns.
+            Language::Perl if rest.starts_with(b"=") && self.at_statement() => b"\n=cut",
+            Language::Ruby if rest.starts_with(b"=begin") => b"\n=end",
             _ => return,
         };
-        if self.peek(0) != b'=' || !self.peek(1).is_ascii_alphabetic() {
+        if !self.peek(1).is_ascii_alphabetic() {
             return;
         }
-        let rest = self.bytes.get(self.at..self.end).unwrap_or_default();
         let end = rest.windows(close.len()).position(|w| w == close);
         self.at = end.map_or(self.end, |n| self.at + n + close.len());
+    }
+
+    /// Whether a statement may begin here.
+    fn at_statement(&self) -> bool {
+        let last = self.toks.iter().rev().find(|t| t.k != K::Newline);
+        last.is_none_or(|t| t.k == K::Semi || t.k == K::Close && t.mark == b'}')
     }
 
     fn sigil(&self, b: u8) -> bool {

@@ -122,7 +122,7 @@ fn spelled(part: &str) -> usize {
 
 /// Whether a part of a path could be this name. A part nobody can tell anything about is not taken
 /// to be it.
-fn could_be(part: &str, name: &str) -> bool {
+pub(super) fn could_be(part: &str, name: &str) -> bool {
     if part == name || name == "*" {
         return true;
     }

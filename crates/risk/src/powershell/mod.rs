@@ -102,8 +102,13 @@ pub fn looks_like(text: &str) -> bool {
     let named = |name: &str| {
         text.as_bytes().windows(name.len()).any(|w| w.eq_ignore_ascii_case(name.as_bytes()))
     };
-    if text.contains("]::") || text.contains('$') && (named("$env:") || named("$psscriptroot")) {
+    if text.contains(']') && text.contains("]::")
+        || text.contains('$') && (named("$env:") || named("$psscriptroot"))
+    {
         return true;
+    }
+    if text.is_ascii() {
+        return has_powershell_command(text);
     }
     let mut word_start = true;
     let mut at = 0;
@@ -115,6 +120,27 @@ pub fn looks_like(text: &str) -> bool {
         at += part.len();
         let ends = part.ends_with([';', '|', '&', '(', '{', '\n']);
         word_start = ends || word.is_empty() && word_start;
+    }
+    false
+}
+
+/// The same for the first words of the commands in an ASCII text.
+fn has_powershell_command(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let ends = |b: &u8| matches!(b, b';' | b'|' | b'&' | b'(' | b'{' | b'\n');
+    let mut at = 0;
+    while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
+        let blank = rest.iter().take_while(|b| b.is_ascii_whitespace() || ends(b)).count();
+        let from = at + blank;
+        let word = bytes.get(from..).unwrap_or_default();
+        let stops = |b: &u8| b.is_ascii_whitespace() || *b == 0x0b || ends(b);
+        let to = from + word.iter().position(stops).unwrap_or(word.len());
+        let name = text.get(from..to).unwrap_or_default().trim_end_matches([')', '}']);
+        if !name.is_empty() && begins_powershell(name, text.get(to + 1..)) {
+            return true;
+        }
+        let behind = bytes.get(to..).unwrap_or_default();
+        at = to + behind.iter().position(ends).unwrap_or(behind.len()) + 1;
     }
     false
 }

@@ -1,5 +1,8 @@
 //! awk programs: only what leaves the text they work on.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
 use super::evaluator::Evaluator;
 use super::redirects::is_socket;
 use crate::command_tables::Touch;
@@ -29,7 +32,7 @@ pub(super) fn read(walker: &mut Evaluator<'_, '_, '_, '_>, program: &str, span: 
         walker.shared.report(&structural_findings::REVERSE_SHELL, Some(span));
     }
     let tokens = tokens(program);
-    let program = Program { tokens: &tokens };
+    let program = Program { tokens: &tokens, known: RefCell::default() };
     for (at, token) in tokens.iter().enumerate() {
         let rest = tokens.get(at + 1..).unwrap_or_default();
         match token {
@@ -88,6 +91,8 @@ pub(super) fn write(walker: &mut Evaluator<'_, '_, '_, '_>, path: &str, append: 
 
 struct Program<'p> {
     tokens: &'p [Token<'p>],
+    /// Values of variables that were asked for.
+    known: RefCell<BTreeMap<String, Vec<String>>>,
 }
 
 impl Program<'_> {
@@ -98,7 +103,7 @@ impl Program<'_> {
             let pieces = match token {
                 Text(text) => vec![text.clone()],
                 Word(name) if name.bytes().all(|b| b.is_ascii_digit()) => vec![(*name).to_owned()],
-                Word(name) => self.values(name),
+                Word(name) => self.known_values(name),
                 Mark(b'(' | b')', false) => continue,
                 _ => vec!["$_".to_owned()],
             };
@@ -112,6 +117,15 @@ impl Program<'_> {
             }
         }
         texts
+    }
+
+    fn known_values(&self, name: &str) -> Vec<String> {
+        let known = self.known.borrow().get(name).cloned();
+        known.unwrap_or_else(|| {
+            let values = self.values(name);
+            self.known.borrow_mut().insert(name.to_owned(), values.clone());
+            values
+        })
     }
 
     /// What a variable may hold: every text it is set to, and `$_` where it may be another.

@@ -206,6 +206,9 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             a.text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
                 && a.text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         };
+        if first.text == "printf" && self.print_into(args) {
+            return;
+        }
         let mut names: Vec<&Arg<'t>> = match first.text.as_ref() {
             "test" | "[" => return,
             "printf" => {
@@ -260,8 +263,10 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
 
     /// Text whose substitutions run though it is only shown: `${NAME@P}`.
     pub(super) fn prompt(&mut self, text: &str, span: Span) {
-        let text = text.replace('"', "\\\"").replace(UNKNOWN, "$_");
-        self.apart(|w| w.inside(&format!(": \"{text}\""), span, &Flow::none()));
+        // In a here-document quotes mean nothing outside of substitutions, and all inside.
+        let text = text.replace(UNKNOWN, "$_");
+        let shown = format!(": <<COUNTERSIGN_SHOWN\n{text}\nCOUNTERSIGN_SHOWN\n");
+        self.apart(|w| w.inside(&shown, span, &Flow::none()));
     }
 
     fn export(&mut self, args: &[Arg<'t>]) {

@@ -79,19 +79,33 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 self.run_written(content, first, &stdin);
             }
         }
+        self.program(first, args, &stdin, span)
+    }
+
+    /// A command that is neither a function, nor the shell's own, nor a file of this text.
+    fn program(&mut self, first: &Arg<'t>, args: &[Arg<'t>], stdin: &Flow, span: Span) -> Flow {
         // zsh: `=rm` is the path of `rm`.
         let named = first.text.strip_prefix('=').and_then(resolve);
         match resolve(&first.text).or(named) {
             Some(known) if known.0.cmdlet || known.0.slash_options => {
-                self.judged(args, &stdin, |w| w.windows_command(known, args, &stdin, span))
+                self.judged(args, stdin, |w| {
+                    w.as_powershell_command(args, span);
+                    w.windows_command(known, args, stdin, span)
+                })
             }
             Some(known) => {
                 if first.has_slash() && !is_standard_place(&first.text) {
                     self.shared.report(&structural_findings::UNKNOWN_PROGRAM, Some(first.span));
                 }
-                self.judged(args, &stdin, |w| w.known(known, args, &stdin, span))
+                self.judged(args, stdin, |w| {
+                    w.as_cmd_command(known, args, stdin, span);
+                    w.known(known, args, stdin, span)
+                })
             }
-            None => self.judged(args, &stdin, |w| w.unlisted(args, &stdin, span)),
+            None => self.judged(args, stdin, |w| {
+                w.as_powershell_command(args, span);
+                w.unlisted(args, stdin, span)
+            }),
         }
     }
 
@@ -159,6 +173,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
         let taint = if dry { Taint::default() } else { self.touches(spec, inv, stdin) };
         self.copied(inv, stdin);
+        self.archived(inv);
         if matched == Matched::Nothing && !dry && spec.base > Tier::Safe {
             self.base(spec, inv, span);
         }

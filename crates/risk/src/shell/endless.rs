@@ -2,20 +2,22 @@
 
 use std::borrow::Cow;
 
-use countersign_shell::posix::ast::{List, Node, Pipeline, Word};
+use countersign_shell::posix::ast::{List, Node, Pipeline, Runs, Word};
 use countersign_shell::posix::unquoted;
 
 /// Whether a loop never ends by its condition and starts a process in the background each time,
 /// with nothing behind it that waits for the process or leaves the loop. The condition is the first
 /// pipeline of the list.
-pub(super) fn spawns_without_end(list: &List<'_>) -> bool {
+pub(super) fn spawns_without_end(text: &str, list: &List<'_>) -> bool {
     let Some((condition, body)) = list.split_first() else { return false };
-    is_constant(condition) && keeps_spawning(body)
+    is_constant(text, condition) && keeps_spawning(body)
 }
 
 /// Whether a process is started in the background, with nothing behind it that waits or leaves.
 fn keeps_spawning(body: &[Pipeline<'_>]) -> bool {
-    let Some(last) = body.iter().rposition(|pipeline| pipeline.background) else { return false };
+    let Some(last) = body.iter().rposition(|p| p.background || starts_in_a_group(p)) else {
+        return false;
+    };
     let behind = body.get(last + 1..).unwrap_or_default();
     let ends = |pipeline: &Pipeline<'_>| {
         words(pipeline)
@@ -25,26 +27,42 @@ fn keeps_spawning(body: &[Pipeline<'_>]) -> bool {
     !behind.iter().any(ends)
 }
 
-/// The same for `for ((…;;…))`, which has no condition.
-pub(super) fn turns_without_end(head: &[Word<'_>], body: &List<'_>) -> bool {
+/// `(x &)` and `{ x & }`: the process goes on when the group has ended.
+fn starts_in_a_group(pipeline: &Pipeline<'_>) -> bool {
+    let [stage] = pipeline.stages.as_slice() else { return false };
+    matches!(&stage.node, Node::Group(Runs::Here | Runs::Apart, list) if keeps_spawning(list))
+}
+
+/// The same for `for ((…;;…))`, which has no condition. `text` is the text that holds the loop.
+pub(super) fn turns_without_end(text: &str, head: &[Word<'_>], body: &List<'_>) -> bool {
     let [head] = head else { return false };
-    let text = unquoted(head).unwrap_or_default();
-    let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
-    text.contains(";;") && keeps_spawning(body)
+    let condition = source(text, head);
+    let condition: String = condition.chars().filter(|c| !c.is_whitespace()).collect();
+    condition.contains(";;") && keeps_spawning(body)
+}
+
+/// A word as it is written.
+fn source<'t>(text: &'t str, word: &Word<'_>) -> &'t str {
+    text.get(word.start..word.end).unwrap_or_default()
 }
 
 /// A condition that is the same every time.
-fn is_constant(pipeline: &Pipeline<'_>) -> bool {
+fn is_constant(text: &str, pipeline: &Pipeline<'_>) -> bool {
     let [stage] = pipeline.stages.as_slice() else { return false };
     if let Node::Test(words) = &stage.node {
-        return words.iter().all(|word| unquoted(word).is_some_and(|text| is_literal(&text)));
+        let number = |word: &Word<'_>| {
+            let inside = source(text, word).trim_matches(['(', ')', ' ', '\t']);
+            !inside.is_empty() && inside.bytes().all(|b| b.is_ascii_digit())
+        };
+        let literal = |word: &Word<'_>| unquoted(word).is_some_and(|text| is_literal(&text));
+        return words.iter().all(|word| literal(word) || number(word));
     }
     let words = words(pipeline);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
         [program] => {
             let name = program.rsplit('/').next().unwrap_or_default();
-            matches!(name, "true" | "false" | ":")
+            matches!(name, "true" | "false" | ":" | "echo")
         }
         ["[" | "[[" | "test", rest @ ..] => rest.iter().all(|word| is_literal(word)),
         _ => false,

@@ -94,11 +94,11 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             Node::Group(Runs::Apart, list) => self.apart(|w| w.list(list, &stdin)),
             Node::Group(Runs::Maybe, list) => self.parts(list, &stdin),
             Node::Group(Runs::Again, list) => {
-                self.endless(spawns_without_end(list));
+                self.endless(spawns_without_end(self.text, list));
                 self.turns(|w| w.parts(list, &stdin))
             }
             Node::For { name, words, body } => {
-                self.endless(name.is_empty() && turns_without_end(words, body));
+                self.endless(name.is_empty() && turns_without_end(self.text, words, body));
                 self.for_loop(name, words, body, &stdin)
             }
             Node::Case { words, arms } => self.case(words, arms, &stdin),
@@ -137,6 +137,9 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
         let span = self.span(stage.start, stage.end);
         let flow = self.command(&args, stdin, span);
+        if let (Some(name), Some(text)) = (args.first(), self.text.get(stage.start..stage.end)) {
+            self.as_written_powershell(&name.text, text, span);
+        }
         self.shared.processes.truncate(processes);
         self.shared.variables.remove_temporary(kept, simple.assignments.len());
         flow

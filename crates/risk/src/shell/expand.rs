@@ -174,6 +174,14 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             *taint = taint.and(t);
             value
         });
+        let known = match (operation, known) {
+            (Operation::Slice(..) | Operation::Other(_), Some(dot))
+                if name == "PWD" && dot == "." =>
+            {
+                Some(self.start_folder().unwrap_or(dot))
+            }
+            (_, known) => known,
+        };
         match operation {
             Operation::Plain => known.unwrap_or_else(|| UNKNOWN.to_string()),
             Operation::Default(word) => match known {
@@ -210,6 +218,12 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 edited.unwrap_or_else(|| UNKNOWN.to_string())
             }
         }
+    }
+
+    /// The folder in which the text starts, by its full name, unless it was left.
+    fn start_folder(&self) -> Option<String> {
+        let cwd = self.shared.ctx.cwd.filter(|cwd| cwd.starts_with('/'))?;
+        self.shared.folders.current().only_start().then(|| cwd.to_owned())
     }
 
     /// A word as one text.

@@ -2,6 +2,7 @@
 
 use super::evaluator::Evaluator;
 use super::invocation::Invocation;
+use crate::command_tables::Touch;
 use crate::flow::Flow;
 use crate::paths::last_part;
 
@@ -33,6 +34,40 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// `tar cf FILE …` writes its archive there.
+    pub(super) fn archived(&mut self, inv: &Invocation<'_, 't>) {
+        let Some([program, first, rest @ ..]) = inv.args.get(..) else { return };
+        if !matches!(last_part(&program.text), "tar" | "gtar" | "bsdtar" | "star") {
+            return;
+        }
+        let makes = |word: &str| word.contains(['c', 'r', 'u', 'A']);
+        let bundle =
+            !first.text.starts_with('-') && first.text.bytes().all(|b| b.is_ascii_alphabetic());
+        if bundle {
+            // The archive is the next word: the letters take their values in order.
+            if makes(&first.text)
+                && first.text.contains('f')
+                && let Some(archive) = rest.first()
+            {
+                self.touch(Touch::Write, archive, false);
+            }
+            return;
+        }
+        let flags = ["-c", "-r", "-u", "-A", "--create", "--append", "--update", "--concatenate"];
+        if !inv.has_one(&flags) {
+            return;
+        }
+        let files: Vec<String> = inv
+            .values
+            .iter()
+            .filter(|(name, _)| matches!(*name, "-f" | "--file"))
+            .map(|(_, value)| value.text.to_owned())
+            .collect();
+        for file in files {
+            self.touch_text(Touch::Write, &file, program.span);
         }
     }
 

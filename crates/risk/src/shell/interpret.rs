@@ -35,7 +35,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if interpreter.speech == Speech::Shell && inv.has("-c") {
             return self.shell_option(interpreter, inv, stdin);
         }
-        let ran = self.code_options(interpreter, spec, inv, stdin);
+        let mut ran = self.code_options(interpreter, spec, inv, stdin);
         if let Some(flow) = self.module(interpreter, inv, stdin, span) {
             return Some(flow);
         }
@@ -50,13 +50,22 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             // The rest are files it works on: the caller's business.
             return None;
         }
+        if let Some(flow) = &mut ran
+            && !first_code
+        {
+            flow.taint = flow.taint.and(self.given_files(inv, 0));
+        }
         if ran.is_some() {
             return ran.filter(|_| !first_code);
         }
         if interpreter.script
             && let Some(arg) = inv.operands.first().and_then(|i| inv.arg(*i))
         {
-            return self.script(interpreter, arg, stdin, span);
+            let ran = self.script(interpreter, arg, stdin, span);
+            if arg.text == "-" || arg.text == "/dev/stdin" {
+                self.given_files(inv, 1);
+            }
+            return ran;
         }
         self.piped_or_session(interpreter, spec, inv, stdin, span)
     }
@@ -179,6 +188,21 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let carried = self.shared.rights.elsewhere && interpreter.speech == Speech::Shell;
         let tier = if filter || carried || harmless { Tier::Low } else { interpreter.inline };
         self.shared.report(&StructuralRule { tier, ..base }, Some(arg.span));
+    }
+
+    /// The words behind code: `sys.argv[1]` may be a file that the code reads, and one that it
+    /// writes if it writes any.
+    fn given_files(&mut self, inv: &Invocation<'_, 't>, skip: usize) -> Taint {
+        let mut taint = Taint::default();
+        if self.shared.out.iter().any(|finding| finding.code.starts_with("code.file.")) {
+            for arg in inv.operands.iter().skip(skip).filter_map(|i| inv.arg(*i)) {
+                self.touch(Touch::Write, arg, false);
+            }
+        }
+        for arg in inv.operands.iter().skip(skip).filter_map(|i| inv.arg(*i)) {
+            taint = taint.and(self.touch(Touch::Read, arg, false));
+        }
+        taint
     }
 
     /// The first operand of an interpreter that takes a script.

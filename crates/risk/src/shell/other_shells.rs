@@ -6,13 +6,14 @@ use super::evaluator::Evaluator;
 use super::invocation::Invocation;
 use super::program::{Known, resolve};
 use super::state::{Dispatch, EvalState};
-use crate::command_tables::{Interpreter, Spec, Touch};
+use crate::command_tables::{self, Interpreter, Spec, Touch};
 use crate::context::Context;
 use crate::effect::Effect;
 use crate::finding::{Doubt, Findings, Span};
 use crate::flow::{Flow, Taint};
 use crate::paths::{Act, PathClass};
 use crate::structural_findings::{self, StructuralRule};
+use countersign_shell::UNKNOWN;
 
 /// Judges commands of other shells and keeps what one command leaves for the next.
 pub(crate) struct CommandJudge<'s, 'c, 'o> {
@@ -208,6 +209,64 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         walker.known(known, &args, stdin, span)
     }
 
+    /// A name that only PowerShell has, wherever it stands in a POSIX text: both readings count.
+    pub(super) fn as_powershell_command(&mut self, args: &[Arg<'t>], span: Span) {
+        if !args.first().is_some_and(|arg| is_powershell_name(&arg.text)) {
+            return;
+        }
+        let word = |arg: &Arg<'_>| {
+            let text = arg.text.replace(UNKNOWN, "$unknown");
+            if text.contains(char::is_whitespace) {
+                format!("'{}'", text.replace('\'', "''"))
+            } else {
+                text
+            }
+        };
+        let line = args.iter().map(word).collect::<Vec<_>>().join(" ");
+        self.as_powershell(&line, span);
+    }
+
+    /// The same for the command as it is written: a POSIX shell takes backslashes away.
+    pub(super) fn as_written_powershell(&mut self, name: &str, written: &str, span: Span) {
+        // All aliases of cmdlets are short, and all cmdlets have a dash.
+        if (name.len() <= 8 || name.contains('-'))
+            && written.contains(['\\', '{', '(', '@'])
+            && is_powershell_name(name)
+        {
+            self.as_powershell(written, span);
+        }
+    }
+
+    fn as_powershell(&mut self, line: &str, span: Span) {
+        let outer = std::mem::take(self.shared.out);
+        let run = self.shared.dispatch.run_powershell;
+        run(self.shared, line, span);
+        let other = std::mem::replace(self.shared.out, outer);
+        // Nobody said that it is PowerShell: what cannot be read as such is none.
+        self.shared.out.absorb_reading(other, false, |f| !f.code.ends_with(".unreadable"));
+    }
+
+    /// A program that cmd has too, called with a drive: the rules of cmd count as well.
+    pub(super) fn as_cmd_command(
+        &mut self,
+        known: Known,
+        args: &[Arg<'t>],
+        stdin: &Flow,
+        span: Span,
+    ) {
+        let drive = |arg: &Arg<'_>| match arg.text.as_bytes() {
+            [letter, b':'] | [letter, b':', b'\\' | b'/', ..] => letter.is_ascii_alphabetic(),
+            _ => false,
+        };
+        let Some((first, rest)) = args.split_first() else { return };
+        if !rest.iter().any(drive) {
+            return;
+        }
+        let name = format!("cmd:{}", first.text.to_ascii_lowercase());
+        let known = command_tables::spec(&name).unwrap_or(known);
+        self.windows_command(known, args, stdin, span);
+    }
+
     /// `powershell` or `cmd` with its words; without a command it opens a session.
     pub(super) fn start_other_shell(
         &mut self,
@@ -225,4 +284,20 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
         ran.or(Some(Flow::none()))
     }
+}
+
+/// Whether a name is a cmdlet or an alias of one, and no program that is described otherwise.
+fn is_powershell_name(name: &str) -> bool {
+    // Aliases that are hardly ever a program of that name.
+    let hardly = matches!(name, "ri" | "ni" | "ii" | "gc");
+    if !hardly && let Some((spec, ..)) = resolve(name) {
+        return spec.cmdlet;
+    }
+    let name = name.to_ascii_lowercase();
+    let own = |(verb, noun): (&str, &str)| {
+        !noun.is_empty()
+            && noun.bytes().all(|b| b.is_ascii_alphanumeric())
+            && command_tables::spec(&format!("{verb}-*")).is_some()
+    };
+    command_tables::cmdlet_of_alias(&name).is_some() || name.split_once('-').is_some_and(own)
 }

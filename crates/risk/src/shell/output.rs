@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::arg::Arg;
 use super::evaluator::Evaluator;
 use super::invocation::Invocation;
 use crate::flow::{self, Flow, Taint};
@@ -9,6 +10,20 @@ use crate::paths::last_part;
 use countersign_shell::UNKNOWN;
 
 impl<'t> Evaluator<'t, '_, '_, '_> {
+    /// `printf -v NAME FORMAT …` where what it would print is known.
+    pub(super) fn print_into(&mut self, args: &[Arg<'t>]) -> bool {
+        let [program, option, name, rest @ ..] = args else { return false };
+        let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
+        if option.text != "-v" || !name.text.bytes().all(plain) {
+            return false;
+        }
+        let line: Vec<Arg<'t>> = std::iter::once(program).chain(rest).cloned().collect();
+        let flow = printf(&Invocation::new(&line, None));
+        let Some(text) = flow.text else { return false };
+        self.set(&name.text, text.replace("$_", &UNKNOWN.to_string()), flow.taint);
+        true
+    }
+
     /// The output of `echo`, `printf`, `cat`, decoders and the like.
     pub(super) fn output(&mut self, inv: &Invocation<'_, 't>, stdin: &Flow) -> Option<Flow> {
         let name = last_part(&inv.args.first()?.text);

@@ -45,10 +45,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 self.on_path(Act::ChangeTree, arg)
             }
             Touch::Change => self.on_path(Act::Change, arg),
-            Touch::Move => {
-                self.above_guarded(Act::Change, arg);
-                self.on_path(Act::Change, arg)
-            }
+            Touch::Move => self.on_move(arg),
             // `curl file:///etc/shadow` fetches nothing: it reads.
             Touch::Net if file_url::file(&arg.text).is_some() => self.on_path(Act::Read, arg),
             Touch::Net => {
@@ -70,6 +67,16 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 Taint::default()
             }
         }
+    }
+
+    fn on_move(&mut self, arg: &Arg<'t>) -> Taint {
+        self.above_guarded(Act::Change, arg);
+        let class = self.shared.class_for(Act::Read, &on_its_host(&arg.text));
+        if class.read >= Tier::High {
+            // A key that is moved can be read in its new place.
+            self.on_path(Act::Read, arg);
+        }
+        self.on_path(Act::Change, arg)
     }
 
     /// The same for a path that stands inside a word.

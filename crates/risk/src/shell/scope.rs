@@ -19,7 +19,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     pub(super) fn assign(&mut self, assignment: &'t Assignment<'t>, lasting: bool) {
         let mut taint = Taint::default();
         let mut value = String::new();
-        let computed = has_computed_index(self.text, assignment.name);
+        let computed = assignment.list && has_computed_index(self.text, assignment.name);
         for (i, word) in assignment.value.iter().enumerate() {
             if i > 0 && assignment.subscript.is_none() {
                 value.push(' ');

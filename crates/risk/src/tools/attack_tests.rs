@@ -147,7 +147,7 @@ fn beside(shape: &Json) -> Option<Json> {
 }
 
 fn runners() -> Vec<&'static str> {
-    let mut names = table::names_that_run();
+    let mut names = table::names_that_run::names_that_run();
     names.extend(RUNNERS);
     names
 }

@@ -5,13 +5,12 @@ use std::borrow::Cow;
 use super::arguments::{DEEPEST, Reader, guessed};
 use super::place::Place;
 use super::program::{is_interpreter, joined};
-use super::scan::is_dangerous;
+use super::scan::is_dangerous_command;
 use super::table::{self, Role};
-use super::values::{each_text, is_plain, strings};
+use super::values::{each_text, holds_object, is_plain, strings};
 use super::{name, text};
 use crate::structural_findings;
 use countersign_json::Value;
-use countersign_types::tier::Tier;
 
 type Members<'m> = [(Cow<'m, str>, Value<'m>)];
 
@@ -64,6 +63,9 @@ impl Reader<'_, '_> {
         }
         self.placed(place, |reader| match role {
             Some(Role::Shell | Role::Argv) => reader.command(false, value, place),
+            Some(role) if role.is_scalar() && holds_object(value) => {
+                reader.unlisted(value, place, true);
+            }
             Some(Role::Interpreter) if value.as_str().is_some_and(is_interpreter) => {}
             Some(Role::ShellLines | Role::Program | Role::Interpreter) => {
                 reader.command(true, value, place);
@@ -84,7 +86,7 @@ impl Reader<'_, '_> {
                 reader.shell_escapes(value);
                 reader.shell_in_code(value);
             }
-            Some(role) => reader.read(role, value, place),
+            Some(role) => reader.other_member(role, value, place),
             None if strict => reader.unlisted(value, place, strict),
             None => match value {
                 Value::Object(members) => {
@@ -95,6 +97,15 @@ impl Reader<'_, '_> {
                 _ => reader.read(Role::Body, value, place),
             },
         });
+    }
+
+    /// An argument that is not run. A word or a switch that is more than that is read as a command.
+    fn other_member(&mut self, role: Role, value: &Value<'_>, place: &Place<'_>) {
+        self.read(role, value, place);
+        let plain = role == Role::Url || is_plain(value);
+        if role.is_scalar() && (!plain || self.spells_danger(value)) {
+            self.unlisted(value, place, true);
+        }
     }
 
     /// A program in one member and its words in another are one command. Says whether there is a
@@ -185,7 +196,7 @@ impl Reader<'_, '_> {
     /// name says.
     fn note(&mut self, value: &Value<'_>) {
         let ctx = self.ctx;
-        let safe = each_text(value, &|text| !is_dangerous(text, &ctx, Tier::High));
+        let safe = each_text(value, &|text| !is_dangerous_command(text, &ctx));
         if !safe || self.spells_danger(value) {
             self.unread();
         }
@@ -194,7 +205,7 @@ impl Reader<'_, '_> {
     /// Whether the words of an array, or of one inside, are a dangerous command together.
     pub(super) fn spells_danger(&self, value: &Value<'_>) -> bool {
         let together = strings(value).filter(|words| words.len() > 1);
-        together.is_some_and(|words| is_dangerous(&joined(&words), &self.ctx, Tier::High))
+        together.is_some_and(|words| is_dangerous_command(&joined(&words), &self.ctx))
             || match value {
                 Value::Array(list) => list.iter().any(|item| self.spells_danger(item)),
                 Value::Object(members) => members.iter().any(|(_, item)| self.spells_danger(item)),
@@ -217,7 +228,7 @@ impl Reader<'_, '_> {
             }
         };
         let each = strings(value).unwrap_or_default();
-        if each.into_iter().chain([line.as_str()]).any(|t| is_dangerous(t, &ctx, Tier::High)) {
+        if each.into_iter().chain([line.as_str()]).any(|t| is_dangerous_command(t, &ctx)) {
             self.unread();
         }
     }

@@ -15,6 +15,8 @@ mod objects;
 mod patch;
 mod path_access;
 mod place;
+#[cfg(test)]
+mod planted_tests;
 mod program;
 mod request;
 mod scan;

@@ -182,3 +182,23 @@ pub(super) fn is_dangerous(text: &str, ctx: &Context<'_>, least: Tier) -> bool {
     let listed = |code: &str| AUTORUN_DANGERS.iter().any(|start| code.starts_with(start));
     seen.tier() >= least || seen.iter().any(|finding| listed(&finding.code))
 }
+
+/// The same for an argument of a tool that runs things, where words alone may be a command too:
+/// `kubectl delete namespace prod`. A sentence has other words and begins with a capital.
+pub(super) fn is_dangerous_command(text: &str, ctx: &Context<'_>) -> bool {
+    const PROSE: [&str; 14] = [
+        "the", "a", "an", "and", "to", "of", "for", "with", "in", "on", "that", "this", "if", "is",
+    ];
+    let bare = |line: &str| {
+        line.starts_with(|c: char| c.is_ascii_lowercase())
+            && line.contains(' ')
+            && !line.split_whitespace().any(|word| PROSE.contains(&word))
+    };
+    let reads_grave = |line: &str| {
+        let mut seen = Findings::default();
+        crate::command_text::read(line, ctx, &mut seen);
+        seen.tier() >= Tier::High
+    };
+    is_dangerous(text, ctx, Tier::High)
+        || text.lines().map(str::trim).any(|line| bare(line) && reads_grave(line))
+}

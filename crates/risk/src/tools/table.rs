@@ -7,6 +7,9 @@ use crate::impact::HumanImpact;
 use countersign_json::Value;
 use countersign_types::tier::Tier;
 
+#[cfg(test)]
+pub(super) mod names_that_run;
+
 /// One described tool.
 pub(super) struct Entry {
     pub code: &'static str,
@@ -129,6 +132,15 @@ impl Role {
     pub(super) fn is_path(self) -> bool {
         use Role::{Cwd, Path, PathDelete, PathRead, PathTaken, PathWrite};
         matches!(self, Path | PathRead | PathWrite | PathDelete | PathTaken | Cwd)
+    }
+
+    /// Whether the argument is a word, a number, a switch, a path or prose, never an object.
+    pub(super) fn is_scalar(self) -> bool {
+        use Role::{Action, Amount, Currency, Escalate, Interpreter, Language, Method};
+        use Role::{Note, Plain, Sweep, Switch, Tool, Url};
+        self.is_path()
+            || matches!(self, Plain | Note | Language | Interpreter | Escalate | Switch | Sweep)
+            || matches!(self, Amount | Currency | Method | Action | Tool | Url)
     }
 
     /// Whether the argument itself says what the tool would do.
@@ -306,13 +318,4 @@ pub(super) fn action(name: &str) -> Option<Tier> {
 pub(super) fn singular(word: &str) -> Option<&str> {
     let one = word.strip_suffix("es").filter(|w| w.ends_with(['s', 'x', 'h']));
     one.or_else(|| word.strip_suffix('s')).filter(|w| w.len() > 1)
-}
-
-/// A name of every tool that runs what it is given and needs neither a server nor a host.
-#[cfg(test)]
-pub(super) fn names_that_run() -> Vec<&'static str> {
-    let all = TOOL_NAMES.first().copied().unwrap_or_default();
-    let name = |index: usize| all.iter().find(|(.., at)| usize::from(*at) == index);
-    let runs = TOOLS.iter().enumerate().filter(|(_, entry)| entry.runs_code());
-    runs.filter_map(|(index, _)| name(index)).map(|(_, name, _)| *name).collect()
 }

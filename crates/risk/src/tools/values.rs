@@ -24,3 +24,12 @@ pub(super) fn each_text(value: &Value<'_>, test: &dyn Fn(&str) -> bool) -> bool 
 pub(super) fn is_plain(value: &Value<'_>) -> bool {
     each_text(value, &text::is_plain_word)
 }
+
+/// Whether a value is an object or a list that holds one.
+pub(super) fn holds_object(value: &Value<'_>) -> bool {
+    match value {
+        Value::Object(_) => true,
+        Value::Array(list) => list.iter().any(holds_object),
+        _ => false,
+    }
+}

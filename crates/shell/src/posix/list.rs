@@ -106,6 +106,7 @@ impl<'a> Parser<'a> {
                 return Ok(());
             }
             self.skip_newlines()?;
+            self.expect_command()?;
         }
     }
 
@@ -138,6 +139,7 @@ impl<'a> Parser<'a> {
                 pipeline.stages.push(Stage { node, redirections: Vec::new(), start: at, end: at });
                 return Ok(());
             }
+            self.expect_command()?;
         }
         loop {
             let stage = self.stage()?;
@@ -150,6 +152,12 @@ impl<'a> Parser<'a> {
                 _ => return Ok(()),
             }
             self.skip_newlines()?;
+            self.expect_command()?;
         }
+    }
+
+    /// Behind `&&`, `|` or `!` a word that closes a block is no command.
+    fn expect_command(&self) -> Outcome<()> {
+        if self.at_word(CLOSING) { Err(PosixProblem::Unexpected) } else { Ok(()) }
     }
 }

@@ -63,7 +63,8 @@ impl Folders {
         self.unknown || self.lost || self.is_nowhere()
     }
 
-    fn only_start(&self) -> bool {
+    /// Whether it can only be the folder in which the text starts.
+    pub fn only_start(&self) -> bool {
         self.start && !self.lost && self.named.is_empty()
     }
 
