@@ -3,8 +3,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use countersign_risk::call::Call;
+use countersign_risk::route::Pass;
 use countersign_risk::word_pair::word_pair;
-use countersign_store::{Applied, CrisisSession, Redemption, RequestQuery};
+use countersign_store::{
+    Applied, CrisisSession, Redemption, RequestQuery, Store as _, StoreError, StoredRequest,
+};
+use countersign_types::id::Id;
 use countersign_types::time::Timestamp;
 use countersign_workflow::assurance::{Authority, RequiredAssurance, Tenure};
 use countersign_workflow::request::{Choice, Decider, Event, State, Transition, TransitionError};
