@@ -38,6 +38,7 @@ mod sed;
 mod shell_text;
 mod short_list;
 mod state;
+mod subject;
 mod transfers;
 mod undescribed;
 mod unexpected_commands;

@@ -172,30 +172,13 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             || self.shared.workspace.is_known() && REBUILT_IN_PROJECT.contains(&name)
     }
 
-    /// A project's own settings with secrets: one yes to read them holds for the session. That
-    /// their content leaves is another question.
-    fn is_approved_secret(&mut self, act: Act, class: &PathClass, path: &str, tier: Tier) -> bool {
-        let approved = act == Act::Read
-            && tier == Tier::Medium
-            && class.id == "env-file"
-            && !path.contains(['*', '?', '[', UNKNOWN])
-            && self.shared.is_approved(|shared| shared.kind_of_path("read", path));
-        if approved {
-            self.shared.out.effect(Effect::Secret);
-        }
-        approved
-    }
-
     fn on_path(&mut self, act: Act, arg: &Arg<'t>) -> Taint {
         let path: &str = &on_its_host(&arg.text);
         if arg.taint.has(Taint::LOST) {
             limit::report_lost(self.shared.out, Some(arg.span));
         }
         let class = self.shared.class_for(act, path);
-        let mut tier = self.cost(act, class, path, arg.glob);
-        if self.is_approved_secret(act, class, path, tier) {
-            tier = Tier::Low;
-        }
+        let tier = self.cost(act, class, path, arg.glob);
         let out = &mut *self.shared.out;
         if act == Act::Read && tier < Tier::Medium {
             out.effect(Effect::Read);
@@ -250,9 +233,10 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         } else {
             [verb, " ", shown, " (", class.name, ")."].concat()
         };
-        let mut finding = Finding::pattern(code, tier, message);
-        finding.span = Some(arg.span);
-        out.add(finding);
+        let finding = Finding::pattern(code, tier, message).at(arg.span);
+        let (subject, wider) = self.shared.path_subject(act, path).unzip();
+        let wider = wider.unwrap_or_default();
+        self.shared.out.add_about(finding, subject.as_deref(), &wider);
         if act == Act::Read { Taint::SECRET.and(Taint::FILE) } else { Taint::default() }
     }
 

@@ -126,7 +126,9 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
         let stdin = if runner.feeds { Flow::none() } else { stdin.clone() };
         let before = self.shared.out.iter().len();
+        let subject = self.shared.run_through(inv.args.get(..from).unwrap_or_default());
         let flow = self.placed(runner, |w| w.run_inner(runner, &inner, &stdin, span));
+        self.shared.out.set_subject(subject);
         let hosts = inv.args.get(1..from).unwrap_or_default();
         if runner.remote && hosts.iter().any(|a| is_production(&a.text)) {
             let mut found = self.shared.out.iter().skip(before);
