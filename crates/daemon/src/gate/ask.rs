@@ -11,7 +11,7 @@ use countersign_workflow::request::{AutomaticDecision, Requester, State};
 use super::answer::{GateAnswer, Rejection};
 use super::caller::Caller;
 use super::state::Gate;
-use super::submission::{JoinOptions, Submission};
+use super::submission::{CallSubmission, JoinOptions};
 use crate::config::DaemonRules;
 
 impl Gate {
@@ -19,7 +19,7 @@ impl Gate {
     pub(super) async fn ask(
         &self,
         rules: &DaemonRules,
-        submission: &Submission<'_>,
+        submission: &CallSubmission<'_>,
         caller: &Caller,
         judged: (&Assessment, CallDigest, bool),
     ) -> Result<GateAnswer, Rejection> {
@@ -77,7 +77,7 @@ impl Gate {
     /// approved meanwhile and its permit is unused.
     async fn find_same_call(
         &self,
-        submission: &Submission<'_>,
+        submission: &CallSubmission<'_>,
         caller: &Caller,
         digest: &CallDigest,
     ) -> Result<Option<StoredRequest>, Rejection> {
@@ -106,7 +106,7 @@ impl Gate {
 
     fn remember_call_id(
         &self,
-        submission: &Submission<'_>,
+        submission: &CallSubmission<'_>,
         caller: &Caller,
         stored: &StoredRequest,
     ) {
@@ -118,7 +118,7 @@ impl Gate {
     /// The request of this agent with the same idempotency key and call.
     async fn find_by_key(
         &self,
-        submission: &Submission<'_>,
+        submission: &CallSubmission<'_>,
         caller: &Caller,
         digest: &CallDigest,
     ) -> Result<Option<StoredRequest>, Rejection> {
@@ -133,7 +133,7 @@ impl Gate {
     pub(super) async fn settle_by_grant(
         &self,
         rules: &DaemonRules,
-        submission: &Submission<'_>,
+        submission: &CallSubmission<'_>,
         caller: &Caller,
         judged: (&Assessment, CallDigest, bool),
     ) -> Result<Option<GateAnswer>, Rejection> {

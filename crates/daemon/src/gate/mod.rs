@@ -45,5 +45,5 @@ pub use integrity_state::Integrity;
 pub use open_drill::OpenDrill;
 pub use reported_passes::PassReport;
 pub use state::Gate;
-pub use submission::{JoinOptions, Submission};
+pub use submission::{CallSubmission, JoinOptions};
 pub use waiters::{AnswerWaiter, Waiters};

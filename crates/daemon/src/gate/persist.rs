@@ -13,7 +13,7 @@ use super::caller::Caller;
 use super::flood::AskSlot;
 use super::log_span::request_span;
 use super::state::Gate;
-use super::submission::Submission;
+use super::submission::CallSubmission;
 use crate::config::DaemonRules;
 use crate::random;
 
@@ -22,7 +22,7 @@ impl Gate {
     pub(super) async fn persist(
         &self,
         rules: &DaemonRules,
-        submission: &Submission<'_>,
+        submission: &CallSubmission<'_>,
         caller: &Caller,
         judged: (&Assessment, CallDigest, bool),
         settled: Option<AutomaticDecision>,

@@ -5,7 +5,7 @@ use countersign_types::id::Id;
 use countersign_types::time::Millis;
 
 /// A call submitted to the gate.
-pub struct Submission<'a> {
+pub struct CallSubmission<'a> {
     /// The call, as the agent described it.
     pub call: Call<'a>,
     /// Its arguments as received.

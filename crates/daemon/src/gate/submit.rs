@@ -16,7 +16,7 @@ use super::answer::{self, GateAnswer, Passed, Rejection, Settlement};
 use super::call_entry::call_entry;
 use super::caller::Caller;
 use super::state::Gate;
-use super::submission::Submission;
+use super::submission::CallSubmission;
 use crate::config::DaemonRules;
 
 /// The result of the assessment, before anything is written.
@@ -36,7 +36,7 @@ struct PassingCall {
 /// An assessed call that needs more than an entry.
 struct AssessedCall<'c> {
     rules: Arc<DaemonRules>,
-    submission: Submission<'c>,
+    submission: CallSubmission<'c>,
     seen: Assessment,
     digest: CallDigest,
     goes: Route,
@@ -45,7 +45,7 @@ struct AssessedCall<'c> {
 impl PassingCall {
     fn new(
         rules: &DaemonRules,
-        submission: &Submission<'_>,
+        submission: &CallSubmission<'_>,
         (assessment, digest, why): (Assessment, CallDigest, Pass),
         at: Timestamp,
     ) -> PassingCall {
@@ -62,7 +62,7 @@ impl Gate {
     /// thousands are created per second, and thousands wait.
     pub fn submit<'c>(
         &'c self,
-        submission: Submission<'c>,
+        submission: CallSubmission<'c>,
         caller: &'c Caller,
     ) -> impl Future<Output = Result<GateAnswer, Rejection>> + Send + 'c {
         let first_step = self.assess_submission(submission, caller);
@@ -93,7 +93,7 @@ impl Gate {
     /// The assessment and its result, before anything is written.
     fn assess_submission<'c>(
         &self,
-        mut submission: Submission<'c>,
+        mut submission: CallSubmission<'c>,
         caller: &'c Caller,
     ) -> FirstStep<'c> {
         let rules = self.rules();
@@ -145,7 +145,7 @@ impl Gate {
     /// The same path without a person: no one is asked.
     pub async fn settle<'c>(
         &self,
-        mut submission: Submission<'c>,
+        mut submission: CallSubmission<'c>,
         caller: &'c Caller,
     ) -> Result<Settlement, Rejection> {
         let rules = self.rules();
@@ -173,7 +173,7 @@ impl Gate {
     async fn refuse(
         &self,
         rules: &DaemonRules,
-        submission: &Submission<'_>,
+        submission: &CallSubmission<'_>,
         seen: &Assessment,
         digest: CallDigest,
     ) -> Rejection {
