@@ -20,6 +20,8 @@ mod fingerprint;
 mod headline;
 #[path = "build/injection.rs"]
 mod injection;
+#[path = "build/structure.rs"]
+mod structure;
 #[path = "build/tools.rs"]
 mod tools;
 #[path = "build/words.rs"]
@@ -37,6 +39,7 @@ fn main() -> Result<(), String> {
     calls::generate(&rules.join("calls.toml"), &out)?;
     shown.extend(code::generate(&rules.join("code"), &out)?);
     shown.push(injection::generate(&rules.join("injection.toml"), &out)?);
+    shown.push(structure::generate(&rules.join("structure.toml"), &out)?);
     examples::write(&shown, &out)?;
     headline::generate(&rules.join("headlines.toml"), &out)?;
     brief::generate(&rules.join("brief.toml"), &out)

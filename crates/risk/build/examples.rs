@@ -45,6 +45,11 @@ impl Examples {
         Ok(())
     }
 
+    /// Adds a rule that a test shows and no line can.
+    pub fn none(&mut self) {
+        self.row(&[], &[]);
+    }
+
     fn row(&mut self, matching: &[String], other: &[String]) {
         let _ = writeln!(
             self.rows,

@@ -115,13 +115,13 @@ impl Doubt {
     /// What keeps us from being sure, in words.
     pub const fn words(self) -> &'static str {
         match self {
-            Doubt::UnknownProgram => "a program nobody described",
+            Doubt::UnknownProgram => "a program without a description",
             Doubt::DynamicProgram => "the program is only known when it runs",
             Doubt::DynamicArguments => "arguments are only known when it runs",
             Doubt::Unreadable => "not all of it can be read",
             Doubt::GuessedTool => "the tool is known by its name only",
             Doubt::VagueArguments => "the arguments are vague or very broad",
-            Doubt::CrisisSigns => "somebody may be in crisis",
+            Doubt::CrisisSigns => "a person may be in crisis",
         }
     }
 }
@@ -217,7 +217,7 @@ impl Findings {
     }
 
     /// Adds everything another reader saw. `change` may move a finding to another place or raise it
-    /// before it is added; findings that are in this list already are not touched.
+    /// before it is added, and cannot lower it; findings that are in this list already are not touched.
     pub fn absorb(&mut self, inner: Findings, mut change: impl FnMut(Finding) -> Finding) {
         self.effects.extend(inner.effects);
         for doubt in Doubt::ALL {
@@ -237,7 +237,10 @@ impl Findings {
         }
         for finding in inner.list {
             // The question of the inner reader has it already.
-            if finding.asks() { self.push(change(finding)) } else { self.add(change(finding)) }
+            let (asked, weight) = (finding.asks(), finding.weight);
+            let changed = change(finding);
+            let raised = Finding { weight: changed.weight.max(weight), ..changed };
+            if asked { self.push(raised) } else { self.add(raised) }
         }
     }
 
@@ -385,5 +388,14 @@ mod tests {
         let weights: Vec<Points> = findings.iter().map(|f| f.weight).collect();
         assert_eq!(weights, [Tier::Medium.points(), Tier::High.points()]);
         assert!(findings.has_doubt(Doubt::Unreadable) && findings.is_irreversible());
+    }
+
+    #[test]
+    fn what_is_absorbed_cannot_be_lowered() {
+        let mut inner = Findings::default();
+        inner.add(found("a", Tier::High, 0));
+        let mut findings = Findings::default();
+        findings.absorb(inner, |f| Finding { weight: Tier::Safe.points(), ..f });
+        assert_eq!(findings.tier(), Tier::High);
     }
 }

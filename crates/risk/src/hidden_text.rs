@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::finding::{Finding, Findings, Span};
-use crate::structural_findings::{CLIPBOARD, HIDDEN, Sign};
+use crate::structural_findings::{CLIPBOARD, HIDDEN, StructuralRule};
 use countersign_text::{HiddenKind, hidden};
 
 /// Notes hidden characters in text for another shell.
@@ -19,10 +19,8 @@ pub(crate) fn holds(text: &str, byte: u8) -> bool {
 }
 
 /// Adds a structural finding.
-pub(crate) fn add(out: &mut Findings, sign: &Sign, span: Option<Span>) {
-    let mut finding = Finding::pattern(sign.code, sign.tier, sign.message);
-    finding.span = span;
-    out.add(finding);
+pub(crate) fn add(out: &mut Findings, rule: &StructuralRule, span: Option<Span>) {
+    out.add(Finding { span, ..rule.finding() });
 }
 
 /// Takes colour and title codes of a terminal away, so that what they cover is read.

@@ -6,6 +6,7 @@ use crate::code;
 use crate::code::Language;
 use crate::command_tables::{ASSIGNMENTS, RULES, RUNNERS, Runner};
 use crate::sql;
+use crate::structural_findings;
 use crate::tools;
 use countersign_crisis as crisis;
 use countersign_types::tier::Tier;
@@ -23,6 +24,8 @@ pub enum Subject {
     Command,
     /// A tool call: the tool's name, its arguments as JSON, and `= TIER` where it is another one.
     Tool,
+    /// The structure of a tool call: the tool's name and its arguments as JSON.
+    ToolStructure,
     /// Code in a language.
     Code(Language),
     /// A statement for a database; the number is that of its reader.
@@ -38,7 +41,7 @@ impl Subject {
     pub fn label(self) -> &'static str {
         match self {
             Subject::Command => "command",
-            Subject::Tool => "tool",
+            Subject::Tool | Subject::ToolStructure => "tool",
             Subject::Code(Language::Python) => "python",
             Subject::Code(Language::JavaScript) => "javascript",
             Subject::Code(Language::Perl) => "perl",
@@ -177,6 +180,20 @@ fn statements() -> impl Iterator<Item = RuleInfo> {
     })
 }
 
+/// Every finding that comes from the structure of a call.
+fn structure() -> impl Iterator<Item = RuleInfo> {
+    let rules = structural_findings::ALL.iter().zip(examples::STRUCTURE);
+    rules.map(|((is_tool, rule), shown)| RuleInfo {
+        subject: if *is_tool { Subject::ToolStructure } else { Subject::Command },
+        id: rule.code,
+        tier: rule.tier,
+        message: rule.message,
+        suggestion: rule.suggestion,
+        examples: shown.matching,
+        counter_examples: shown.counter_examples,
+    })
+}
+
 /// Every rule about text.
 fn texts() -> impl Iterator<Item = RuleInfo> {
     let orders = crate::prose::phrases().iter().zip(examples::PHRASES).map(|(p, shown)| RuleInfo {
@@ -203,7 +220,7 @@ fn texts() -> impl Iterator<Item = RuleInfo> {
 /// Every rule, by family.
 pub fn all() -> Vec<RuleInfo> {
     let mut rules: Vec<RuleInfo> = commands().collect();
-    rules.extend(tools().chain(code()).chain(statements()).chain(texts()));
+    rules.extend(structure().chain(tools()).chain(code()).chain(statements()).chain(texts()));
     rules.sort_by_key(RuleInfo::family);
     rules
 }

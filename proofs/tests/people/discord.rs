@@ -296,7 +296,7 @@ fn every_message_about_a_request_says_how_it_ended_and_late_taps_change_nothing(
     let mut caller = Caller::new(fixture.gate.people, "discord");
     link(&fixture, &mut caller);
     let id = asked(&fixture, &risky(1), &["discord"]);
-    // Nobody answers: it climbs and is announced again.
+    // Nobody answers: it escalates and is announced again.
     let about = |discord: &Discord| -> Vec<Value> {
         let own = |message: &&Value| message["first"].as_str().unwrap().contains(&id);
         discord.messages.iter().filter(own).cloned().collect()

@@ -153,7 +153,7 @@ fn a_phone_is_linked_told_and_answers() {
     // The same text delivered twice is heard once; a second answer changes nothing.
     assert_eq!(text(&fixture, PHONE, "SM14", &format!("Yes {code} go ahead")), "");
     let reply = text(&fixture, PHONE, "SM15", &format!("NO {code}"));
-    assert!(reply.contains("No waiting request"), "{reply}");
+    assert!(reply.contains("No pending request"), "{reply}");
     assert_eq!(fixture.state(&asked), "approved");
 
     let grave = fixture.ask(HIGH);
@@ -278,7 +278,7 @@ fn a_text_that_was_lost_opens_the_next_level_at_once() {
     assert_eq!(post(&fixture, &good).0, 200);
     let told = next.wait(1).remove(0);
     let took = told.at.saturating_duration_since(since);
-    assert!(took.as_secs() < 4, "long before the climb after a minute: {took:?}");
+    assert!(took.as_secs() < 4, "long before the escalation after a minute: {took:?}");
     assert_eq!(told.json()["data"]["request"], asked["id"]);
     until("the record", || {
         let deliveries = fixture.look(&asked)["deliveries"].clone();

@@ -1,18 +1,31 @@
-//! The README shows what the program says: every `console` block is run.
+//! The README and `docs/assessment.md` show what the program prints: every `console` block is run.
 //!
 //! After a wanted change: `UPDATE_GOLDEN=1 cargo test -p countersign --test command`.
 
 use super::binary::{run, stdout};
 
-const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+const PAGES: [&str; 2] = ["README.md", "docs/assessment.md"];
 
 #[test]
-fn the_readme_shows_real_output() {
-    let readme = std::fs::read_to_string(PATH).unwrap();
+fn the_documents_show_real_output() {
+    for page in PAGES {
+        let path = format!("{ROOT}/{page}");
+        let fresh = with_real_output(&std::fs::read_to_string(&path).unwrap(), page);
+        if std::env::var_os("UPDATE_GOLDEN").is_some() {
+            std::fs::write(&path, &fresh).unwrap();
+        }
+        let shown = std::fs::read_to_string(&path).unwrap();
+        assert!(fresh == shown, "{page} shows old output; see the head of this file");
+    }
+}
+
+/// The page with the output of each command in its `console` blocks.
+fn with_real_output(text: &str, page: &str) -> String {
     let mut fresh = String::new();
     let mut commands = 0;
     let mut in_block = false;
-    for line in readme.lines() {
+    for line in text.lines() {
         if line.starts_with("```") {
             in_block = line == "```console";
         } else if let Some(command) = line.strip_prefix("$ countersign").filter(|_| in_block) {
@@ -29,12 +42,8 @@ fn the_readme_shows_real_output() {
         fresh.push_str(line);
         fresh.push('\n');
     }
-    assert!(commands > 0, "the README shows nothing");
-    if std::env::var_os("UPDATE_GOLDEN").is_some() {
-        std::fs::write(PATH, &fresh).unwrap();
-    }
-    let readme = std::fs::read_to_string(PATH).unwrap();
-    assert!(fresh == readme, "the README shows old output; see the head of this file");
+    assert!(commands > 0, "{page} shows nothing");
+    fresh
 }
 
 /// Words apart by spaces, single quotes keep them together.

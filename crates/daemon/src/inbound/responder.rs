@@ -106,7 +106,7 @@ impl Responder<'_> {
         let stored = match (found.next(), found.next()) {
             (Some(stored), None) => stored,
             (Some(_), Some(_)) => {
-                return "Several waiting requests have these two words. Answer in the inbox."
+                return "Several pending requests have these two words. Answer in the inbox."
                     .to_owned();
             }
             // A denial needs no name if one request is pending; an approval always needs one.
@@ -115,7 +115,7 @@ impl Responder<'_> {
                 _ => return self.which(choice),
             },
             (None, _) if which.name.is_empty() => return self.which(choice),
-            (None, _) => return "No waiting request has this name.".to_owned(),
+            (None, _) => return "No pending request has this name.".to_owned(),
         };
         self.decide(stored, choice, &which.reason, (ShownWhere::Anywhere, &which.name)).await
     }

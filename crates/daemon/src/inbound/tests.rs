@@ -275,7 +275,7 @@ async fn typed_names_select_a_request() {
     let say = async |said| handle_message(gate.api.inbound(), &linked(), &word("77", said)).await;
     assert!(say(ReplyContent::Pending).await.contains("1 pending request"));
     assert!(say(ReplyContent::Approve(which(""))).await.contains("Which request?"));
-    assert!(say(ReplyContent::Approve(which("no-such"))).await.contains("No waiting request"));
+    assert!(say(ReplyContent::Approve(which("no-such"))).await.contains("No pending request"));
     assert_eq!(state(&gate, &open).await, State::Pending);
     let phrase = word_pair(&open.request.digest.canonical).to_string();
     assert!(say(ReplyContent::Approve(which(&phrase))).await.starts_with("Approved."));

@@ -80,7 +80,7 @@ async fn if_all_channels_of_a_level_fail_the_next_is_asked_at_once() {
     let since = Instant::now();
     let asked = notifier.ask(HIGH).await;
     until("the next level", async || good.kinds() == ["asked"]).await;
-    assert!(since.elapsed().as_secs() < 5, "long before the climb");
+    assert!(since.elapsed().as_secs() < 5, "long before the escalation");
     notifier.outbox_is_empty().await;
     assert_eq!(moved.got().len(), 1, "a redirect is neither followed nor tried again");
     assert_eq!(notifier.ledger_lines(&asked, "notify_failed").await.len(), 2);

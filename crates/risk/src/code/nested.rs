@@ -6,6 +6,7 @@ use crate::code::value::{HOLE, Value};
 use crate::effect::Effect;
 use crate::finding::{Doubt, Finding, Findings, Span};
 use crate::nested_command::{Command, NestedCommand};
+use crate::structural_findings;
 use countersign_types::tier::Tier;
 
 /// How deep code in code is followed.
@@ -30,9 +31,8 @@ impl<'a> Reader<'a, '_> {
         let enough = self.pay(bytes.saturating_mul(HAND_COST));
         if !enough {
             self.out.doubt(Doubt::Unreadable);
-            let message = "This code holds more commands than can be followed.";
             let whole = self.span((0, 0));
-            self.out.add(Finding::pattern("code.too_many", Tier::High, message).at(whole));
+            self.out.add(structural_findings::TOO_MANY_IN_CODE.finding().at(whole));
         }
         enough
     }

@@ -7,8 +7,8 @@ use crate::finding::Span;
 use crate::flow::{Flow, Taint, base64_bytes};
 use crate::paths::windows_path;
 use crate::shell::{CommandJudge, CommandWord};
+use crate::structural_findings;
 use countersign_shell::UNKNOWN;
-use countersign_types::tier::Tier;
 
 /// Options with a value, without their dash.
 const VALUES: [&str; 14] = [
@@ -86,12 +86,9 @@ pub fn launched(
             Some(Launch::File) => return Some(file(judge, rest, stdin, span)),
             Some(Launch::Value) => at += 1,
             Some(Launch::Switch) => {}
-            Some(Launch::Unknown) => judge.find(
-                "powershell.unknown-option",
-                Tier::Medium,
-                "Starts PowerShell with an option that Countersign does not know.",
-                word.span,
-            ),
+            Some(Launch::Unknown) => {
+                judge.report(&structural_findings::UNKNOWN_POWERSHELL_OPTION, word.span)
+            }
             None if word.text == "-" => {
                 return Some(command(judge, std::slice::from_ref(word), stdin, span));
             }
@@ -147,14 +144,9 @@ fn command(
 }
 
 fn encoded(judge: &mut CommandJudge<'_, '_, '_>, word: Option<&CommandWord>, span: Span) -> Flow {
-    judge.find(
-        "powershell.encoded",
-        Tier::Medium,
-        "Runs PowerShell commands that are encoded so that nobody can read them.",
-        span,
-    );
+    judge.report(&structural_findings::ENCODED_POWERSHELL, span);
     let known = word.filter(|w| !w.text.contains(UNKNOWN));
-    let text = known.and_then(|w| base64_bytes(&w.text)).and_then(|b| super::dotnet::utf16(&b));
+    let text = known.and_then(|w| base64_bytes(&w.text)).and_then(|b| super::encoding::utf16(&b));
     if let Some(text) = text.filter(|t| !t.contains(UNKNOWN)) {
         run(judge, &Value::text(text), span)
     } else {
@@ -181,10 +173,10 @@ fn file(
     let mut state = State::default();
     let mut evaluator = Evaluator { judge, state: &mut state };
     let name = CommandWord { text: path, ..script.clone() };
-    let given: Vec<super::command::Given> = words
+    let given: Vec<super::given::Given> = words
         .iter()
         .skip(1)
-        .map(|w| super::command::Given::of(Value::text(w.text.clone()), true, false, w.span))
+        .map(|w| super::given::Given::of(Value::text(w.text.clone()), true, false, w.span))
         .collect();
     evaluator.native(&name, &given, &Value::from_flow(stdin.clone()), span).flow()
 }

@@ -4,12 +4,12 @@ use super::state::{MAX_CANDIDATES, MAX_COPIED, MAX_VARIABLES, Named, State};
 use super::value::{Kind, Value};
 use crate::flow::Taint;
 use crate::shell::CommandJudge;
+use crate::structural_findings;
 use countersign_shell::UNKNOWN;
 use countersign_shell::powershell::ast::{
     PsElement, PsElementKind, PsFunction, PsPipeline, PsStatement, PsStatements,
 };
 use countersign_shell::powershell::{self as parser, PowerShellProblem};
-use countersign_types::tier::Tier;
 
 /// How many statement lists may be inside each other, texts inside texts included.
 const MAX_LEVELS: u16 = 56;
@@ -51,12 +51,7 @@ impl Evaluator<'_, '_, '_, '_> {
     /// A part of the text is not understood.
     pub fn not_read(&mut self, span: crate::finding::Span) {
         self.judge.out().doubt(crate::finding::Doubt::Unreadable);
-        self.judge.find(
-            "powershell.unreadable",
-            Tier::Medium,
-            "Holds PowerShell that Countersign cannot read.",
-            span,
-        );
+        self.judge.report(&structural_findings::UNREADABLE_POWERSHELL, span);
     }
 
     /// Walks statements; returns what all of them write.
@@ -198,12 +193,7 @@ impl Evaluator<'_, '_, '_, '_> {
 
     pub(super) fn too_many_values(&mut self) {
         let span = self.judge.span(0, 0);
-        self.judge.find(
-            "powershell.too-many-values",
-            Tier::Medium,
-            "Goes through more values than Countersign follows.",
-            span,
-        );
+        self.judge.report(&structural_findings::TOO_MANY_VALUES, span);
     }
 
     fn pipeline(&mut self, pipeline: &PsPipeline<'_>) -> Value {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::{RuleInfo, Subject};
 use crate::assess::assess;
+use crate::assessment::Assessment;
 use crate::call::{Annotations, Call};
 use crate::context::{Context, Environment};
 use crate::finding::Findings;
@@ -52,6 +53,11 @@ fn holds(rule: &RuleInfo, line: &str, wanted: bool) -> bool {
             _ => command_text::read(line, &ctx, &mut findings),
         },
         Subject::Tool => return tool_holds(rule, line, wanted),
+        Subject::ToolStructure => {
+            let seen = line.split_once(' ').and_then(|(tool, text)| assess_tool(rule, tool, text));
+            return seen
+                .is_some_and(|seen| seen.reasons.iter().any(|r| r.code == rule.id) == wanted);
+        }
         Subject::Code(language) => {
             readers::read_code(language, line, 0, &ctx, &mut findings);
             if wanted {
@@ -100,24 +106,28 @@ fn tool_holds(rule: &RuleInfo, line: &str, wanted: bool) -> bool {
         Some((text, tier)) => (text, Tier::parse(tier)),
         None => (rest, None),
     };
-    let text = text.replace('\n', "\\n");
-    let Ok(arguments) = json::parse(&text) else { return false };
-    let call = Call {
-        tool: Cow::Borrowed(tool),
-        arguments,
-        agent: None,
-        session: None,
-        context: Context { host: tools::host_of(rule.id), ..Context::default() },
-        annotations: Annotations::default(),
-        claimed: None,
-    };
-    let seen = assess(&call, &Policy::default());
+    let Some(seen) = assess_tool(rule, tool, text) else { return false };
     let found = seen.reasons.iter().any(|r| r.code == rule.id);
     if wanted {
         return found && seen.tier == named.unwrap_or(rule.tier);
     }
     let differs = named.is_some_and(|t| t != rule.tier) || !found || seen.reasons.len() > 1;
     named == Some(seen.tier) && differs
+}
+
+/// The assessment of an example: a tool and its arguments as JSON.
+fn assess_tool(rule: &RuleInfo, tool: &str, arguments: &str) -> Option<Assessment> {
+    let text = arguments.replace('\n', "\\n");
+    let call = Call {
+        tool: Cow::Borrowed(tool),
+        arguments: json::parse(&text).ok()?,
+        agent: None,
+        session: None,
+        context: Context { host: tools::host_of(rule.id), ..Context::default() },
+        annotations: Annotations::default(),
+        claimed: None,
+    };
+    Some(assess(&call, &Policy::default()))
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ const PIPE: Token<'_> = Mark(b'|', false);
 /// `system(…)`, `… | getline`, `print | …`, `print > "…"`, `getline < "…"`, `/inet/`.
 pub(super) fn read(walker: &mut Evaluator<'_, '_, '_, '_>, program: &str, span: Span) {
     if program.contains("/inet/") {
-        walker.shared.sign(&structural_findings::REVERSE_SHELL, Some(span));
+        walker.shared.report(&structural_findings::REVERSE_SHELL, Some(span));
     }
     let tokens = tokens(program);
     let program = Program { tokens: &tokens };
@@ -72,7 +72,7 @@ fn run(
 ) {
     for command in program.texts(expression) {
         if command.starts_with("$_") || command.is_empty() {
-            walker.shared.sign(&structural_findings::UNSEEN_CODE, Some(span));
+            walker.shared.report(&structural_findings::UNSEEN_CODE, Some(span));
         }
         walker.inside(&command, span, &Flow::none());
     }
@@ -80,7 +80,7 @@ fn run(
 
 pub(super) fn write(walker: &mut Evaluator<'_, '_, '_, '_>, path: &str, append: bool, span: Span) {
     if is_socket(path) {
-        walker.shared.sign(&structural_findings::RAW_SOCKET, Some(span));
+        walker.shared.report(&structural_findings::RAW_SOCKET, Some(span));
         return;
     }
     walker.touch_text(if append { Touch::Append } else { Touch::Write }, path, span);

@@ -5,7 +5,7 @@ use super::evaluator::Evaluator;
 use super::help::{asks_for_help, grave, only_help};
 use super::invocation::Invocation;
 use super::objects;
-use super::program::{Known, is_odd_place, is_recipe, is_standard_place, resolve};
+use super::program::{Known, is_build_file, is_odd_place, is_standard_place, resolve};
 use crate::command_tables::{EVERY_PROGRAM, Rule, Spec};
 use crate::effect::Effect;
 use crate::finding::{Doubt, Factor, Finding, Span};
@@ -28,7 +28,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     /// Judges one command; returns what it would write to its output.
     pub(super) fn command(&mut self, args: &[Arg<'t>], stdin: Flow, span: Span) -> Flow {
         if !self.shared.budget.enter_command() {
-            self.shared.sign(&structural_findings::TOO_DEEP, Some(span));
+            self.shared.report(&structural_findings::TOO_DEEP, Some(span));
             self.shared.out.doubt(Doubt::Unreadable);
             return Flow::unknown(stdin.taint);
         }
@@ -49,7 +49,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             let known = first.text.rsplit_once('/').filter(|(_, name)| !name.contains(UNKNOWN));
             if let Some(known) = known.and_then(|(_, name)| resolve(name)) {
                 self.shared.out.doubt(Doubt::DynamicArguments);
-                self.shared.sign(&structural_findings::UNKNOWN_FOLDER, Some(first.span));
+                self.shared.report(&structural_findings::UNKNOWN_FOLDER, Some(first.span));
                 return self.judged(args, &stdin, |w| w.known(known, args, &stdin, span));
             }
             return self.judged(args, &stdin, |w| w.dynamic(args, &stdin, span));
@@ -87,7 +87,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             }
             Some(known) => {
                 if first.has_slash() && !is_standard_place(&first.text) {
-                    self.shared.sign(&structural_findings::UNKNOWN_PROGRAM, Some(first.span));
+                    self.shared.report(&structural_findings::UNKNOWN_PROGRAM, Some(first.span));
                 }
                 self.judged(args, &stdin, |w| w.known(known, args, &stdin, span))
             }
@@ -150,24 +150,12 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if self.shared.rights.root && spec.base >= Tier::Low {
             self.as_root(span);
         }
-        if let Some(flow) = self.inner_commands(runners, spec, inv, stdin, span) {
-            if spec.sends {
-                self.sent(stdin.taint, stdin.taint, span);
-            }
+        if let Some(flow) = self.what_it_runs(known, inv, stdin, span) {
             self.option_writes(spec, inv, dry);
             return flow;
         }
-        if !spec.exec.is_empty() {
-            self.exec_options(spec, inv, span);
-        }
-        if let Some(interpreter) = &spec.interpreter
-            && let Some(flow) = self.interpret(*interpreter, spec, inv, stdin, span)
-        {
-            self.option_writes(spec, inv, dry);
-            return flow;
-        }
-        if spec.family == "packages" && self.shared.files.find_name(is_recipe).is_some() {
-            self.shared.sign(&structural_findings::WRITE_AND_RUN, Some(span));
+        if spec.family == "packages" && self.shared.files.find_name(is_build_file).is_some() {
+            self.shared.report(&structural_findings::WRITE_AND_RUN, Some(span));
         }
         let taint = if dry { Taint::default() } else { self.touches(spec, inv, stdin) };
         self.copied(inv, stdin);
@@ -176,6 +164,39 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
         let revealed = if reveals { Taint::SECRET } else { Taint::default() };
         let taint = taint.and(stdin.taint).and(revealed);
+        self.what_it_prints(spec, inv, stdin, (matched, taint), span)
+    }
+
+    /// The output of the command or the code that a program runs; none if it runs none.
+    fn what_it_runs(
+        &mut self,
+        (spec, _, runners): Known,
+        inv: &Invocation<'_, 't>,
+        stdin: &Flow,
+        span: Span,
+    ) -> Option<Flow> {
+        if let Some(flow) = self.inner_commands(runners, spec, inv, stdin, span) {
+            if spec.sends {
+                self.sent(stdin.taint, stdin.taint, span);
+            }
+            return Some(flow);
+        }
+        if !spec.exec.is_empty() {
+            self.exec_options(spec, inv, span);
+        }
+        let interpreter = spec.interpreter.as_ref()?;
+        self.interpret(*interpreter, spec, inv, stdin, span)
+    }
+
+    /// What a program that runs nothing prints, and whether it sends what it read.
+    fn what_it_prints(
+        &mut self,
+        spec: &'static Spec,
+        inv: &Invocation<'_, 't>,
+        stdin: &Flow,
+        (matched, taint): (Matched, Taint),
+        span: Span,
+    ) -> Flow {
         if spec.sends {
             self.sent(stdin.taint, taint, span);
         }
@@ -191,11 +212,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
 
     fn base(&mut self, spec: &Spec, inv: &Invocation<'_, 't>, span: Span) {
         objects::note(spec.ordinary, spec.base, inv, span, self.shared.out);
-        let message = if spec.message.is_empty() {
-            "Changes something on this machine."
-        } else {
-            spec.message
-        };
+        let message =
+            if spec.message.is_empty() { "Makes changes on this machine." } else { spec.message };
         let mut finding = Finding::pattern(spec.ordinary, spec.base, message);
         finding.span = Some(span);
         self.shared.out.add(finding);

@@ -17,7 +17,7 @@ impl EvalState<'_, '_> {
     /// Reads and walks a text; returns what it would write.
     pub fn text(&mut self, text: &str, stdin: &Flow) -> Flow {
         if !self.budget.enter_posix_text(text.len()) {
-            self.sign(&structural_findings::TOO_DEEP, None);
+            self.report(&structural_findings::TOO_DEEP, None);
             self.out.doubt(Doubt::Unreadable);
             return Flow::unknown(Taint::default());
         }
@@ -32,7 +32,7 @@ impl EvalState<'_, '_> {
                 }
             };
             let span = self.position.span(at.min(text.len()), text.len());
-            self.sign(&sign, Some(span));
+            self.report(&sign, Some(span));
             self.out.doubt(Doubt::Unreadable);
         }
         let mut walker = Evaluator { shared: self, functions: Vec::new(), defining: None, text };
@@ -115,7 +115,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
 
     fn endless(&mut self, is_endless: bool) {
         if is_endless {
-            self.shared.sign(&structural_findings::ENDLESS_PROCESSES, None);
+            self.shared.report(&structural_findings::ENDLESS_PROCESSES, None);
         }
     }
 

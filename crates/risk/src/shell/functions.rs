@@ -22,7 +22,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     pub(super) fn define(&mut self, name: &'t str, body: &'t Stage<'t>) {
         if bombs(body, name, false) {
             let span = self.span(body.start, body.end);
-            self.shared.sign(&structural_findings::FORK_BOMB, Some(span));
+            self.shared.report(&structural_findings::FORK_BOMB, Some(span));
             self.shared.out.irreversible();
         }
         self.shared.functions.note_body();
@@ -154,7 +154,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     /// Remembers a function or alias as text.
     pub(super) fn name(&mut self, name: &str, text: &str, alias: bool) {
         if !self.shared.functions.add(name, text, alias) {
-            self.shared.sign(&structural_findings::TOO_MANY, None);
+            self.shared.report(&structural_findings::TOO_MANY, None);
         }
     }
 }

@@ -92,7 +92,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 break;
             }
             if at >= MAX_TURNS {
-                self.shared.sign(&structural_findings::TOO_MANY, None);
+                self.shared.report(&structural_findings::TOO_MANY, None);
                 break;
             }
         }

@@ -103,7 +103,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 let from_stdin = stdin.taint.has(Taint::SECRET) && arg.text.ends_with('-');
                 if from_stdin || arg.taint.has(Taint::SECRET) {
                     self.shared.out.effect(Effect::NetOut);
-                    self.shared.sign(&structural_findings::EXFILTRATION, Some(arg.span));
+                    self.shared.report(&structural_findings::EXFILTRATION, Some(arg.span));
                 }
                 self.touch(touch, arg, false)
             }
@@ -112,7 +112,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 if let Some(content) = self.known_file(&arg.text) {
                     self.run_written(content, arg, stdin);
                 } else {
-                    self.shared.sign(&structural_findings::UNSEEN_CODE, Some(arg.span));
+                    self.shared.report(&structural_findings::UNSEEN_CODE, Some(arg.span));
                 }
                 Taint::default()
             }

@@ -9,11 +9,10 @@ use super::state::{Dispatch, EvalState};
 use crate::command_tables::{Interpreter, Spec, Touch};
 use crate::context::Context;
 use crate::effect::Effect;
-use crate::finding::{Doubt, Finding, Findings, Span};
+use crate::finding::{Doubt, Findings, Span};
 use crate::flow::{Flow, Taint};
 use crate::paths::{Act, PathClass};
-use crate::structural_findings;
-use countersign_types::tier::Tier;
+use crate::structural_findings::{self, StructuralRule};
 
 /// Judges commands of other shells and keeps what one command leaves for the next.
 pub(crate) struct CommandJudge<'s, 'c, 'o> {
@@ -63,7 +62,7 @@ impl<'c, 'o> CommandJudge<'_, 'c, 'o> {
     /// Enters a text of this length; false (with a finding) when there were too many.
     pub fn begin_text(&mut self, length: usize) -> bool {
         if length > countersign_shell::MAX_BYTES {
-            self.shared.sign(&structural_findings::TOO_LONG, None);
+            self.shared.report(&structural_findings::TOO_LONG, None);
             self.shared.out.doubt(Doubt::Unreadable);
             return false;
         }
@@ -88,7 +87,7 @@ impl<'c, 'o> CommandJudge<'_, 'c, 'o> {
     pub fn spend(&mut self) -> bool {
         let left = self.shared.budget.spend_command();
         if !left {
-            self.shared.sign(&structural_findings::TOO_MANY, None);
+            self.shared.report(&structural_findings::TOO_MANY, None);
             self.shared.out.doubt(Doubt::Unreadable);
         }
         left
@@ -96,15 +95,13 @@ impl<'c, 'o> CommandJudge<'_, 'c, 'o> {
 
     /// Commands are nested deeper than is followed.
     pub fn too_deep(&mut self, span: Option<Span>) {
-        self.shared.sign(&structural_findings::TOO_DEEP, span);
+        self.shared.report(&structural_findings::TOO_DEEP, span);
         self.shared.out.doubt(Doubt::Unreadable);
     }
 
-    /// Adds a finding.
-    pub fn find(&mut self, code: &'static str, tier: Tier, message: &'static str, span: Span) {
-        let mut finding = Finding::pattern(code, tier, message);
-        finding.span = Some(self.shared.position.fixed().unwrap_or(span));
-        self.shared.out.add(finding);
+    /// Adds a structural finding.
+    pub fn report(&mut self, rule: &StructuralRule, span: Span) {
+        self.shared.report(rule, Some(self.shared.position.fixed().unwrap_or(span)));
     }
 
     /// Judges a program of the operating system with its words.
@@ -163,7 +160,7 @@ impl<'c, 'o> CommandJudge<'_, 'c, 'o> {
     pub fn unseen_code(&mut self, taint: Taint, span: Span) {
         let walker = self.walker();
         let sign = if taint.has(Taint::NET) {
-            walker.remote_sign(taint)
+            walker.remote_code_rule(taint)
         } else if taint.has(Taint::DECODED) {
             &structural_findings::DECODED_CODE
         } else {
@@ -171,7 +168,7 @@ impl<'c, 'o> CommandJudge<'_, 'c, 'o> {
         };
         self.shared.out.effect(Effect::Exec);
         self.shared.out.doubt(Doubt::DynamicProgram);
-        self.shared.sign(sign, Some(span));
+        self.shared.report(sign, Some(span));
     }
 
     /// A file or secret leaves this machine.
@@ -179,7 +176,7 @@ impl<'c, 'o> CommandJudge<'_, 'c, 'o> {
         self.shared.out.effect(Effect::NetOut);
         let sign =
             if secret { &structural_findings::EXFILTRATION } else { &structural_findings::UPLOAD };
-        self.shared.sign(sign, Some(span));
+        self.shared.report(sign, Some(span));
     }
 
     /// A URL or host is talked to.
@@ -224,7 +221,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let launch = self.shared.dispatch.launch;
         let ran = launch(self.shared, interpreter.speech, &words, stdin, span);
         if ran.is_none() {
-            self.shared.sign(&structural_findings::SHELL_SESSION, Some(span));
+            self.shared.report(&structural_findings::SHELL_SESSION, Some(span));
         }
         ran.or(Some(Flow::none()))
     }

@@ -3,6 +3,7 @@
 use crate::command_tables as tables;
 pub(super) use crate::command_tables::Known;
 use crate::paths::{class_of, last_part};
+use crate::structural_findings::{BUILD_FILES, PROGRAM_FOLDERS};
 
 /// The description of a program by the word that names it.
 pub(super) fn resolve(word: &str) -> Option<Known> {
@@ -37,26 +38,8 @@ pub(super) fn resolve(word: &str) -> Option<Known> {
 }
 
 /// Files that tell a build or package tool what to run.
-pub(super) fn is_recipe(path: &str) -> bool {
-    const RECIPES: [&str; 16] = [
-        "package.json",
-        "Gemfile",
-        "composer.json",
-        "setup.py",
-        "Makefile",
-        "makefile",
-        "GNUmakefile",
-        "Rakefile",
-        "build.gradle",
-        "pom.xml",
-        "build.rs",
-        "justfile",
-        "Taskfile.yml",
-        "CMakeLists.txt",
-        "noxfile.py",
-        "gulpfile.js",
-    ];
-    path.rsplit('/').next().is_some_and(|name| RECIPES.contains(&name))
+pub(super) fn is_build_file(path: &str) -> bool {
+    path.rsplit('/').next().is_some_and(|name| BUILD_FILES.contains(&name))
 }
 
 /// `/tmp/x`, `/dev/shm/x`, `~/.hidden/x`, `./.x`: no place for a program.
@@ -69,19 +52,5 @@ pub(super) fn is_odd_place(path: &str) -> bool {
 
 /// Folders in which a program is what its name says.
 pub(super) fn is_standard_place(path: &str) -> bool {
-    const PLACES: [&str; 12] = [
-        "/bin/",
-        "/sbin/",
-        "/usr/bin/",
-        "/usr/sbin/",
-        "/usr/local/bin/",
-        "/usr/local/sbin/",
-        "/opt/homebrew/bin/",
-        "/snap/bin/",
-        "~/.cargo/bin/",
-        "~/.local/bin/",
-        "/usr/libexec/",
-        "/opt/local/bin/",
-    ];
-    PLACES.iter().any(|place| path.starts_with(place))
+    PROGRAM_FOLDERS.iter().any(|folder| path.starts_with(folder))
 }

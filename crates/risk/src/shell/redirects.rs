@@ -16,7 +16,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     /// One stage of a pipeline with its redirections; returns what it would write.
     pub(super) fn stage(&mut self, stage: &'t Stage<'t>, stdin: Flow) -> Flow {
         if !self.shared.budget.spend_command() {
-            self.shared.sign(&structural_findings::TOO_MANY, None);
+            self.shared.report(&structural_findings::TOO_MANY, None);
             self.shared.out.doubt(Doubt::Unreadable);
             return Flow::unknown(Taint::default());
         }
@@ -119,7 +119,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if is_socket(&arg.text) {
             self.socket(&arg);
             if stdin.taint.has(Taint::SECRET) {
-                self.shared.sign(&structural_findings::EXFILTRATION, Some(arg.span));
+                self.shared.report(&structural_findings::EXFILTRATION, Some(arg.span));
             }
             return Some(arg.text.into_owned());
         }
@@ -147,14 +147,14 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     fn socket(&mut self, arg: &Arg<'t>) {
         self.shared.out.effect(Effect::NetOut);
         self.shared.out.impact.hosts.add(arg.text.trim_start_matches("/dev/"));
-        self.shared.sign(&structural_findings::RAW_SOCKET, Some(arg.span));
+        self.shared.report(&structural_findings::RAW_SOCKET, Some(arg.span));
     }
 
     /// Remembers what a file now holds, and notes secrets or shells that meet a socket.
     pub(super) fn written(&mut self, path: &str, append: bool, flow: &Flow) {
         if is_socket(path) {
             if flow.taint.has(Taint::SECRET) {
-                self.shared.sign(&structural_findings::EXFILTRATION, None);
+                self.shared.report(&structural_findings::EXFILTRATION, None);
             }
             return;
         }

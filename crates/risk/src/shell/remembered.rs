@@ -97,7 +97,7 @@ impl EvalState<'_, '_> {
     }
 }
 
-impl<'t> Evaluator<'t, '_, '_, '_> {
+impl Evaluator<'_, '_, '_, '_> {
     /// Runs a file of the session. None if the session does not know all that is in it; what it
     /// knows is read.
     pub(super) fn run_remembered(
@@ -116,7 +116,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             return None;
         };
         self.shared.out.effect(Effect::Exec);
-        self.shared.sign(&structural_findings::SESSION_SCRIPT, Some(span));
+        self.shared.report(&structural_findings::SESSION_SCRIPT, Some(span));
         let origin = file.origin;
         if origin.has(FileOrigin::NETWORK) {
             let open = if origin.has(FileOrigin::UNPROTECTED) {
@@ -124,12 +124,12 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             } else {
                 Taint::default()
             };
-            let sign = self.remote_sign(Taint::NET.and(open));
-            self.shared.sign(sign, Some(span));
+            let sign = self.remote_code_rule(Taint::NET.and(open));
+            self.shared.report(sign, Some(span));
         } else if origin.has(FileOrigin::DECODED) {
-            self.shared.sign(&structural_findings::DECODED_CODE, Some(span));
+            self.shared.report(&structural_findings::DECODED_CODE, Some(span));
         } else if file.is_forgotten() {
-            self.shared.sign(&structural_findings::UNSEEN_CODE, Some(span));
+            self.shared.report(&structural_findings::UNSEEN_CODE, Some(span));
         } else if file.texts().is_empty() && !origin.has(FileOrigin::BUILT) {
             return None;
         }

@@ -84,9 +84,11 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let Inner::Code(speech) = runner.inner else { return self.shell_text(arg, stdin) };
         let statements = matches!(speech, Speech::Sql | Speech::Redis | Speech::Mongo);
         if !statements {
-            let sign =
-                structural_findings::Sign { tier: Tier::Low, ..structural_findings::INLINE_CODE };
-            self.shared.sign(&sign, Some(arg.span));
+            let sign = structural_findings::StructuralRule {
+                tier: Tier::Low,
+                ..structural_findings::INLINE_CODE
+            };
+            self.shared.report(&sign, Some(arg.span));
         }
         self.speech(speech, arg, stdin)
     }

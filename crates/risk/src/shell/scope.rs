@@ -6,7 +6,7 @@ use crate::command_tables::ASSIGNMENTS;
 use crate::finding::{Finding, Span};
 use crate::flow::{Flow, Taint};
 use crate::limit::Limit;
-use crate::structural_findings;
+use crate::structural_findings::{self, SECRET_VARIABLES};
 use countersign_shell::UNKNOWN;
 use countersign_shell::posix::ast::Assignment;
 use countersign_text::glob;
@@ -104,7 +104,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
         if let Some((value, taint)) = found {
             if !self.shared.budget.spend_expansion(value.len()) {
-                self.shared.sign(&structural_findings::TOO_MANY, None);
+                self.shared.report(&structural_findings::TOO_MANY, None);
                 return None;
             }
             return Some((value, taint));
@@ -175,9 +175,7 @@ fn has_computed_index(text: &str, name: &str) -> bool {
 
 /// Variables that by their name hold a password, key or token.
 fn is_secret_name(name: &str) -> bool {
-    const SIGNS: [&str; 7] =
-        ["SECRET", "PASSWORD", "PASSWD", "TOKEN", "API_KEY", "APIKEY", "PRIVATE_KEY"];
     // Each of them holds one of these.
     name.bytes().any(|b| matches!(b, b'C' | b'K' | b'W'))
-        && SIGNS.iter().any(|sign| name.contains(sign))
+        && SECRET_VARIABLES.iter().any(|part| name.contains(part))
 }

@@ -17,10 +17,10 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             return Flow::unknown(stdin.taint);
         }
         if content.taint.has(Taint::NET) {
-            let sign = self.remote_sign(content.taint);
-            self.shared.sign(sign, Some(first.span));
+            let sign = self.remote_code_rule(content.taint);
+            self.shared.report(sign, Some(first.span));
         } else {
-            self.shared.sign(&structural_findings::WRITE_AND_RUN, Some(first.span));
+            self.shared.report(&structural_findings::WRITE_AND_RUN, Some(first.span));
         }
         match content.text {
             Some(text) => self.inside(&text, first.span, stdin),
@@ -36,7 +36,10 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         flow
     }
 
-    pub(super) fn remote_sign(&self, taint: Taint) -> &'static structural_findings::Sign {
+    pub(super) fn remote_code_rule(
+        &self,
+        taint: Taint,
+    ) -> &'static structural_findings::StructuralRule {
         if self.shared.rights.root || taint.has(Taint::NET_OPEN) {
             &structural_findings::REMOTE_CODE_WORSE
         } else {
@@ -48,7 +51,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     pub(super) fn shell_text(&mut self, arg: &Arg<'t>, stdin: &Flow) -> Flow {
         if arg.is_unknown() {
             let sign = if arg.taint.has(Taint::NET) {
-                Some(self.remote_sign(arg.taint))
+                Some(self.remote_code_rule(arg.taint))
             } else if arg.taint.has(Taint::DECODED) {
                 Some(&structural_findings::DECODED_CODE)
             } else if arg.text.starts_with(UNKNOWN) {
@@ -57,7 +60,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 None
             };
             if let Some(sign) = sign {
-                self.shared.sign(sign, Some(arg.span));
+                self.shared.report(sign, Some(arg.span));
                 self.shared.out.doubt(Doubt::DynamicProgram);
             }
         }

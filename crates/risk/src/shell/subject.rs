@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::arg::Arg;
 use super::evaluator::Evaluator;
 use super::invocation::Invocation;
-use super::path_access::host_of;
+use super::net_access::host_of;
 use super::program::resolve;
 use super::state::EvalState;
 use crate::command_tables::{Once, Rule, Speech};
@@ -15,7 +15,7 @@ use crate::finding::{Finding, Span};
 use crate::flow::{Flow, Taint};
 use crate::paths::{Act, last_part};
 use crate::question::CommandSubject;
-use crate::structural_findings::Sign;
+use crate::structural_findings::StructuralRule;
 use countersign_shell::UNKNOWN;
 
 impl EvalState<'_, '_> {
@@ -133,7 +133,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
 
     /// A program or script that a person should see once: the question is about the file, whatever
     /// it is given.
-    pub(super) fn first_use(&mut self, sign: &Sign, path: &str, span: Span) {
+    pub(super) fn first_use(&mut self, sign: &StructuralRule, path: &str, span: Span) {
         let mut finding = Finding::pattern(sign.code, sign.tier, sign.message).at(span);
         finding.suggestion = sign.suggestion.map(Into::into);
         let names = self.shared.identities(path);

@@ -12,10 +12,10 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     pub(super) fn sent(&mut self, stdin: Taint, all: Taint, span: Span) {
         if all.has(Taint::SECRET) {
             self.shared.out.effect(Effect::NetOut);
-            self.shared.sign(&structural_findings::EXFILTRATION, Some(span));
+            self.shared.report(&structural_findings::EXFILTRATION, Some(span));
         } else if stdin.has(Taint::FILE) {
             self.shared.out.effect(Effect::NetOut);
-            self.shared.sign(&structural_findings::UPLOAD, Some(span));
+            self.shared.report(&structural_findings::UPLOAD, Some(span));
         }
     }
 

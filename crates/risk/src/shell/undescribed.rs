@@ -31,18 +31,18 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         self.shared.out.doubt(Doubt::DynamicProgram);
         self.shared.out.effect(Effect::Exec);
         let sign = if first.taint.has(Taint::NET) {
-            self.remote_sign(first.taint)
+            self.remote_code_rule(first.taint)
         } else if first.taint.has(Taint::DECODED) {
             &structural_findings::DECODED_CODE
         } else {
             &structural_findings::DYNAMIC
         };
-        self.shared.sign(sign, Some(span));
+        self.shared.report(sign, Some(span));
         let inv = Invocation::new(args, None);
         let recursive =
             inv.has_one(&["-r", "-R", "--recursive"]) && inv.has_one(&["-f", "--force"]);
         if recursive {
-            self.shared.sign(&structural_findings::DYNAMIC_DELETE, Some(span));
+            self.shared.report(&structural_findings::DYNAMIC_DELETE, Some(span));
             for index in &inv.operands {
                 if let Some(arg) = inv.arg(*index) {
                     self.touch(Touch::Delete, arg, true);
@@ -55,14 +55,14 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
 
     /// `/bin/r?`: every program it could be counts.
     pub(super) fn globbed(&mut self, args: &[Arg<'t>], stdin: &Flow, span: Span) -> Flow {
-        self.shared.sign(&structural_findings::DYNAMIC, Some(span));
+        self.shared.report(&structural_findings::DYNAMIC, Some(span));
         self.shared.out.doubt(Doubt::DynamicProgram);
         let Some(first) = args.first() else { return Flow::none() };
         match self.shared.budget.begin_guess() {
             Guess::Try => {}
             Guess::Nested => return Flow::unknown(stdin.taint),
             Guess::TooMany => {
-                self.shared.sign(&structural_findings::TOO_MANY, Some(span));
+                self.shared.report(&structural_findings::TOO_MANY, Some(span));
                 return Flow::unknown(stdin.taint);
             }
         }
@@ -106,7 +106,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if sign.tier >= Tier::Medium && first.has_slash() {
             self.first_use(sign, &first.text, first.span);
         } else {
-            self.shared.sign(sign, Some(first.span));
+            self.shared.report(sign, Some(first.span));
         }
         self.rules(UNDESCRIBED, &inv, stdin.present, span);
         self.rules(EVERY_PROGRAM, &inv, stdin.present, span);

@@ -5,7 +5,8 @@ use super::patch;
 use super::scan::is_dangerous;
 pub(super) use super::table::AUTORUN_DANGERS;
 use super::table::AUTORUN_FILES;
-use crate::finding::{Doubt, Finding};
+use crate::finding::Doubt;
+use crate::structural_findings;
 use countersign_text::glob;
 use countersign_types::tier::Tier;
 
@@ -34,8 +35,7 @@ impl Reader<'_, '_> {
         if runs_later(path)
             && holds_danger(text, |line| is_dangerous(line, &self.ctx, Tier::Critical))
         {
-            let message = "Writes a dangerous command into a file that runs later by itself.";
-            self.out.add(Finding::pattern("path.autorun_command", Tier::High, message));
+            self.out.add(structural_findings::AUTORUN_COMMAND.finding());
         }
     }
 }

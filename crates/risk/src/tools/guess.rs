@@ -1,16 +1,15 @@
 //! Tools nobody described: their name is read for its verb and nouns, their arguments by name.
 
-use super::arguments::{Place, Reader, guessed};
-use super::subject::Subject;
+use super::arguments::{Reader, guessed};
+use super::place::Place;
+use super::subject::{JudgeInner, Subject};
 use super::table::{self, Class, Noun, Role, Strength, Verb};
 use super::{name, objects};
 use crate::effect::{Effect, Effects};
 use crate::finding::{Doubt, Finding, Findings};
+use crate::structural_findings;
 use countersign_json::Value;
 use countersign_types::tier::Tier;
-
-/// Judges the tool that the arguments of another one name, where a test finds its name among them.
-type JudgeInner = fn(&Subject<'_>, &dyn Fn(&str, Role) -> bool, &mut Findings);
 
 /// Reads a tool by its name and arguments.
 pub(super) fn read(subject: &Subject<'_>, judge_inner: JudgeInner, out: &mut Findings) {
@@ -18,18 +17,7 @@ pub(super) fn read(subject: &Subject<'_>, judge_inner: JudgeInner, out: &mut Fin
     let words: Vec<&str> = words.split(' ').filter(|w| !w.is_empty()).collect();
     let verbs = verbs(&words, subject.name);
     let nouns = nouns(&words);
-    let class = if let Some(main) = verbs.iter().max_by_key(|v| v.tier) {
-        for verb in &verbs {
-            named(subject, verb, &nouns, out);
-        }
-        Some(main.class)
-    } else {
-        out.doubt(Doubt::UnknownProgram);
-        out.effect(Effect::Remote);
-        let message = "Nobody described this tool, and its name does not say what it does.";
-        add_guess(subject, Finding::pattern("tool.unknown", Tier::Medium, message), out);
-        None
-    };
+    let class = read_name(subject, &verbs, &nouns, out);
     let looks = class.is_some_and(Class::only_looks);
     let runs = class.is_none() || verbs.iter().any(|verb| verb.class == Class::Exec);
     let mut reader = Reader {
@@ -49,7 +37,31 @@ pub(super) fn read(subject: &Subject<'_>, judge_inner: JudgeInner, out: &mut Fin
         reader.behaviour("behaviour.decides_for_people", 40, message);
     }
     judge_inner(subject, &names_a_tool, reader.out);
-    match subject.arguments {
+    read_arguments(subject.arguments, runs, &mut reader);
+}
+
+/// What the words of the name say; the class of the gravest verb, if there is a verb.
+fn read_name(
+    subject: &Subject<'_>,
+    verbs: &[&'static Verb],
+    nouns: &[&'static Noun],
+    out: &mut Findings,
+) -> Option<Class> {
+    let Some(main) = verbs.iter().max_by_key(|v| v.tier) else {
+        out.doubt(Doubt::UnknownProgram);
+        out.effect(Effect::Remote);
+        add_guess(subject, structural_findings::UNKNOWN_TOOL.finding(), out);
+        return None;
+    };
+    for verb in verbs {
+        named(subject, verb, nouns, out);
+    }
+    Some(main.class)
+}
+
+/// Reads the arguments by their names. `runs`: the tool may run what it is given.
+fn read_arguments<'c>(arguments: &'c Value<'c>, runs: bool, reader: &mut Reader<'c, '_>) {
+    match arguments {
         Value::Object(members) => {
             let role_of = |key: &str| guessed(key);
             reader.steer(members, &role_of);
@@ -66,7 +78,7 @@ pub(super) fn read(subject: &Subject<'_>, judge_inner: JudgeInner, out: &mut Fin
                     members.iter().map(|(key, _)| role_of(key).or(Some(Role::Body))).collect();
                 reader.members(members, &roles);
             }
-            reader.scan(subject.arguments, true, &|_| false);
+            reader.scan(arguments, true, &|_| false);
         }
         Value::Null => {}
         other => {
@@ -86,20 +98,11 @@ pub(super) fn names_execution(tool: &str) -> bool {
 
 /// `tool_name` with `arguments` inside an unknown tool: another tool hides there.
 fn names_a_tool(key: &str, wanted: Role) -> bool {
-    let key = name::compact(key);
-    match wanted {
-        Role::Tool => key == "toolname",
-        _ => matches!(
-            key.as_str(),
-            "arguments"
-                | "args"
-                | "params"
-                | "parameters"
-                | "toolarguments"
-                | "toolinput"
-                | "input"
-        ),
-    }
+    let names = match wanted {
+        Role::Tool => &["toolname"][..],
+        _ => &["arguments", "args", "params", "parameters", "toolarguments", "toolinput", "input"],
+    };
+    names.contains(&name::compact(key).as_str())
 }
 
 /// Adds what a tool is guessed to do: the question is about the tool. What its arguments say is

@@ -9,6 +9,7 @@ use super::text;
 use crate::effect::Effect;
 use crate::finding::{Doubt, Finding, Span};
 use crate::impact::Money;
+use crate::structural_findings::{self, StructuralRule};
 use countersign_json::Value;
 use countersign_text::file_url;
 use countersign_types::tier::Tier;
@@ -101,18 +102,13 @@ impl Reader<'_, '_> {
         }
         for one in text.split([',', ';']).map(str::trim).filter(|one| !one.is_empty()) {
             self.out.impact.recipients.add(one);
-            if matches!(one, "*" | "all" | "everyone" | "@everyone" | "@channel" | "@here") {
+            if structural_findings::EVERYONE.contains(&one) {
                 self.out.doubt(Doubt::VagueArguments);
-                let message = "Everybody there will hear this at once.";
-                self.out.add(Finding::pattern("tool.many_people", Tier::High, message));
+                self.out.add(structural_findings::MANY_PEOPLE.finding());
             }
         }
         self.out.effect(Effect::Send);
-        self.out.add(Finding::pattern(
-            "tool.recipient",
-            Tier::Medium,
-            "Somebody else will see or feel this.",
-        ));
+        self.out.add(structural_findings::RECIPIENT.finding());
     }
 
     pub(super) fn amount(&mut self, value: &Value<'_>) {
@@ -147,9 +143,9 @@ impl Reader<'_, '_> {
         }
         match role {
             Role::Recipient if items >= MANY => {
-                self.many(items, "tool.many_people", "Many people will hear this at once.");
+                self.many(items, &structural_findings::MANY_PEOPLE);
             }
-            Role::PathDelete => self.many(items, "tool.many_deleted", "Many things go at once."),
+            Role::PathDelete => self.many(items, &structural_findings::MANY_DELETED),
             _ => {}
         }
     }
@@ -163,7 +159,7 @@ impl Reader<'_, '_> {
             return;
         }
         if self.class == Some(Class::Delete) && list.len() >= SEVERAL {
-            self.many(list.len(), "tool.many_deleted", "Many things go at once.");
+            self.many(list.len(), &structural_findings::MANY_DELETED);
         }
         self.note_items(list.len());
     }
@@ -176,13 +172,13 @@ impl Reader<'_, '_> {
         };
         if on && self.class == Some(Class::Delete) {
             self.out.irreversible();
-            self.out.add(Finding::pattern("tool.sweep", Tier::High, "This takes everything away."));
+            self.out.add(structural_findings::DELETES_EVERYTHING.finding());
         }
     }
 
-    fn many(&mut self, items: usize, code: &'static str, message: &'static str) {
+    fn many(&mut self, items: usize, rule: &StructuralRule) {
         self.note_items(items);
-        self.out.add(Finding::pattern(code, Tier::High, message));
+        self.out.add(rule.finding());
     }
 
     fn note_items(&mut self, items: usize) {

@@ -1,10 +1,12 @@
 //! Shell and code given as arguments, in one text or in pieces.
 
-use super::arguments::{Place, Reader};
+use super::arguments::Reader;
+use super::place::Place;
 use super::script_language::{ScriptLanguage, is_shell};
 use super::table::Role;
 use crate::code::Language;
 use crate::finding::{Finding, Findings};
+use crate::structural_findings;
 use countersign_json::Value;
 use countersign_types::tier::Tier;
 
@@ -64,8 +66,7 @@ impl Reader<'_, '_> {
             }
             Some(ScriptLanguage::UnreadShell) => {
                 crate::command_text::read(text, &self.ctx, self.out);
-                let message = "Runs commands in a shell whose language Countersign does not read.";
-                self.out.add(Finding::pattern("shell.unread-language", Tier::Medium, message));
+                self.out.add(structural_findings::UNREAD_LANGUAGE.finding());
             }
             _ => crate::command_text::read(text, &self.ctx, self.out),
         }

@@ -2,13 +2,15 @@
 
 use std::borrow::Cow;
 
-use super::arguments::{DEEPEST, Place, Reader, guessed};
+use super::arguments::{DEEPEST, Reader, guessed};
 use super::autorun::AUTORUN_DANGERS;
+use super::place::Place;
 use super::table::{self, Class, Role, Strength};
 use super::{name, text};
 use crate::context::Context;
 use crate::effect::Effect;
 use crate::finding::{Finding, Findings};
+use crate::structural_findings;
 use countersign_json::Value;
 use countersign_types::tier::Tier;
 
@@ -84,8 +86,7 @@ impl Reader<'_, '_> {
         if text::is_graphql_change(text) {
             self.out.effect(Effect::Remote);
             self.out.irreversible();
-            let message = "This GraphQL mutation changes something on the other side.";
-            self.out.add(Finding::pattern("net.graphql_mutation", Tier::Medium, message));
+            self.out.add(structural_findings::GRAPHQL_MUTATION.finding());
         }
         // The rest can only raise a call that would pass.
         if self.out.tier() >= Tier::Medium || !text::says_something(text) {
@@ -94,8 +95,7 @@ impl Reader<'_, '_> {
         if crate::sql::looks_like_sql(text) {
             crate::sql::read(text, 0, &self.ctx, self.out);
         } else if is_dangerous(text, &self.ctx, Tier::High) {
-            let message = "One of the arguments is a dangerous command.";
-            self.out.add(Finding::pattern("tool.command_in_value", Tier::Medium, message));
+            self.out.add(structural_findings::COMMAND_IN_VALUE.finding());
         }
     }
 

@@ -159,8 +159,8 @@ impl Schedule {
     /// The level that the request should have reached.
     pub fn level_at(&self, now: Timestamp) -> EscalationLevel {
         let waited = self.created.until(now).0;
-        let climbs = waited.checked_div(self.interval.0).unwrap_or(u64::MAX);
-        u32::try_from(climbs)
+        let intervals = waited.checked_div(self.interval.0).unwrap_or(u64::MAX);
+        u32::try_from(intervals)
             .ok()
             .and_then(EscalationLevel::from_index)
             .unwrap_or(EscalationLevel::Emergency)
@@ -169,7 +169,8 @@ impl Schedule {
     /// When a request at this level needs its next transition.
     pub fn next_due(&self, level: EscalationLevel) -> Timestamp {
         let Some(above) = level.next() else { return self.deadline };
-        let climb = self.created.plus(Millis(self.interval.0.saturating_mul(above.index().into())));
-        climb.min(self.deadline)
+        let escalation =
+            self.created.plus(Millis(self.interval.0.saturating_mul(above.index().into())));
+        escalation.min(self.deadline)
     }
 }

@@ -64,7 +64,7 @@ impl<T: Transport> Engine<T> {
                     let Some(token) = &held.progress else { continue };
                     thousandths += 1;
                     let reference = self.pending.reference(held.key);
-                    let text = format!("WaitLimits for a person's approval ({reference})");
+                    let text = format!("Waiting for a person's approval ({reference})");
                     let text = replies::progress(token, thousandths, &text);
                     held.client.notify(&held.id, text).await;
                 }

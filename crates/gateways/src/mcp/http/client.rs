@@ -36,7 +36,7 @@ struct Shared {
 
 /// How far the response is.
 enum Reply {
-    WaitLimits(oneshot::Sender<Response<ResponseBody>>),
+    NotBegun(oneshot::Sender<Response<ResponseBody>>),
     Streaming(mpsc::Sender<StreamPart>),
     Done,
 }
@@ -59,7 +59,7 @@ impl HttpClient {
     pub fn new(parts: Parts) -> (HttpClient, Replying) {
         let (sender, response) = oneshot::channel();
         let (alive, connection) = watch::channel(());
-        let reply = Mutex::new(Reply::WaitLimits(sender));
+        let reply = Mutex::new(Reply::NotBegun(sender));
         let client = HttpClient(Arc::new(Shared { parts, reply, connection }));
         (client, Replying { response, _connection: alive })
     }
@@ -72,8 +72,8 @@ impl HttpClient {
     /// Sends a response, unless one was begun before.
     pub fn respond(&self, response: Response<ResponseBody>) {
         let mut reply = self.reply_state();
-        if let Reply::WaitLimits(_) = &*reply
-            && let Reply::WaitLimits(sender) = std::mem::replace(&mut *reply, Reply::Done)
+        if let Reply::NotBegun(_) = &*reply
+            && let Reply::NotBegun(sender) = std::mem::replace(&mut *reply, Reply::Done)
         {
             // The client may have left.
             drop(sender.send(response));
@@ -83,10 +83,10 @@ impl HttpClient {
     /// Begins a response whose body is sent in parts. Nothing if a response was begun before.
     pub fn respond_in_parts(&self, head: Response<()>) -> Option<mpsc::Sender<StreamPart>> {
         let mut reply = self.reply_state();
-        let Reply::WaitLimits(_) = &*reply else { return None };
+        let Reply::NotBegun(_) = &*reply else { return None };
         let (sender, parts) = mpsc::channel(MAX_PARTS);
         let streaming = Reply::Streaming(sender.clone());
-        if let Reply::WaitLimits(waiting) = std::mem::replace(&mut *reply, streaming) {
+        if let Reply::NotBegun(waiting) = std::mem::replace(&mut *reply, streaming) {
             drop(waiting.send(head.map(|()| ResponseBody::Parts(parts))));
         }
         Some(sender)
@@ -96,7 +96,7 @@ impl HttpClient {
     pub fn stream(&self) -> Option<mpsc::Sender<StreamPart>> {
         match &*self.reply_state() {
             Reply::Streaming(sender) => Some(sender.clone()),
-            Reply::WaitLimits(_) | Reply::Done => None,
+            Reply::NotBegun(_) | Reply::Done => None,
         }
     }
 
@@ -198,7 +198,7 @@ impl ProxyClient for HttpClient {
         // The connection's end of a request ends with its response, too.
         while connection.changed().await.is_ok() {}
         let stream = match &*self.reply_state() {
-            Reply::WaitLimits(_) => return,
+            Reply::NotBegun(_) => return,
             Reply::Streaming(sender) => Some(sender.clone()),
             Reply::Done => None,
         };
@@ -211,7 +211,7 @@ impl ProxyClient for HttpClient {
 
     fn has_left(&self) -> bool {
         match &*self.reply_state() {
-            Reply::WaitLimits(sender) => sender.is_closed(),
+            Reply::NotBegun(sender) => sender.is_closed(),
             Reply::Streaming(sender) => sender.is_closed(),
             Reply::Done => false,
         }

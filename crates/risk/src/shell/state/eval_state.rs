@@ -21,7 +21,7 @@ use crate::nested_command::ReadNested;
 use crate::paths::workspace::Workspace;
 use crate::paths::{Act, PathClass};
 use crate::shell::command_word::CommandWord;
-use crate::structural_findings::Sign;
+use crate::structural_findings::StructuralRule;
 
 /// The readers that a command may need and that depend on this state themselves. The dispatcher
 /// (`readers`) fills it in.
@@ -121,11 +121,9 @@ impl<'c, 'o> EvalState<'c, 'o> {
     }
 
     /// Adds a structural finding.
-    pub fn sign(&mut self, sign: &Sign, span: Option<Span>) {
-        let mut finding = Finding::pattern(sign.code, sign.tier, sign.message);
-        finding.span = span.or(self.position.fixed());
-        finding.suggestion = sign.suggestion.map(Into::into);
-        self.out.add(finding);
+    pub fn report(&mut self, rule: &StructuralRule, span: Option<Span>) {
+        let span = span.or(self.position.fixed());
+        self.out.add(Finding { span, ..rule.finding() });
     }
 }
 
