@@ -20,7 +20,7 @@ use serde_json::json;
 
 use super::fields::{self, Fields};
 use super::{Api, ApiProblem, ApiResult, authenticate};
-use crate::gate::{Caller, GateAnswer, JoinOptions, Submission};
+use crate::gate::{CallSubmission, Caller, GateAnswer, JoinOptions};
 use crate::listeners::Peer;
 
 /// The status for calls that pass without a question.
@@ -115,7 +115,7 @@ async fn submit(api: &Api, caller: &Caller, bytes: Bytes) -> Result<GateAnswer, 
         json!({ "seed": { "action": action, "description": sanitized_description(description) } })
             .to_string()
     };
-    let submission = Submission {
+    let submission = CallSubmission {
         call: Call {
             tool: Cow::Borrowed(action),
             arguments: payload.reborrow(),

@@ -10,8 +10,8 @@ use countersign_types::time::{Clock as _, Millis};
 use countersign_workflow::request::{Request, Requester, Terms};
 use serde_json::json;
 
-use super::Gate;
 use super::answer::{self, Rejection};
+use super::state::Gate;
 use crate::random;
 
 /// A drill to be stored.

@@ -9,8 +9,8 @@ use countersign_types::id::Id;
 use countersign_types::time::Clock as _;
 use countersign_workflow::request::State;
 
-use super::Gate;
 use super::flood::Quarantine;
+use super::state::Gate;
 
 impl Gate {
     /// Counts a pending request.

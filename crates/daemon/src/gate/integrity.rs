@@ -9,8 +9,8 @@ use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_store::{Store as _, StoreError, StoredRequest, WriteContext};
 use countersign_types::time::Clock as _;
 
-use super::Gate;
 use super::integrity_state::Integrity;
+use super::state::Gate;
 use crate::ledger_mark::{IntegrityFault, LedgerMark};
 
 impl Gate {

@@ -3,7 +3,7 @@
 use countersign_store::WriteContext;
 use serde_json::json;
 
-use super::Gate;
+use super::state::Gate;
 
 impl Gate {
     /// The ledger note of a write.

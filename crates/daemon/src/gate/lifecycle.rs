@@ -9,7 +9,11 @@ use countersign_types::time::{Clock as _, Timestamp};
 use countersign_workflow::request::{Choice, Event, Requester, State, Transition};
 use tracing::Instrument as _;
 
-use super::{AnswerWaiter, Caller, Gate, Rejection, request_span};
+use super::answer::Rejection;
+use super::caller::Caller;
+use super::log_span::request_span;
+use super::state::Gate;
+use super::waiters::AnswerWaiter;
 
 impl Gate {
     /// Waits for the end of a request, at most this long. Returns the request in its current state.

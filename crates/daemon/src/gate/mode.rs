@@ -7,8 +7,8 @@ use countersign_risk::verdict::Mode;
 use countersign_store::{Store as _, StoreError, WriteContext};
 use std::sync::{Arc, PoisonError};
 
-use super::Gate;
 use super::integrity::owned_facts;
+use super::state::Gate;
 use crate::config::{DaemonRules, mode_name, strictness};
 
 impl Gate {

@@ -9,8 +9,11 @@ use countersign_workflow::request::{AutomaticDecision, Request, Requester, Terms
 use tracing::Instrument as _;
 
 use super::answer::{self, GateAnswer, Rejection};
+use super::caller::Caller;
 use super::flood::AskSlot;
-use super::{Caller, Gate, Submission, request_span};
+use super::log_span::request_span;
+use super::state::Gate;
+use super::submission::CallSubmission;
 use crate::config::DaemonRules;
 use crate::random;
 
@@ -19,7 +22,7 @@ impl Gate {
     pub(super) async fn persist(
         &self,
         rules: &DaemonRules,
-        submission: &Submission<'_>,
+        submission: &CallSubmission<'_>,
         caller: &Caller,
         judged: (&Assessment, CallDigest, bool),
         settled: Option<AutomaticDecision>,

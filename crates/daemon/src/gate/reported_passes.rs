@@ -10,7 +10,10 @@ use countersign_risk::route::{Pass, Route};
 use countersign_store::{Store as _, StoreError};
 use countersign_types::time::Clock as _;
 
-use super::{Caller, Gate, answer, call_entry};
+use super::answer;
+use super::call_entry::call_entry;
+use super::caller::Caller;
+use super::state::Gate;
 
 /// The source and time of a reported pass.
 #[derive(Debug, Clone, Copy)]

@@ -3,8 +3,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use countersign_risk::call::Call;
+use countersign_risk::route::Pass;
 use countersign_risk::word_pair::word_pair;
-use countersign_store::{Applied, CrisisSession, Redemption, RequestQuery};
+use countersign_store::{
+    Applied, CrisisSession, Redemption, RequestQuery, Store as _, StoreError, StoredRequest,
+};
+use countersign_types::id::Id;
 use countersign_types::time::Timestamp;
 use countersign_workflow::assurance::{Authority, RequiredAssurance, Tenure};
 use countersign_workflow::request::{Choice, Decider, Event, State, Transition, TransitionError};
@@ -28,10 +33,10 @@ fn caller(agent: &str) -> Caller {
     }
 }
 
-fn question(text: &'static str) -> Submission<'static> {
+fn question(text: &'static str) -> CallSubmission<'static> {
     // Leaked: a test's call may live as long as the test.
     let value = Box::leak(Box::new(countersign_json::parse(text).unwrap()));
-    Submission {
+    CallSubmission {
         call: Call::from_json(value).unwrap(),
         raw: text.as_bytes(),
         time: None,
@@ -150,7 +155,7 @@ async fn only_the_requester_can_cancel() {
 async fn the_same_idempotency_key_returns_the_same_request() {
     let daemon = TestDaemon::with("", "[flood]\nasks_per_minute = 2\n").await;
     let keyed = async |text, key: &str| {
-        let question = Submission { key: Some(key.to_owned()), ..question(text) };
+        let question = CallSubmission { key: Some(key.to_owned()), ..question(text) };
         daemon.gate.submit(question, &caller("claude")).await
     };
     let id = |answer: Result<GateAnswer, Rejection>| match answer.unwrap() {
@@ -327,7 +332,7 @@ async fn a_closed_store_denies_everything() {
     for call in [READ, DELETE, MESSAGE, ROOT, MAIL] {
         let rejection = submit(&daemon.gate, call).await.map(|_| ()).unwrap_err();
         assert!(matches!(rejection, Rejection::Unavailable(_)), "{call}: {rejection}");
-        let question = Submission { permit: true, ..question(call) };
+        let question = CallSubmission { permit: true, ..question(call) };
         let rejection = daemon.gate.submit(question, &caller("claude")).await.map(|_| ());
         assert!(matches!(rejection.unwrap_err(), Rejection::Unavailable(_)), "{call}");
     }
@@ -347,7 +352,7 @@ async fn a_clock_that_went_back_approves_nothing() {
     assert_eq!(stored.request.state, State::Pending);
     let refused = decide(&daemon, &stored, Choice::Approve).await.unwrap_err();
     assert_eq!(refused, StoreError::Refused(TransitionError::ClockUnreliable));
-    let permit = Submission { permit: true, ..question(READ) };
+    let permit = CallSubmission { permit: true, ..question(READ) };
     let rejection = daemon.gate.submit(permit, &caller("claude")).await.map(|_| ()).unwrap_err();
     assert_eq!(rejection, Rejection::ClockUnsettled);
     // A no needs no good clock.

@@ -19,7 +19,7 @@ use tokio::task::JoinSet;
 use super::NotifierParts;
 use crate::clock::DaemonClock;
 use crate::config::{DaemonConfig, Paths};
-use crate::gate::{Caller, Gate, GateAnswer, JoinOptions, Submission};
+use crate::gate::{CallSubmission, Caller, Gate, GateAnswer, JoinOptions};
 
 /// A gate with its notifier and inbound channels.
 pub struct TestNotifier {
@@ -90,7 +90,7 @@ impl TestNotifier {
     }
 
     pub async fn ask(&self, command: &str) -> StoredRequest {
-        let asks = Submission {
+        let asks = CallSubmission {
             call: Call::shell(command),
             raw: command.as_bytes(),
             time: None,

@@ -20,7 +20,7 @@ use super::result::{EvaluationMeta, insert};
 use crate::api::access_offer::OfferTerms;
 use crate::api::fields::{self, Fields};
 use crate::api::{Api, ApiProblem, ApiResult, authenticate};
-use crate::gate::{Caller, GateAnswer, JoinOptions, Rejection, Settlement, Submission};
+use crate::gate::{CallSubmission, Caller, GateAnswer, JoinOptions, Rejection, Settlement};
 use crate::random;
 
 /// How long an offer is valid.
@@ -144,7 +144,7 @@ impl Evaluator<'_> {
         }
         let card = asked.call.clone();
         let detail = || json!({ "evaluation": meta.id }).to_string();
-        let submission = Submission {
+        let submission = CallSubmission {
             call: asked.call,
             raw: asked.raw.as_bytes(),
             time: None,

@@ -17,7 +17,7 @@ use crate::api::access_offer::OfferError;
 use crate::api::fields::{self, Fields};
 use crate::api::v1::requests;
 use crate::api::{Api, ApiProblem, ApiResult, authenticate};
-use crate::gate::{Caller, GateAnswer, JoinOptions, Rejection, Submission};
+use crate::gate::{CallSubmission, Caller, GateAnswer, JoinOptions, Rejection};
 
 /// A problem document with the names of the profile.
 fn problem(
@@ -88,7 +88,7 @@ pub async fn create(State(api): State<Api>, request: Request) -> ApiResult {
     }
     let evaluation = denial.check(&api, &caller, &mut asked)?;
     let detail = || json!({ "evaluation": evaluation }).to_string();
-    let submission = Submission {
+    let submission = CallSubmission {
         call: asked.call,
         raw: asked.raw.as_bytes(),
         time: None,
@@ -114,7 +114,7 @@ pub async fn create(State(api): State<Api>, request: Request) -> ApiResult {
 /// Submits the call; a permit is always asked for, so the answer is always a stored request.
 async fn submit(
     api: &Api,
-    submission: Submission<'_>,
+    submission: CallSubmission<'_>,
     caller: &Caller,
 ) -> Result<Box<StoredRequest>, ApiProblem> {
     match api.gate.submit(submission, caller).await {

@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::api::fields::{self, Fields};
 use crate::api::v1::document;
 use crate::api::{Api, ApiProblem};
-use crate::gate::{Caller, GateAnswer, JoinOptions, Submission};
+use crate::gate::{CallSubmission, Caller, GateAnswer, JoinOptions};
 
 /// The longest session name, tool name or call id.
 const MAX_NAME: usize = 200;
@@ -87,7 +87,7 @@ pub async fn ask(
     }
     let detail = || detail.to_string();
     let before = api.gate.clock().now().at;
-    let submission = Submission {
+    let submission = CallSubmission {
         call: question.call,
         raw: question.raw.as_bytes(),
         time: question.time,

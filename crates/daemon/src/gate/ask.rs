@@ -1,0 +1,171 @@
+//! A call that needs a decision: it joins an existing request, a grant covers it, or it is stored
+//! as a new request.
+
+use countersign_json::canonical::CallDigest;
+use countersign_risk::assess::Assessment;
+use countersign_store::{Store as _, StoreError, StoredRequest};
+use countersign_types::time::Clock as _;
+use countersign_workflow::grant::GrantQuery;
+use countersign_workflow::request::{AutomaticDecision, Requester, State};
+
+use super::answer::{GateAnswer, Rejection};
+use super::caller::Caller;
+use super::state::Gate;
+use super::submission::{CallSubmission, JoinOptions};
+use crate::config::DaemonRules;
+
+impl Gate {
+    /// Asks people, unless an existing request or a grant answers the call.
+    pub(super) async fn ask(
+        &self,
+        rules: &DaemonRules,
+        submission: &CallSubmission<'_>,
+        caller: &Caller,
+        judged: (&Assessment, CallDigest, bool),
+    ) -> Result<GateAnswer, Rejection> {
+        let (_, digest, crisis) = judged;
+        if submission.group.is_none()
+            && !submission.join.ignore_grants
+            && let Some(stored) = self.find_same_call(submission, caller, &digest).await?
+        {
+            return Ok(GateAnswer::Kept(Box::new(stored)));
+        }
+        if let Some(answer) = self.settle_by_grant(rules, submission, caller, judged).await? {
+            return Ok(answer);
+        }
+        let session = submission.call.session.as_deref().unwrap_or_default();
+        // A concurrent submission of the same call waits for the first and joins it.
+        let turn = self.flood.lock_question(&caller.agent, session, &digest).await;
+        // A pending request for the same call is joined; but a batch has its own requests, so that
+        // it can be decided as one.
+        if let Some(open) = self.flood.same(&caller.agent, session, &digest)
+            && submission.key.is_none()
+            && submission.group.is_none()
+            && !submission.join.ignore_grants
+            && let Some(stored) = self.store.request(open).await?
+            && !stored.request.state.has_ended()
+        {
+            self.remember_call_id(submission, caller, &stored);
+            return Ok(GateAnswer::Kept(Box::new(stored)));
+        }
+        // An existing request is not announced again, so no limit applies to it.
+        if let Some(stored) = self.find_by_key(submission, caller, &digest).await? {
+            return Ok(GateAnswer::Kept(Box::new(stored)));
+        }
+        let now = self.clock.now().at;
+        match self.flood.reserve(&rules.flood, &caller.agent, crisis, now) {
+            Ok(place) => {
+                let kept =
+                    self.persist(rules, submission, caller, judged, None, Some(place)).await?;
+                if let GateAnswer::Kept(stored) = &kept {
+                    self.remember_call_id(submission, caller, stored);
+                }
+                Ok(kept)
+            }
+            Err(refused) => {
+                // Each further rejection is delayed more, which slows a flood down.
+                drop(turn);
+                if !refused.wait.is_zero() {
+                    tokio::time::sleep(refused.wait).await;
+                }
+                Err(refused.rejection)
+            }
+        }
+    }
+
+    /// The existing request for the same call: by the host's id, or, for a retry, because it was
+    /// approved meanwhile and its permit is unused.
+    async fn find_same_call(
+        &self,
+        submission: &CallSubmission<'_>,
+        caller: &Caller,
+        digest: &CallDigest,
+    ) -> Result<Option<StoredRequest>, Rejection> {
+        let JoinOptions { approved, call_id, .. } = submission.join;
+        if let Some(call_id) = call_id
+            && let Some(id) = self.deduplication.named(&caller.agent, call_id)
+            && let Some(stored) = self.store.request(id).await?
+            && (stored.request.digest.binds(digest) || is_edited_call(&stored, digest))
+        {
+            return Ok(Some(stored));
+        }
+        let session = submission.call.session.as_deref().unwrap_or_default();
+        if approved
+            && let Some(id) = self.deduplication.approved(&caller.agent, session, digest)
+            && let Some(stored) = self.store.request(id).await?
+            && stored.request.state == State::Approved
+            && stored.redeemed.is_none()
+            && stored.permit_until.is_some_and(|until| self.clock.now().at < until)
+            && stored.request.digest.binds(digest)
+        {
+            self.remember_call_id(submission, caller, &stored);
+            return Ok(Some(stored));
+        }
+        Ok(None)
+    }
+
+    fn remember_call_id(
+        &self,
+        submission: &CallSubmission<'_>,
+        caller: &Caller,
+        stored: &StoredRequest,
+    ) {
+        if let Some(call_id) = submission.join.call_id {
+            self.deduplication.name(&caller.agent, call_id, stored.request.id);
+        }
+    }
+
+    /// The request of this agent with the same idempotency key and call.
+    async fn find_by_key(
+        &self,
+        submission: &CallSubmission<'_>,
+        caller: &Caller,
+        digest: &CallDigest,
+    ) -> Result<Option<StoredRequest>, Rejection> {
+        let Some(key) = submission.key.clone() else { return Ok(None) };
+        let requester = Requester::Agent(caller.agent.clone());
+        let found = self.store.request_by_key(requester, key).await?;
+        Ok(found.filter(|stored| stored.request.digest.binds(digest)))
+    }
+
+    /// Decides by a grant, if one covers the call. None does in a crisis, or where a person must
+    /// decide again.
+    pub(super) async fn settle_by_grant(
+        &self,
+        rules: &DaemonRules,
+        submission: &CallSubmission<'_>,
+        caller: &Caller,
+        judged: (&Assessment, CallDigest, bool),
+    ) -> Result<Option<GateAnswer>, Rejection> {
+        let (seen, digest, crisis) = judged;
+        if crisis || submission.join.ignore_grants {
+            return Ok(None);
+        }
+        let asked = GrantQuery {
+            agent: &caller.agent,
+            session: submission.call.session.as_deref().unwrap_or_default(),
+            own_addresses: &caller.own_addresses,
+            digest: &digest,
+            arguments: &submission.call.arguments,
+            assessment: seen,
+            crisis,
+        };
+        // Another call may have consumed the grant meanwhile; then the next one is tried.
+        for grant in self.grants.covering(&asked, self.clock.now()) {
+            let settled = Some(AutomaticDecision::Grant(grant));
+            match self.persist(rules, submission, caller, judged, settled, None).await {
+                Err(Rejection::Unavailable(StoreError::GrantInactive)) => self.grants.drop(grant),
+                kept => return kept.map(Some),
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Whether this is the edited call that a person approved.
+fn is_edited_call(stored: &StoredRequest, digest: &CallDigest) -> bool {
+    let decision = stored.request.decision.as_ref();
+    stored.edited.is_some()
+        && stored.request.state == State::Approved
+        && decision.is_some_and(|decision| decision.digest.binds(digest))
+}

@@ -1,0 +1,57 @@
+//! Assesses a call of an authenticated agent by the rules in force.
+
+use countersign_risk::assess::{Assessment, assess};
+use countersign_risk::call::Call;
+use countersign_risk::context::Environment;
+use countersign_risk::route::{Route, Standing, route};
+
+use super::answer::Rejection;
+use super::caller::Caller;
+use super::state::Gate;
+use crate::config::DaemonRules;
+
+impl Gate {
+    /// Assesses a call without a question.
+    pub fn assess<'c>(&self, call: &mut Call<'c>, caller: &'c Caller) -> (Assessment, Route) {
+        let rules = self.rules();
+        self.assess_call(&rules, call, caller)
+    }
+
+    /// Assesses a call that a person edited: the assessment, and whether the crisis rules apply. An
+    /// edit cannot approve a call that the policy denies.
+    pub fn assess_edit(&self, call: &Call<'_>) -> Result<(Assessment, bool), Rejection> {
+        let rules = self.rules();
+        let mut context = call.context;
+        if context.environment != Environment::Production {
+            context.environment = rules.environment;
+        }
+        let call = Call { context, ..call.clone() };
+        let seen = assess(&call, &rules.judgement);
+        let agent = call.agent.as_deref().unwrap_or_default();
+        let crisis = self.crises.holds(agent, call.session.as_deref());
+        match route(&seen, Standing { mode: rules.mode, crisis }) {
+            Route::Refuse => Err(Rejection::Refused),
+            Route::Ask { crisis } => Ok((seen, crisis)),
+            Route::Pass { .. } => Ok((seen, crisis)),
+        }
+    }
+
+    /// Assesses a call by these rules.
+    pub(super) fn assess_call<'c>(
+        &self,
+        rules: &DaemonRules,
+        call: &mut Call<'c>,
+        caller: &'c Caller,
+    ) -> (Assessment, Route) {
+        // The agent is the authenticated one; claims about the environment can only raise the risk.
+        call.agent = Some(caller.agent.as_str().into());
+        call.context.host = caller.accepted_host(call.context.host);
+        if call.context.environment != Environment::Production {
+            call.context.environment = rules.environment;
+        }
+        let seen = self.session_memories.assess(call, &rules.judgement);
+        let crisis = self.crises.holds(&caller.agent, call.session.as_deref());
+        let goes = route(&seen, Standing { mode: rules.mode, crisis });
+        (seen, goes)
+    }
+}

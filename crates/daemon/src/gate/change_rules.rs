@@ -1,0 +1,32 @@
+//! Replaces the rules while the daemon runs.
+
+use std::sync::{Arc, PoisonError};
+
+use countersign_ledger::entry::{Entry, EntryKind};
+use countersign_store::{Store as _, StoreError};
+use countersign_types::time::Clock as _;
+
+use super::state::Gate;
+use crate::config::{DaemonRules, mode_name};
+
+impl Gate {
+    /// Replaces the rules, after the change is in the ledger. A weaker mode waits for a person.
+    pub async fn change_rules(&self, rules: DaemonRules) -> Result<(), StoreError> {
+        let changes = self.rules().written.changes(&rules.written);
+        let rules = self.confirmed(rules).await?;
+        let mut entry = Entry::new(0, EntryKind::Config, rules.hash);
+        let text = |text: String| countersign_json::Value::String(text.into());
+        if !changes.is_empty() {
+            let changes = changes.into_iter().map(text).collect();
+            entry.facts.push(("changes".into(), countersign_json::Value::Array(changes)));
+        }
+        if let Some(mode) = self.requested_mode() {
+            entry.facts.push(("requested_mode".into(), text(mode_name(mode).to_owned())));
+        }
+        self.store.append(vec![entry]).await?;
+        let (file, now) = (rules.whitelist.as_deref(), self.clock.now().at);
+        self.grants.read_whitelist(&self.store, file, rules.hash, now).await?;
+        *self.rules.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rules);
+        Ok(())
+    }
+}

@@ -1,0 +1,109 @@
+//! The gate and its parts. The other files of this folder add the steps of a call.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use countersign_risk::verdict::Mode;
+use countersign_store::{Backend, Store as _, StoreError};
+use countersign_types::time::Clock as _;
+
+use super::crisis_sessions::CrisisSessions;
+use super::deduplication::Deduplication;
+use super::flood::FloodControl;
+use super::grants::GrantCache;
+use super::integrity_state::Integrity;
+use super::open_drill::OpenDrill;
+use super::session_memory::SessionMemories;
+use super::waiters::Waiters;
+use crate::clock::DaemonClock;
+use crate::config::DaemonRules;
+use crate::metrics::Metrics;
+
+/// The gate.
+pub struct Gate {
+    pub(super) store: Arc<Backend>,
+    pub(super) clock: Arc<DaemonClock>,
+    pub(super) rules: RwLock<Arc<DaemonRules>>,
+    pub(super) crises: CrisisSessions,
+    pub(super) grants: GrantCache,
+    pub(super) flood: FloodControl,
+    pub(super) deduplication: Deduplication,
+    pub(super) waiters: Waiters,
+    pub(super) session_memories: SessionMemories,
+    pub(super) open_drill: OpenDrill,
+    pub(super) integrity: Integrity,
+    pub(super) requested_mode: RwLock<Option<Mode>>,
+    pub(super) metrics: Metrics,
+}
+
+impl Gate {
+    /// Opens a gate with the state in the store.
+    pub async fn open(
+        store: Arc<Backend>,
+        clock: Arc<DaemonClock>,
+        rules: DaemonRules,
+    ) -> Result<Gate, StoreError> {
+        let crises = CrisisSessions::new(store.crises().await?);
+        let grants = GrantCache::default();
+        let (file, now) = (rules.whitelist.as_deref(), clock.now().at);
+        grants.read_whitelist(&store, file, rules.hash, now).await?;
+        let pending = store.pending().await?;
+        let (flood, open_drill) = (FloodControl::new(&pending), OpenDrill::new(&pending));
+        let (rules, metrics) = (RwLock::new(Arc::new(rules)), Metrics::default());
+        let (deduplication, waiters) = (Deduplication::default(), Waiters::default());
+        Ok(Gate {
+            store,
+            clock,
+            rules,
+            crises,
+            grants,
+            flood,
+            deduplication,
+            waiters,
+            session_memories: SessionMemories::default(),
+            open_drill,
+            integrity: Integrity::default(),
+            requested_mode: RwLock::default(),
+            metrics,
+        })
+    }
+
+    /// The rules in force.
+    pub fn rules(&self) -> Arc<DaemonRules> {
+        Arc::clone(&self.rules.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The number of pending requests.
+    pub fn open_requests(&self) -> usize {
+        self.flood.open()
+    }
+
+    /// The metrics.
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// The store.
+    pub fn store(&self) -> &Backend {
+        &self.store
+    }
+
+    /// The clock.
+    pub fn clock(&self) -> &DaemonClock {
+        &self.clock
+    }
+
+    /// Recent requests.
+    pub fn deduplication(&self) -> &Deduplication {
+        &self.deduplication
+    }
+
+    /// Sessions in crisis.
+    pub fn crises(&self) -> &CrisisSessions {
+        &self.crises
+    }
+
+    /// Grants.
+    pub fn grants(&self) -> &GrantCache {
+        &self.grants
+    }
+}

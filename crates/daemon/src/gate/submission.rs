@@ -1,0 +1,37 @@
+//! A call as it is submitted to the gate.
+
+use countersign_risk::call::Call;
+use countersign_types::id::Id;
+use countersign_types::time::Millis;
+
+/// A call submitted to the gate.
+pub struct CallSubmission<'a> {
+    /// The call, as the agent described it.
+    pub call: Call<'a>,
+    /// Its arguments as received.
+    pub raw: &'a [u8],
+    /// How long the agent waits.
+    pub time: Option<Millis>,
+    /// Its idempotency key.
+    pub key: Option<String>,
+    /// The batch it belongs to.
+    pub group: Option<Id>,
+    /// Whether it needs a permit even without a question.
+    pub permit: bool,
+    /// How it may join an existing request for the same call.
+    pub join: JoinOptions<'a>,
+    /// Data that the calling API needs to build its response again, as JSON; redacted. Built only
+    /// for stored requests, because most calls pass.
+    pub detail: &'a (dyn Fn() -> String + Sync),
+}
+
+/// How a call may join an existing request.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct JoinOptions<'a> {
+    /// Whether it joins a request that was approved meanwhile; the permit is used only once.
+    pub approved: bool,
+    /// The host's id of the call: a hook and a proxy that see the same call share one request.
+    pub call_id: Option<&'a str>,
+    /// Whether a person must decide again: earlier approvals and grants do not count.
+    pub ignore_grants: bool,
+}

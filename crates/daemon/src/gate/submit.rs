@@ -1,0 +1,197 @@
+//! The path of a call: assessed, then passed, refused or asked about.
+
+use std::sync::Arc;
+
+use countersign_json::canonical::CallDigest;
+use countersign_ledger::entry::{Entry, EntryKind};
+use countersign_risk::assess::Assessment;
+use countersign_risk::call_digest::digest;
+use countersign_risk::route::{Pass, Route};
+use countersign_risk::verdict::Mode;
+use countersign_store::Store as _;
+use countersign_types::time::{Clock as _, Timestamp};
+use countersign_workflow::request::AutomaticDecision;
+
+use super::answer::{self, GateAnswer, Passed, Rejection, Settlement};
+use super::call_entry::call_entry;
+use super::caller::Caller;
+use super::state::Gate;
+use super::submission::CallSubmission;
+use crate::config::DaemonRules;
+
+/// The result of the assessment, before anything is written.
+enum FirstStep<'c> {
+    /// The call passes; only a ledger entry is written.
+    Passes(Box<PassingCall>),
+    /// Everything else.
+    Continues(Box<AssessedCall<'c>>),
+}
+
+/// A call that passes once its entry is accepted.
+struct PassingCall {
+    entry: Entry<'static>,
+    passed: Box<Passed>,
+}
+
+/// An assessed call that needs more than an entry.
+struct AssessedCall<'c> {
+    rules: Arc<DaemonRules>,
+    submission: CallSubmission<'c>,
+    seen: Assessment,
+    digest: CallDigest,
+    goes: Route,
+}
+
+impl PassingCall {
+    fn new(
+        rules: &DaemonRules,
+        submission: &CallSubmission<'_>,
+        (assessment, digest, why): (Assessment, CallDigest, Pass),
+        at: Timestamp,
+    ) -> PassingCall {
+        let mut entry = call_entry(EntryKind::Pass, rules, &submission.call, &digest);
+        entry.facts = answer::pass_facts(&assessment, why);
+        PassingCall { entry, passed: Box::new(Passed { assessment, digest, why, at }) }
+    }
+}
+
+impl Gate {
+    /// The path of a call: from its submission to an answer or a pending request.
+    ///
+    /// The assessment runs at once. The future contains only what follows, to keep it small:
+    /// thousands are created per second, and thousands wait.
+    pub fn submit<'c>(
+        &'c self,
+        submission: CallSubmission<'c>,
+        caller: &'c Caller,
+    ) -> impl Future<Output = Result<GateAnswer, Rejection>> + Send + 'c {
+        let first_step = self.assess_submission(submission, caller);
+        async move {
+            let answer = match first_step {
+                FirstStep::Passes(passing) => self.pass(passing, &caller.agent).await,
+                FirstStep::Continues(assessed) => {
+                    Box::pin(self.continue_submission(assessed, caller)).await
+                }
+            };
+            match &answer {
+                Err(rejection) => {
+                    if let Some(why) = rejection.metrics_label() {
+                        self.metrics.held(why);
+                    }
+                    tracing::debug!(agent = caller.agent, %rejection, "a call was rejected");
+                }
+                Ok(GateAnswer::Kept(stored)) => {
+                    let (request, state) = (stored.request.id, stored.request.state.label());
+                    tracing::debug!(agent = caller.agent, %request, state, "a request was stored");
+                }
+                Ok(GateAnswer::Passed(_)) => tracing::trace!(agent = caller.agent, "a call passed"),
+            }
+            answer
+        }
+    }
+
+    /// The assessment and its result, before anything is written.
+    fn assess_submission<'c>(
+        &self,
+        mut submission: CallSubmission<'c>,
+        caller: &'c Caller,
+    ) -> FirstStep<'c> {
+        let rules = self.rules();
+        let (seen, goes) = self.assess_call(&rules, &mut submission.call, caller);
+        let now = self.clock.now().at;
+        self.metrics.call(&goes, seen.tier, &caller.agent, now);
+        let digest = digest(&submission.call, submission.raw);
+        if matches!(goes, Route::Pass { .. }) {
+            self.session_memories.add(&submission.call, &seen.trace);
+        }
+        match goes {
+            // A gate that only observes approves nothing, so there is nothing to sign or to repeat.
+            Route::Pass { why }
+                if rules.mode != Mode::Enforce
+                    || !submission.permit && submission.key.is_none() =>
+            {
+                let judged = (seen, digest, why);
+                FirstStep::Passes(Box::new(PassingCall::new(&rules, &submission, judged, now)))
+            }
+            _ => FirstStep::Continues(Box::new(AssessedCall {
+                rules,
+                submission,
+                seen,
+                digest,
+                goes,
+            })),
+        }
+    }
+
+    /// Handles all calls that do not just pass.
+    async fn continue_submission(
+        &self,
+        assessed: Box<AssessedCall<'_>>,
+        caller: &Caller,
+    ) -> Result<GateAnswer, Rejection> {
+        let AssessedCall { rules, submission, seen, digest, goes } = &*assessed;
+        match *goes {
+            Route::Pass { .. } => {
+                let settled = Some(AutomaticDecision::Policy);
+                self.persist(rules, submission, caller, (seen, *digest, false), settled, None).await
+            }
+            Route::Refuse => Err(self.refuse(rules, submission, seen, *digest).await),
+            Route::Ask { crisis } => {
+                self.ask(rules, submission, caller, (seen, *digest, crisis)).await
+            }
+        }
+    }
+
+    /// The same path without a person: no one is asked.
+    pub async fn settle<'c>(
+        &self,
+        mut submission: CallSubmission<'c>,
+        caller: &'c Caller,
+    ) -> Result<Settlement, Rejection> {
+        let rules = self.rules();
+        let (seen, goes) = self.assess_call(&rules, &mut submission.call, caller);
+        let digest = digest(&submission.call, submission.raw);
+        match goes {
+            Route::Pass { why } => {
+                let judged = (seen, digest, why);
+                let passing = PassingCall::new(&rules, &submission, judged, self.clock.now().at);
+                self.pass(Box::new(passing), &caller.agent).await.map(Settlement::Answered)
+            }
+            Route::Refuse => Err(self.refuse(&rules, &submission, &seen, digest).await),
+            Route::Ask { crisis } => {
+                let judged = (&seen, digest, crisis);
+                let granted = self.settle_by_grant(&rules, &submission, caller, judged).await?;
+                Ok(granted.map_or_else(
+                    || Settlement::Asks(Box::new(seen.clone()), digest),
+                    Settlement::Answered,
+                ))
+            }
+        }
+    }
+
+    /// Denies by policy, after the denial is in the ledger.
+    async fn refuse(
+        &self,
+        rules: &DaemonRules,
+        submission: &CallSubmission<'_>,
+        seen: &Assessment,
+        digest: CallDigest,
+    ) -> Rejection {
+        let mut entry = call_entry(EntryKind::Deny, rules, &submission.call, &digest);
+        entry.facts = answer::pass_facts(seen, Pass::Harmless);
+        self.store.append(vec![entry]).await.map_or_else(Rejection::from, |()| Rejection::Refused)
+    }
+
+    /// Lets a call pass; its entry is in the next commit.
+    async fn pass(&self, passing: Box<PassingCall>, agent: &str) -> Result<GateAnswer, Rejection> {
+        let PassingCall { entry, passed } = *passing;
+        // A harmless call needs no approval; one that is only observed would have needed it.
+        if passed.why == Pass::Watching {
+            self.integrity.check()?;
+        }
+        self.store.record_pass(entry).await?;
+        let seen = &passed.assessment;
+        self.metrics.passed(&seen.tool, agent, seen.tier, passed.at, || self.clock.now().at);
+        Ok(GateAnswer::Passed(passed))
+    }
+}
