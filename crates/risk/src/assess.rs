@@ -9,7 +9,7 @@ pub use crate::impact::HumanImpact;
 
 /// Judges one call.
 pub fn assess(call: &Call<'_>, policy: &Policy) -> Assessment {
-    let mut findings = Findings::default();
+    let mut findings = Findings::of_call();
     crate::tools::read(call, &mut findings);
     crate::score::conclude(call, policy, findings)
 }

@@ -46,6 +46,8 @@ pub enum Touch {
 pub enum Once {
     /// The same program.
     Program,
+    /// The same subcommand of the same program.
+    Subcommand,
     /// The same hosts.
     Host,
 }

@@ -193,6 +193,8 @@ pub struct Rule {
 pub enum Once {
     /// The same program.
     Program,
+    /// The same subcommand of the same program.
+    Subcommand,
     /// The same hosts.
     Host,
 }

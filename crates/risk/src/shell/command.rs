@@ -35,7 +35,9 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if args.iter().any(|a| a.taint.has(Taint::LOST)) {
             limit::report_lost(self.shared.out, Some(span));
         }
+        let outer = self.shared.begin_subject(args, &stdin);
         let flow = self.one_command(args, stdin, span);
+        self.shared.out.set_subject(outer);
         self.shared.budget.leave_command();
         flow
     }
@@ -210,11 +212,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
 
     fn base(&mut self, spec: &Spec, inv: &Invocation<'_, 't>, span: Span) {
         objects::note(spec.ordinary, spec.base, inv, span, self.shared.out);
-        let message = if spec.message.is_empty() {
-            "Makes changes on this machine."
-        } else {
-            spec.message
-        };
+        let message =
+            if spec.message.is_empty() { "Makes changes on this machine." } else { spec.message };
         let mut finding = Finding::pattern(spec.ordinary, spec.base, message);
         finding.span = Some(span);
         self.shared.out.add(finding);
@@ -258,10 +257,9 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 self.shared.out.irreversible();
             }
             // A rule of SAFE weighs nothing but says why nobody is asked.
-            let mut finding = Finding::pattern(rule.id, self.rule_tier(rule, inv), rule.message);
+            let mut finding = Finding::pattern(rule.id, rule.tier, rule.message).at(span);
             finding.suggestion = rule.suggestion.map(Into::into);
-            finding.span = Some(span);
-            self.shared.out.add(finding);
+            self.add_rule(rule, inv, finding);
         }
         if let Some(rule) = gravest {
             objects::note(rule.id, rule.tier, inv, span, self.shared.out);

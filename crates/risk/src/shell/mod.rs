@@ -43,6 +43,7 @@ mod shell_text;
 mod short_list;
 mod speech;
 mod state;
+mod subject;
 mod transfers;
 mod undescribed;
 mod unexpected_commands;

@@ -132,10 +132,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             limit::report_lost(self.shared.out, Some(arg.span));
         }
         let class = self.shared.class_for(act, path);
-        let mut tier = self.cost(act, class, path, arg.glob);
-        if self.is_approved_secret(act, class, path, tier) {
-            tier = Tier::Low;
-        }
+        let tier = self.cost(act, class, path, arg.glob);
         if act == Act::Read && tier < Tier::Medium {
             self.shared.out.effect(Effect::Read);
             let secret = tier == Tier::Low && class.read == Tier::Medium;
@@ -152,9 +149,10 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         } else {
             [verb, " ", shown, " (", class.name, ")."].concat()
         };
-        let mut finding = Finding::pattern(code, tier, message);
-        finding.span = Some(arg.span);
-        out.add(finding);
+        let finding = Finding::pattern(code, tier, message).at(arg.span);
+        let (subject, wider) = self.shared.path_subject(act, path).unzip();
+        let wider = wider.unwrap_or_default();
+        self.shared.out.add_about(finding, subject.as_deref(), &wider);
         if act == Act::Read { Taint::SECRET.and(Taint::FILE) } else { Taint::default() }
     }
 }

@@ -3,7 +3,6 @@
 use super::evaluator::Evaluator;
 use crate::command_tables::{PathClass, REBUILT, REBUILT_IN_PROJECT};
 use crate::context::Environment;
-use crate::effect::Effect;
 use crate::paths::{Act, last_part};
 use countersign_shell::UNKNOWN;
 use countersign_types::tier::Tier;
@@ -53,26 +52,6 @@ impl Evaluator<'_, '_, '_, '_> {
         let name = last_part(path.strip_suffix("/*").unwrap_or(path));
         REBUILT.binary_search(&name).is_ok()
             || self.shared.workspace.is_known() && REBUILT_IN_PROJECT.contains(&name)
-    }
-
-    /// A project's own settings with secrets: one yes to read them holds for the session. That
-    /// their content leaves is another question.
-    pub(super) fn is_approved_secret(
-        &mut self,
-        act: Act,
-        class: &PathClass,
-        path: &str,
-        tier: Tier,
-    ) -> bool {
-        let approved = act == Act::Read
-            && tier == Tier::Medium
-            && class.id == "env-file"
-            && !path.contains(['*', '?', '[', UNKNOWN])
-            && self.shared.is_approved(|shared| shared.kind_of_path("read", path));
-        if approved {
-            self.shared.out.effect(Effect::Secret);
-        }
-        approved
     }
 }
 

@@ -114,8 +114,11 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             feed(&mut inner, inv, stdin);
         }
         let stdin = if runner.feeds { Flow::none() } else { stdin.clone() };
-        let hosts = inv.args.get(1..from).unwrap_or_default();
-        Some(self.run_on(runner, hosts, &inner, &stdin, span))
+        let words = inv.args.get(..from).unwrap_or_default();
+        let subject = self.shared.run_through(words);
+        let flow = self.run_on(runner, words.get(1..).unwrap_or_default(), &inner, &stdin, span);
+        self.shared.out.set_subject(subject);
+        Some(flow)
     }
 
     /// Passes over options of the runner behind its operands (`timeout 5 -- rm`). Returns the text

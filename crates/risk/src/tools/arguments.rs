@@ -76,7 +76,7 @@ impl<'c> Reader<'c, '_> {
 
     /// Runs a reading, and notes for its findings which argument they are about.
     pub(super) fn placed(&mut self, place: &Place<'_>, reading: impl FnOnce(&mut Self)) {
-        let outer = std::mem::take(self.out);
+        let outer = self.out.take();
         reading(self);
         let inner = std::mem::replace(self.out, outer);
         let mut pointer: Option<Cow<'static, str>> = None;

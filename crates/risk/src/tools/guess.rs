@@ -49,12 +49,8 @@ fn read_name(
     let Some(main) = verbs.iter().max_by_key(|v| v.tier) else {
         out.doubt(Doubt::UnknownProgram);
         out.effect(Effect::Remote);
-        let tier = once(subject, Tier::Medium, out);
-        out.add(Finding::pattern(
-            "tool.unknown",
-            tier,
-            "This tool has no description, and its name does not say what it does.",
-        ));
+        let message = "This tool has no description, and its name does not say what it does.";
+        add_guess(subject, Finding::pattern("tool.unknown", Tier::Medium, message), out);
         return None;
     };
     for verb in verbs {
@@ -109,17 +105,16 @@ fn names_a_tool(key: &str, wanted: Role) -> bool {
     names.contains(&name::compact(key).as_str())
 }
 
-/// What a tool is guessed to do asks once a session. What its arguments say is judged every time.
-fn once(subject: &Subject<'_>, tier: Tier, out: &mut Findings) -> Tier {
-    let Some(session) = subject.context.session.filter(|_| tier == Tier::Medium) else {
-        return tier;
-    };
-    let kind = format!("tool {}", subject.name);
-    if session.is_approved(&kind) {
-        return Tier::Low;
+/// Adds what a tool is guessed to do: the question is about the tool. What its arguments say is
+/// judged every time.
+fn add_guess(subject: &Subject<'_>, finding: Finding, out: &mut Findings) {
+    let about = format!("tool {}", subject.name);
+    let is_medium = finding.weight.tier() == Tier::Medium;
+    if is_medium && subject.context.session.is_some() {
+        out.add_about(finding, Some(&about), &[]);
+    } else {
+        out.add(finding);
     }
-    out.trace.first_of_kind(kind);
-    tier
 }
 
 /// What one verb says, given what it is about.
@@ -135,8 +130,7 @@ fn named(subject: &Subject<'_>, verb: &'static Verb, nouns: &[&'static Noun], ou
         out.irreversible();
     }
     out.effects.extend(effects);
-    let tier = once(subject, tier, out);
-    out.add(Finding::pattern(verb.code, tier, verb.message));
+    add_guess(subject, Finding::pattern(verb.code, tier, verb.message), out);
     objects::note(verb.code, tier, subject, out);
 
     for noun in nouns.iter().filter(|n| !n.mild) {

@@ -108,11 +108,7 @@ impl Reader<'_, '_> {
             }
         }
         self.out.effect(Effect::Send);
-        self.out.add(Finding::pattern(
-            "tool.recipient",
-            Tier::Medium,
-            "Visible to other people.",
-        ));
+        self.out.add(Finding::pattern("tool.recipient", Tier::Medium, "Visible to other people."));
     }
 
     pub(super) fn amount(&mut self, value: &Value<'_>) {

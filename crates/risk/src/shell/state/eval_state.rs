@@ -1,5 +1,7 @@
 //! The state of one call, part by part.
 
+use std::sync::Arc;
+
 use super::budget::Budget;
 use super::combinations::Asked;
 use super::counters::Totals;
@@ -58,6 +60,8 @@ pub(crate) struct EvalState<'c, 'o> {
     home_moved: bool,
     /// Files of the session that were read as scripts so far.
     pub scripts_read: Vec<String>,
+    /// The subjects of the commands that were judged where the memo is used.
+    pub judged_subjects: Vec<Arc<str>>,
 }
 
 impl<'c, 'o> EvalState<'c, 'o> {
@@ -87,6 +91,7 @@ impl<'c, 'o> EvalState<'c, 'o> {
             asked: Vec::new(),
             home_moved: false,
             scripts_read: Vec::new(),
+            judged_subjects: Vec::new(),
         }
     }
 

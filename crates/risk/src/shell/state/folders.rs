@@ -24,6 +24,8 @@ pub(crate) struct Folders {
     named: Vec<String>,
     /// More than are followed.
     lost: bool,
+    /// One of them is not known.
+    unknown: bool,
 }
 
 /// A name that stands for something else.
@@ -37,7 +39,7 @@ struct Link {
 
 impl Folders {
     fn start(ctx: &Context<'_>) -> Folders {
-        let mut folders = Folders { start: true, named: Vec::new(), lost: false };
+        let mut folders = Folders { start: true, named: Vec::new(), lost: false, unknown: false };
         // A project may be anywhere, but hardly where a star is everything.
         if let Some(cwd) = ctx.cwd
             && class_of("*", Some(cwd)).delete_tree == Tier::Critical
@@ -49,11 +51,16 @@ impl Folders {
 
     /// Behind `exit`.
     pub fn nowhere() -> Folders {
-        Folders { start: false, named: Vec::new(), lost: false }
+        Folders { start: false, named: Vec::new(), lost: false, unknown: false }
     }
 
     pub fn is_nowhere(&self) -> bool {
         !self.start && !self.lost && self.named.is_empty()
+    }
+
+    /// Whether not all of them are known.
+    pub fn is_unknown(&self) -> bool {
+        self.unknown || self.lost || self.is_nowhere()
     }
 
     fn only_start(&self) -> bool {
@@ -62,6 +69,7 @@ impl Folders {
 
     pub fn add(&mut self, place: Cow<'_, str>) {
         if place.contains(UNKNOWN) || place == "." {
+            self.unknown |= place != ".";
             self.start = true;
         } else if self.named.len() >= MAX_FOLDERS || place.len() > 1024 {
             self.lost = true;
@@ -73,6 +81,7 @@ impl Folders {
     pub fn join(&mut self, other: Folders) {
         self.start |= other.start;
         self.lost |= other.lost;
+        self.unknown |= other.unknown;
         if self.named.is_empty() {
             self.named = other.named;
             return;
@@ -239,7 +248,12 @@ impl FolderState {
         within
     }
 
-    pub(super) fn link_count(&self) -> usize {
+    /// Whether a name stands for something else that its deletion would hit.
+    pub fn has_links(&self) -> bool {
+        self.links.iter().any(|link| !link.copy)
+    }
+
+    pub fn link_count(&self) -> usize {
         self.links.len()
     }
 
