@@ -61,7 +61,7 @@ impl SessionMemory {
 }
 
 fn whole(seen: &Assessment, call: &CallDigest) -> Digest {
-    let raw = call.both_bind.then(|| call.raw.as_bytes().as_slice()).unwrap_or_default();
+    let raw: &[u8] = if call.both_bind { call.raw.as_bytes() } else { &[] };
     seen.trace.call_key(&Digest::of(&[call.canonical.as_bytes(), raw].concat()))
 }
 

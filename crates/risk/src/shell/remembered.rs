@@ -97,7 +97,7 @@ impl EvalState<'_, '_> {
     }
 }
 
-impl<'t> Evaluator<'t, '_, '_, '_> {
+impl Evaluator<'_, '_, '_, '_> {
     /// Runs a file of the session. None if the session does not know all that is in it; what it
     /// knows is read.
     pub(super) fn run_remembered(
