@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::files::{product, read, shown};
-use crate::source::{code, without_test_body};
+use crate::source::{code, without_tests};
 
 type Module = Vec<String>;
 
@@ -26,7 +26,7 @@ pub fn edges() -> BTreeSet<(String, String)> {
         if inside.starts_with("bin/") || inside == "main.rs" {
             continue;
         }
-        let text = code(without_test_body(&read(&path)));
+        let text = code(without_tests(&read(&path)));
         let one = crates.entry(name.to_owned()).or_default();
         one.modules.insert(module(inside), (file.clone(), text));
     }

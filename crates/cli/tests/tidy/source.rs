@@ -1,15 +1,8 @@
 //! Parts of Rust source: without unit tests, without comments, only the quoted texts.
 
-/// The source before its unit tests.
+/// The source before its unit tests, if they are in the same file. A declaration such as `mod tests;`
+/// ends nothing: product code may follow it.
 pub fn without_tests(text: &str) -> &str {
-    let marks = ["#[cfg(test)]\nmod tests", "#[cfg(test)]\npub(crate) mod tests"];
-    let ends = marks.iter().filter_map(|mark| text.find(mark));
-    ends.min().and_then(|end| text.get(..end)).unwrap_or(text)
-}
-
-/// The source before unit tests that are in the same file. A declaration such as `mod tests;` ends
-/// nothing: product code may stand behind it.
-pub fn without_test_body(text: &str) -> &str {
     let marks = ["#[cfg(test)]\nmod tests {", "#[cfg(test)]\npub(crate) mod tests {"];
     let ends = marks.iter().filter_map(|mark| text.find(mark));
     ends.min().and_then(|end| text.get(..end)).unwrap_or(text)
@@ -105,7 +98,7 @@ fn comments_and_texts_are_blanked_out() {
 #[test]
 fn code_behind_a_declaration_of_tests_is_kept() {
     let declared = "#[cfg(test)]\nmod tests;\nuse a::b;\n";
-    assert_eq!(without_test_body(declared), declared);
+    assert_eq!(without_tests(declared), declared);
     let inside = "use a::b;\n#[cfg(test)]\nmod tests {\nuse c::d;\n}";
-    assert_eq!(without_test_body(inside), "use a::b;\n");
+    assert_eq!(without_tests(inside), "use a::b;\n");
 }
