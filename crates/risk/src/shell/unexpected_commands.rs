@@ -50,7 +50,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         for (at, word) in inv.args.iter().enumerate().skip(1) {
             let text: &str = &word.text;
             let behind_dashes = inv.dashes.is_some_and(|d| d + 1 == at);
-            if !behind_dashes && names_a_value(inv, at) {
+            if !behind_dashes && (names_a_value(inv, at) || is_idle_shell(inv, at, stdin)) {
                 continue;
             }
             if (listed(text) || behind_dashes && resolve(text).is_some())
@@ -118,6 +118,15 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             self.inside(&line, span, &Flow::none());
         }
     }
+}
+
+/// Whether an interpreter stands here with nothing to run: `posh init bash --print` names a shell.
+/// If it were started, nothing would be typed into it.
+fn is_idle_shell(inv: &Invocation<'_, '_>, at: usize, stdin: &Flow) -> bool {
+    let name = inv.args.get(at).and_then(|word| resolve(&word.text));
+    let interpreter = name.is_some_and(|(spec, ..)| spec.interpreter.is_some());
+    let mut behind = inv.args.iter().skip(at + 1);
+    interpreter && !stdin.present && behind.all(|word| word.text.starts_with("--"))
 }
 
 /// Whether a word is more likely the value of an option than a command: `--shell zsh`.
