@@ -40,7 +40,7 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(found.has_doubt(Doubt::Unreadable));
     } else {
         for (before, after) in NOISE {
-            // A backslash at the end takes the line break behind it, an open here-document the text.
+            // A backslash at the end takes the line break behind it, an open here-document all.
             if !after.is_empty() && (text.ends_with('\\') || text.contains("<<")) {
                 continue;
             }

@@ -1,5 +1,5 @@
-//! Bash itself as the oracle: generated commands that we let pass run in a sandbox, and none of them
-//! may have an effect outside the workspace.
+//! Bash itself as the oracle: generated commands that we let pass run in a sandbox, and none
+//! of them may have an effect outside the workspace.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Lines, Write};
