@@ -14,7 +14,7 @@ use crate::http::{self, Exchange};
 use crate::outcome::Outcome;
 use crate::records::Readiness;
 use crate::report::{Batch, RedeemedPermit, ReportStatus, RunReport};
-use crate::request::{Request, RequestStatus};
+use crate::request::{RequestRecord, RequestStatus};
 use crate::waiting::{self, WaitLimits, WaitResult};
 
 /// The time limit of an ordinary exchange.
@@ -47,7 +47,7 @@ impl AgentClient {
     pub fn ask_with_notice(
         &self,
         question: &CallRequest,
-        asked: impl FnOnce(&Request),
+        asked: impl FnOnce(&RequestRecord),
     ) -> Result<Outcome, Error> {
         let key = question.key.clone().map_or_else(new_idempotency_key, Ok)?;
         let seconds = question.timeout_seconds.unwrap_or(DEFAULT_DEADLINE);
@@ -80,21 +80,21 @@ impl AgentClient {
     pub fn wait_until(
         &self,
         limits: WaitLimits,
-        submit: impl FnMut() -> Result<Request, Error>,
-        goes_on: impl FnMut(Option<&Request>) -> bool,
+        submit: impl FnMut() -> Result<RequestRecord, Error>,
+        goes_on: impl FnMut(Option<&RequestRecord>) -> bool,
     ) -> Result<WaitResult, Error> {
         waiting::wait_until(limits, submit, |id, seconds| self.wait(id, seconds), goes_on)
     }
 
     /// Submits a call without waiting.
-    pub fn submit(&self, question: &CallRequest) -> Result<Request, Error> {
+    pub fn submit(&self, question: &CallRequest) -> Result<RequestRecord, Error> {
         let key = question.key.clone().map_or_else(new_idempotency_key, Ok)?;
         self.post("/v1/requests?wait=0", &question.body(), Some(&key), TIMEOUT)
     }
 
     /// Submits a call without waiting, and joins an existing request for the same call: a pending
     /// one, one with the same `call_id`, or an approved one whose permit is unused.
-    pub fn join(&self, question: &CallRequest) -> Result<Request, Error> {
+    pub fn join(&self, question: &CallRequest) -> Result<RequestRecord, Error> {
         self.post("/v1/requests?wait=0", &question.joining(), None, TIMEOUT)
     }
 
@@ -134,15 +134,15 @@ impl AgentClient {
     }
 
     /// One request.
-    pub fn get(&self, id: &str) -> Result<Request, Error> {
+    pub fn get(&self, id: &str) -> Result<RequestRecord, Error> {
         self.same(id, self.read(&format!("/v1/requests/{}", path_segment(id)?), TIMEOUT)?)
     }
 
     /// The agent's own requests, newest first.
-    pub fn list(&self, state: Option<RequestStatus>) -> Result<Vec<Request>, Error> {
+    pub fn list(&self, state: Option<RequestStatus>) -> Result<Vec<RequestRecord>, Error> {
         #[derive(Deserialize)]
         struct Page {
-            requests: Vec<Request>,
+            requests: Vec<RequestRecord>,
         }
         let query = state.map_or(String::new(), |state| format!("?state={}", state.as_str()));
         let page: Page = self.read(&format!("/v1/requests{query}"), TIMEOUT)?;
@@ -150,26 +150,31 @@ impl AgentClient {
     }
 
     /// One request, after it has ended or this many seconds have passed.
-    pub fn wait(&self, id: &str, seconds: u64) -> Result<Request, Error> {
+    pub fn wait(&self, id: &str, seconds: u64) -> Result<RequestRecord, Error> {
         let path = format!("/v1/requests/{}/wait?seconds={seconds}", path_segment(id)?);
         self.same(id, self.read(&path, Duration::from_secs(seconds) + TIMEOUT)?)
     }
 
     /// Cancels a request.
-    pub fn cancel(&self, id: &str) -> Result<Request, Error> {
+    pub fn cancel(&self, id: &str) -> Result<RequestRecord, Error> {
         let path = format!("/v1/requests/{}/cancel", path_segment(id)?);
         self.same(id, self.post(&path, "{}", None, TIMEOUT)?)
     }
 
     /// Reports the outcome of a call.
-    pub fn report(&self, id: &str, status: ReportStatus, summary: &str) -> Result<Request, Error> {
+    pub fn report(
+        &self,
+        id: &str,
+        status: ReportStatus,
+        summary: &str,
+    ) -> Result<RequestRecord, Error> {
         let path = format!("/v1/requests/{}/outcome", path_segment(id)?);
         let body = serde_json::json!({ "status": status, "summary": summary }).to_string();
         self.same(id, self.post(&path, &body, None, TIMEOUT)?)
     }
 
     /// Reports the outcome of a call in numbers only.
-    pub fn report_run(&self, id: &str, ran: &RunReport) -> Result<Request, Error> {
+    pub fn report_run(&self, id: &str, ran: &RunReport) -> Result<RequestRecord, Error> {
         let path = format!("/v1/requests/{}/outcome", path_segment(id)?);
         let body = serde_json::json!({
             "status": if ran.failed { ReportStatus::Error } else { ReportStatus::Ok },
@@ -250,7 +255,7 @@ impl AgentClient {
     }
 
     /// Checks that a response is for the request that was asked for.
-    fn same(&self, id: &str, found: Request) -> Result<Request, Error> {
+    fn same(&self, id: &str, found: RequestRecord) -> Result<RequestRecord, Error> {
         if found.id.as_deref() == Some(id) {
             Ok(found)
         } else {

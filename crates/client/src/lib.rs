@@ -64,7 +64,8 @@ pub use records::{
 };
 pub use report::{Batch, BatchItem, RedeemedPermit, ReportStatus, RunReport};
 pub use request::{
-    Decider, Decision, DrillRecord, QuorumRecord, Request, RequestStatus, VoteRecord,
+    DeciderRecord, DecisionRecord, DrillRecord, QuorumRecord, RequestRecord, RequestStatus,
+    VoteRecord,
 };
 pub use socket::{SOCKET_NAME, find_socket};
 pub use time::Time;

@@ -1,7 +1,7 @@
 //! How a request ended. `Approved` is created only in this file.
 
 use crate::error::Error;
-use crate::request::{Request, RequestStatus};
+use crate::request::{RequestRecord, RequestStatus};
 
 /// How a request ended.
 #[derive(Debug, Clone, PartialEq)]
@@ -9,20 +9,20 @@ pub enum Outcome {
     /// The call may run, once, as requested (or as edited).
     Approved(Approval),
     /// A person, the rules or a quorum denied it.
-    Denied(Box<Request>),
+    Denied(Box<RequestRecord>),
     /// Not answered in time.
-    Expired(Box<Request>),
+    Expired(Box<RequestRecord>),
     /// The agent cancelled it.
-    Cancelled(Box<Request>),
+    Cancelled(Box<RequestRecord>),
 }
 
 /// An approved request. It can only be created from a request in the state "approved".
 #[derive(Debug, Clone, PartialEq)]
-pub struct Approval(Box<Request>);
+pub struct Approval(Box<RequestRecord>);
 
 impl Approval {
     /// The request.
-    pub fn request(&self) -> &Request {
+    pub fn request(&self) -> &RequestRecord {
         &self.0
     }
 
@@ -34,7 +34,7 @@ impl Approval {
 
 impl Outcome {
     /// The outcome of a request; `None` while it is pending.
-    pub fn of(request: Request) -> Result<Option<Outcome>, Error> {
+    pub fn of(request: RequestRecord) -> Result<Option<Outcome>, Error> {
         if request.decision.as_ref().map_or(RequestStatus::Pending, |one| one.result)
             != request.state
         {
@@ -51,7 +51,7 @@ impl Outcome {
     }
 
     /// The request.
-    pub fn request(&self) -> &Request {
+    pub fn request(&self) -> &RequestRecord {
         match self {
             Outcome::Approved(approval) => &approval.0,
             Outcome::Denied(request) | Outcome::Expired(request) | Outcome::Cancelled(request) => {

@@ -15,7 +15,7 @@ use crate::people_records::{
     DecisionAnswer, DecisionChoice, DecisionResult, Filter, LoginToken, RequestPage,
 };
 use crate::records::CurrentPerson;
-use crate::request::Request;
+use crate::request::RequestRecord;
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -110,8 +110,8 @@ impl PeopleClient {
     }
 
     /// One request with its card.
-    pub fn show(&self, id: &str) -> Result<Request, Error> {
-        let found: Request = self.read(&format!("/v1/requests/{}", path_segment(id)?))?;
+    pub fn show(&self, id: &str) -> Result<RequestRecord, Error> {
+        let found: RequestRecord = self.read(&format!("/v1/requests/{}", path_segment(id)?))?;
         if found.id.as_deref() == Some(id) {
             Ok(found)
         } else {
@@ -120,7 +120,7 @@ impl PeopleClient {
     }
 
     /// Decides a request.
-    pub fn decide(&self, id: &str, answer: &DecisionAnswer<'_>) -> Result<Request, Error> {
+    pub fn decide(&self, id: &str, answer: &DecisionAnswer<'_>) -> Result<RequestRecord, Error> {
         let path = format!("/v1/requests/{}/decision", path_segment(id)?);
         // Only a grant that comes with the decision needs confirmation.
         if answer.grant.is_some() { self.change(&path, answer) } else { self.post(&path, answer) }

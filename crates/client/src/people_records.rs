@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::ProblemDetails;
-use crate::request::{DrillRecord, Request, RequestStatus};
+use crate::request::{DrillRecord, RequestRecord, RequestStatus};
 use crate::time::Time;
 
 /// A new login.
@@ -103,7 +103,7 @@ impl<'a> DecisionAnswer<'a> {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RequestPage {
     /// The requests.
-    pub requests: Vec<Request>,
+    pub requests: Vec<RequestRecord>,
     /// The start of the next page.
     pub next: Option<String>,
     /// The search stopped at its limit; `next` continues it.

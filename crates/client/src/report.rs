@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::ProblemDetails;
-use crate::request::Request;
+use crate::request::RequestRecord;
 
 /// The outcome of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -62,7 +62,7 @@ pub enum BatchItem {
         problem: ProblemDetails,
     },
     /// The request.
-    Request(Box<Request>),
+    Request(Box<RequestRecord>),
     /// It was decided immediately; a later wait does not repeat it.
     Answered,
 }

@@ -35,13 +35,13 @@ impl RequestStatus {
 
 /// A call that was submitted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Request {
+pub struct RequestRecord {
     /// Its id; `None` if the call needed no approval.
     pub id: Option<String>,
     /// Its state.
     pub state: RequestStatus,
     /// The decision, if it has ended.
-    pub decision: Option<Decision>,
+    pub decision: Option<DecisionRecord>,
     /// The tool.
     pub tool: String,
     /// A summary in one sentence.
@@ -130,7 +130,7 @@ pub struct Request {
     pub grant: Option<String>,
 }
 
-impl Request {
+impl RequestRecord {
     /// The reason of the decision.
     pub fn reason(&self) -> &str {
         self.decision.as_ref().map_or("", |decision| &decision.reason)
@@ -168,11 +168,11 @@ pub struct DrillRecord {
 
 /// How a request ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Decision {
+pub struct DecisionRecord {
     /// The same word as the state.
     pub result: RequestStatus,
     /// Who decided.
-    pub by: Decider,
+    pub by: DeciderRecord,
     /// The channel.
     #[serde(default)]
     pub channel: String,
@@ -185,7 +185,7 @@ pub struct Decision {
 
 /// Who decided a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Decider {
+pub struct DeciderRecord {
     /// `people`, `deadline`, `agent`, `policy` or `grant`.
     pub kind: String,
     /// Their names.
@@ -196,7 +196,7 @@ pub struct Decider {
     pub grant: Option<String>,
 }
 
-impl Decider {
+impl DeciderRecord {
     /// A description for people.
     pub fn describe(&self) -> String {
         match self.kind.as_str() {

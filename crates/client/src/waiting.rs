@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::Error;
 use crate::outcome::Outcome;
-use crate::request::Request;
+use crate::request::RequestRecord;
 
 /// How long to try a daemon that was never reached: it may not be running, and the caller should
 /// know soon.
@@ -35,7 +35,7 @@ pub enum WaitResult {
     /// The request can still be answered, but the time limit has passed.
     Pending {
         /// Its last known state.
-        request: Box<Request>,
+        request: Box<RequestRecord>,
         /// Why the daemon was unreachable, if that is the reason.
         lost: Option<Error>,
     },
@@ -46,9 +46,9 @@ pub enum WaitResult {
 /// receives the request (once there is one) and returns whether to continue.
 pub fn wait_until(
     limits: WaitLimits,
-    mut submit: impl FnMut() -> Result<Request, Error>,
-    mut poll: impl FnMut(&str, u64) -> Result<Request, Error>,
-    mut goes_on: impl FnMut(Option<&Request>) -> bool,
+    mut submit: impl FnMut() -> Result<RequestRecord, Error>,
+    mut poll: impl FnMut(&str, u64) -> Result<RequestRecord, Error>,
+    mut goes_on: impl FnMut(Option<&RequestRecord>) -> bool,
 ) -> Result<WaitResult, Error> {
     let mut retries = Retries::new(limits);
     let mut open = loop {

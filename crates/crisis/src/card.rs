@@ -26,7 +26,7 @@ pub struct CardLine {
 
 /// What the person sees, immediately and without approval.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Card {
+pub struct CrisisCard {
     /// The whole card as text.
     pub text: String,
     /// Wording.
@@ -61,7 +61,12 @@ const SOUL_END: &str = "\n**Jesus saves those who call on His name.**\n\n\
     I'm still here. Talk to me. Or call 988. Just don't give up.";
 
 /// Renders the card.
-pub fn render(options: &ScreenOptions, guess: &'static str, imminent: bool, helper: bool) -> Card {
+pub fn render(
+    options: &ScreenOptions,
+    guess: &'static str,
+    imminent: bool,
+    helper: bool,
+) -> CrisisCard {
     let known = options.country.and_then(country);
     let wanted = options.lang.unwrap_or(guess);
     let at = tables::langs().iter().position(|l| *l == wanted).unwrap_or(0);
@@ -72,7 +77,7 @@ pub fn render(options: &ScreenOptions, guess: &'static str, imminent: bool, help
         (Preset::Neutral, Some(words)) => neutral(words, known, &lines, imminent, helper),
         (Preset::Neutral, None) => String::new(),
     };
-    Card {
+    CrisisCard {
         text,
         preset: options.preset,
         lang: if options.preset == Preset::Soul { "en" } else { lang },

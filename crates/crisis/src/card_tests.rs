@@ -4,7 +4,7 @@ use super::*;
 
 const TEXT: &str = "I want to kill myself";
 
-fn card(options: &ScreenOptions) -> Card {
+fn card(options: &ScreenOptions) -> CrisisCard {
     screen(TEXT, options).card.unwrap()
 }
 

@@ -25,7 +25,7 @@ mod tests;
 
 use serde::Serialize;
 
-pub use card::{Card, CardLine, country};
+pub use card::{CardLine, CrisisCard, country};
 pub use helplines::{Country, Grade, Helpline};
 pub use options::{Preset, ScreenOptions};
 pub use signal::{Frame, Signal, SignalKind};
@@ -62,7 +62,7 @@ pub struct Screening {
     /// The most likely language.
     pub lang: &'static str,
     /// The answer, when it is a crisis.
-    pub card: Option<Card>,
+    pub card: Option<CrisisCard>,
 }
 
 /// Screens a text. Pure and linear in its length.

@@ -42,7 +42,7 @@ const NAME: usize = 256;
 
 /// One kind of secret that was taken out, and how often.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct HiddenKind {
+pub struct RedactedKind {
     /// In words.
     pub kind: String,
     /// How many.
@@ -81,7 +81,7 @@ pub struct Card {
     /// What we are unsure of.
     pub doubts: Vec<Doubt>,
     /// Secrets that were taken out.
-    pub hidden: Vec<HiddenKind>,
+    pub hidden: Vec<RedactedKind>,
     /// Bytes of the call that are not on the card: it must not be approved at one tap.
     pub folded: u64,
     /// Of the canonical call.
@@ -121,7 +121,7 @@ impl Card {
         for one in &clean.hidden {
             match card.hidden.iter_mut().find(|kind| kind.kind == one.kind) {
                 Some(kind) => kind.count = kind.count.saturating_add(1),
-                None => card.hidden.push(HiddenKind { kind: one.kind.to_owned(), count: 1 }),
+                None => card.hidden.push(RedactedKind { kind: one.kind.to_owned(), count: 1 }),
             }
         }
         card

@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use countersign_client::{AgentClient, CallRequest, Outcome, Request, RequestStatus};
+use countersign_client::{AgentClient, CallRequest, Outcome, RequestRecord, RequestStatus};
 
 use super::{args, find_request, output, page, reach};
 use crate::failure::Failure;
@@ -51,7 +51,7 @@ pub fn run(args: &args::Ask) -> Result<ExitCode, Failure> {
 }
 
 /// Reports on standard error that a person was asked; standard output has only the decision.
-fn waits(request: &Request) {
+fn waits(request: &RequestRecord) {
     let words = page::safe(&request.phrase, 60);
     let tier = page::safe(&request.tier, 12);
     // If standard error is closed, there is no way to report it.

@@ -1,6 +1,6 @@
 //! What a person must type to approve: the higher the tier, the less an accidental key can do.
 
-use countersign_client::Request;
+use countersign_client::RequestRecord;
 
 use crate::engine::{Card, Tier};
 
@@ -18,7 +18,7 @@ pub enum Confirmation {
 }
 
 /// The confirmation that approving this request requires.
-pub fn needed(request: &Request, card: &Card) -> Confirmation {
+pub fn needed(request: &RequestRecord, card: &Card) -> Confirmation {
     // An unknown tier is not treated as a low one.
     match tier(request) {
         None | Some(Tier::Critical) => Confirmation::Reason,
@@ -30,12 +30,12 @@ pub fn needed(request: &Request, card: &Card) -> Confirmation {
 }
 
 /// The highest tier in the request; `None` if one is unknown.
-fn tier(request: &Request) -> Option<Tier> {
+fn tier(request: &RequestRecord) -> Option<Tier> {
     Tier::parse(&request.tier)
 }
 
 /// Whether "for this session" can be offered: not for the highest tiers, not in a crisis.
-pub fn has_session_offer(request: &Request) -> bool {
+pub fn has_session_offer(request: &RequestRecord) -> bool {
     let session = request.session.as_deref().is_some_and(|name| !name.is_empty());
     session && !request.crisis && tier(request).is_some_and(|tier| tier < Tier::Critical)
 }

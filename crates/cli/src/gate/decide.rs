@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 
 use countersign_client::{
-    DecisionAnswer, DecisionChoice, Filter, GrantWithApproval, PeopleClient, Request, RequestStatus,
+    DecisionAnswer, DecisionChoice, Filter, GrantWithApproval, PeopleClient, RequestRecord,
+    RequestStatus,
 };
 
 use super::args;
@@ -69,7 +70,7 @@ pub fn approve(args: &args::Approve) -> Result<ExitCode, Failure> {
 /// HIGH requires one of the two words; naming the request by its words is enough.
 fn agreed(
     terminal: &mut PromptTerminal,
-    request: &Request,
+    request: &RequestRecord,
     given: &str,
 ) -> Result<Option<String>, Failure> {
     let words = page::safe(&request.phrase, 60);
@@ -81,7 +82,7 @@ fn agreed(
 }
 
 /// The word for an approval without a prompt. The daemon rejects a HIGH approval without it.
-fn word_without_prompt(request: &Request, given: &str) -> Result<String, Failure> {
+fn word_without_prompt(request: &RequestRecord, given: &str) -> Result<String, Failure> {
     let is_high = !request.crisis && Tier::parse(&request.tier) == Some(Tier::High);
     if is_high && !confirmation::is_word(given, &request.phrase) {
         let tier = page::safe(&request.tier, 12);
@@ -93,29 +94,32 @@ fn word_without_prompt(request: &Request, given: &str) -> Result<String, Failure
     Ok(typed(request, given))
 }
 
-fn needs_word(request: &Request) -> bool {
+fn needs_word(request: &RequestRecord) -> bool {
     // An unknown tier is not treated as a low one.
     !request.crisis && Tier::parse(&request.tier).is_none_or(|tier| tier == Tier::High)
 }
 
 /// The word if it is one of the call's; a request may also be named by its id.
-fn typed(request: &Request, given: &str) -> String {
+fn typed(request: &RequestRecord, given: &str) -> String {
     if confirmation::is_word(given, &request.phrase) { given.to_owned() } else { String::new() }
 }
 
-fn typed_word(terminal: &mut PromptTerminal, request: &Request) -> Result<Option<String>, Failure> {
+fn typed_word(
+    terminal: &mut PromptTerminal,
+    request: &RequestRecord,
+) -> Result<Option<String>, Failure> {
     let tier = page::safe(&request.tier, 12);
     let word = page::safe(&confirmation::either_word(&request.phrase), 60);
     let typed = terminal.line(&format!("\n{tier}. To approve, type {word}: "))?;
     Ok(confirmation::is_word(&typed, &request.phrase).then_some(typed))
 }
 
-fn needs_reason(request: &Request) -> bool {
+fn needs_reason(request: &RequestRecord) -> bool {
     // An unknown tier is not treated as a low one.
     request.crisis || Tier::parse(&request.tier).is_none_or(|tier| tier == Tier::Critical)
 }
 
-fn ask_reason(request: &Request) -> Result<String, Failure> {
+fn ask_reason(request: &RequestRecord) -> Result<String, Failure> {
     let words = page::safe(&request.phrase, 60);
     let why = if request.crisis {
         "A person may be in crisis".to_owned()
@@ -190,7 +194,7 @@ fn refused() -> Result<ExitCode, Failure> {
     Ok(ExitCode::FAILURE)
 }
 
-fn told(after: &Request, json: bool) -> Result<ExitCode, Failure> {
+fn told(after: &RequestRecord, json: bool) -> Result<ExitCode, Failure> {
     if json {
         return output::json(after);
     }

@@ -1,6 +1,6 @@
 //! Finds a request by its id, the start of its id, or its two words.
 
-use countersign_client::{Filter, PeopleClient, Request, RequestStatus};
+use countersign_client::{Filter, PeopleClient, RequestRecord, RequestStatus};
 
 use super::page;
 use crate::failure::Failure;
@@ -11,11 +11,11 @@ const LEAST: usize = 4;
 const BACK: u32 = 500;
 
 /// The request with its card; pending requests are searched first.
-pub fn find(people: &PeopleClient, text: &str, among: Among) -> Result<Request, Failure> {
+pub fn find(people: &PeopleClient, text: &str, among: Among) -> Result<RequestRecord, Failure> {
     if text.len() == 26 && !text.contains('-') {
         return Ok(people.show(text)?);
     }
-    let look = |state| -> Result<Vec<Request>, Failure> {
+    let look = |state| -> Result<Vec<RequestRecord>, Failure> {
         let filter = Filter { state, limit: Some(BACK), ..Filter::default() };
         let mut found = people.list(&filter)?.requests;
         found.retain(|request| fits(request, text));
@@ -39,7 +39,7 @@ pub enum Among {
 }
 
 /// The id of the only match in a list.
-pub fn one(found: &[Request], text: &str) -> Result<String, Failure> {
+pub fn one(found: &[RequestRecord], text: &str) -> Result<String, Failure> {
     if text.len() < LEAST {
         return Err(Failure::at(text, format!("give at least {LEAST} characters of the id")));
     }
@@ -54,7 +54,7 @@ pub fn one(found: &[Request], text: &str) -> Result<String, Failure> {
 }
 
 /// Whether a text matches a request.
-pub fn fits(request: &Request, text: &str) -> bool {
+pub fn fits(request: &RequestRecord, text: &str) -> bool {
     let words = request.phrase == text;
     let start = text.len() >= LEAST
         && request.id.as_deref().is_some_and(|id| id.starts_with(text.to_lowercase().as_str()));

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use countersign_client::{Request, RequestStatus, Time};
+use countersign_client::{RequestRecord, RequestStatus, Time};
 
 use super::now::relative_time;
 use crate::engine::{self, Tier};
@@ -25,13 +25,13 @@ pub fn short(id: Option<&str>) -> &str {
 }
 
 /// The summary in one sentence.
-pub fn brief(request: &Request) -> String {
+pub fn brief(request: &RequestRecord) -> String {
     let brief = request.brief.as_deref().unwrap_or_default();
     if brief.is_empty() { safe(&request.tool, 80) } else { safe(brief, 160) }
 }
 
 /// The summary; for an edited call what it does now, and what was requested.
-fn what(request: &Request) -> String {
+fn what(request: &RequestRecord) -> String {
     let brief = brief(request);
     match (&request.drill, &request.edited) {
         (Some(_), _) => format!("(a drill) {brief}"),
@@ -65,7 +65,12 @@ pub fn table(out: &mut dyn Write, rows: &[Vec<String>]) -> io::Result<()> {
 }
 
 /// Requests as lines: words, tier, agent, time, summary.
-pub fn requests(out: &mut dyn Write, list: &[Request], now: Time, paint: Paint) -> io::Result<()> {
+pub fn requests(
+    out: &mut dyn Write,
+    list: &[RequestRecord],
+    now: Time,
+    paint: Paint,
+) -> io::Result<()> {
     let rows: Vec<Vec<String>> = list
         .iter()
         .map(|request| {

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use countersign_client::{DecisionChoice, PeopleClient, Request};
+use countersign_client::{DecisionChoice, PeopleClient, RequestRecord};
 
 use super::confirmation::{self, Confirmation};
 use super::now::now;
@@ -15,16 +15,16 @@ use crate::terminal::Paint;
 #[derive(Debug, Default)]
 pub struct PendingGroups {
     /// One confirmation is enough for all of these.
-    pub easy: Vec<Request>,
+    pub easy: Vec<RequestRecord>,
     /// Each needs its own confirmation.
-    pub alone: Vec<(Request, Confirmation)>,
+    pub alone: Vec<(RequestRecord, Confirmation)>,
     /// Not shown in full: cannot be approved here.
-    pub unseen: Vec<Request>,
+    pub unseen: Vec<RequestRecord>,
 }
 
 impl PendingGroups {
     /// Loads each request with its card.
-    pub fn read(people: &PeopleClient, listed: &[Request]) -> Result<PendingGroups, Failure> {
+    pub fn read(people: &PeopleClient, listed: &[RequestRecord]) -> Result<PendingGroups, Failure> {
         let mut waiting = PendingGroups::default();
         for request in listed {
             waiting.add(people.show(id(request)?)?);
@@ -33,7 +33,7 @@ impl PendingGroups {
     }
 
     /// Adds a request to its group.
-    pub fn add(&mut self, request: Request) {
+    pub fn add(&mut self, request: RequestRecord) {
         let proof = show::card_of(&request).map(|card| confirmation::needed(&request, &card));
         match proof {
             None | Some(Confirmation::OnlyWord) => self.unseen.push(request),
@@ -58,7 +58,7 @@ impl PendingGroups {
             writeln!(out, "{}\n", how_to_see(request))?;
         }
         let listed = self.easy.iter().chain(self.alone.iter().map(|(request, _)| request));
-        let listed: Vec<Request> = listed.chain(&self.unseen).cloned().collect();
+        let listed: Vec<RequestRecord> = listed.chain(&self.unseen).cloned().collect();
         page::requests(out, &listed, now(), paint)
     }
 
@@ -86,13 +86,13 @@ impl PendingGroups {
 }
 
 /// One request in full.
-pub fn card(out: &mut dyn Write, request: &Request, paint: Paint) -> io::Result<()> {
+pub fn card(out: &mut dyn Write, request: &RequestRecord, paint: Paint) -> io::Result<()> {
     show::print(out, request, Style { paint, all: true })?;
     writeln!(out)
 }
 
 /// The hint for a call that cannot be shown in full.
-pub fn how_to_see(request: &Request) -> String {
+pub fn how_to_see(request: &RequestRecord) -> String {
     let words = page::safe(&request.phrase, 60);
     format!(
         "The call is too long to show here. Run countersign show {words} --all, then approve it separately."
@@ -100,7 +100,7 @@ pub fn how_to_see(request: &Request) -> String {
 }
 
 /// The id of a request.
-pub fn id(request: &Request) -> Result<&str, Failure> {
+pub fn id(request: &RequestRecord) -> Result<&str, Failure> {
     let id = request.id.as_deref();
     id.ok_or_else(|| Failure::Input("this request has no id".to_owned()))
 }

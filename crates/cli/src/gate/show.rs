@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use countersign_client::{Filter, Request, RequestPage, RequestStatus};
+use countersign_client::{Filter, RequestPage, RequestRecord, RequestStatus};
 
 use super::args;
 use super::credential::PersonSession;
@@ -98,20 +98,20 @@ pub fn show(args: &args::Show) -> Result<ExitCode, Failure> {
 }
 
 /// The card of a request, if it belongs to exactly this call.
-pub fn card_of(request: &Request) -> Option<Card> {
+pub fn card_of(request: &RequestRecord) -> Option<Card> {
     let text = request.card.as_ref()?.to_string();
     let card = engine::read_card(&text).ok()?;
     (card.digest.to_string() == request.digest).then_some(card)
 }
 
 /// The card of the edited call that was approved, if there is one.
-fn edited_card_of(request: &Request) -> Option<Card> {
+fn edited_card_of(request: &RequestRecord) -> Option<Card> {
     let text = request.edited_card.as_ref()?.to_string();
     engine::read_card(&text).ok()
 }
 
 /// The edited call before the original: the edited call is what was approved.
-fn print_edited(out: &mut dyn Write, request: &Request, style: Style) -> io::Result<()> {
+fn print_edited(out: &mut dyn Write, request: &RequestRecord, style: Style) -> io::Result<()> {
     let Some(arguments) = &request.edited_arguments else { return Ok(()) };
     let paint = style.paint;
     writeln!(out, "{}", paint.strong("Edited call (this is what was approved)"))?;
@@ -127,7 +127,7 @@ fn print_edited(out: &mut dyn Write, request: &Request, style: Style) -> io::Res
 }
 
 /// The whole request: the summary first, then the call, why, who, until when.
-pub fn print(out: &mut dyn Write, request: &Request, style: Style) -> io::Result<()> {
+pub fn print(out: &mut dyn Write, request: &RequestRecord, style: Style) -> io::Result<()> {
     let paint = style.paint;
     print_edited(out, request, style)?;
     writeln!(out, "{}\n", paint.strong(page::brief(request)))?;
@@ -168,12 +168,12 @@ pub fn print(out: &mut dyn Write, request: &Request, style: Style) -> io::Result
 }
 
 /// The explanation of a drill after it ended.
-pub fn drill(out: &mut dyn Write, request: &Request) -> io::Result<()> {
+pub fn drill(out: &mut dyn Write, request: &RequestRecord) -> io::Result<()> {
     request.drill.iter().try_for_each(|drill| writeln!(out, "{}", page::safe(&drill.words, 1000)))
 }
 
 /// The state for people.
-pub fn standing(request: &Request, paint: Paint) -> String {
+pub fn standing(request: &RequestRecord, paint: Paint) -> String {
     let now = now();
     let Some(decision) = &request.decision else {
         let needed = request.quorum.approve;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
-use countersign_client::{Error, Filter, PeopleClient, Request, RequestStatus, ServerEvent};
+use countersign_client::{Error, Filter, PeopleClient, RequestRecord, RequestStatus, ServerEvent};
 
 use super::credential::PersonSession;
 use super::now::now;
@@ -86,7 +86,7 @@ fn waiting(people: &PeopleClient, first: bool) -> Result<(), Ended> {
 }
 
 fn tell(event: &ServerEvent) -> Result<(), Failure> {
-    let request: Option<Request> = serde_json::from_str(&event.data).ok();
+    let request: Option<RequestRecord> = serde_json::from_str(&event.data).ok();
     let name = page::safe(&event.name, 20);
     output::say(|out, paint| {
         match request {
@@ -108,7 +108,7 @@ fn tell(event: &ServerEvent) -> Result<(), Failure> {
     Ok(())
 }
 
-fn escalation(request: &Request) -> &'static str {
+fn escalation(request: &RequestRecord) -> &'static str {
     match request.level.as_str() {
         "administrators" => "administrators",
         "emergency" => "emergency contacts",

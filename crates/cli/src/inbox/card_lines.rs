@@ -1,6 +1,6 @@
 //! A card as lines: summary, exact call, reasons, requester, time left.
 
-use countersign_client::Request;
+use countersign_client::RequestRecord;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
@@ -85,7 +85,7 @@ impl CardLines {
     }
 
     /// The tier, the confidence, the two words; then the summary.
-    fn head(&mut self, request: &Request, pen: CardStyle) {
+    fn head(&mut self, request: &RequestRecord, pen: CardStyle) {
         let tier = Tier::parse(&request.tier);
         let name = page::safe(&request.tier, 12);
         let mut pieces: Vec<Piece> =
@@ -105,7 +105,7 @@ impl CardLines {
     }
 
     /// Who decided, and what the agent was told.
-    fn over(&mut self, request: &Request, pen: CardStyle) {
+    fn over(&mut self, request: &RequestRecord, pen: CardStyle) {
         let text = match &request.decision {
             None => "This request has ended.".to_owned(),
             Some(decision) => {
@@ -197,7 +197,7 @@ impl CardLines {
     }
 
     /// Who requests it, where, since when, and the agent's description.
-    fn asks(&mut self, request: &Request, looked: &CardPage, pen: CardStyle) {
+    fn asks(&mut self, request: &RequestRecord, looked: &CardPage, pen: CardStyle) {
         self.blank();
         if let Some(claim) = request.description.as_deref().filter(|claim| !claim.is_empty()) {
             let limit = if pen.open { TEXT } else { 160 };
@@ -224,7 +224,7 @@ impl CardLines {
     }
 
     /// The time left as a shrinking line, and what happens then.
-    fn left(&mut self, request: &Request, pen: CardStyle) {
+    fn left(&mut self, request: &RequestRecord, pen: CardStyle) {
         self.blank();
         let tier = Tier::parse(&request.tier);
         let accent = pen.look.accent(tier, request.crisis);

@@ -1,6 +1,6 @@
 //! Events of the inbox and the effects they cause, as plain values.
 
-use countersign_client::{DecisionChoice, Request, Time};
+use countersign_client::{DecisionChoice, RequestRecord, Time};
 
 /// When an event happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,13 +54,13 @@ pub enum InboxEvent {
     /// Time passed.
     Tick,
     /// The list of pending requests was reloaded.
-    Listed(Vec<Request>),
+    Listed(Vec<RequestRecord>),
     /// One request changed.
-    Changed(Box<Request>),
+    Changed(Box<RequestRecord>),
     /// A request with its card, or why it could not be loaded.
-    Fetched(String, Result<Box<Request>, String>),
+    Fetched(String, Result<Box<RequestRecord>, String>),
     /// The result of an answer.
-    Answered(String, DecisionChoice, Result<Box<Request>, String>),
+    Answered(String, DecisionChoice, Result<Box<RequestRecord>, String>),
     /// The result of denying several: how many were denied, the error, and the explanation if one
     /// of them was a drill.
     DeniedAll(Vec<String>, usize, Option<String>, Option<String>),

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use countersign_client::{Request, RequestStatus};
+use countersign_client::{RequestRecord, RequestStatus};
 
 use crate::engine::Tier;
 use crate::gate::page;
@@ -16,7 +16,7 @@ pub struct ListEntry {
     /// Its id.
     pub id: String,
     /// As last received from the daemon.
-    pub request: Request,
+    pub request: RequestRecord,
     /// When it ended.
     pub ended: Option<u64>,
     /// An answer is being sent.
@@ -50,7 +50,7 @@ impl ListEntry {
 pub type Rank = (Reverse<usize>, i64);
 
 /// The rank of a request. An unknown tier counts as the highest.
-pub fn rank(request: &Request) -> Rank {
+pub fn rank(request: &RequestRecord) -> Rank {
     let tier = Tier::parse(&request.tier);
     let tier = tier.and_then(|tier| Tier::ALL.iter().position(|&one| one == tier));
     let tier = tier.unwrap_or(Tier::ALL.len());
@@ -106,7 +106,7 @@ impl RequestList {
     }
 
     /// Replaces the list with reloaded requests. True if something moved under the selection.
-    pub fn replace(&mut self, requests: Vec<Request>, now: u64) -> bool {
+    pub fn replace(&mut self, requests: Vec<RequestRecord>, now: u64) -> bool {
         self.keeping(|entries| {
             let mut fresh: Vec<ListEntry> = Vec::with_capacity(requests.len());
             for request in requests {
@@ -134,7 +134,7 @@ impl RequestList {
     }
 
     /// Updates one request. True if something moved under the selection.
-    pub fn put(&mut self, request: Request, now: u64) -> bool {
+    pub fn put(&mut self, request: RequestRecord, now: u64) -> bool {
         let Some(id) = request.id.clone() else { return false };
         let over = request.state != RequestStatus::Pending;
         self.keeping(|entries| {

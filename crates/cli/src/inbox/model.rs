@@ -1,6 +1,6 @@
 //! The parts of the inbox: focus, prompts, the selected card, notes.
 
-use countersign_client::Request;
+use countersign_client::RequestRecord;
 
 use crate::engine::Card;
 use crate::gate::confirmation::Confirmation;
@@ -78,7 +78,7 @@ pub enum CardPage {
     /// Failed; why.
     Missing(String),
     /// The request, and its card if it is valid.
-    There(Box<Request>, Option<Box<Card>>),
+    There(Box<RequestRecord>, Option<Box<Card>>),
 }
 
 /// A message to the person.

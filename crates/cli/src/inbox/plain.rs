@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
-use countersign_client::{DecisionAnswer, DecisionChoice, PeopleClient, Request};
+use countersign_client::{DecisionAnswer, DecisionChoice, PeopleClient, RequestRecord};
 
 use super::list::rank;
 use super::threads::waiting;
@@ -117,7 +117,7 @@ impl<R: BufRead> Asker<'_, R> {
         Ok(())
     }
 
-    fn ask(&mut self, request: &Request, proof: Confirmation) -> Result<(), Failure> {
+    fn ask(&mut self, request: &RequestRecord, proof: Confirmation) -> Result<(), Failure> {
         let words = page::safe(&request.phrase, 60);
         if self.over {
             output::line(&format!("{words}: still pending."))?;
@@ -164,7 +164,7 @@ impl<R: BufRead> Asker<'_, R> {
 }
 
 /// The prompt for one request.
-fn question(request: &Request, proof: Confirmation, tier: &str) -> String {
+fn question(request: &RequestRecord, proof: Confirmation, tier: &str) -> String {
     match proof {
         Confirmation::Yes => "Approve? [y/N] (n denies, Enter leaves it pending) ".to_owned(),
         Confirmation::Word | Confirmation::OnlyWord => {

@@ -1,6 +1,6 @@
 //! The state of the inbox and its transitions: pure, driven by events and time.
 
-use countersign_client::{DecisionChoice, Request};
+use countersign_client::{DecisionChoice, RequestRecord};
 
 use super::event::{Drawn, InboxEffect, InboxEvent, Link, UiTime};
 use super::list::RequestList;
@@ -156,7 +156,7 @@ impl Inbox {
         self.looked.take_if(|looked| matches!(looked.page, CardPage::Missing(_)));
     }
 
-    fn fetched(&mut self, id: &str, answer: Result<Box<Request>, String>) {
+    fn fetched(&mut self, id: &str, answer: Result<Box<RequestRecord>, String>) {
         if let Ok(request) = &answer {
             self.list.put((**request).clone(), self.at.steady);
         }
@@ -172,7 +172,12 @@ impl Inbox {
         self.moved = self.at.steady;
     }
 
-    fn answered(&mut self, id: &str, choice: DecisionChoice, answer: Result<Box<Request>, String>) {
+    fn answered(
+        &mut self,
+        id: &str,
+        choice: DecisionChoice,
+        answer: Result<Box<RequestRecord>, String>,
+    ) {
         self.list.set_sending(id, false);
         match answer {
             Ok(request) => {

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use countersign_client::{
-    DecisionAnswer, DecisionChoice, Error, Filter, GrantWithApproval, PeopleClient, Request,
+    DecisionAnswer, DecisionChoice, Error, Filter, GrantWithApproval, PeopleClient, RequestRecord,
     RequestStatus,
 };
 
@@ -88,7 +88,7 @@ fn follow(people: &PeopleClient, told: &Sender<UiMessage>) -> Result<(), Error> 
     let mut heard = tell(InboxEvent::Link(Link::Up)) && tell(InboxEvent::Listed(list));
     while heard {
         let Some(event) = events.next_event()? else { break };
-        let request = serde_json::from_str::<Request>(&event.data).ok();
+        let request = serde_json::from_str::<RequestRecord>(&event.data).ok();
         heard = match (event.name.as_str(), request) {
             ("settings", _) => true,
             ("asked" | "voted" | "escalated" | "ended", Some(request)) => {
@@ -102,7 +102,7 @@ fn follow(people: &PeopleClient, told: &Sender<UiMessage>) -> Result<(), Error> 
 }
 
 /// All pending requests, page by page.
-pub fn waiting(people: &PeopleClient) -> Result<Vec<Request>, Error> {
+pub fn waiting(people: &PeopleClient) -> Result<Vec<RequestRecord>, Error> {
     let state = Some(RequestStatus::Pending);
     let mut filter = Filter { state, limit: Some(500), ..Filter::default() };
     let mut list = Vec::new();

@@ -1,11 +1,11 @@
 //! The time left until the deadline, as a line and in words.
 
-use countersign_client::{Request, Time};
+use countersign_client::{RequestRecord, Time};
 
 use crate::engine;
 
 /// The time left as a line of cells: the remaining and the elapsed part.
-pub fn thread(request: &Request, now: Time, cells: usize) -> (String, String) {
+pub fn thread(request: &RequestRecord, now: Time, cells: usize) -> (String, String) {
     let whole = request.deadline.millis().saturating_sub(request.created.millis()).max(1);
     let left = request.deadline.millis().saturating_sub(now.millis()).clamp(0, whole);
     let cells_wide = i128::try_from(cells).unwrap_or(0);
@@ -16,7 +16,7 @@ pub fn thread(request: &Request, now: Time, cells: usize) -> (String, String) {
 }
 
 /// The time left in words that do not jump.
-pub fn in_words(request: &Request, now: Time) -> String {
+pub fn in_words(request: &RequestRecord, now: Time) -> String {
     let seconds = request.deadline.millis().saturating_sub(now.millis()) / 1000;
     match u64::try_from(seconds) {
         Err(_) => "now".to_owned(),

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use countersign_client::{
-    DecisionAnswer, DecisionChoice, Endpoint, Filter, PeopleClient, Request, RequestStatus,
+    DecisionAnswer, DecisionChoice, Endpoint, Filter, PeopleClient, RequestRecord, RequestStatus,
 };
 use serde_json::{Value, json};
 
@@ -231,7 +231,7 @@ pub fn bash(command: &str, call: &str) -> Value {
 }
 
 /// The requests that wait, once there are so many.
-pub fn waiting(person: &PeopleClient, many: usize) -> Vec<Request> {
+pub fn waiting(person: &PeopleClient, many: usize) -> Vec<RequestRecord> {
     let end = Instant::now() + Duration::from_secs(20);
     loop {
         let filter = Filter { state: Some(RequestStatus::Pending), ..Filter::default() };
@@ -246,7 +246,7 @@ pub fn waiting(person: &PeopleClient, many: usize) -> Vec<Request> {
 }
 
 /// Approves all of them.
-pub fn approve(person: &PeopleClient, requests: &[Request]) {
+pub fn approve(person: &PeopleClient, requests: &[RequestRecord]) {
     for request in requests {
         let id = request.id.as_deref().unwrap();
         let answer = DecisionAnswer::new(DecisionChoice::Approve, &request.digest);

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-use countersign_client::{Filter, PeopleClient, Request, RequestStatus};
+use countersign_client::{Filter, PeopleClient, RequestRecord, RequestStatus};
 
 use super::fixture::{HookOutput, TestHome, approve, bash};
 
@@ -51,11 +51,11 @@ fn many_wait_at_once_and_each_gets_its_own_answer() {
         .filter(|number| is_chosen(*number))
         .map(|number| format!("/srv/number-{number}-"))
         .collect();
-    let is = |request: &&Request| {
+    let is = |request: &&RequestRecord| {
         let brief = request.brief.as_deref().unwrap_or_default();
         chosen.iter().any(|path| brief.contains(path))
     };
-    let yes: Vec<Request> = open.iter().filter(is).cloned().collect();
+    let yes: Vec<RequestRecord> = open.iter().filter(is).cloned().collect();
     assert_eq!(yes.len(), chosen.len());
     approve(&person, &yes);
     println!("{} approved after {:?}", yes.len(), start.elapsed());
@@ -114,7 +114,7 @@ fn passes(person: &PeopleClient) -> usize {
 }
 
 /// All requests that wait, once there are so many.
-fn all_waiting(person: &PeopleClient, many: usize) -> Vec<Request> {
+fn all_waiting(person: &PeopleClient, many: usize) -> Vec<RequestRecord> {
     let end = Instant::now() + Duration::from_mins(1);
     loop {
         let (mut found, mut before) = (Vec::new(), None);

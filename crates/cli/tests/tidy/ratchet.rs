@@ -16,10 +16,6 @@ pub type Counts = BTreeMap<String, usize>;
 /// Holds what was found against the list `allowed/NAME.txt`.
 pub fn hold(name: &str, found: &Counts, what_to_do: &str) {
     let path = list(name);
-    if !path.exists() && updates() {
-        fs::write(&path, written(found)).unwrap();
-        return;
-    }
     let allowed = parsed(&fs::read_to_string(&path).unwrap_or_default());
     let (new, stale) = compared(found, &allowed);
     if updates() && !stale.is_empty() {

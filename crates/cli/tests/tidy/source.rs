@@ -1,7 +1,7 @@
 //! Parts of Rust source: without unit tests, without comments, only the quoted texts.
 
-/// The source before its unit tests, if they are in the same file. A declaration such as `mod tests;`
-/// ends nothing: product code may follow it.
+/// The source before its unit tests, if they are in the same file. A declaration such as
+/// `mod tests;` ends nothing: product code may follow it.
 pub fn without_tests(text: &str) -> &str {
     let marks = ["#[cfg(test)]\nmod tests {", "#[cfg(test)]\npub(crate) mod tests {"];
     let ends = marks.iter().filter_map(|mark| text.find(mark));

@@ -156,7 +156,7 @@ fn launch(scratch: &ScratchHome) -> Launch {
             ("COPILOT_PROVIDER_BASE_URL", scratch.model_url("")),
             ("COPILOT_PROVIDER_TYPE", "anthropic".to_owned()),
             ("COPILOT_PROVIDER_API_KEY", MODEL_KEY.to_owned()),
-            ("COPILOT_MODEL", "claude-sonnet-4.5".to_owned()),
+            ("COPILOT_MODEL", "stand-in-model".to_owned()),
         ],
     }
 }

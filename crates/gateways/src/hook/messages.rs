@@ -1,6 +1,6 @@
 //! What a denial tells the model: what happened, why, and what to do next.
 
-use countersign_client::{Error, Outcome, Request};
+use countersign_client::{Error, Outcome, RequestRecord};
 
 /// Why a decided request may not run.
 pub fn denied(ended: &Outcome) -> String {
@@ -33,7 +33,7 @@ pub fn denied(ended: &Outcome) -> String {
 }
 
 /// The agent would give up waiting: the request stays pending, and the same call joins it.
-pub fn still_waiting(request: &Request) -> String {
+pub fn still_waiting(request: &RequestRecord) -> String {
     format!(
         "Countersign: still waiting for a person (request {}, \"{}\"), so this call was not run \
          yet. Propose the same call again to continue waiting; do nothing else instead.",

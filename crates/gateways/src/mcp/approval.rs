@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use countersign_client::{
-    AgentClient, BatchItem, CallRequest, Error, Outcome, ProblemDetails, Request, WaitLimits,
+    AgentClient, BatchItem, CallRequest, Error, Outcome, ProblemDetails, RequestRecord, WaitLimits,
     WaitResult, new_idempotency_key,
 };
 
@@ -56,13 +56,13 @@ pub enum ApprovalUse {
 
 /// How a question gets to the daemon.
 #[derive(Debug)]
-pub enum Submission {
+pub enum SubmissionMode {
     /// It joins the request of the same call, if there is one.
     Join,
     /// It becomes a request of its own.
     New,
     /// It is this request already.
-    Submitted(Box<Request>),
+    Submitted(Box<RequestRecord>),
 }
 
 /// Submits a question and waits for the decision, for as long as `still_waits` returns true.
@@ -70,25 +70,25 @@ pub enum Submission {
 pub fn wait_for_decision(
     agent: &AgentClient,
     question: &CallRequest,
-    submission: &Submission,
+    submission: &SubmissionMode,
     mut still_waits: impl FnMut(Option<(&str, &str)>) -> bool,
 ) -> ApprovalResult {
     let seconds = question.timeout_seconds.unwrap_or(DEFAULT_DEADLINE);
     let end = Instant::now() + Duration::from_secs(seconds.into()) + GRACE;
     let mut question = question.clone();
-    if matches!(submission, Submission::New) {
+    if matches!(submission, SubmissionMode::New) {
         match new_idempotency_key() {
             Ok(key) => question.key = Some(key),
             Err(error) => return ApprovalResult::Refused(not_asked(&error.to_string())),
         }
     }
     let submit = || match submission {
-        Submission::Join => agent.join(&question),
-        Submission::New => agent.submit(&question),
-        Submission::Submitted(request) => Ok((**request).clone()),
+        SubmissionMode::Join => agent.join(&question),
+        SubmissionMode::New => agent.submit(&question),
+        SubmissionMode::Submitted(request) => Ok((**request).clone()),
     };
     let mut is_withdrawn = false;
-    let goes_on = |open: Option<&Request>| {
+    let goes_on = |open: Option<&RequestRecord>| {
         let named = open.and_then(|open| Some((open.id.as_deref()?, open.phrase.as_str())));
         is_withdrawn = !still_waits(named);
         !is_withdrawn
@@ -139,7 +139,7 @@ fn result_of(outcome: Outcome) -> ApprovalResult {
     }
 }
 
-fn refused(status: &'static str, message: String, request: Request) -> ApprovalResult {
+fn refused(status: &'static str, message: String, request: RequestRecord) -> ApprovalResult {
     ApprovalResult::Refused(CallRefusal { status, message, request: request.id })
 }
 
@@ -181,17 +181,17 @@ pub fn redeem(
 pub fn submit_group(
     agent: &AgentClient,
     questions: &[CallRequest],
-) -> Vec<Result<Submission, CallRefusal>> {
+) -> Vec<Result<SubmissionMode, CallRefusal>> {
     let group = match agent.batch(questions, None) {
         Ok(group) => group,
         // Nothing was submitted: each question may still be submitted by itself.
         Err(Error::Unreachable { sent: false, .. }) => {
-            return questions.iter().map(|_| Ok(Submission::New)).collect();
+            return questions.iter().map(|_| Ok(SubmissionMode::New)).collect();
         }
         Err(error) => return questions.iter().map(|_| Err(refusal_of(&error))).collect(),
     };
     let submission = |item: BatchItem| match item {
-        BatchItem::Request(request) => Ok(Submission::Submitted(request)),
+        BatchItem::Request(request) => Ok(SubmissionMode::Submitted(request)),
         BatchItem::Problem { problem } => Err(denied(&problem)),
         BatchItem::Answered => Err(not_asked("a call of the batch has no answer")),
     };

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::field_names::{CLASSES, DOUBTS, EFFECTS, FACTORS, FIELDS, LISTS, PLATFORMS};
-use super::{Card, HiddenKind, LARGEST, REASONS};
+use super::{Card, LARGEST, REASONS, RedactedKind};
 use crate::assess::Reason;
 use crate::context::Environment;
 use crate::effect::Effects;
@@ -158,9 +158,9 @@ fn words<T: Copy>(value: &Value<'_>, field: &str, table: &[(&str, T)]) -> Read<V
     list(value, field, table.len())?.iter().map(|w| named(w.as_str(), field, table)).collect()
 }
 
-fn hidden(value: &Value<'_>) -> Read<HiddenKind> {
+fn hidden(value: &Value<'_>) -> Read<RedactedKind> {
     only(value, &["kind", "count"], "hidden")?;
-    Ok(HiddenKind { kind: string(value, "kind")?, count: small(value, "count")? })
+    Ok(RedactedKind { kind: string(value, "kind")?, count: small(value, "count")? })
 }
 
 fn reason(value: &Value<'_>) -> Read<Reason> {

@@ -50,7 +50,7 @@ fn what_is_said_about_a_call_tells_no_secret() {
     let card = card(&call);
     // Told again without its context it is the same secret.
     assert!(!format!("{card:?}").contains("hunter22"), "{card:?}");
-    assert_eq!(card.hidden, [HiddenKind { kind: "password".into(), count: 3 }]);
+    assert_eq!(card.hidden, [RedactedKind { kind: "password".into(), count: 3 }]);
     assert!(card.command.unwrap().contains("bob:⟨hidden: password, 8 characters⟩"));
 }
 

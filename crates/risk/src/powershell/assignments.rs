@@ -1,11 +1,11 @@
 //! Assignments of PowerShell.
 
 use super::run::{Evaluator, plain_name};
-use super::value::{Kind, Value};
+use super::value::{Kind, PsValue};
 use countersign_shell::powershell::ast::{PsAssignment, PsExpr};
 
 impl Evaluator<'_, '_, '_, '_> {
-    pub(super) fn assign(&mut self, assignment: &PsAssignment<'_>) -> Value {
+    pub(super) fn assign(&mut self, assignment: &PsAssignment<'_>) -> PsValue {
         let value = self.statement(&assignment.value);
         let span = self.judge.span(assignment.start, assignment.end);
         let targets: Vec<&PsExpr<'_>> = match &assignment.target {
@@ -15,19 +15,19 @@ impl Evaluator<'_, '_, '_, '_> {
         let items = value.items();
         for (at, target) in targets.iter().enumerate() {
             let value = if targets.len() > 1 {
-                items.get(at).cloned().unwrap_or_else(|| Value::unknown(value.taint))
+                items.get(at).cloned().unwrap_or_else(|| PsValue::unknown(value.taint))
             } else {
                 value.clone()
             };
             self.assign_one(target, value, assignment.appends, span);
         }
-        Value::nothing()
+        PsValue::nothing()
     }
 
     fn assign_one(
         &mut self,
         target: &PsExpr<'_>,
-        value: Value,
+        value: PsValue,
         appends: bool,
         span: crate::finding::Span,
     ) {
@@ -62,7 +62,7 @@ impl Evaluator<'_, '_, '_, '_> {
     }
 
     /// Sets a variable by its name in lower case.
-    pub fn set_variable(&mut self, name: &str, value: Value, span: crate::finding::Span) {
+    pub fn set_variable(&mut self, name: &str, value: PsValue, span: crate::finding::Span) {
         if let Some(variable) = name.strip_prefix("env:") {
             let upper = variable.to_ascii_uppercase();
             self.judge.assigned(&upper, &value.string(), span);

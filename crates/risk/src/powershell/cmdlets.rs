@@ -2,7 +2,7 @@
 
 use super::given::{Given, argument};
 use super::run::Evaluator;
-use super::value::{Kind, Value, type_name};
+use super::value::{Kind, PsValue, type_name};
 use crate::command_tables as tables;
 use crate::command_tables::Spec;
 use crate::finding::Span;
@@ -18,9 +18,9 @@ impl Evaluator<'_, '_, '_, '_> {
         spec: &'static Spec,
         name: &CommandWord,
         given: &[Given],
-        input: &Value,
+        input: &PsValue,
         span: Span,
-    ) -> Option<Value> {
+    ) -> Option<PsValue> {
         match name.text.as_str() {
             "invoke-expression" => {
                 let code = argument(spec, given, "-command");
@@ -34,26 +34,26 @@ impl Evaluator<'_, '_, '_, '_> {
             }
             "set-location" | "push-location" => {
                 self.enter_folder(spec, given, span);
-                Some(Value::nothing())
+                Some(PsValue::nothing())
             }
             "pop-location" => {
                 self.judge.program(&[CommandWord::new("popd", span)], &Flow::none(), span);
-                Some(Value::nothing())
+                Some(PsValue::nothing())
             }
             "set-alias" | "new-alias" => {
                 let alias = argument(spec, given, "-name")?.string().to_ascii_lowercase();
                 let target = argument(spec, given, "-value")?.string();
                 self.alias(alias, target);
-                Some(Value::nothing())
+                Some(PsValue::nothing())
             }
             "set-variable" | "new-variable" => {
                 let variable = argument(spec, given, "-name")?.string().to_ascii_lowercase();
                 let value = argument(spec, given, "-value").unwrap_or_else(|| input.clone());
                 self.set_variable(&variable, value, span);
-                Some(Value::nothing())
+                Some(PsValue::nothing())
             }
             "write-output" => Some(written_output(given, input)),
-            "get-location" => Some(Value::text(".")),
+            "get-location" => Some(PsValue::text(".")),
             "join-path" => Some(join_path(spec, given)),
             "split-path" => Some(split_path(spec, given)),
             _ => self.followed_files(spec, name, given, input, span),
@@ -66,9 +66,9 @@ impl Evaluator<'_, '_, '_, '_> {
         spec: &'static Spec,
         name: &CommandWord,
         given: &[Given],
-        input: &Value,
+        input: &PsValue,
         span: Span,
-    ) -> Option<Value> {
+    ) -> Option<PsValue> {
         match name.text.as_str() {
             "new-object" => {
                 self.bound(spec, name, given, input, span);
@@ -83,12 +83,12 @@ impl Evaluator<'_, '_, '_, '_> {
                 for one in given {
                     taint = taint.and(one.value.origins());
                 }
-                Some(Value::of(Kind::Object(kind), taint))
+                Some(PsValue::of(Kind::Object(kind), taint))
             }
             "copy-item" | "move-item" | "compress-archive" => {
                 let output = self.bound(spec, name, given, input, span);
                 self.copied(spec, given, output.taint);
-                Some(Value::nothing())
+                Some(PsValue::nothing())
             }
             "invoke-webrequest" | "invoke-restmethod" => {
                 let output = self.bound(spec, name, given, input, span);
@@ -132,10 +132,10 @@ impl Evaluator<'_, '_, '_, '_> {
         &mut self,
         spec: &'static Spec,
         given: &[Given],
-        input: &Value,
+        input: &PsValue,
         span: Span,
-    ) -> Value {
-        let mut output = Value::nothing();
+    ) -> PsValue {
+        let mut output = PsValue::nothing();
         for one in given {
             if let Kind::Block(block) = &one.value.kind {
                 output = output.then((*block.output).clone());
@@ -145,7 +145,7 @@ impl Evaluator<'_, '_, '_, '_> {
         if let Some(member) = argument(spec, given, "-process")
             && !matches!(member.kind, Kind::Block(_))
         {
-            let values: Vec<Value> = given
+            let values: Vec<PsValue> = given
                 .iter()
                 .skip(1)
                 .filter(|g| g.argument.parameter.is_none())
@@ -153,13 +153,13 @@ impl Evaluator<'_, '_, '_, '_> {
                 .collect();
             output = self.call(input, &member.string(), false, &values, span);
         }
-        if output.is_nothing() { Value::nothing() } else { output.tainted(input.origins()) }
+        if output.is_nothing() { PsValue::nothing() } else { output.tainted(input.origins()) }
     }
 
     /// `Start-Process PROGRAM -ArgumentList …` runs the program.
-    fn start_process(&mut self, spec: &'static Spec, given: &[Given], span: Span) -> Value {
+    fn start_process(&mut self, spec: &'static Spec, given: &[Given], span: Span) -> PsValue {
         let Some(program) = argument(spec, given, "-filepath") else {
-            return Value::nothing();
+            return PsValue::nothing();
         };
         let arguments = argument(spec, given, "-argumentlist").unwrap_or_default();
         let verb = argument(spec, given, "-verb").map(|v| v.string());
@@ -167,20 +167,20 @@ impl Evaluator<'_, '_, '_, '_> {
         let text = program.string();
         if text.contains("://") {
             self.judge.net(&text);
-            return Value::nothing();
+            return PsValue::nothing();
         }
         let mut inner = Vec::new();
         for item in arguments.items() {
             // One text holds all arguments, with quotes as the program reads them.
             let whole = item.string();
             for part in split_arguments(&whole) {
-                let value = Value::of(Kind::Text(part), item.origins());
+                let value = PsValue::of(Kind::Text(part), item.origins());
                 inner.push(Given::of(value, true, false, span));
             }
         }
         let name = CommandWord { text, span, taint: program.origins(), glob: false };
         let keep = self.judge.elevate(root);
-        let output = self.native(&name, &inner, &Value::nothing(), span);
+        let output = self.native(&name, &inner, &PsValue::nothing(), span);
         self.judge.restore_rights(keep);
         output
     }
@@ -213,24 +213,24 @@ pub fn split_arguments(text: &str) -> Vec<String> {
 }
 
 /// What `Write-Output` passes on: its arguments, or its input if it has none.
-fn written_output(given: &[Given], input: &Value) -> Value {
-    let mut output = Value::nothing();
+fn written_output(given: &[Given], input: &PsValue) -> PsValue {
+    let mut output = PsValue::nothing();
     for one in given.iter().filter(|g| g.argument.parameter.is_none()) {
         output = output.then(one.value.clone());
     }
     if output.is_nothing() { input.clone() } else { output }
 }
 
-fn join_path(spec: &'static Spec, given: &[Given]) -> Value {
+fn join_path(spec: &'static Spec, given: &[Given]) -> PsValue {
     let parent = argument(spec, given, "-path").unwrap_or_default();
     let child = argument(spec, given, "-childpath").unwrap_or_default();
     let taint = parent.origins().and(child.origins());
     let (parent, child) = (parent.string(), child.string());
     let text = format!("{}/{child}", parent.trim_end_matches(['/', '\\']));
-    Value::of(Kind::Text(text), taint)
+    PsValue::of(Kind::Text(text), taint)
 }
 
-fn split_path(spec: &'static Spec, given: &[Given]) -> Value {
+fn split_path(spec: &'static Spec, given: &[Given]) -> PsValue {
     let path = argument(spec, given, "-path").unwrap_or_default();
     let leaf = given.iter().any(|g| {
         g.argument.parameter.as_ref().is_some_and(|p| p.len() > 3 && "-leafbase".starts_with(p))
@@ -243,7 +243,7 @@ fn split_path(spec: &'static Spec, given: &[Given]) -> Value {
         None if leaf => text,
         None => ".".to_owned(),
     };
-    Value::of(Kind::Text(text), taint)
+    PsValue::of(Kind::Text(text), taint)
 }
 
 /// Whether a program of this name is described as a cmdlet.

@@ -3,7 +3,7 @@
 use super::bind::{self, Argument};
 use super::given::Given;
 use super::run::Evaluator;
-use super::value::{Kind, Value};
+use super::value::{Kind, PsValue};
 use crate::command_tables as tables;
 use crate::command_tables::Spec;
 use crate::effect::Effect;
@@ -20,26 +20,26 @@ use countersign_types::tier::Tier;
 const MAX_ALIASES: u8 = 6;
 impl Evaluator<'_, '_, '_, '_> {
     /// Judges one command; returns what it writes.
-    pub fn command(&mut self, words: &[PsWord<'_>], input: &Value, span: Span) -> Value {
+    pub fn command(&mut self, words: &[PsWord<'_>], input: &PsValue, span: Span) -> PsValue {
         let first = words.first().map(|w| &w.kind);
         let operator = |text: &str| matches!(text, "&" | ".");
         let invoked = words.len() > 1
             && matches!(first, Some(PsWordKind::Value(PsExpr::Text { text, bare: true }))
                 if operator(text));
         let mut words = words.iter().skip(usize::from(invoked));
-        let Some(first) = words.next() else { return Value::nothing() };
+        let Some(first) = words.next() else { return PsValue::nothing() };
         let place = self.judge.span(first.start, first.end);
         let program = match &first.kind {
             PsWordKind::Value(expr) => self.value(expr),
-            PsWordKind::Splat(_) => Value::unknown(Taint::default()),
-            PsWordKind::Parameter { name, .. } => Value::text(format!("-{name}")),
-            PsWordKind::Verbatim(text) => Value::text(*text),
+            PsWordKind::Splat(_) => PsValue::unknown(Taint::default()),
+            PsWordKind::Parameter { name, .. } => PsValue::text(format!("-{name}")),
+            PsWordKind::Verbatim(text) => PsValue::text(*text),
         };
         let given = self.given(words);
         let program = match program.kind {
             Kind::List(_) => match program.items().into_iter().next() {
                 Some(item) => item,
-                None => Value::nothing(),
+                None => PsValue::nothing(),
             },
             _ => program,
         };
@@ -47,7 +47,7 @@ impl Evaluator<'_, '_, '_, '_> {
             return self.call_block(block, &given, span);
         }
         if program.is_nothing() {
-            return Value::nothing();
+            return PsValue::nothing();
         }
         let name = CommandWord {
             text: program.string(),
@@ -63,10 +63,10 @@ impl Evaluator<'_, '_, '_, '_> {
         &mut self,
         name: &CommandWord,
         given: &[Given],
-        input: &Value,
+        input: &PsValue,
         span: Span,
         depth: u8,
-    ) -> Value {
+    ) -> PsValue {
         let lower = name.text.trim().to_ascii_lowercase();
         if windows_path::is_unknown(&lower) {
             return self.native(name, given, input, span);
@@ -106,9 +106,9 @@ impl Evaluator<'_, '_, '_, '_> {
         lower: &str,
         name: &CommandWord,
         given: &[Given],
-        input: &Value,
+        input: &PsValue,
         span: Span,
-    ) -> Option<Value> {
+    ) -> Option<PsValue> {
         let (verb, noun) = lower.split_once('-')?;
         if described_program(lower).is_some() || lower.contains(['\\', '/', '.']) {
             return None;
@@ -118,7 +118,7 @@ impl Evaluator<'_, '_, '_, '_> {
         let noun = CommandWord { text: noun.to_owned(), ..name.clone() };
         let mut all = vec![Given {
             argument: bind::value_argument(vec![noun], false, name.span),
-            value: Value::nothing(),
+            value: PsValue::nothing(),
             raw: String::new(),
         }];
         all.extend(given.iter().cloned());
@@ -131,9 +131,9 @@ impl Evaluator<'_, '_, '_, '_> {
         &mut self,
         name: &CommandWord,
         given: &[Given],
-        input: &Value,
+        input: &PsValue,
         span: Span,
-    ) -> Value {
+    ) -> PsValue {
         let cwd = self.judge.context().cwd;
         if windows_path::share_host(&name.text).is_some() {
             self.judge.unseen_code(Taint::NET.and(Taint::NET_OPEN), span);
@@ -152,11 +152,11 @@ impl Evaluator<'_, '_, '_, '_> {
             && let Some(flow) = self.judge.known_file(&program)
         {
             self.judge.report(&structural_findings::WRITE_AND_RUN, span);
-            return self.run_text(&Value::from_flow(flow), span);
+            return self.run_text(&PsValue::from_flow(flow), span);
         }
         let program = CommandWord { text: program, ..name.clone() };
         let words = native_words(program, given, cwd);
-        Value::from_flow(self.judge.program(&words, &input.flow(), span))
+        PsValue::from_flow(self.judge.program(&words, &input.flow(), span))
     }
 
     /// A cmdlet: those that run, set or name something are followed, all are held against rules.
@@ -165,9 +165,9 @@ impl Evaluator<'_, '_, '_, '_> {
         spec: &'static Spec,
         name: &CommandWord,
         given: &[Given],
-        input: &Value,
+        input: &PsValue,
         span: Span,
-    ) -> Value {
+    ) -> PsValue {
         match self.followed(spec, name, given, input, span) {
             Some(value) => value,
             None => self.bound(spec, name, given, input, span),
@@ -180,9 +180,9 @@ impl Evaluator<'_, '_, '_, '_> {
         spec: &'static Spec,
         name: &CommandWord,
         given: &[Given],
-        input: &Value,
+        input: &PsValue,
         span: Span,
-    ) -> Value {
+    ) -> PsValue {
         let arguments: Vec<Argument> = given.iter().map(|g| g.argument.clone()).collect();
         let bound = bind::bind(spec, &arguments, self.judge.context().cwd);
         let stdin = input.flow();
@@ -201,7 +201,7 @@ impl Evaluator<'_, '_, '_, '_> {
         if spec.filter {
             return input.clone().tainted(output.taint);
         }
-        Value::from_flow(output)
+        PsValue::from_flow(output)
     }
 
     /// A file written to a folder of another host leaves this machine.

@@ -1,7 +1,7 @@
 //! .NET types and methods: described ones are held against rules, constants are computed.
 
 use super::run::Evaluator;
-use super::value::{Block, Kind, Value, type_name};
+use super::value::{Block, Kind, PsValue, type_name};
 use crate::command_tables as tables;
 use crate::finding::Span;
 use crate::flow::{Flow, Taint};
@@ -14,57 +14,59 @@ const MAX_CHARS: usize = 4096;
 
 impl Evaluator<'_, '_, '_, '_> {
     /// `[type]value`.
-    pub fn cast(&mut self, kind: &str, value: Value) -> Value {
+    pub fn cast(&mut self, kind: &str, value: PsValue) -> PsValue {
         let taint = value.origins();
         match kind {
             "char" => match value.known().as_deref().and_then(code_point) {
-                Some(c) => Value::of(Kind::Text(c.to_string()), taint),
+                Some(c) => PsValue::of(Kind::Text(c.to_string()), taint),
                 None => value,
             },
             "char[]" => {
-                let items: Vec<Value> = match &value.kind {
-                    Kind::Text(text) if text.len() > MAX_CHARS => return Value::unknown(taint),
-                    Kind::Text(text) => text.chars().map(|c| Value::text(c.to_string())).collect(),
+                let items: Vec<PsValue> = match &value.kind {
+                    Kind::Text(text) if text.len() > MAX_CHARS => return PsValue::unknown(taint),
+                    Kind::Text(text) => {
+                        text.chars().map(|c| PsValue::text(c.to_string())).collect()
+                    }
                     _ => value
                         .items()
                         .iter()
                         .map(|v| match v.known().as_deref().and_then(code_point) {
-                            Some(c) => Value::text(c.to_string()),
+                            Some(c) => PsValue::text(c.to_string()),
                             None => v.clone(),
                         })
                         .collect(),
                 };
-                Value::of(Kind::List(items), taint)
+                PsValue::of(Kind::List(items), taint)
             }
-            "string" => Value::of(Kind::Text(value.string()), taint),
+            "string" => PsValue::of(Kind::Text(value.string()), taint),
             "scriptblock" => {
                 let span = self.judge.span(0, 0);
                 self.script_block_of(&value, span)
             }
-            "type" => Value::of(Kind::Type(type_name(&value.string())), taint),
+            "type" => PsValue::of(Kind::Type(type_name(&value.string())), taint),
             "wmiclass" | "wmi" | "adsi" | "adsisearcher" | "wmisearcher" => {
-                Value::of(Kind::Object(kind.to_owned()), taint)
+                PsValue::of(Kind::Object(kind.to_owned()), taint)
             }
             _ => value,
         }
     }
 
     /// A script block made from a text.
-    pub(super) fn script_block_of(&mut self, value: &Value, span: Span) -> Value {
+    pub(super) fn script_block_of(&mut self, value: &PsValue, span: Span) -> PsValue {
         let output = Box::new(self.run_text(value, span));
         let block = Block { source: value.string(), parameters: Vec::new(), output };
-        Value::of(Kind::Block(block), value.origins())
+        PsValue::of(Kind::Block(block), value.origins())
     }
 
     /// `value.name( … )` or `[type]::name( … )`.
     pub fn call(
         &mut self,
-        base: &Value,
+        base: &PsValue,
         name: &str,
         is_static: bool,
-        arguments: &[Value],
+        arguments: &[PsValue],
         span: Span,
-    ) -> Value {
+    ) -> PsValue {
         let lower = name.to_ascii_lowercase();
         let mut taint = base.origins();
         for argument in arguments {
@@ -77,7 +79,7 @@ impl Evaluator<'_, '_, '_, '_> {
         if is_static {
             // The type itself is only known at run time.
             self.unknown_call(span);
-            return Value::unknown(taint);
+            return PsValue::unknown(taint);
         }
         let known = self
             .code_method(base, &lower, arguments, span)
@@ -88,21 +90,21 @@ impl Evaluator<'_, '_, '_, '_> {
         let program = format!(".{lower}");
         let flow = self.described_call(&program, base, arguments, span);
         if let Some(flow) = flow {
-            Value::from_flow(flow.or(&Flow::unknown(taint)))
+            PsValue::from_flow(flow.or(&Flow::unknown(taint)))
         } else {
             self.unknown_call(span);
-            Value::unknown(taint)
+            PsValue::unknown(taint)
         }
     }
 
     /// Methods that run a script block or a text; none for all others.
     fn code_method(
         &mut self,
-        base: &Value,
+        base: &PsValue,
         name: &str,
-        arguments: &[Value],
+        arguments: &[PsValue],
         span: Span,
-    ) -> Option<Value> {
+    ) -> Option<PsValue> {
         if let Kind::Block(block) = &base.kind
             && name.starts_with("invoke")
         {
@@ -135,8 +137,8 @@ impl Evaluator<'_, '_, '_, '_> {
     fn described_call(
         &mut self,
         program: &str,
-        base: &Value,
-        arguments: &[Value],
+        base: &PsValue,
+        arguments: &[PsValue],
         span: Span,
     ) -> Option<Flow> {
         let (spec, ..) = tables::spec(program)?;
@@ -176,29 +178,29 @@ impl Evaluator<'_, '_, '_, '_> {
         &mut self,
         kind: &str,
         name: &str,
-        arguments: &[Value],
+        arguments: &[PsValue],
         taint: Taint,
         span: Span,
-    ) -> Value {
+    ) -> PsValue {
         if let Some(value) = self.known_static(kind, name, arguments, taint, span) {
             return value;
         }
         let whole = format!("[{kind}]::{name}");
         let family = format!("[{kind}]::*");
         for program in [&whole, &family] {
-            if let Some(flow) = self.described_call(program, &Value::nothing(), arguments, span) {
+            if let Some(flow) = self.described_call(program, &PsValue::nothing(), arguments, span) {
                 if name == "new" {
-                    return Value::of(Kind::Object(kind.to_owned()), taint);
+                    return PsValue::of(Kind::Object(kind.to_owned()), taint);
                 }
-                return Value::from_flow(flow.or(&Flow::unknown(taint)));
+                return PsValue::from_flow(flow.or(&Flow::unknown(taint)));
             }
         }
         if name == "new" {
             // Making an object does nothing yet; its methods are looked at when they are called.
-            return Value::of(Kind::Object(kind.to_owned()), taint);
+            return PsValue::of(Kind::Object(kind.to_owned()), taint);
         }
         self.unknown_call(span);
-        Value::unknown(taint)
+        PsValue::unknown(taint)
     }
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::run::Evaluator;
 use super::text_operations::{formatted, is_literal, range, replaced};
-use super::value::{Block, Kind, MAX_ITEMS, MAX_TEXT, Value, list_of, type_name};
+use super::value::{Block, Kind, MAX_ITEMS, MAX_TEXT, PsValue, list_of, type_name};
 use crate::flow::Taint;
 use countersign_shell::powershell::ast::{PsExpr, PsStatement};
 
@@ -13,14 +13,14 @@ const MAX_MADE: usize = 1024 * 1024;
 
 impl Evaluator<'_, '_, '_, '_> {
     /// The value of an expression; commands inside it are judged on the way.
-    pub fn value(&mut self, expr: &PsExpr<'_>) -> Value {
+    pub fn value(&mut self, expr: &PsExpr<'_>) -> PsValue {
         match expr {
-            PsExpr::Text { text, .. } => Value::text(text.as_ref()),
-            PsExpr::Number(number) => Value::text(*number),
+            PsExpr::Text { text, .. } => PsValue::text(text.as_ref()),
+            PsExpr::Number(number) => PsValue::text(*number),
             PsExpr::Pieces { pieces, .. } => self.pieces(pieces),
             PsExpr::Variable(name) => {
                 let name = name.to_ascii_lowercase();
-                self.variable(&name).unwrap_or_else(|| Value::unknown(Taint::default()))
+                self.variable(&name).unwrap_or_else(|| PsValue::unknown(Taint::default()))
             }
             PsExpr::Statements(list) => self.statements(list),
             PsExpr::Table(members) => self.table(members),
@@ -29,9 +29,9 @@ impl Evaluator<'_, '_, '_, '_> {
                 let parameters = block.parameters.iter().map(|p| p.to_ascii_lowercase()).collect();
                 let (source, output) = (block.source.to_owned(), Box::new(output));
                 let block = Block { source, parameters, output };
-                Value::of(Kind::Block(block), Taint::default())
+                PsValue::of(Kind::Block(block), Taint::default())
             }
-            PsExpr::Type(name) => Value::of(Kind::Type(type_name(name)), Taint::default()),
+            PsExpr::Type(name) => PsValue::of(Kind::Type(type_name(name)), Taint::default()),
             PsExpr::Cast(name, inner) => {
                 let value = self.value(inner);
                 self.cast(&type_name(name), value)
@@ -53,22 +53,22 @@ impl Evaluator<'_, '_, '_, '_> {
                     taint = taint.and(value.taint);
                     items.push(value);
                 }
-                Value::of(Kind::List(items), taint)
+                PsValue::of(Kind::List(items), taint)
             }
             PsExpr::Postfix(base, steps) => self.postfix(base, steps, false),
         }
     }
 
     /// Text that was made is counted, so that doubling ends.
-    fn made(&mut self, text: String, taint: Taint) -> Value {
+    fn made(&mut self, text: String, taint: Taint) -> PsValue {
         self.state.made += text.len();
         if text.len() > MAX_TEXT || self.state.made > MAX_MADE {
-            return Value::unknown(taint);
+            return PsValue::unknown(taint);
         }
-        Value::of(Kind::Text(text), taint)
+        PsValue::of(Kind::Text(text), taint)
     }
 
-    fn pieces(&mut self, pieces: &[PsExpr<'_>]) -> Value {
+    fn pieces(&mut self, pieces: &[PsExpr<'_>]) -> PsValue {
         let mut text = String::new();
         let mut taint = Taint::default();
         let mut place = None;
@@ -80,7 +80,7 @@ impl Evaluator<'_, '_, '_, '_> {
             }
             text.push_str(&value.string());
             if text.len() > MAX_TEXT {
-                return Value::unknown(taint);
+                return PsValue::unknown(taint);
             }
         }
         let mut value = self.made(text, taint);
@@ -88,7 +88,7 @@ impl Evaluator<'_, '_, '_, '_> {
         value
     }
 
-    fn table(&mut self, members: &[(PsExpr<'_>, PsStatement<'_>)]) -> Value {
+    fn table(&mut self, members: &[(PsExpr<'_>, PsStatement<'_>)]) -> PsValue {
         let mut table = Vec::new();
         for (key, value) in members {
             let key = self.value(key).string().to_ascii_lowercase();
@@ -97,13 +97,13 @@ impl Evaluator<'_, '_, '_, '_> {
                 table.push((key, value));
             }
         }
-        Value::of(Kind::Table(table), Taint::default())
+        PsValue::of(Kind::Table(table), Taint::default())
     }
 
-    fn unary(&mut self, operator: &str, value: Value) -> Value {
+    fn unary(&mut self, operator: &str, value: PsValue) -> PsValue {
         match operator {
             "join" => {
-                let items: Vec<String> = value.items().iter().map(Value::string).collect();
+                let items: Vec<String> = value.items().iter().map(PsValue::string).collect();
                 let taint = value.origins();
                 self.made(items.concat(), taint)
             }
@@ -112,17 +112,17 @@ impl Evaluator<'_, '_, '_, '_> {
                 None => value,
             },
             "+" => value,
-            "not" | "bnot" => Value::unknown(Taint::default()),
+            "not" | "bnot" => PsValue::unknown(Taint::default()),
             "-" => match value.known() {
-                Some(number) => Value::text(format!("-{number}")),
+                Some(number) => PsValue::text(format!("-{number}")),
                 None => value,
             },
-            _ => Value::unknown(value.origins()),
+            _ => PsValue::unknown(value.origins()),
         }
     }
 
     /// `a + b`.
-    pub fn add(&mut self, a: Value, b: Value) -> Value {
+    pub fn add(&mut self, a: PsValue, b: PsValue) -> PsValue {
         match (&a.kind, &b.kind) {
             (Kind::List(_), _) | (_, Kind::List(_)) => a.then(b),
             (Kind::Nothing, _) => b,
@@ -137,7 +137,7 @@ impl Evaluator<'_, '_, '_, '_> {
     }
 
     /// Operators by precedence: `-f`, `..`, `*`, `+`, then all others from the left.
-    fn binary(&mut self, first: &PsExpr<'_>, rest: &[(Cow<'_, str>, PsExpr<'_>)]) -> Value {
+    fn binary(&mut self, first: &PsExpr<'_>, rest: &[(Cow<'_, str>, PsExpr<'_>)]) -> PsValue {
         let mut values = vec![self.value(first)];
         let mut operators: Vec<&str> = Vec::new();
         for (operator, expr) in rest {
@@ -146,7 +146,7 @@ impl Evaluator<'_, '_, '_, '_> {
             values.push(value);
         }
         for level in [&["f"][..], &[".."], &["*", "/", "%"], &["+", "-"], &[]] {
-            let mut done: Vec<Value> = Vec::with_capacity(values.len());
+            let mut done: Vec<PsValue> = Vec::with_capacity(values.len());
             let mut left: Vec<&str> = Vec::new();
             let mut values_left = values.into_iter();
             done.extend(values_left.next());
@@ -170,7 +170,7 @@ impl Evaluator<'_, '_, '_, '_> {
         values.pop().unwrap_or_default()
     }
 
-    fn operate(&mut self, operator: &str, a: Value, b: Value) -> Value {
+    fn operate(&mut self, operator: &str, a: PsValue, b: PsValue) -> PsValue {
         let taint = a.origins().and(b.origins());
         match operator {
             "+" => self.add(a, b),
@@ -179,7 +179,7 @@ impl Evaluator<'_, '_, '_, '_> {
                 let text = a.known().and_then(|format| formatted(&format, &items));
                 match text {
                     Some(text) => self.made(text, taint),
-                    None => Value::unknown(taint),
+                    None => PsValue::unknown(taint),
                 }
             }
             "join" => self.join(&a, &b, taint),
@@ -187,44 +187,44 @@ impl Evaluator<'_, '_, '_, '_> {
                 (Some(text), Some(by)) if is_literal(&by) && !by.is_empty() => {
                     list_of(text.split(by.as_str()), taint)
                 }
-                _ => Value::unknown(taint),
+                _ => PsValue::unknown(taint),
             },
             "replace" | "creplace" => self.replace(&a, &b, taint),
             ".." => match (a.known(), b.known()) {
                 (Some(from), Some(to)) => range(&from, &to, taint),
-                _ => Value::unknown(taint),
+                _ => PsValue::unknown(taint),
             },
             "*" => match (a.known(), b.known().and_then(|n| n.parse::<usize>().ok())) {
                 (Some(text), Some(times)) if text.len().saturating_mul(times) <= MAX_TEXT => {
                     self.made(text.repeat(times), taint)
                 }
-                _ => Value::unknown(taint),
+                _ => PsValue::unknown(taint),
             },
             // The second of two values where the first is none: both are possible.
             "??" | "?:" => a.then(b),
             "as" => a,
             "and" | "or" | "xor" | "eq" | "ne" | "gt" | "ge" | "lt" | "le" | "like" | "notlike"
             | "notmatch" | "contains" | "notcontains" | "in" | "notin" | "is" | "isnot" => {
-                Value::unknown(Taint::default())
+                PsValue::unknown(Taint::default())
             }
             // On a list, `-match` gives the items that fit.
-            _ => Value { place: a.place.clone(), ..Value::unknown(taint) },
+            _ => PsValue { place: a.place.clone(), ..PsValue::unknown(taint) },
         }
     }
 
-    fn join(&mut self, a: &Value, b: &Value, taint: Taint) -> Value {
-        let items: Vec<String> = a.items().iter().map(Value::string).collect();
+    fn join(&mut self, a: &PsValue, b: &PsValue, taint: Taint) -> PsValue {
+        let items: Vec<String> = a.items().iter().map(PsValue::string).collect();
         let between = b.string();
         let size = items.iter().map(String::len).sum::<usize>() + between.len() * items.len();
         if size > MAX_TEXT {
-            return Value::unknown(taint);
+            return PsValue::unknown(taint);
         }
         self.made(items.join(&between), taint)
     }
 
-    fn replace(&mut self, a: &Value, b: &Value, taint: Taint) -> Value {
+    fn replace(&mut self, a: &PsValue, b: &PsValue, taint: Taint) -> PsValue {
         let items = b.items();
-        let by = |at: usize| items.get(at).map_or(Some(String::new()), Value::known);
+        let by = |at: usize| items.get(at).map_or(Some(String::new()), PsValue::known);
         match (a.known(), by(0), by(1)) {
             (Some(text), Some(from), Some(to))
                 if is_literal(&from) && !from.is_empty() && !to.contains('$') =>
@@ -235,7 +235,7 @@ impl Evaluator<'_, '_, '_, '_> {
             (Some(text), Some(from), Some(to)) if from == "\\\\" => {
                 self.made(text.replace('\\', &to), taint)
             }
-            _ => Value { place: a.place.clone(), ..Value::unknown(taint) },
+            _ => PsValue { place: a.place.clone(), ..PsValue::unknown(taint) },
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::given::{Given, argument, is_pattern};
 use super::run::Evaluator;
 use super::state::Named;
-use super::value::{Kind, Value};
+use super::value::{Kind, PsValue};
 use crate::command_tables::Spec;
 use crate::finding::Span;
 use crate::flow::{Flow, Taint};
@@ -13,15 +13,16 @@ use countersign_shell::UNKNOWN;
 use countersign_types::tier::Tier;
 
 impl Evaluator<'_, '_, '_, '_> {
-    /// What a cmdlet gives that is more than its rules say, for those that list, read, write or send files.
+    /// What a cmdlet gives that is more than its rules say, for those that list, read, write or
+    /// send files.
     pub(super) fn followed_files(
         &mut self,
         spec: &'static Spec,
         name: &CommandWord,
         given: &[Given],
-        input: &Value,
+        input: &PsValue,
         span: Span,
-    ) -> Option<Value> {
+    ) -> Option<PsValue> {
         match name.text.as_str() {
             "get-childitem" => {
                 let mut output = self.bound(spec, name, given, input, span);
@@ -45,9 +46,9 @@ impl Evaluator<'_, '_, '_, '_> {
             "get-command" | "get-alias" => {
                 let wanted = argument(spec, given, "-name")?.string();
                 Some(if is_pattern(&wanted) {
-                    Value::unknown(Taint::default())
+                    PsValue::unknown(Taint::default())
                 } else {
-                    Value::text(wanted)
+                    PsValue::text(wanted)
                 })
             }
             "get-content" => {
@@ -55,7 +56,7 @@ impl Evaluator<'_, '_, '_, '_> {
                 let path = argument(spec, given, "-path").unwrap_or_else(|| input.clone());
                 let path = path.string();
                 let path = windows_path::normalize(&path, self.judge.context().cwd).into_owned();
-                let held = self.judge.known_file(&path).map(Value::from_flow);
+                let held = self.judge.known_file(&path).map(PsValue::from_flow);
                 Some(held.map_or(output.clone(), |v| v.tainted(output.taint)))
             }
             "set-content" | "add-content" | "out-file" | "tee-object" => {
@@ -72,9 +73,9 @@ impl Evaluator<'_, '_, '_, '_> {
         spec: &'static Spec,
         name: &CommandWord,
         given: &[Given],
-        input: &Value,
+        input: &PsValue,
         span: Span,
-    ) -> Value {
+    ) -> PsValue {
         self.bound(spec, name, given, input, span);
         let content = match name.text.as_str() {
             "set-content" | "add-content" => argument(spec, given, "-value"),
@@ -103,7 +104,7 @@ impl Evaluator<'_, '_, '_, '_> {
             }
             return input.clone();
         }
-        Value::nothing()
+        PsValue::nothing()
     }
 
     /// `Set-Item Env:X value`, `New-Item alias:x …`: items of drives that are not files.
@@ -112,9 +113,9 @@ impl Evaluator<'_, '_, '_, '_> {
         spec: &'static Spec,
         name: &CommandWord,
         given: &[Given],
-        input: &Value,
+        input: &PsValue,
         span: Span,
-    ) -> Option<Value> {
+    ) -> Option<PsValue> {
         let path = argument(spec, given, "-path")?.string();
         let value = argument(spec, given, "-value").unwrap_or_default();
         let (drive, item) = path.split_once(':')?;
@@ -130,7 +131,7 @@ impl Evaluator<'_, '_, '_, '_> {
             }
             _ => return Some(self.bound(spec, name, given, input, span)),
         }
-        Some(Value::nothing())
+        Some(PsValue::nothing())
     }
 
     /// A copy holds what its source holds.
@@ -157,7 +158,7 @@ impl Evaluator<'_, '_, '_, '_> {
         &mut self,
         spec: &'static Spec,
         given: &[Given],
-        input: &Value,
+        input: &PsValue,
         span: Span,
     ) {
         let mut taint = input.origins();

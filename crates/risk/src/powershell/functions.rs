@@ -2,7 +2,7 @@
 
 use super::given::Given;
 use super::run::Evaluator;
-use super::value::{Block, Kind, Value};
+use super::value::{Block, Kind, PsValue};
 use crate::finding::Span;
 use crate::flow::Taint;
 
@@ -11,7 +11,7 @@ const MAX_CALLS: u8 = 6;
 
 impl Evaluator<'_, '_, '_, '_> {
     /// Runs a script block with arguments.
-    pub fn call_block(&mut self, block: &Block, given: &[Given], span: Span) -> Value {
+    pub fn call_block(&mut self, block: &Block, given: &[Given], span: Span) -> PsValue {
         self.call_source(&block.parameters, &block.source, given, span)
     }
 
@@ -22,10 +22,10 @@ impl Evaluator<'_, '_, '_, '_> {
         source: &str,
         given: &[Given],
         span: Span,
-    ) -> Value {
+    ) -> PsValue {
         if self.state.calls >= MAX_CALLS {
             self.judge.too_deep(Some(span));
-            return Value::unknown(Taint::default());
+            return PsValue::unknown(Taint::default());
         }
         let mut old = Vec::new();
         let mut loose = Vec::new();
@@ -47,10 +47,10 @@ impl Evaluator<'_, '_, '_, '_> {
         let named: Vec<String> = old.iter().map(|(n, _)| n.clone()).collect();
         let mut values = loose.clone().into_iter();
         for parameter in parameters.iter().filter(|p| !named.contains(p)) {
-            let value = values.next().unwrap_or_else(|| Value::unknown(Taint::default()));
+            let value = values.next().unwrap_or_else(|| PsValue::unknown(Taint::default()));
             old.push((parameter.clone(), self.state.replace(parameter, value)));
         }
-        let rest = Value::of(Kind::List(loose), Taint::default());
+        let rest = PsValue::of(Kind::List(loose), Taint::default());
         old.push(("args".to_owned(), self.state.replace("args", rest)));
         self.state.calls += 1;
         let output = self.inner_text(source, span);

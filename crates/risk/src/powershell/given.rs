@@ -2,7 +2,7 @@
 
 use super::bind::{self, Argument, Parameter};
 use super::run::Evaluator;
-use super::value::{Kind, MAX_ITEMS, Value};
+use super::value::{Kind, MAX_ITEMS, PsValue};
 use crate::command_tables::Spec;
 use crate::finding::Span;
 use countersign_shell::UNKNOWN;
@@ -14,14 +14,14 @@ pub struct Given {
     /// As the binder takes it.
     pub argument: Argument,
     /// Its value; nothing for a parameter's name.
-    pub value: Value,
+    pub value: PsValue,
     /// A parameter's name as written, with its dash.
     pub raw: String,
 }
 
 impl Given {
     /// A value.
-    pub fn of(value: Value, bare: bool, attached: bool, span: Span) -> Given {
+    pub fn of(value: PsValue, bare: bool, attached: bool, span: Span) -> Given {
         let words = value.words(span, bare);
         Given { argument: bind::value_argument(words, attached, span), value, raw: String::new() }
     }
@@ -30,7 +30,7 @@ impl Given {
         let raw = format!("-{name}");
         let parameter = Some(raw.to_ascii_lowercase());
         let argument = Argument { words: Vec::new(), parameter, attached: false, span };
-        Given { argument, value: Value::nothing(), raw }
+        Given { argument, value: PsValue::nothing(), raw }
     }
 }
 
@@ -65,7 +65,7 @@ impl Evaluator<'_, '_, '_, '_> {
                 PsWordKind::Verbatim(text) => {
                     for part in text.split_whitespace() {
                         let part = part.trim_matches('"');
-                        given.push(Given::of(Value::text(part), true, false, span));
+                        given.push(Given::of(PsValue::text(part), true, false, span));
                     }
                 }
             }
@@ -87,13 +87,13 @@ impl Evaluator<'_, '_, '_, '_> {
                     given.push(Given::of(item, false, false, span));
                 }
             }
-            _ => given.push(Given::of(Value::unknown(value.origins()), false, false, span)),
+            _ => given.push(Given::of(PsValue::unknown(value.origins()), false, false, span)),
         }
     }
 }
 
 /// The value given for a parameter, by its full name or its position.
-pub fn argument(spec: &'static Spec, given: &[Given], wanted: &str) -> Option<Value> {
+pub fn argument(spec: &'static Spec, given: &[Given], wanted: &str) -> Option<PsValue> {
     let position = spec.positions.iter().position(|names| names.split('|').any(|n| n == wanted));
     let mut named = vec![false; spec.positions.len()];
     let mut loose = Vec::new();

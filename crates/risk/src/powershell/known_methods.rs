@@ -2,7 +2,7 @@
 
 use super::encoding::decode;
 use super::run::Evaluator;
-use super::value::{Kind, MAX_TEXT, Value, list_of};
+use super::value::{Kind, MAX_TEXT, PsValue, list_of};
 use crate::finding::Span;
 use crate::flow::{Taint, base64_bytes};
 
@@ -30,12 +30,12 @@ impl Evaluator<'_, '_, '_, '_> {
         &mut self,
         kind: &str,
         name: &str,
-        arguments: &[Value],
+        arguments: &[PsValue],
         taint: Taint,
         span: Span,
-    ) -> Option<Value> {
+    ) -> Option<PsValue> {
         let first = || arguments.first().cloned().unwrap_or_default();
-        let text = |at: usize| arguments.get(at).map(Value::string).unwrap_or_default();
+        let text = |at: usize| arguments.get(at).map(PsValue::string).unwrap_or_default();
         match (kind, name) {
             ("convert" | "int" | "int32" | "char", _) => {
                 self.converted(kind, name, arguments, taint)
@@ -43,23 +43,23 @@ impl Evaluator<'_, '_, '_, '_> {
             ("string", _) => joined_text(name, arguments, taint),
             ("scriptblock", "create") => Some(self.script_block_of(&first(), span)),
             ("environment", "getfolderpath") => Some(match special_folder(&text(0)) {
-                Some(folder) => Value::text(folder),
-                None => Value::unknown(taint),
+                Some(folder) => PsValue::text(folder),
+                None => PsValue::unknown(taint),
             }),
             ("environment", "getenvironmentvariable") => {
                 let name = format!("env:{}", text(0).to_ascii_lowercase());
                 Some(self.variable(&name).unwrap_or_default())
             }
             ("io.path", "combine" | "join") => {
-                let parts: Vec<String> = arguments.iter().map(Value::string).collect();
+                let parts: Vec<String> = arguments.iter().map(PsValue::string).collect();
                 Some(bounded(parts.join("/"), taint))
             }
-            ("io.path", "gettemppath") => Some(Value::text("~/AppData/Local/Temp")),
+            ("io.path", "gettemppath") => Some(PsValue::text("~/AppData/Local/Temp")),
             ("io.path", "getfullpath") => Some(first()),
             ("text.encoding", "getencoding") => {
                 let wide = matches!(text(0).as_str(), "1200" | "utf-16" | "unicode");
                 let name = if wide { "text.encoding.unicode" } else { "text.encoding.utf8" };
-                Some(Value::of(Kind::Object(name.to_owned()), taint))
+                Some(PsValue::of(Kind::Object(name.to_owned()), taint))
             }
             _ => None,
         }
@@ -70,26 +70,26 @@ impl Evaluator<'_, '_, '_, '_> {
         &mut self,
         kind: &str,
         name: &str,
-        arguments: &[Value],
+        arguments: &[PsValue],
         taint: Taint,
-    ) -> Option<Value> {
+    ) -> Option<PsValue> {
         let first = || arguments.first().cloned().unwrap_or_default();
-        let text = |at: usize| arguments.get(at).map(Value::string).unwrap_or_default();
+        let text = |at: usize| arguments.get(at).map(PsValue::string).unwrap_or_default();
         match (kind, name) {
             ("convert", "frombase64string") => {
                 let bytes = first().known().and_then(|t| base64_bytes(&t));
                 let taint = taint.and(Taint::DECODED);
                 Some(match bytes {
-                    Some(bytes) => Value::of(Kind::Bytes(bytes), taint),
-                    None => Value::unknown(taint),
+                    Some(bytes) => PsValue::of(Kind::Bytes(bytes), taint),
+                    None => PsValue::unknown(taint),
                 })
             }
             ("convert" | "int" | "int32", "toint32" | "toint16" | "tobyte" | "parse") => {
                 let (digits, radix) = (text(0), text(1).parse().unwrap_or(10));
                 let number = (2..=36).contains(&radix).then(|| i64::from_str_radix(&digits, radix));
                 Some(match number {
-                    Some(Ok(number)) => Value::text(number.to_string()),
-                    _ => Value::unknown(taint),
+                    Some(Ok(number)) => PsValue::text(number.to_string()),
+                    _ => PsValue::unknown(taint),
                 })
             }
             ("convert", "tochar") | ("char", "convertfromutf32") => {
@@ -102,17 +102,17 @@ impl Evaluator<'_, '_, '_, '_> {
     /// Methods of texts and bytes whose result is known; none for all others.
     pub(super) fn text_method(
         &mut self,
-        base: &Value,
+        base: &PsValue,
         name: &str,
-        arguments: &[Value],
+        arguments: &[PsValue],
         taint: Taint,
-    ) -> Option<Value> {
+    ) -> Option<PsValue> {
         if let (Kind::Object(kind), "getstring", Some(Kind::Bytes(bytes))) =
             (&base.kind, name, arguments.first().map(|a| &a.kind))
         {
             return Some(match decode(kind, bytes) {
-                Some(text) => Value::of(Kind::Text(text), taint),
-                None => Value::unknown(taint),
+                Some(text) => PsValue::of(Kind::Text(text), taint),
+                None => PsValue::unknown(taint),
             });
         }
         let text = base.known().filter(|_| matches!(base.kind, Kind::Text(_)))?;
@@ -120,9 +120,9 @@ impl Evaluator<'_, '_, '_, '_> {
             return Some(bounded(text, taint));
         }
         match name {
-            "tochararray" => Some(self.cast("char[]", Value::of(Kind::Text(text), taint))),
+            "tochararray" => Some(self.cast("char[]", PsValue::of(Kind::Text(text), taint))),
             "split" => {
-                let by = arguments.first().and_then(Value::known)?;
+                let by = arguments.first().and_then(PsValue::known)?;
                 let parts = text.split(|c: char| by.contains(c));
                 Some(list_of(parts, taint))
             }
@@ -132,20 +132,20 @@ impl Evaluator<'_, '_, '_, '_> {
 }
 
 /// `[string]::Join` and `[string]::Concat`.
-fn joined_text(name: &str, arguments: &[Value], taint: Taint) -> Option<Value> {
+fn joined_text(name: &str, arguments: &[PsValue], taint: Taint) -> Option<PsValue> {
     match name {
         "join" => {
             let items: Vec<String> =
-                arguments.iter().skip(1).flat_map(Value::items).map(|v| v.string()).collect();
-            let between = arguments.first().map(Value::string).unwrap_or_default();
+                arguments.iter().skip(1).flat_map(PsValue::items).map(|v| v.string()).collect();
+            let between = arguments.first().map(PsValue::string).unwrap_or_default();
             if items.len().saturating_mul(between.len() + 1) > MAX_TEXT {
-                return Some(Value::unknown(taint));
+                return Some(PsValue::unknown(taint));
             }
             Some(bounded(items.join(&between), taint))
         }
         "concat" => {
             let items: Vec<String> =
-                arguments.iter().flat_map(Value::items).map(|v| v.string()).collect();
+                arguments.iter().flat_map(PsValue::items).map(|v| v.string()).collect();
             Some(bounded(items.concat(), taint))
         }
         _ => None,
@@ -153,8 +153,8 @@ fn joined_text(name: &str, arguments: &[Value], taint: Taint) -> Option<Value> {
 }
 
 /// The text that a method of a text returns; none where that is not known.
-fn edited(text: &str, name: &str, arguments: &[Value]) -> Option<String> {
-    let at = |n: usize| arguments.get(n).and_then(Value::known);
+fn edited(text: &str, name: &str, arguments: &[PsValue]) -> Option<String> {
+    let at = |n: usize| arguments.get(n).and_then(PsValue::known);
     let number = |n: usize| at(n).and_then(|t| t.parse::<usize>().ok());
     match name {
         "tolower" | "tolowerinvariant" => Some(text.to_ascii_lowercase()),
@@ -188,9 +188,9 @@ fn edited(text: &str, name: &str, arguments: &[Value]) -> Option<String> {
 }
 
 /// A text, unknown where it is too long to be followed.
-fn bounded(text: String, taint: Taint) -> Value {
+fn bounded(text: String, taint: Taint) -> PsValue {
     if text.len() > MAX_TEXT {
-        return Value::unknown(taint);
+        return PsValue::unknown(taint);
     }
-    Value::of(Kind::Text(text), taint)
+    PsValue::of(Kind::Text(text), taint)
 }

@@ -1,7 +1,7 @@
 //! Variables whose value is known, and what their names say.
 
 use super::run::{Evaluator, plain_name};
-use super::value::{Kind, Value};
+use super::value::{Kind, PsValue};
 use crate::flow::Taint;
 use crate::paths::windows_path;
 
@@ -10,7 +10,7 @@ pub const PROFILE: &str = "~/Documents/PowerShell/Microsoft.PowerShell_profile.p
 
 impl Evaluator<'_, '_, '_, '_> {
     /// A variable by its name in lower case.
-    pub fn variable(&mut self, name: &str) -> Option<Value> {
+    pub fn variable(&mut self, name: &str) -> Option<PsValue> {
         let plain = plain_name(name);
         if let Some(value) = self.state.get(plain) {
             return Some(value);
@@ -18,22 +18,22 @@ impl Evaluator<'_, '_, '_, '_> {
         if let Some(variable) = plain.strip_prefix("env:") {
             let taint = if is_secret_name(variable) { Taint::SECRET } else { Taint::default() };
             return Some(match windows_path::environment(variable) {
-                Some(known) => Value::text(known),
-                None => Value::unknown(taint),
+                Some(known) => PsValue::text(known),
+                None => PsValue::unknown(taint),
             });
         }
         Some(match plain {
-            "home" | "env:home" => Value::text("~"),
-            "null" => Value::nothing(),
-            "true" => Value::of(Kind::Bool(true), Taint::default()),
-            "false" => Value::of(Kind::Bool(false), Taint::default()),
-            "pwd" | "psscriptroot" => Value::text("."),
-            "pshome" => Value::text("C:/Windows/System32/WindowsPowerShell/v1.0"),
-            "profile" => Value::text(PROFILE),
-            "args" | "input" => Value::unknown(Taint::default()),
+            "home" | "env:home" => PsValue::text("~"),
+            "null" => PsValue::nothing(),
+            "true" => PsValue::of(Kind::Bool(true), Taint::default()),
+            "false" => PsValue::of(Kind::Bool(false), Taint::default()),
+            "pwd" | "psscriptroot" => PsValue::text("."),
+            "pshome" => PsValue::text("C:/Windows/System32/WindowsPowerShell/v1.0"),
+            "profile" => PsValue::text(PROFILE),
+            "args" | "input" => PsValue::unknown(Taint::default()),
             // Characters of these spell commands in hidden texts: `$pshome[4]`.
-            "shellid" => Value::text("Microsoft.PowerShell"),
-            "verbosepreference" => Value::text("SilentlyContinue"),
+            "shellid" => PsValue::text("Microsoft.PowerShell"),
+            "verbosepreference" => PsValue::text("SilentlyContinue"),
             _ => return None,
         })
     }

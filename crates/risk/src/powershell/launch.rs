@@ -1,8 +1,8 @@
 //! `powershell.exe` and `pwsh` with their own options: the text, file or input they run.
 
 use super::run::Evaluator;
-use super::state::State;
-use super::value::Value;
+use super::state::PsState;
+use super::value::PsValue;
 use crate::finding::Span;
 use crate::flow::{Flow, Taint, base64_bytes};
 use crate::paths::windows_path;
@@ -107,12 +107,12 @@ pub fn launched(
 }
 
 fn piped(judge: &mut CommandJudge<'_, '_, '_>, stdin: &Flow, span: Span) -> Flow {
-    run(judge, &Value::from_flow(stdin.clone()), span)
+    run(judge, &PsValue::from_flow(stdin.clone()), span)
 }
 
 /// The text of a value, run in a PowerShell of its own.
-fn run(judge: &mut CommandJudge<'_, '_, '_>, value: &Value, span: Span) -> Flow {
-    let mut state = State::default();
+fn run(judge: &mut CommandJudge<'_, '_, '_>, value: &PsValue, span: Span) -> Flow {
+    let mut state = PsState::default();
     let mut evaluator = Evaluator { judge, state: &mut state };
     evaluator.run_text(value, span).flow()
 }
@@ -140,7 +140,7 @@ fn command(
     // Quotes around the whole text belong to the shell that was asked to start this one.
     let inner = text.strip_prefix('"').and_then(|t| t.strip_suffix('"'));
     let text = inner.filter(|t| !t.contains('"')).unwrap_or(&text).to_owned();
-    run(judge, &Value::of(super::value::Kind::Text(text), taint), span)
+    run(judge, &PsValue::of(super::value::Kind::Text(text), taint), span)
 }
 
 fn encoded(judge: &mut CommandJudge<'_, '_, '_>, word: Option<&CommandWord>, span: Span) -> Flow {
@@ -148,7 +148,7 @@ fn encoded(judge: &mut CommandJudge<'_, '_, '_>, word: Option<&CommandWord>, spa
     let known = word.filter(|w| !w.text.contains(UNKNOWN));
     let text = known.and_then(|w| base64_bytes(&w.text)).and_then(|b| super::encoding::utf16(&b));
     if let Some(text) = text.filter(|t| !t.contains(UNKNOWN)) {
-        run(judge, &Value::text(text), span)
+        run(judge, &PsValue::text(text), span)
     } else {
         judge.unseen_code(Taint::DECODED, span);
         Flow::unknown(Taint::default())
@@ -170,13 +170,13 @@ fn file(
         judge.unseen_code(Taint::NET.and(Taint::NET_OPEN), span);
         return Flow::unknown(Taint::NET);
     }
-    let mut state = State::default();
+    let mut state = PsState::default();
     let mut evaluator = Evaluator { judge, state: &mut state };
     let name = CommandWord { text: path, ..script.clone() };
     let given: Vec<super::given::Given> = words
         .iter()
         .skip(1)
-        .map(|w| super::given::Given::of(Value::text(w.text.clone()), true, false, w.span))
+        .map(|w| super::given::Given::of(PsValue::text(w.text.clone()), true, false, w.span))
         .collect();
-    evaluator.native(&name, &given, &Value::from_flow(stdin.clone()), span).flow()
+    evaluator.native(&name, &given, &PsValue::from_flow(stdin.clone()), span).flow()
 }

@@ -2,14 +2,14 @@
 
 use super::known_variables::PROFILE;
 use super::run::Evaluator;
-use super::value::{Kind, MAX_ITEMS, MAX_TEXT, Value};
+use super::value::{Kind, MAX_ITEMS, MAX_TEXT, PsValue};
 use crate::flow::Taint;
 use countersign_shell::UNKNOWN;
 use countersign_shell::powershell::ast::{PsAccess, PsExpr};
 
 impl Evaluator<'_, '_, '_, '_> {
     /// `base.member( … )[0]`; `stored` where the last member gets a value.
-    pub fn postfix(&mut self, base: &PsExpr<'_>, steps: &[PsAccess<'_>], stored: bool) -> Value {
+    pub fn postfix(&mut self, base: &PsExpr<'_>, steps: &[PsAccess<'_>], stored: bool) -> PsValue {
         let mut value = self.value(base);
         for (at, step) in steps.iter().enumerate() {
             value = match step {
@@ -64,18 +64,18 @@ fn is_path_member(name: &str) -> bool {
 }
 
 /// `value[index]`.
-fn index_of(value: &Value, index: &Value) -> Value {
+fn index_of(value: &PsValue, index: &PsValue) -> PsValue {
     let taint = value.origins();
     let numbers: Option<Vec<i64>> =
         index.items().iter().map(|i| i.known().and_then(|n| n.parse().ok())).collect();
     if let (Kind::Table(members), Some(key)) = (&value.kind, index.known()) {
         let key = key.to_ascii_lowercase();
         let found = members.iter().find(|(name, _)| *name == key);
-        return found.map_or_else(Value::nothing, |(_, value)| value.clone());
+        return found.map_or_else(PsValue::nothing, |(_, value)| value.clone());
     }
     let Some(numbers) = numbers.filter(|n| n.len() <= MAX_ITEMS) else {
         // Any of its items.
-        return Value { place: value.place.clone(), ..value.clone() };
+        return PsValue { place: value.place.clone(), ..value.clone() };
     };
     let pick = |count: usize, n: i64| {
         let at = if n < 0 { i64::try_from(count).unwrap_or(0) + n } else { n };
@@ -92,36 +92,36 @@ fn index_of(value: &Value, index: &Value) -> Value {
             let chars: Vec<char> = text.chars().collect();
             for n in numbers {
                 let found = pick(chars.len(), n).and_then(|at| chars.get(at));
-                picked.extend(found.map(|c| Value::text(c.to_string())));
+                picked.extend(found.map(|c| PsValue::text(c.to_string())));
             }
         }
-        _ => return Value { place: value.place.clone(), ..Value::unknown(taint) },
+        _ => return PsValue { place: value.place.clone(), ..PsValue::unknown(taint) },
     }
     match picked.len() {
         1 => picked.pop().unwrap_or_default().tainted(taint),
-        _ => Value::of(Kind::List(picked), taint),
+        _ => PsValue::of(Kind::List(picked), taint),
     }
 }
 
 /// `value.name` without arguments.
-fn member_of(value: &Value, name: &str) -> Value {
+fn member_of(value: &PsValue, name: &str) -> PsValue {
     let name = name.to_ascii_lowercase();
     let taint = value.origins();
     match &value.kind {
         Kind::Table(members) => match members.iter().find(|(n, _)| *n == name) {
             Some((_, value)) => value.clone(),
-            None => Value::unknown(taint),
+            None => PsValue::unknown(taint),
         },
         // `[Text.Encoding]::Unicode`, `[Environment]::UserName`.
-        Kind::Type(kind) => Value::of(Kind::Object(format!("{kind}.{name}")), taint),
+        Kind::Type(kind) => PsValue::of(Kind::Object(format!("{kind}.{name}")), taint),
         // Where a profile lies beside `$PROFILE` itself.
         Kind::Text(text) if text == PROFILE => value.clone(),
-        _ if matches!(name.as_str(), "length" | "count") => Value::unknown(Taint::default()),
-        Kind::Text(_) | Kind::List(_) if value.place.is_some() => Value {
+        _ if matches!(name.as_str(), "length" | "count") => PsValue::unknown(Taint::default()),
+        Kind::Text(_) | Kind::List(_) if value.place.is_some() => PsValue {
             place: value.place.clone().filter(|_| is_path_member(&name)),
-            ..Value::unknown(taint)
+            ..PsValue::unknown(taint)
         },
         Kind::Text(_) | Kind::List(_) if is_path_member(&name) => value.clone(),
-        _ => Value::unknown(taint),
+        _ => PsValue::unknown(taint),
     }
 }

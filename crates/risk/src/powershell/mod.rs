@@ -34,7 +34,7 @@ use crate::finding::{Findings, Span};
 use crate::flow::Flow;
 use crate::shell::{CommandJudge, CommandWord, Dispatch, judge_text};
 use run::Evaluator;
-use state::State;
+use state::PsState;
 
 pub(crate) use cmdlets::split_arguments;
 pub(crate) use launch::launched;
@@ -54,7 +54,7 @@ pub(crate) fn read(
             // Places in the changed text mean nothing in the one that came.
             judge.pin(Some(Span::new(base, base + length)));
         }
-        let mut state = State::default();
+        let mut state = PsState::default();
         Evaluator { judge, state: &mut state }.text(&plain);
     });
 }
@@ -88,7 +88,7 @@ pub(crate) fn bind_plain(
 
 /// Runs PowerShell text for another reader.
 pub(crate) fn run_text(judge: &mut CommandJudge<'_, '_, '_>, text: &str, span: Span) -> Flow {
-    let mut state = State::default();
+    let mut state = PsState::default();
     let mut evaluator = Evaluator { judge, state: &mut state };
     evaluator.inner_text(text, span).flow()
 }

@@ -1,7 +1,7 @@
 //! Redirections, and files that a text writes.
 
 use super::run::Evaluator;
-use super::value::Value;
+use super::value::PsValue;
 use crate::command_tables::Touch;
 use crate::flow::{Flow, Taint};
 use crate::paths::windows_path;
@@ -9,7 +9,7 @@ use countersign_shell::powershell::ast::{PsExpr, PsRedirection};
 
 impl Evaluator<'_, '_, '_, '_> {
     /// `> file`; whether the output still flows on.
-    pub(super) fn redirect(&mut self, redirection: &PsRedirection<'_>, output: &Value) -> bool {
+    pub(super) fn redirect(&mut self, redirection: &PsRedirection<'_>, output: &PsValue) -> bool {
         let is_null = |name: &str| name.eq_ignore_ascii_case("null");
         if matches!(&redirection.target, PsExpr::Variable(name) if is_null(name)) {
             return !redirection.output;

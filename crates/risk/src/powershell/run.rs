@@ -1,7 +1,7 @@
 //! Statements and pipelines: what would run, in what order, with which values.
 
-use super::state::{MAX_CANDIDATES, MAX_COPIED, MAX_VARIABLES, Named, State};
-use super::value::{Kind, Value};
+use super::state::{MAX_CANDIDATES, MAX_COPIED, MAX_VARIABLES, Named, PsState};
+use super::value::{Kind, PsValue};
 use crate::flow::Taint;
 use crate::shell::CommandJudge;
 use crate::structural_findings;
@@ -19,14 +19,14 @@ const MAX_TURNS: usize = 64;
 /// Walks one text.
 pub struct Evaluator<'a, 's, 'c, 'o> {
     pub judge: &'a mut CommandJudge<'s, 'c, 'o>,
-    pub state: &'a mut State,
+    pub state: &'a mut PsState,
 }
 
 impl Evaluator<'_, '_, '_, '_> {
     /// Reads and walks a text; returns what it would write.
-    pub fn text(&mut self, text: &str) -> Value {
+    pub fn text(&mut self, text: &str) -> PsValue {
         if !self.judge.begin_text(text.len()) {
-            return Value::unknown(Taint::default());
+            return PsValue::unknown(Taint::default());
         }
         let (statements, problem) = parser::parse(text);
         if let Some((problem, at)) = problem {
@@ -55,13 +55,13 @@ impl Evaluator<'_, '_, '_, '_> {
     }
 
     /// Walks statements; returns what all of them write.
-    pub fn statements(&mut self, list: &PsStatements<'_>) -> Value {
+    pub fn statements(&mut self, list: &PsStatements<'_>) -> PsValue {
         if self.state.levels >= MAX_LEVELS {
             self.judge.too_deep(None);
-            return Value::unknown(Taint::default());
+            return PsValue::unknown(Taint::default());
         }
         self.state.levels += 1;
-        let mut output = Value::nothing();
+        let mut output = PsValue::nothing();
         for statement in list {
             let value = self.statement(statement);
             output = output.then(value);
@@ -71,7 +71,7 @@ impl Evaluator<'_, '_, '_, '_> {
     }
 
     /// Runs something once for each value that its variables may have.
-    fn each_choice(&mut self, mut run: impl FnMut(&mut Self) -> Value) -> Value {
+    fn each_choice(&mut self, mut run: impl FnMut(&mut Self) -> PsValue) -> PsValue {
         if self.state.choosing {
             return run(self);
         }
@@ -97,10 +97,10 @@ impl Evaluator<'_, '_, '_, '_> {
         result
     }
 
-    pub fn statement(&mut self, statement: &PsStatement<'_>) -> Value {
+    pub fn statement(&mut self, statement: &PsStatement<'_>) -> PsValue {
         match statement {
             PsStatement::Chain(pipelines) => {
-                let mut output = Value::nothing();
+                let mut output = PsValue::nothing();
                 for pipeline in pipelines {
                     let value = self.each_choice(|e| e.pipeline(pipeline));
                     output = output.then(value);
@@ -113,7 +113,7 @@ impl Evaluator<'_, '_, '_, '_> {
                 self.for_each(&name.to_ascii_lowercase(), &values, body)
             }
             PsStatement::Parts { parts, repeats } => {
-                let mut output = Value::nothing();
+                let mut output = PsValue::nothing();
                 for _ in 0..=u8::from(*repeats) {
                     // Loops inside loops are bounded like commands.
                     if *repeats && !self.judge.spend() {
@@ -132,7 +132,7 @@ impl Evaluator<'_, '_, '_, '_> {
             }
             PsStatement::Function(function) => {
                 self.define(function);
-                Value::nothing()
+                PsValue::nothing()
             }
             PsStatement::Block(list) => self.statements(list),
         }
@@ -153,7 +153,7 @@ impl Evaluator<'_, '_, '_, '_> {
             self.not_read(span);
         }
         self.maybe(|e| {
-            let unknown = || Value::unknown(Taint::default());
+            let unknown = || PsValue::unknown(Taint::default());
             let old: Vec<_> =
                 parameters.iter().map(|p| (p, e.state.replace(p, unknown()))).collect();
             e.state.calls += 1;
@@ -165,17 +165,17 @@ impl Evaluator<'_, '_, '_, '_> {
         });
     }
 
-    fn for_each(&mut self, name: &str, values: &Value, body: &PsStatements<'_>) -> Value {
+    fn for_each(&mut self, name: &str, values: &PsValue, body: &PsStatements<'_>) -> PsValue {
         let mut items = values.items();
         if items.is_empty() {
-            items.push(Value::unknown(Taint::default()));
+            items.push(PsValue::unknown(Taint::default()));
         }
         if items.len() > MAX_TURNS {
             self.too_many_values();
             items.truncate(MAX_TURNS);
         }
-        let old = self.state.replace(name, Value::nothing());
-        let mut output = Value::nothing();
+        let old = self.state.replace(name, PsValue::nothing());
+        let mut output = PsValue::nothing();
         for item in items {
             if !self.judge.spend() {
                 break;
@@ -196,8 +196,8 @@ impl Evaluator<'_, '_, '_, '_> {
         self.judge.report(&structural_findings::TOO_MANY_VALUES, span);
     }
 
-    fn pipeline(&mut self, pipeline: &PsPipeline<'_>) -> Value {
-        let mut flowing = Value::nothing();
+    fn pipeline(&mut self, pipeline: &PsPipeline<'_>) -> PsValue {
+        let mut flowing = PsValue::nothing();
         for (at, element) in pipeline.elements.iter().enumerate() {
             let old = (at > 0).then(|| self.state.replace("_", flowing.clone()));
             flowing = self.element(element, &flowing);
@@ -208,13 +208,13 @@ impl Evaluator<'_, '_, '_, '_> {
         flowing
     }
 
-    fn element(&mut self, element: &PsElement<'_>, input: &Value) -> Value {
+    fn element(&mut self, element: &PsElement<'_>, input: &PsValue) -> PsValue {
         let span = self.judge.span(element.start, element.end);
         let output = match &element.kind {
             PsElementKind::Expression(value) => self.value(value),
             PsElementKind::Command(words) => {
                 if !self.judge.spend() {
-                    return Value::unknown(Taint::default());
+                    return PsValue::unknown(Taint::default());
                 }
                 self.command(words, input, span)
             }
@@ -223,28 +223,28 @@ impl Evaluator<'_, '_, '_, '_> {
         for redirection in &element.redirections {
             kept &= self.redirect(redirection, &output);
         }
-        if kept { output } else { Value::nothing() }
+        if kept { output } else { PsValue::nothing() }
     }
 
     /// Text that is run as PowerShell.
-    pub fn run_text(&mut self, value: &Value, span: crate::finding::Span) -> Value {
+    pub fn run_text(&mut self, value: &PsValue, span: crate::finding::Span) -> PsValue {
         let taint = value.origins();
         let text = match &value.kind {
             Kind::Block(block) => block.source.clone(),
-            _ => value.items().iter().map(Value::string).collect::<Vec<_>>().join("\n"),
+            _ => value.items().iter().map(PsValue::string).collect::<Vec<_>>().join("\n"),
         };
         let risky = taint.has(Taint::NET) || taint.has(Taint::DECODED);
         if risky || text.contains(UNKNOWN) {
             self.judge.unseen_code(taint, span);
         }
         if text.starts_with(UNKNOWN) && text.len() <= 1 {
-            return Value::unknown(taint);
+            return PsValue::unknown(taint);
         }
         self.inner_text(&text.replace(UNKNOWN, "$unknown"), span).tainted(taint)
     }
 
     /// Walks a text that has no place of its own.
-    pub fn inner_text(&mut self, text: &str, span: crate::finding::Span) -> Value {
+    pub fn inner_text(&mut self, text: &str, span: crate::finding::Span) -> PsValue {
         let old = self.judge.pin(Some(span));
         let value = self.text(text);
         self.judge.pin(old);

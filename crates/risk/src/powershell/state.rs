@@ -1,6 +1,6 @@
 //! Variables, functions and aliases of a PowerShell text.
 
-use super::value::Value;
+use super::value::PsValue;
 use crate::flow::Taint;
 
 /// How many possible values a variable keeps.
@@ -22,9 +22,9 @@ pub struct Named {
 
 /// What the texts of one call share.
 #[derive(Debug, Default)]
-pub struct State {
+pub struct PsState {
     /// Names in lower case with the values they may have.
-    pub variables: Vec<(String, Vec<Value>)>,
+    pub variables: Vec<(String, Vec<PsValue>)>,
     pub functions: Vec<Named>,
     pub aliases: Vec<(String, String)>,
     /// Which of several values a variable takes in this pass.
@@ -46,25 +46,25 @@ pub struct State {
     pub(super) copied: usize,
 }
 
-impl State {
+impl PsState {
     /// The value of a variable.
-    pub fn get(&mut self, name: &str) -> Option<Value> {
+    pub fn get(&mut self, name: &str) -> Option<PsValue> {
         let (_, values) = self.variables.iter().find(|(n, _)| n == name)?;
         self.choices = self.choices.max(values.len());
         let value = values.get(self.choice.min(values.len().saturating_sub(1)))?;
         self.copied = self.copied.saturating_add(value.weight(0));
         if self.copied > MAX_COPIED {
-            return Some(Value::unknown(value.taint));
+            return Some(PsValue::unknown(value.taint));
         }
         Some(value.clone())
     }
 
     /// Sets a variable. False when more values are possible than are followed.
-    pub fn set(&mut self, name: &str, value: Value) -> bool {
+    pub fn set(&mut self, name: &str, value: PsValue) -> bool {
         self.version += 1;
         let value = if value.weight(0) > MAX_WEIGHT {
             self.copied = usize::MAX;
-            Value::unknown(Taint::default())
+            PsValue::unknown(Taint::default())
         } else {
             value
         };
@@ -73,7 +73,7 @@ impl State {
             if !keep {
                 values.clear();
             }
-            let known = |v: &Value| v.known();
+            let known = |v: &PsValue| v.known();
             if keep && values.iter().any(|v| known(v).is_some() && known(v) == known(&value)) {
                 return true;
             }
@@ -91,7 +91,7 @@ impl State {
     }
 
     /// Sets a variable to exactly this value; the old ones are returned.
-    pub fn replace(&mut self, name: &str, value: Value) -> Option<Vec<Value>> {
+    pub fn replace(&mut self, name: &str, value: PsValue) -> Option<Vec<PsValue>> {
         if let Some((_, values)) = self.variables.iter_mut().find(|(n, _)| n == name) {
             Some(std::mem::replace(values, vec![value]))
         } else {
@@ -101,7 +101,7 @@ impl State {
     }
 
     /// Puts back what `replace` returned.
-    pub fn restore(&mut self, name: &str, old: Option<Vec<Value>>) {
+    pub fn restore(&mut self, name: &str, old: Option<Vec<PsValue>>) {
         match old {
             Some(old) => {
                 if let Some((_, values)) = self.variables.iter_mut().find(|(n, _)| n == name) {

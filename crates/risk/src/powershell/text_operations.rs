@@ -1,6 +1,6 @@
 //! Operators on texts whose result is known.
 
-use super::value::{Kind, MAX_ITEMS, MAX_TEXT, Value};
+use super::value::{Kind, MAX_ITEMS, MAX_TEXT, PsValue};
 use crate::flow::Taint;
 use countersign_shell::UNKNOWN;
 
@@ -29,25 +29,25 @@ pub(super) fn replaced(text: &str, from: &str, to: &str) -> String {
     out
 }
 
-pub(super) fn range(from: &str, to: &str, taint: Taint) -> Value {
+pub(super) fn range(from: &str, to: &str, taint: Taint) -> PsValue {
     let (Ok(from), Ok(to)) = (from.parse::<i64>(), to.parse::<i64>()) else {
-        return Value::unknown(taint);
+        return PsValue::unknown(taint);
     };
     let short = usize::try_from(from.abs_diff(to)).is_ok_and(|n| n < MAX_ITEMS);
     if !short {
-        return Value::unknown(taint);
+        return PsValue::unknown(taint);
     }
-    let number = |n: i64| Value::text(n.to_string());
-    let items: Vec<Value> = if from <= to {
+    let number = |n: i64| PsValue::text(n.to_string());
+    let items: Vec<PsValue> = if from <= to {
         (from..=to).map(number).collect()
     } else {
         (to..=from).rev().map(number).collect()
     };
-    Value::of(Kind::List(items), taint)
+    PsValue::of(Kind::List(items), taint)
 }
 
 /// `"{1}{0}" -f a, b`; unknown parts stay unknown.
-pub(super) fn formatted(format: &str, items: &[Value]) -> Option<String> {
+pub(super) fn formatted(format: &str, items: &[PsValue]) -> Option<String> {
     let mut out = String::new();
     let mut rest = format;
     while let Some(at) = rest.find(['{', '}']) {
@@ -66,7 +66,7 @@ pub(super) fn formatted(format: &str, items: &[Value]) -> Option<String> {
         let inside = rest.get(..end)?;
         let number = inside.split([',', ':']).next()?.trim();
         out.push_str(
-            &items.get(number.parse::<usize>().ok()?).map(Value::string).unwrap_or_default(),
+            &items.get(number.parse::<usize>().ok()?).map(PsValue::string).unwrap_or_default(),
         );
         rest = rest.get(end + 1..)?;
         if out.len() > MAX_TEXT {

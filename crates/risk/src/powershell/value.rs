@@ -14,7 +14,7 @@ pub const MAX_ITEMS: usize = 256;
 
 /// A value with its origin.
 #[derive(Debug, Clone, Default)]
-pub struct Value {
+pub struct PsValue {
     /// What is known.
     pub kind: Kind,
     /// Where it comes from.
@@ -34,9 +34,9 @@ pub enum Kind {
     /// A truth value.
     Bool(bool),
     /// Several values.
-    List(Vec<Value>),
+    List(Vec<PsValue>),
     /// A table with the names of its members in lower case.
-    Table(Vec<(String, Value)>),
+    Table(Vec<(String, PsValue)>),
     /// A script block.
     Block(Block),
     /// An object of a .NET or COM type, in lower case.
@@ -55,33 +55,33 @@ pub struct Block {
     /// The names of its parameters.
     pub parameters: Vec<String>,
     /// What it gave when it was read.
-    pub output: Box<Value>,
+    pub output: Box<PsValue>,
 }
 
-impl Value {
+impl PsValue {
     /// No value.
-    pub fn nothing() -> Value {
-        Value::default()
+    pub fn nothing() -> PsValue {
+        PsValue::default()
     }
 
     /// Known text.
-    pub fn text(text: impl Into<String>) -> Value {
-        Value::of(Kind::Text(text.into()), Taint::default())
+    pub fn text(text: impl Into<String>) -> PsValue {
+        PsValue::of(Kind::Text(text.into()), Taint::default())
     }
 
     /// A value of this kind and origin.
-    pub fn of(kind: Kind, taint: Taint) -> Value {
-        Value { kind, taint, place: None }
+    pub fn of(kind: Kind, taint: Taint) -> PsValue {
+        PsValue { kind, taint, place: None }
     }
 
     /// Something of this origin that is only known at run time.
-    pub fn unknown(taint: Taint) -> Value {
-        Value::of(Kind::Text(UNKNOWN.to_string()), taint)
+    pub fn unknown(taint: Taint) -> PsValue {
+        PsValue::of(Kind::Text(UNKNOWN.to_string()), taint)
     }
 
     /// The same with more origins.
     #[must_use]
-    pub fn tainted(mut self, taint: Taint) -> Value {
+    pub fn tainted(mut self, taint: Taint) -> PsValue {
         self.taint = self.taint.and(taint);
         self
     }
@@ -92,12 +92,13 @@ impl Value {
     }
 
     /// Its items: those of a list, or itself.
-    pub fn items(&self) -> Vec<Value> {
+    pub fn items(&self) -> Vec<PsValue> {
         match &self.kind {
             Kind::Nothing => Vec::new(),
-            Kind::List(list) => {
-                list.iter().map(|v| Value { taint: v.taint.and(self.taint), ..v.clone() }).collect()
-            }
+            Kind::List(list) => list
+                .iter()
+                .map(|v| PsValue { taint: v.taint.and(self.taint), ..v.clone() })
+                .collect(),
             _ => vec![self.clone()],
         }
     }
@@ -148,7 +149,7 @@ impl Value {
         if depth > MAX_NESTING {
             return usize::MAX;
         }
-        let sum = |weight: usize, value: &Value| weight.saturating_add(value.weight(depth + 1));
+        let sum = |weight: usize, value: &PsValue| weight.saturating_add(value.weight(depth + 1));
         match &self.kind {
             Kind::Nothing | Kind::Bool(_) => 16,
             Kind::Text(text) | Kind::Object(text) | Kind::Type(text) => 64 + text.len(),
@@ -191,7 +192,7 @@ impl Value {
             return Flow::none();
         }
         let taint = self.origins();
-        let lines: Option<Vec<String>> = self.items().iter().map(Value::known).collect();
+        let lines: Option<Vec<String>> = self.items().iter().map(PsValue::known).collect();
         Flow {
             present: true,
             text: lines.map(|lines| lines.join("\n")).filter(|t| t.len() <= MAX_TEXT),
@@ -201,13 +202,13 @@ impl Value {
     }
 
     /// What came out of a command.
-    pub fn from_flow(flow: Flow) -> Value {
+    pub fn from_flow(flow: Flow) -> PsValue {
         if !flow.present {
-            return Value::nothing();
+            return PsValue::nothing();
         }
         let mut value = match flow.text {
-            Some(text) => Value::text(text.trim_end_matches(['\n', '\r'])),
-            None => Value::unknown(Taint::default()),
+            Some(text) => PsValue::text(text.trim_end_matches(['\n', '\r'])),
+            None => PsValue::unknown(Taint::default()),
         };
         value.taint = flow.taint;
         value.place = flow.place;
@@ -216,7 +217,7 @@ impl Value {
 
     /// Both values, one after the other.
     #[must_use]
-    pub fn then(self, next: Value) -> Value {
+    pub fn then(self, next: PsValue) -> PsValue {
         if self.is_nothing() {
             return next;
         }
@@ -235,9 +236,9 @@ impl Value {
         }
         if items.len() > MAX_ITEMS {
             items.truncate(MAX_ITEMS);
-            items.push(Value::unknown(taint));
+            items.push(PsValue::unknown(taint));
         }
-        Value { kind: Kind::List(items), taint, place }
+        PsValue { kind: Kind::List(items), taint, place }
     }
 }
 
@@ -247,13 +248,13 @@ pub fn below(place: &str) -> String {
 }
 
 /// The parts of a text as a list; what is behind the last item that is followed is unknown.
-pub fn list_of<'p>(parts: impl Iterator<Item = &'p str>, taint: Taint) -> Value {
-    let mut items: Vec<Value> = parts.take(MAX_ITEMS).map(Value::text).collect();
+pub fn list_of<'p>(parts: impl Iterator<Item = &'p str>, taint: Taint) -> PsValue {
+    let mut items: Vec<PsValue> = parts.take(MAX_ITEMS).map(PsValue::text).collect();
     if items.len() == MAX_ITEMS {
         // There may be more than are followed.
-        items.push(Value::unknown(taint));
+        items.push(PsValue::unknown(taint));
     }
-    Value::of(Kind::List(items), taint)
+    PsValue::of(Kind::List(items), taint)
 }
 
 /// A type's name in lower case, without `System.`, type arguments and blanks.

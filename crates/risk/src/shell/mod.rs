@@ -35,6 +35,7 @@ mod python_module;
 mod redirects;
 mod remembered;
 mod rule_match;
+mod runner_hosts;
 mod runner_texts;
 mod runners;
 mod scope;

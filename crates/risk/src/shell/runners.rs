@@ -10,7 +10,6 @@ use crate::command_tables::{Inner, Runner, Spec, Start};
 use crate::finding::Span;
 use crate::flow::Flow;
 use crate::structural_findings;
-use countersign_types::tier::Tier;
 
 /// Options with which a login starts no shell: a test, a tunnel, a question.
 const NO_SESSION: [&str; 9] = ["-T", "-N", "-G", "-V", "-Q", "-O", "-W", "--version", "--help"];
@@ -115,10 +114,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
         let stdin = if runner.feeds { Flow::none() } else { stdin.clone() };
         let words = inv.args.get(..from).unwrap_or_default();
-        let subject = self.shared.run_through(words);
-        let flow = self.run_on(runner, words.get(1..).unwrap_or_default(), &inner, &stdin, span);
-        self.shared.out.set_subject(subject);
-        Some(flow)
+        Some(self.run_on(runner, words, &inner, &stdin, span))
     }
 
     /// Passes over options of the runner behind its operands (`timeout 5 -- rm`). Returns the text
@@ -145,28 +141,14 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         None
     }
 
-    /// Runs the inner command; a change on a host that is in production is a finding.
-    fn run_on(
+    /// Judges the inner command in the form in which the program takes it.
+    pub(super) fn run_inner(
         &mut self,
         runner: &Runner,
-        hosts: &[Arg<'t>],
         inner: &[Arg<'t>],
         stdin: &Flow,
         span: Span,
     ) -> Flow {
-        let before = self.shared.out.iter().len();
-        let flow = self.placed(runner, |w| w.run_inner(runner, inner, stdin, span));
-        if runner.remote && hosts.iter().any(|a| is_production(&a.text)) {
-            let mut found = self.shared.out.iter().skip(before);
-            if found.any(|finding| finding.weight.tier() >= Tier::Low) {
-                self.shared.report(&structural_findings::PRODUCTION_HOST, Some(span));
-            }
-        }
-        flow
-    }
-
-    /// Judges the inner command in the form in which the program takes it.
-    fn run_inner(&mut self, runner: &Runner, inner: &[Arg<'t>], stdin: &Flow, span: Span) -> Flow {
         match runner.inner {
             Inner::Argv => self.command(inner, stdin.clone(), span),
             Inner::Shell | Inner::Code(_) => {
@@ -270,16 +252,4 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             self.placed(runner, |w| w.command(&other, stdin.clone(), span));
         }
     }
-}
-
-/// Whether a host or app is called production.
-fn is_production(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    let mut parts = name.split(|c: char| !c.is_ascii_alphanumeric());
-    parts.any(|part| {
-        matches!(
-            part.trim_end_matches(|c: char| c.is_ascii_digit()),
-            "prod" | "production" | "live" | "prd"
-        )
-    })
 }

@@ -18,5 +18,5 @@ mod word;
 
 pub use escape::decode as decode_escapes;
 pub use outline::commands;
-pub use parser::{MAX_DEPTH, Parsed, PosixProblem, check, parse};
+pub use parser::{MAX_DEPTH, ParsedScript, PosixProblem, check, parse};
 pub use word::unquoted;

@@ -29,7 +29,7 @@ pub enum PosixProblem {
 
 /// What was read, and where reading stopped if it did.
 #[derive(Debug)]
-pub struct Parsed<'a> {
+pub struct ParsedScript<'a> {
     /// Everything understood.
     pub list: List<'a>,
     /// The first problem.
@@ -37,15 +37,18 @@ pub struct Parsed<'a> {
 }
 
 /// Reads a whole text.
-pub fn parse(text: &str) -> Parsed<'_> {
+pub fn parse(text: &str) -> ParsedScript<'_> {
     if text.len() > MAX_BYTES {
-        return Parsed { list: Vec::new(), problem: Some((PosixProblem::TooLong, MAX_BYTES)) };
+        return ParsedScript {
+            list: Vec::new(),
+            problem: Some((PosixProblem::TooLong, MAX_BYTES)),
+        };
     }
     let mut parser = Parser::new(text);
     let mut list = Vec::with_capacity(1);
     let outcome = parser.list_into(&mut list, Until::End);
     let problem = outcome.err().map(|p| (p, parser.at));
-    Parsed { list, problem }
+    ParsedScript { list, problem }
 }
 
 /// Whether a text can be read to its end; if not, why and where reading stops.

@@ -7,7 +7,7 @@ use super::super::model::{ActivePrompt, Focus};
 use super::super::state::SETTLE;
 use super::{Bench, ended, request};
 
-fn medium() -> Vec<countersign_client::Request> {
+fn medium() -> Vec<countersign_client::RequestRecord> {
     vec![request(1, "git push origin main", "MEDIUM"), request(2, "npm install left-pad", "MEDIUM")]
 }
 

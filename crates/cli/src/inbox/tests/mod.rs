@@ -4,7 +4,7 @@ mod answers;
 mod drawing;
 mod list;
 
-use countersign_client::{DecisionChoice, Request, Time};
+use countersign_client::{DecisionChoice, RequestRecord, Time};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
@@ -20,7 +20,7 @@ use countersign_risk::card::Card;
 const ASKED: i64 = 1_794_700_000_000;
 
 /// A request for a command, as the daemon tells it, with its card.
-fn request(number: usize, command: &str, tier: &str) -> Request {
+fn request(number: usize, command: &str, tier: &str) -> RequestRecord {
     let call = engine::Call::shell(command);
     let text = serde_json::json!({ "command": command }).to_string();
     let seen = engine::assess(&call);
@@ -39,7 +39,7 @@ fn request(number: usize, command: &str, tier: &str) -> Request {
 }
 
 /// The same, answered.
-fn ended(request: &Request, state: &str) -> Request {
+fn ended(request: &RequestRecord, state: &str) -> RequestRecord {
     let mut document = serde_json::to_value(request).unwrap();
     document["state"] = state.into();
     document["decision"] = serde_json::json!({
@@ -57,12 +57,12 @@ struct Bench {
     /// Not drawn: the whole card is said to have been on the screen.
     blind: bool,
     steady: u64,
-    known: Vec<Request>,
+    known: Vec<RequestRecord>,
     effects: Vec<InboxEffect>,
 }
 
 impl Bench {
-    fn new(width: u16, height: u16, waiting: &[Request]) -> Bench {
+    fn new(width: u16, height: u16, waiting: &[RequestRecord]) -> Bench {
         let screen = Terminal::new(TestBackend::new(width, height)).unwrap();
         let inbox = Inbox::new(moment(0));
         let look = Palette { colour: true };
@@ -105,7 +105,7 @@ impl Bench {
         }
     }
 
-    fn asked(&mut self, request: &Request) {
+    fn asked(&mut self, request: &RequestRecord) {
         self.known.push(request.clone());
         self.tell(InboxEvent::Changed(Box::new(request.clone())));
     }

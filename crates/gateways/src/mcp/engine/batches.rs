@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use super::batch_plan::Work;
 use super::calls::keep_alive;
 use super::decisions::Decision;
-use super::observer::{Expected, ResponseWatch};
+use super::observer::{ExpectedResponse, ResponseWatch};
 use super::state::Engine;
 use super::transport::{Forward, ProxyClient as _, ServerRequest, Transport};
 use crate::mcp::batch::{self, BatchMember};
@@ -90,7 +90,7 @@ impl<T: Transport> Engine<T> {
         let Some(plan) = self.plan_batch(&client, members) else {
             let ids = members.iter().filter_map(BatchMember::id);
             let expected =
-                |id: &RequestId| Expected { id: id.clone(), watch: ResponseWatch::Nothing };
+                |id: &RequestId| ExpectedResponse { id: id.clone(), watch: ResponseWatch::Nothing };
             let forward = Forward {
                 message: message.clone(),
                 expected: ids.map(expected).collect(),

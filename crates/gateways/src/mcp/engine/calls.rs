@@ -8,7 +8,7 @@ use hyper::body::Bytes;
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 
 use super::decisions::Decision;
-use super::observer::{Expected, ResponseWatch};
+use super::observer::{ExpectedResponse, ResponseWatch};
 use super::state::{Engine, HeldCall};
 use super::transport::{Forward, ProgressFloor, ProxyClient as _, Transport};
 use crate::mcp::approval::ApprovedCall;
@@ -122,7 +122,7 @@ impl<T: Transport> Engine<T> {
         };
         let forward = Forward {
             message,
-            expected: vec![Expected { id: held.id, watch }],
+            expected: vec![ExpectedResponse { id: held.id, watch }],
             written_id: held.written_id,
             progress_floor: floor,
             // In older versions a connection may break without a meaning.

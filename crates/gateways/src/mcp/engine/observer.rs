@@ -36,7 +36,7 @@ pub enum ResponseWatch {
 
 /// A request whose response is expected.
 #[derive(Debug)]
-pub struct Expected {
+pub struct ExpectedResponse {
     pub id: RequestId,
     pub watch: ResponseWatch,
 }
@@ -106,7 +106,7 @@ impl ServerKnowledge {
     }
 
     /// Learns from every message in a text of the server: one message, or a batch.
-    pub async fn observe(&self, text: &str, expected: &mut Vec<Expected>) {
+    pub async fn observe(&self, text: &str, expected: &mut Vec<ExpectedResponse>) {
         if !text.trim_start().starts_with('[') {
             return self.observe_message(text, expected).await;
         }
@@ -115,7 +115,7 @@ impl ServerKnowledge {
         }
     }
 
-    async fn observe_message(&self, text: &str, expected: &mut Vec<Expected>) {
+    async fn observe_message(&self, text: &str, expected: &mut Vec<ExpectedResponse>) {
         match server_message::read(text) {
             Some(ServerMessage::ListChanged) => self.tools.mark_stale(),
             Some(ServerMessage::Response { id, result }) => {
@@ -168,7 +168,7 @@ impl ServerKnowledge {
 }
 
 /// Reports the outcome of calls that were sent but got no response: the text of the error.
-pub async fn fail_all(knowledge: &ServerKnowledge, expected: Vec<Expected>, why: &str) {
+pub async fn fail_all(knowledge: &ServerKnowledge, expected: Vec<ExpectedResponse>, why: &str) {
     for one in expected {
         knowledge.learn(one.watch, Err(why)).await;
     }

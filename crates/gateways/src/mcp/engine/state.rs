@@ -10,7 +10,7 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use super::client_roots::ClientRoots;
-use super::observer::{Expected, ResponseWatch, ServerKnowledge};
+use super::observer::{ExpectedResponse, ResponseWatch, ServerKnowledge};
 use super::transport::{Forward, Transport};
 use crate::mcp::client_limits;
 use crate::mcp::message::{RequestId, RequestMeta, ToolCall};
@@ -169,7 +169,9 @@ impl<T: Transport> Engine<T> {
         message: Bytes,
     ) {
         let (expected, written_id) = match request {
-            Some((id, written, watch)) => (vec![Expected { id: id.clone(), watch }], written),
+            Some((id, written, watch)) => {
+                (vec![ExpectedResponse { id: id.clone(), watch }], written)
+            }
             None => (Vec::new(), "null"),
         };
         let written_id = written_id.to_owned();

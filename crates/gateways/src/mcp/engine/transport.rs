@@ -5,7 +5,7 @@ use std::time::Duration;
 use countersign_json::Value;
 use hyper::body::Bytes;
 
-use super::observer::{Expected, ResponseWatch};
+use super::observer::{ExpectedResponse, ResponseWatch};
 use crate::mcp::message::{ClientMessage, InvalidMessage, RequestId};
 
 /// A message for the server whose responses go to the client as the server writes them.
@@ -14,7 +14,7 @@ pub struct Forward {
     /// The message, byte for byte.
     pub message: Bytes,
     /// The requests in it.
-    pub expected: Vec<Expected>,
+    pub expected: Vec<ExpectedResponse>,
     /// The text of the id for errors of our own; `null` if it is not one request.
     pub written_id: String,
     /// Progress that the client was told before: the server's own must be greater.

@@ -11,7 +11,7 @@ use super::event_stream::{EventReader, event};
 use super::headers::{self, NOT_FORWARDED};
 use super::response_body::ResponseBody;
 use super::upstream::Upstream;
-use crate::mcp::engine::observer::{Expected, ResponseWatch, ServerKnowledge, fail_all};
+use crate::mcp::engine::observer::{ExpectedResponse, ResponseWatch, ServerKnowledge, fail_all};
 use crate::mcp::engine::transport::{Forward, ProgressFloor, ProxyClient as _, ServerRequest};
 use crate::mcp::message::{self, ClientMessage, MAX_MESSAGE, RequestId};
 use crate::mcp::raw_json;
@@ -56,7 +56,7 @@ impl Relay<'_> {
     }
 
     /// The response as it is; what it teaches is learned before the client gets it.
-    async fn as_it_is(&self, response: Response<Incoming>, mut expected: Vec<Expected>) {
+    async fn as_it_is(&self, response: Response<Incoming>, mut expected: Vec<ExpectedResponse>) {
         let (mut head, body) = response.into_parts();
         for name in NOT_FORWARDED.iter().filter(|name| **name != CONTENT_LENGTH) {
             head.headers.remove(name);
@@ -87,7 +87,7 @@ impl Relay<'_> {
     async fn copy_events(
         &self,
         mut body: Incoming,
-        mut expected: Vec<Expected>,
+        mut expected: Vec<ExpectedResponse>,
         stream: &Sender<StreamPart>,
     ) {
         let mut events = EventReader::default();
@@ -115,7 +115,7 @@ impl Relay<'_> {
     async fn send_into_stream(
         &self,
         response: Response<Incoming>,
-        mut expected: Vec<Expected>,
+        mut expected: Vec<ExpectedResponse>,
         written_id: &str,
         floor: Option<ProgressFloor>,
         stream: Sender<StreamPart>,
@@ -161,7 +161,7 @@ impl Relay<'_> {
     /// stream, if it has one.
     pub async fn request(&self, request: ServerRequest) -> Result<String, String> {
         let ServerRequest { id, message, watch, own_method } = request;
-        let mut expected = vec![Expected { id: id.clone(), watch }];
+        let mut expected = vec![ExpectedResponse { id: id.clone(), watch }];
         let request = headers::request_for_server(self.client.parts(), message, own_method);
         let response = match self.upstream.send(request).await {
             Ok(response) => response,
@@ -195,7 +195,7 @@ impl Relay<'_> {
     async fn response_among_events(
         &self,
         mut body: Incoming,
-        mut expected: Vec<Expected>,
+        mut expected: Vec<ExpectedResponse>,
         id: &RequestId,
     ) -> Result<String, String> {
         let (mut events, stream) = (EventReader::default(), self.client.stream());

@@ -10,7 +10,7 @@ use countersign_client::{AgentClient, CallRequest, ReportStatus};
 use super::open_questions::{OpenQuestion, OpenQuestions, UNKNOWN_REFERENCE};
 use super::waiter::{CallWaiter, Update};
 use crate::mcp::approval::{
-    self, ApprovalResult, ApprovalUse, ApprovedCall, Submission, not_asked,
+    self, ApprovalResult, ApprovalUse, ApprovedCall, SubmissionMode, not_asked,
 };
 use crate::mcp::message::RequestId;
 use crate::mcp::plan::CallQuestion;
@@ -94,7 +94,7 @@ impl PendingCalls {
         let joins = attempts == 0
             && call.server_state.is_none()
             && (is_only || call.question.call_id.is_some());
-        let submission = if joins { Submission::Join } else { Submission::New };
+        let submission = if joins { SubmissionMode::Join } else { SubmissionMode::New };
         let open = OpenQuestion::new(call, waiter, attempts);
         let question = Arc::clone(&open.question);
         let number = state.insert(open);
@@ -119,7 +119,7 @@ impl PendingCalls {
         &self,
         number: u64,
         question: &CallRequest,
-        submission: &Submission,
+        submission: &SubmissionMode,
     ) -> ApprovalResult {
         let still_waits = |request: Option<(&str, &str)>| {
             let mut state = self.lock();
