@@ -87,7 +87,7 @@ pub fn launched(
             Some(Launch::Value) => at += 1,
             Some(Launch::Switch) => {}
             Some(Launch::Unknown) => {
-                judge.report(&structural_findings::UNKNOWN_POWERSHELL_OPTION, word.span)
+                judge.report(&structural_findings::UNKNOWN_POWERSHELL_OPTION, word.span);
             }
             None if word.text == "-" => {
                 return Some(command(judge, std::slice::from_ref(word), stdin, span));

@@ -88,7 +88,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             _ if runner.start == Start::Dashes => return None,
             _ => first,
         };
-        if let Some(text) = self.options_behind(runner, inv, &mut from) {
+        if let Some(text) = options_behind(runner, inv, &mut from) {
             return Some(self.placed(runner, |w| w.shell_text(&text, stdin)));
         }
         while runner.assignments && inv.args.get(from).is_some_and(|a| is_assignment(&a.text)) {
@@ -115,30 +115,6 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let stdin = if runner.feeds { Flow::none() } else { stdin.clone() };
         let words = inv.args.get(..from).unwrap_or_default();
         Some(self.run_on(runner, words, &inner, &stdin, span))
-    }
-
-    /// Passes over options of the runner behind its operands (`timeout 5 -- rm`). Returns the text
-    /// of `flock FILE -c 'text'`.
-    fn options_behind(
-        &self,
-        runner: &Runner,
-        inv: &Invocation<'_, 't>,
-        from: &mut usize,
-    ) -> Option<Arg<'t>> {
-        while let Some(word) = inv.args.get(*from).filter(|_| runner.skip > 0) {
-            let text: &str = &word.text;
-            if runner.inner == Inner::Argv
-                && matches!(text, "-c" | "--command")
-                && let Some(text) = inv.args.get(*from + 1).cloned()
-            {
-                return Some(text);
-            }
-            if !text.starts_with('-') || text.len() < 2 {
-                break;
-            }
-            *from += 1;
-        }
-        None
     }
 
     /// Judges the inner command in the form in which the program takes it.
@@ -252,4 +228,27 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             self.placed(runner, |w| w.command(&other, stdin.clone(), span));
         }
     }
+}
+
+/// Passes over options of the runner behind its operands (`timeout 5 -- rm`). Returns the text
+/// of `flock FILE -c 'text'`.
+fn options_behind<'t>(
+    runner: &Runner,
+    inv: &Invocation<'_, 't>,
+    from: &mut usize,
+) -> Option<Arg<'t>> {
+    while let Some(word) = inv.args.get(*from).filter(|_| runner.skip > 0) {
+        let text: &str = &word.text;
+        if runner.inner == Inner::Argv
+            && matches!(text, "-c" | "--command")
+            && let Some(text) = inv.args.get(*from + 1).cloned()
+        {
+            return Some(text);
+        }
+        if !text.starts_with('-') || text.len() < 2 {
+            break;
+        }
+        *from += 1;
+    }
+    None
 }

@@ -85,7 +85,7 @@ fn read_dialect(text: &str, backslash: bool, base: usize, ctx: &Context<'_>, out
             }
             let may_begin = rule.initials & initial != 0;
             let starts = || rule.starts.iter().any(|phrase| begins(statement, phrase));
-            if !(calls && is_called(rule, statement)) && !(may_begin && starts()) {
+            if !(calls && is_called(rule, statement) || may_begin && starts()) {
                 continue;
             }
             known = true;
