@@ -217,7 +217,8 @@ impl Findings {
     }
 
     /// Adds everything another reader saw. `change` may move a finding to another place or raise it
-    /// before it is added, and cannot lower it; findings that are in this list already are not touched.
+    /// before it is added, and cannot lower it; findings that are in this list already are not
+    /// touched.
     pub fn absorb(&mut self, inner: Findings, mut change: impl FnMut(Finding) -> Finding) {
         self.effects.extend(inner.effects);
         for doubt in Doubt::ALL {

@@ -209,7 +209,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         walker.known(known, &args, stdin, span)
     }
 
-    /// A name that only PowerShell has, wherever it stands in a POSIX text: both readings count.
+    /// A name that only PowerShell has, wherever it is in a POSIX text: both readings count.
     pub(super) fn as_powershell_command(&mut self, args: &[Arg<'t>], span: Span) {
         if !args.first().is_some_and(|arg| is_powershell_name(&arg.text)) {
             return;
