@@ -7,4 +7,5 @@ pub mod agents;
 pub mod hook;
 pub mod install;
 pub mod live;
+pub mod machine_look;
 pub mod mcp;

@@ -120,6 +120,19 @@ pub const SERVES_FOLDER: Sign = sign(
 /// A change on a host that is called production.
 pub const PRODUCTION_HOST: Sign =
     sign("context.production-host", Tier::Medium, "Changes something on a production host.");
+/// A change in a context, profile or account that is called production.
+pub const PRODUCTION_CONTEXT: Sign = sign(
+    "context.production-context",
+    Tier::Medium,
+    "Changes something in the cluster, engine or account that is current, whose name says \
+     production.",
+);
+/// A push to a host that the project does not come from.
+pub const PUSH_OTHER_HOST: Sign = sign(
+    "git.push.other-host",
+    Tier::Medium,
+    "Sends the repository to another host than its origin.",
+);
 /// A local file leaves the machine.
 pub const UPLOAD: Sign =
     sign("exfiltration.upload", Tier::Medium, "Sends a local file to another machine.");

@@ -23,7 +23,7 @@ mod whitelist;
 #[cfg(test)]
 mod tests;
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use countersign_json::canonical::CallDigest;
 use countersign_ledger::entry::{Entry, EntryKind};
@@ -31,6 +31,7 @@ use countersign_risk::assess::{Assessment, assess};
 use countersign_risk::call::Call;
 use countersign_risk::call_digest::digest;
 use countersign_risk::context::Environment;
+use countersign_risk::facts::{FactObserver, FactsKey};
 use countersign_risk::route::{Pass, Route, Standing, route};
 use countersign_risk::verdict::Mode;
 use countersign_store::{Backend, Store, StoreError, StoredRequest};
@@ -138,6 +139,7 @@ pub struct Gate {
     integrity: Integrity,
     requested_mode: RwLock<Option<Mode>>,
     metrics: Metrics,
+    facts_key: OnceLock<FactsKey>,
 }
 
 impl Gate {
@@ -169,7 +171,14 @@ impl Gate {
             integrity: Integrity::default(),
             requested_mode: RwLock::default(),
             metrics,
+            facts_key: OnceLock::new(),
         })
+    }
+
+    /// Sets the key with which the hook proves what it found. Without it, facts can only raise.
+    pub fn set_facts_key(&self, key: FactsKey) {
+        // It is set once, when the daemon starts.
+        let _ = self.facts_key.set(key);
     }
 
     /// The rules in force.
@@ -231,6 +240,10 @@ impl Gate {
         // The agent is the authenticated one; claims about the environment can only raise the risk.
         call.agent = Some(caller.agent.as_str().into());
         call.context.host = caller.accepted_host(call.context.host);
+        if let Some(facts) = &mut call.facts {
+            let observer = facts.claim.map(|claim| claim.observer(self.facts_key.get()));
+            Arc::make_mut(facts).observer = observer.unwrap_or(FactObserver::Agent);
+        }
         if call.context.environment != Environment::Production {
             call.context.environment = rules.environment;
         }

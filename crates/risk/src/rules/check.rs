@@ -110,6 +110,7 @@ fn tool_holds(rule: &RuleInfo, line: &str, wanted: bool) -> bool {
         context: Context { host: tools::host_of(rule.id), ..Context::default() },
         annotations: Annotations::default(),
         claimed: None,
+        facts: None,
     };
     let seen = assess(&call, &Policy::default());
     let found = seen.reasons.iter().any(|r| r.code == rule.id);

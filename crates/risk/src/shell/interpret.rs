@@ -81,10 +81,10 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if ran {
             return if first_code { None } else { Some(flow) };
         }
-        if interpreter.script
-            && let Some(arg) = inv.operands.first().and_then(|i| inv.arg(*i))
-        {
-            return self.script(interpreter, arg, stdin, span);
+        if interpreter.script && !inv.operands.is_empty() {
+            let words: Vec<Arg<'t>> =
+                inv.operands.iter().filter_map(|i| inv.arg(*i)).cloned().collect();
+            return self.script(interpreter, &words, stdin, span);
         }
         // With `-m` the module is the program, and what is piped in is its data.
         let module = interpreter.speech == Speech::Python
@@ -113,6 +113,9 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         stdin: &Flow,
         span: Span,
     ) {
+        if interpreter.speech == Speech::Sql {
+            return self.statement_files(inv);
+        }
         if !matches!(interpreter.speech, Speech::Awk | Speech::Sed) {
             return;
         }
@@ -126,7 +129,18 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             if streamed && stdin.text.is_none() {
                 self.stream_sign(stdin, span);
             }
-            self.script(interpreter, &arg, stdin, span);
+            self.script(interpreter, &[arg], stdin, span);
+        }
+    }
+
+    /// `psql -f FILE`: the statements are in a file.
+    fn statement_files(&mut self, inv: &Invocation<'_, 't>) {
+        for (name, value) in &inv.values {
+            let Some(word) = inv.args.get(value.word) else { continue };
+            if matches!(*name, "-f" | "--file") && value.text != "-" {
+                let arg = Arg { text: Cow::Owned(value.text.to_owned()), ..word.clone() };
+                self.observed_script(Some(Speech::Sql), &[arg], word.span);
+            }
         }
     }
 
@@ -199,14 +213,15 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         !text.contains(UNKNOWN) && self.shared.workspace.is_known()
     }
 
-    /// The first operand of an interpreter that takes a script.
+    /// The first operand of an interpreter that takes a script, and the script's own words.
     fn script(
         &mut self,
         interpreter: Interpreter,
-        arg: &Arg<'t>,
+        words: &[Arg<'t>],
         stdin: &Flow,
         span: Span,
     ) -> Option<Flow> {
+        let arg = words.first()?;
         self.shared.out.effect(Effect::Exec);
         if arg.text.starts_with("/dev/fd/") {
             let flow = self.shared.processes.take(&arg.text).unwrap_or(Flow::unknown(arg.taint));
@@ -229,13 +244,14 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             }
             return Some(result);
         }
+        let harmless = self.observed_script(Some(interpreter.speech), words, arg.span);
         if let Some(flow) =
             self.run_remembered(Some(interpreter.speech), &arg.text, stdin, arg.span)
         {
             return Some(flow);
         }
         let class = self.shared.class_for(Act::Write, &arg.text);
-        if matches!(class.id, "temporary" | "shared-data") {
+        if matches!(class.id, "temporary" | "shared-data") && !harmless {
             self.first_use(&structural_findings::ODD_PLACE, &arg.text, arg.span);
         }
         None
@@ -299,7 +315,12 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     }
 
     /// The same; also whether all of the code was read and asks for nobody.
-    fn read_speech(&mut self, speech: Speech, arg: &Arg<'t>, stdin: &Flow) -> (Flow, bool) {
+    pub(super) fn read_speech(
+        &mut self,
+        speech: Speech,
+        arg: &Arg<'t>,
+        stdin: &Flow,
+    ) -> (Flow, bool) {
         if arg.is_unknown()
             && arg.text.starts_with(UNKNOWN)
             && speech != Speech::Awk

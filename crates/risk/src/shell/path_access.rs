@@ -192,7 +192,12 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             limit::report_lost(self.shared.out, Some(arg.span));
         }
         let class = self.shared.class_for(act, path);
+        let class = self.shared.class_by_facts(act, path, class);
         let mut tier = self.cost(act, class, path, arg.glob);
+        let deletes = matches!(act, Act::Delete | Act::DeleteTree);
+        if deletes && tier > Tier::Low && class.id == "project" && self.loses_nothing(path) {
+            tier = Tier::Low;
+        }
         if self.is_approved_secret(act, class, path, tier) {
             tier = Tier::Low;
         }
@@ -296,6 +301,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
         self.shared.out.effect(Effect::NetOut);
         let class = self.shared.class_for(Act::Read, path);
+        let class = self.shared.class_by_facts(Act::Read, path, class);
         let held = self.shared.known_file(path).is_some_and(|f| f.taint.has(Taint::SECRET));
         let secret = held || class.read >= Tier::Medium || class.id == "access-control";
         let sign =

@@ -3,6 +3,7 @@
 use super::budget::Budget;
 use super::combinations::Asked;
 use super::counters::Totals;
+use super::facts_hold::FactsHold;
 use super::files::WrittenFiles;
 use super::folders::FolderState;
 use super::functions::Functions;
@@ -58,6 +59,8 @@ pub(crate) struct EvalState<'c, 'o> {
     home_moved: bool,
     /// Files of the session that were read as scripts so far.
     pub scripts_read: Vec<String>,
+    /// Whether what an observer saw before the call still holds for the next command.
+    pub facts_hold: FactsHold,
 }
 
 impl<'c, 'o> EvalState<'c, 'o> {
@@ -87,6 +90,7 @@ impl<'c, 'o> EvalState<'c, 'o> {
             asked: Vec::new(),
             home_moved: false,
             scripts_read: Vec::new(),
+            facts_hold: FactsHold::at_depth(depth),
         }
     }
 
@@ -196,6 +200,14 @@ impl EvalState<'_, '_> {
     pub fn move_home(&mut self) {
         self.home_moved = true;
         self.memo.clear();
+    }
+
+    /// Notes whether the commands so far changed what an observer saw. Commands judged before were
+    /// judged with it.
+    pub fn check_facts(&mut self) {
+        if self.ctx.facts.is_some() && self.facts_hold.end_by(self.out.effects) {
+            self.memo.clear();
+        }
     }
 
     pub fn has_moved_home(&self) -> bool {
