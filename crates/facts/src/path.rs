@@ -54,7 +54,7 @@ pub fn look_at(look: &mut LocalLook<'_>, path: &Path) -> Result<FactAnswer, Unkn
 
 /// Where a path leads.
 pub fn follow(look: &LocalLook<'_>, path: &Path) -> Result<FactAnswer, UnknownReason> {
-    let resolved = files::resolved(path).ok_or(UnknownReason::Unsupported)?;
+    let resolved = files::target(path).ok_or(UnknownReason::Unsupported)?;
     Ok(FactAnswer::Target(TargetFact { resolved: look.place.named(&resolved) }))
 }
 

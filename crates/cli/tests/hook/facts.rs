@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -38,8 +38,18 @@ fn bash(root: &Path, command: &str) -> Value {
     event(root, "Bash", &json!({ "command": command }))
 }
 
+/// A hook that an agent in this folder started.
+fn hook(home: &TestHome, patience: &str, input: &Value) -> Child {
+    let mut command = home.command(&["hook", "claude", "--patience", patience]);
+    command.current_dir(input["cwd"].as_str().unwrap());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    serde_json::to_writer(child.stdin.take().unwrap(), input).unwrap();
+    child
+}
+
 fn word(home: &TestHome, input: &Value) -> String {
-    home.says(&["claude", "--patience", "1"], input).claude().0
+    HookOutput::of(hook(home, "1", input)).claude().0
 }
 
 /// The card of the only pending request.
@@ -119,7 +129,7 @@ fn a_script_that_changed_after_the_approval_does_not_run() {
     let root = project(&home);
     let person = home.person();
     fs::write(root.join("clean.sh"), "rm -rf ~/Documents/old\n").unwrap();
-    let hook = home.hook(&["claude", "--patience", "20"], &bash(&root, "bash clean.sh"));
+    let hook = hook(&home, "20", &bash(&root, "bash clean.sh"));
     let asked = waiting(&person, 1);
     fs::write(root.join("clean.sh"), "rm -rf ~/Documents\n").unwrap();
     approve(&person, &asked);
@@ -127,6 +137,6 @@ fn a_script_that_changed_after_the_approval_does_not_run() {
     assert_eq!(said.claude().0, "deny", "{said:?}");
     // The unchanged script runs once.
     fs::write(root.join("clean.sh"), "rm -rf ~/Documents/old\n").unwrap();
-    let retry = home.says(&["claude", "--patience", "5"], &bash(&root, "bash clean.sh"));
+    let retry = HookOutput::of(hook(&home, "5", &bash(&root, "bash clean.sh")));
     assert_eq!(retry.claude().0, "allow", "{retry:?}");
 }
