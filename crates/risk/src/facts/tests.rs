@@ -112,7 +112,7 @@ fn the_questions_are_what_the_readers_met() {
         ("bash clean.sh", script("clean.sh")),
         ("cd tools && python3 x.py 1", script("tools/x.py")),
         ("bash -lc 'bash x.sh'", script("x.sh")),
-        ("bash -lc 'cd /srv; . ./env.sh'", script("/srv/./env.sh")),
+        ("bash -lc 'cd /srv && . ./env.sh'", script("/srv/./env.sh")),
         ("./deploy/run.sh --now", script("./deploy/run.sh")),
         ("psql -f drop.sql", script("drop.sql")),
         ("npm t", FactQuery::PackageScript { folder: ".".into(), name: "test".into() }),
@@ -134,6 +134,8 @@ fn what_only_a_shell_could_find_is_not_asked_about() {
         "cd $X && rm -rf y",
         "cd a/.. && rm -rf y",
         "cd - && rm -rf y",
+        "cd x; rm -rf y",
+        "pushd x && popd && rm -rf y",
         "HOME=/x; rm -rf ~/y",
         "rm -rf ~bo/y",
         "ssh host rm -rf y",
@@ -157,6 +159,8 @@ fn deleting_what_can_be_had_again_does_not_ask() {
     let fact = |git| FactAnswer::Path(path_fact(git));
     assert_eq!(without("rm -rf src").tier, Tier::High);
     assert_eq!(tier("rm -rf src", &fact(clean())), Tier::Low);
+    assert_eq!(tier("bash -lc 'cd web && rm -rf src'", &fact(clean())), Tier::Low);
+    assert!(tier("bash -c 'python3 x.py; rm -rf src'", &fact(clean())) >= Tier::High);
     assert_eq!(tier("rm -rf src", &fact(GitCounts { built: 9, ..clean() })), Tier::Low);
     let missing = PathFact { kind: PathKind::Missing, git: None, ..path_fact(clean()) };
     assert_eq!(tier("rm -rf src", &FactAnswer::Path(missing.clone())), Tier::Low);

@@ -52,6 +52,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             }
             let flow = self.shell_text(arg, stdin);
             self.shared.variables.truncate(kept);
+            // Noted last: what the text runs first finds everything as it was.
+            self.shared.out.effect(Effect::Exec);
             return Some(flow);
         }
         for (name, value) in &inv.values {
@@ -62,6 +64,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             let harmless;
             (flow, harmless) = self.read_speech(interpreter.speech, &arg, stdin);
             self.inline(interpreter, inv, &arg, harmless);
+            self.shared.out.effect(Effect::Exec);
             ran = true;
         }
         if let Some(flow) = self.module(interpreter, inv, stdin, span) {
@@ -75,6 +78,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         {
             let (_, harmless) = self.read_speech(interpreter.speech, arg, stdin);
             self.inline(interpreter, inv, arg, harmless);
+            self.shared.out.effect(Effect::Exec);
             // The rest are files it works on: the caller's business.
             return None;
         }
@@ -189,7 +193,6 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         arg: &Arg<'t>,
         harmless: bool,
     ) {
-        self.shared.out.effect(Effect::Exec);
         if interpreter.inline == Tier::Safe {
             return;
         }

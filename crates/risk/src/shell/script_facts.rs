@@ -20,15 +20,17 @@ const MAX_SCRIPTS: usize = 16;
 
 /// Findings that say only that part of a text is not known. A script that is not read would be no
 /// better, so they do not make it worse.
-const NOT_READ: [&str; 9] = [
+const NOT_READ: [&str; 11] = [
     "code.too_long",
     "shell.dynamic-program",
+    "shell.inline",
     "shell.program-outside-project",
     "shell.too-deep",
     "shell.too-long",
     "shell.too-many",
     "shell.unreadable",
     "shell.unseen-code",
+    "shell.write-and-run",
     LIMIT_REACHED,
 ];
 

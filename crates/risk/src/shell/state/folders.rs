@@ -97,6 +97,11 @@ impl Folders {
         Folders { start: false, named: Vec::new(), lost: false, real: RealFolder::Nowhere }
     }
 
+    /// The same folders, without knowing which of them it is.
+    pub fn without_real_folder(self) -> Folders {
+        Folders { real: RealFolder::Unknown, ..self }
+    }
+
     /// A path of the next command as the file system knows it, relative to where the text began.
     pub fn real_path(&self, path: &str) -> Option<String> {
         match &self.real {
