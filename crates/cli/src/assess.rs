@@ -141,12 +141,17 @@ fn batch(args: &args::Assess) -> Result<ExitCode, Failure> {
         let session = call.session.as_deref().map(str::to_owned);
         let memory = session.as_ref().map(|id| sessions.remove(id).unwrap_or_default());
         call.context.session = memory.as_ref();
-        let assessment = engine::assess(&call);
-        let identity = engine::identify(&call, engine::raw_arguments(item.raw));
+        let mut assessment = engine::assess(&call);
+        let raw = engine::raw_arguments(item.raw);
+        let identity = engine::identify(&call, raw);
+        let digest = engine::call_digest(&call, raw);
         if let (Some(id), Some(mut memory)) = (session, memory) {
-            let passes = assessment.verdict == Verdict::Allow;
-            if passes || args.assume_approved {
-                memory.add(&assessment.trace, !passes);
+            memory.apply_answers(&mut assessment, &digest);
+            if args.assume_approved {
+                memory.answer(&assessment, &digest);
+            }
+            if assessment.verdict == Verdict::Allow || args.assume_approved {
+                memory.add(&assessment.trace);
             }
             sessions.insert(id, memory);
         }

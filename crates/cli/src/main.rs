@@ -10,6 +10,7 @@ mod facts;
 mod failure;
 mod gate;
 mod gateway;
+mod hook_program;
 mod inbox;
 mod input;
 mod lines;

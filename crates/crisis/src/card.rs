@@ -6,18 +6,8 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use super::helplines::{CardText, Country, Grade, Helpline};
-use super::{ScreenOptions, tables};
-
-/// Wording of the card.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Preset {
-    /// Plain and kind.
-    #[default]
-    Neutral,
-    /// The wording of the first version, with its religious line.
-    Soul,
-}
+use super::options::{Preset, ScreenOptions};
+use super::tables;
 
 /// One helpline on a card.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

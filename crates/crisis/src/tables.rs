@@ -1,7 +1,8 @@
 //! The static tables that the build script generates from the rules, and their types.
 
+use super::hash::{SEED, step};
 use super::helplines::{CardText, Country, Grade, Helpline};
-use super::{Frame, SignalKind};
+use super::signal::{Frame, SignalKind};
 
 /// One rule or frame.
 pub struct CrisisRule {
@@ -220,5 +221,3 @@ pub fn rule_notes() -> &'static [RuleNote] {
 pub fn examples() -> &'static [(&'static str, &'static str, bool)] {
     EXAMPLES
 }
-
-use super::hash::{SEED, step};

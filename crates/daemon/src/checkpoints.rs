@@ -23,7 +23,7 @@ use crate::config::LedgerConfig;
 use crate::gate::Gate;
 use crate::keys::Keys;
 use crate::ledger_mark::IntegrityFault;
-use crate::listeners::{self, Stop};
+use crate::shutdown::{Stop, stopped};
 use crate::witness::Witness;
 
 /// The file next to the key.
@@ -127,7 +127,7 @@ impl Checkpoints {
             }
             tokio::select! {
                 () = tokio::time::sleep(self.every) => {}
-                () = listeners::stopped(&mut stop) => return,
+                () = stopped(&mut stop) => return,
             }
         }
     }

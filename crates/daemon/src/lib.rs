@@ -27,6 +27,8 @@ mod push;
 mod random;
 mod recent;
 mod reload;
+mod routes;
+pub mod shutdown;
 mod start;
 mod start_error;
 mod store_watch;

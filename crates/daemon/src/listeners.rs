@@ -16,10 +16,11 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpSocket, UnixListener};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::Semaphore;
 use tower_service::Service as _;
 
 use crate::config::SocketConfig;
+use crate::shutdown::{Stop, stopped};
 
 /// How long a caller may take to send its headers.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -41,9 +42,6 @@ pub enum Peer {
     /// A Unix user on this machine, as the kernel reports it.
     User(u32),
 }
-
-/// Becomes true when the daemon stops.
-pub type Stop = watch::Receiver<bool>;
 
 /// Handles requests of a listener.
 pub trait RequestHandler: Clone + Send + 'static {
@@ -148,12 +146,6 @@ pub async fn serve_unix(
             Err(error) => pause_after(&error).await,
         }
     }
-}
-
-/// Waits until the daemon stops.
-pub async fn stopped(stop: &mut Stop) {
-    // An error means that the sender is gone: the daemon has stopped as well.
-    let _ = stop.wait_for(|stop| *stop).await;
 }
 
 /// Pauses after a failed accept: without file descriptors, trying again at once only burns time.

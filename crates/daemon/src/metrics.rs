@@ -16,14 +16,13 @@ use countersign_types::tier::Tier;
 use countersign_types::time::Timestamp;
 use countersign_workflow::request::State;
 
-use crate::gate::Rejection;
 use crate::otlp::{CallSpan, SpanQueue};
 
 use counts::{ANSWERED, Counts, HOUR, PerCallCount, WRITTEN};
 use prometheus::plain;
 
 pub use counts::HourCounts;
-pub use prometheus::Gauges;
+pub use prometheus::{GateCounts, Gauges};
 
 /// Different names for one label.
 const NAMES: usize = 50;
@@ -61,16 +60,7 @@ impl Metrics {
     }
 
     /// Counts a call that was rejected without a person.
-    pub fn held(&self, held: &Rejection) {
-        let why = match held {
-            Rejection::Refused => "refused",
-            Rejection::TooManyQuestions(_) => "too_many_questions",
-            Rejection::Quarantined(_) => "quarantined",
-            Rejection::Unavailable(_) => "store",
-            Rejection::ClockUnsettled => "clock",
-            Rejection::EntropyUnavailable | Rejection::Unwritable => "machine",
-            Rejection::NoSuchRequest => return,
-        };
+    pub fn held(&self, why: &'static str) {
         self.lock().add("countersign_held_total", format!("why=\"{why}\""));
     }
 

@@ -7,9 +7,9 @@ use countersign_types::time::Timestamp;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use crate::listeners::{self, Stop};
 use crate::posting::post_text;
 use crate::random;
+use crate::shutdown::{Stop, stopped};
 
 /// The most spans in the queue; further ones are dropped.
 const WAITING: usize = 2048;
@@ -59,7 +59,7 @@ async fn carry(url: String, mut take: mpsc::Receiver<CallSpan>, mut stop: Stop) 
     loop {
         let over = tokio::select! {
             () = tokio::time::sleep(EVERY) => false,
-            () = listeners::stopped(&mut stop) => true,
+            () = stopped(&mut stop) => true,
         };
         while let Ok(call) = take.try_recv() {
             batch.push(call);

@@ -8,7 +8,7 @@ use countersign_types::time::Clock as _;
 use tokio::sync::broadcast::error::RecvError;
 
 use crate::gate::Gate;
-use crate::listeners::{self, Stop};
+use crate::shutdown::{Stop, stopped};
 
 /// Between two attempts to read or write, while the store fails.
 const PAUSE: std::time::Duration = std::time::Duration::from_secs(1);
@@ -30,7 +30,7 @@ pub async fn follow(gate: Arc<Gate>, browsers: Arc<Browsers>, mut stop: Stop) {
             },
             lost = browsers.gone() => gone.extend(lost),
             () = tokio::time::sleep(PAUSE), if stale || !gone.is_empty() => {}
-            () = listeners::stopped(&mut stop) => return,
+            () = stopped(&mut stop) => return,
         }
     }
 }

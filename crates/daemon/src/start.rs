@@ -18,7 +18,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use zeroize::Zeroizing;
 
-use crate::api::{self, Api, ApiParts};
+use crate::api::{Api, ApiParts};
 use crate::auth::origin::AllowedHosts;
 use crate::auth::{
     self, Directory, LoginThrottle, PassphraseChecks, generate_passphrase, hash_passphrase,
@@ -28,12 +28,13 @@ use crate::checkpoints::Checkpoints;
 use crate::clock::DaemonClock;
 use crate::config::{DaemonConfig, Paths};
 use crate::gate::Gate;
-use crate::inbound::{LinkCodes, ReplayGuard};
 use crate::keys::{self, Keys};
-use crate::listeners::{self, Stop};
+use crate::listeners;
 use crate::notifier::{self, ChannelPool};
 use crate::proof::{Alarm, Proofs};
 use crate::reload::{Reloader, changes_since_last_start, describe_changes};
+use crate::routes;
+use crate::shutdown::Stop;
 use crate::start_error::StartError;
 use crate::store_watch::check_store;
 
@@ -127,8 +128,6 @@ impl Daemon {
             directory,
             channels,
             buttons: Arc::new(Buttons::new(keys.derived("buttons"))),
-            link_codes: LinkCodes::default(),
-            replay_guard: ReplayGuard::default(),
             presence: Arc::default(),
             recovery: auth::recovery::folder(&config.state),
             proofs: Arc::new(Proofs::open(&config.state, config.test_gates_every.is_some())),
@@ -237,7 +236,7 @@ fn open_store(config: &DaemonConfig, clock: &Arc<DaemonClock>) -> Result<Arc<Bac
 
 /// Serves the agent API and the people API.
 fn spawn_listeners(tasks: &mut JoinSet<()>, api: &Api, listeners: Listeners, stop: &Stop) {
-    let (agents, people) = (api::AgentApi::new(api), api::people(api));
+    let (agents, people) = (routes::AgentApi::new(api), routes::people(api));
     if let Some(socket) = listeners.socket {
         tasks.spawn(listeners::serve_unix(socket, agents.clone(), stop.clone()));
     }
@@ -262,7 +261,7 @@ fn spawn_background(tasks: &mut JoinSet<()>, api: &Api, gate: &Arc<Gate>, stop: 
     tasks.spawn(notifier::digest::run(gate(), channels, stop.clone()));
     tasks.spawn(notifier::run(gate(), parts, stop.clone()));
     tasks.spawn(crate::drills::run(gate(), Arc::clone(&api.presence), stop.clone()));
-    tasks.spawn(crate::inbound::run(api.clone(), stop.clone()));
+    tasks.spawn(crate::inbound::run(Arc::clone(api.inbound()), stop.clone()));
 }
 
 /// Creates a private folder.

@@ -10,7 +10,7 @@ use crate::config::DaemonConfig;
 use crate::gate::Gate;
 use crate::keys::Keys;
 use crate::ledger_mark::LedgerMark;
-use crate::listeners::{self, Stop};
+use crate::shutdown::{Stop, stopped};
 
 /// How often the mark is raised while the ledger grows.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -45,7 +45,7 @@ pub async fn run(gate: Arc<Gate>, announce: impl Fn(String) + Send, mut stop: St
         }
         tokio::select! {
             () = tokio::time::sleep(INTERVAL) => {}
-            () = listeners::stopped(&mut stop) => return,
+            () = stopped(&mut stop) => return,
         }
     }
 }

@@ -12,10 +12,11 @@ use countersign_types::time::{Clock as _, Timestamp};
 use serde_json::Value;
 use tower_service::Service as _;
 
-use crate::api::{self, Api};
+use crate::api::Api;
 use crate::config::{DaemonConfig, Paths};
 use crate::gate::Gate;
 use crate::listeners::Peer;
+use crate::routes::{self, AgentApi};
 use crate::start::Daemon;
 
 /// Which door.
@@ -41,7 +42,7 @@ pub struct TestDaemon {
     pub api: Api,
     pub gate: Arc<Gate>,
     pub passphrase: String,
-    agents: (api::AgentApi, u16),
+    agents: (AgentApi, u16),
     people: (Router, u16),
 }
 
@@ -105,8 +106,8 @@ impl TestDaemon {
             folder,
             gate: daemon.gate(),
             passphrase: notice.passphrase.map(|text| text.to_string()).or(passphrase).unwrap(),
-            agents: (api::AgentApi::new(&api), notice.agents.port()),
-            people: (api::people(&api), notice.people.port()),
+            agents: (AgentApi::new(&api), notice.agents.port()),
+            people: (routes::people(&api), notice.people.port()),
             api,
             _daemon: daemon,
         }
@@ -194,7 +195,7 @@ impl TestDaemon {
     }
 
     pub fn note(&self) -> WriteContext {
-        self.api.note()
+        self.gate.note()
     }
 
     /// A person with the owner's passphrase.
@@ -225,7 +226,7 @@ impl TestDaemon {
     /// The owner's browser session: its cookie's value, and its proof.
     pub async fn browser(&self) -> (String, String) {
         let proof = crate::random::secret("csw_").unwrap();
-        let cookie = api::cookie_from_proof(&proof);
+        let cookie = crate::api::cookie_from_proof(&proof);
         self.keep_login(&cookie, "owner", "web", 3_600_000).await;
         (cookie, proof)
     }

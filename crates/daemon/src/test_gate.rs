@@ -20,6 +20,7 @@ use crate::config::{DaemonConfig, Paths};
 use crate::gate::Gate;
 use crate::keys::Keys;
 use crate::listeners::Peer;
+use crate::routes;
 
 pub(crate) const AGENT: &str = "csa_coder";
 pub(crate) const OTHER: &str = "csa_other";
@@ -86,8 +87,6 @@ pub(crate) async fn test_gate_with(text: &str, options: SqliteOptions) -> TestGa
         keys: Arc::clone(&keys),
         channels: Arc::default(),
         buttons: Arc::new(crate::buttons::Buttons::new(keys.derived("buttons"))),
-        link_codes: crate::inbound::LinkCodes::default(),
-        replay_guard: crate::inbound::ReplayGuard::default(),
         presence: Arc::default(),
         proofs: Arc::default(),
         recovery: crate::auth::recovery::folder(folder.path()),
@@ -140,12 +139,12 @@ async fn add_people_and_agents(store: &Backend, config: &DaemonConfig, clock: &D
 impl TestGate {
     /// Sends a request to the agent API.
     pub async fn agent(&self, token: &str, path: &str, body: &str) -> TestResponse {
-        response(api::agents(&self.api), token, path, body).await
+        response(routes::agents(&self.api), token, path, body).await
     }
 
     /// Sends a request to the people API.
     pub async fn person(&self, path: &str, body: &str) -> TestResponse {
-        response(api::people(&self.api), PERSON, path, body).await
+        response(routes::people(&self.api), PERSON, path, body).await
     }
 
     /// An approved request and its permit.

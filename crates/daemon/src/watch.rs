@@ -13,7 +13,7 @@ use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::task::JoinSet;
 
 use crate::gate::Gate;
-use crate::listeners::{self, Stop};
+use crate::shutdown::{Stop, stopped};
 
 /// The longest sleep: the machine may have been suspended while its clock went on.
 const LONGEST_SLEEP: Duration = Duration::from_millis(500);
@@ -45,7 +45,7 @@ pub async fn run(gate: Arc<Gate>, mut stop: Stop) {
                 Err(RecvError::Lagged(_)) => due.stale = true,
                 Err(RecvError::Closed) => return,
             },
-            () = listeners::stopped(&mut stop) => return,
+            () = stopped(&mut stop) => return,
         }
         // Further events, bounded so that due requests are processed in between.
         for _ in 0..HEARD_AT_ONCE {

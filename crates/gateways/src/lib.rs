@@ -1,7 +1,7 @@
 //! Between agents and the gate: hooks, the MCP proxy, installers and the proof that they block.
 //!
-//! Nothing in here decides anything. A call that is harmless by the judgement of `core` passes;
-//! every other one is put to the daemon through `client`; whatever goes wrong on the way is a no.
+//! Gateways decide only that a call that only reads may pass. The daemon decides every other call,
+//! through `client`, and every error on the way is a denial.
 
 pub mod agents;
 pub mod hook;
@@ -9,3 +9,5 @@ pub mod install;
 pub mod live;
 pub mod machine_look;
 pub mod mcp;
+pub mod programs;
+pub mod status;

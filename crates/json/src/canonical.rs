@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use crate::{Value, write_string};
+use crate::value::Value;
+use crate::write::write_string;
 
 mod decimal;
 mod digest;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::MAX_DEPTH;
+use crate::value::MAX_DEPTH;
 use countersign_text::sanitize::sanitize;
 
 /// What is wrong.

@@ -4,7 +4,11 @@ mod string;
 
 use std::borrow::Cow;
 
-use super::{JsonError, JsonErrorKind, MAX_BYTES, MAX_DEPTH, Value};
+use crate::error::{JsonError, JsonErrorKind};
+use crate::value::{MAX_DEPTH, Value};
+
+/// The longest text that is parsed unless the caller sets another limit.
+pub const MAX_BYTES: usize = 1 << 20;
 
 /// Up to this many members a new key is compared with each; above it, all keys are sorted once.
 const FEW: usize = 16;

@@ -1,5 +1,7 @@
 //! What is accepted, what is rejected and with which message; `serde_json` is the oracle.
 
+use std::borrow::Cow;
+
 use proptest::prelude::*;
 
 use super::*;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Value;
+use crate::value::Value;
 
 impl Value<'_> {
     /// The value as JSON without white space, members in their order, numbers digit for digit.

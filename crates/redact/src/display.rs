@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use super::{CLOSE, OPEN, marker_length, tables};
+use super::marker::{CLOSE, OPEN, marker_length};
+use super::tables;
 use countersign_text::sanitize::sanitize_within;
 
 /// The longest marker: its kind, a comma and a space, seven digits.

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::{Hit, search};
+use super::redacted::Hit;
+use super::search;
 
 /// How many bytes are looked up at each position; shorter secrets are not searched for.
 const HEAD: usize = 8;

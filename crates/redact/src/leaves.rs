@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::marker_length;
+use super::marker::marker_length;
 
 /// The first byte of a marker.
 const MARKER: u8 = 0xE2;

@@ -1,7 +1,8 @@
 //! Where a value under a secret name ends, and whether it must be hidden.
 
+use super::marker::marker_length;
 use super::scan::{BETWEEN, Scan, SecretRange, is_reference};
-use super::{marker_length, tables};
+use super::tables;
 
 /// Where a value without quotes ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,8 +9,10 @@ use countersign_types::span::Span;
 use crate::display::{DisplayText, neutralize_markers, sanitize_around};
 use crate::joined::joined;
 use crate::known::{Known, hits};
+use crate::marker::marker;
+use crate::redact_text;
+use crate::redacted::{Redacted, Redaction, apply};
 use crate::scan::BETWEEN;
-use crate::{Redacted, Redaction, apply, marker, redact_text};
 
 /// Removes the secrets of one value from sentences, paths and commands that repeat them.
 pub struct RelatedTexts<'s> {

@@ -1,6 +1,8 @@
 //! The state of the search for secrets: the text, the hits so far, and what was already read.
 
-use super::{Hit, leaves, marker_length, tables};
+use super::marker::marker_length;
+use super::redacted::Hit;
+use super::{leaves, tables};
 
 /// Separates the words of a joined list: no value extends across it.
 pub(super) const BETWEEN: u8 = 0x1F;

@@ -1,8 +1,10 @@
 //! The single pass over a text that finds secrets.
 
+use super::marker::marker_length;
+use super::redacted::{Hit, Redaction, apply};
 use super::scan::{Scan, SecretRange, is_reference};
 use super::tables::{self, Check, Part, Shape};
-use super::{Hit, Redaction, apply, cards, marker_length, names, options};
+use super::{cards, names, options};
 
 /// The longest title of a block, and its five hyphens.
 const TITLE: usize = 69;

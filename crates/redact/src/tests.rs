@@ -2,10 +2,14 @@
 
 #![expect(clippy::string_slice, reason = "a slice that is not there fails the test, as it should")]
 
+use std::borrow::Cow;
+
 use proptest::prelude::*;
 
 use countersign_json::{Value, parse};
+use countersign_types::span::Span;
 
+use super::marker::{OPEN, marker_length};
 use super::samples::{Dice, fill};
 use super::tables::examples;
 use super::*;

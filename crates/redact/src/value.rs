@@ -4,9 +4,12 @@ use std::borrow::Cow;
 
 use super::joined::joined;
 use super::known::{Known, hits};
+use super::marker::{marker, marker_length};
+use super::names;
+use super::redacted::{Hit, Redacted, Redaction, apply};
 use super::related::RelatedTexts;
 use super::scan::BETWEEN;
-use super::{Hit, Redacted, Redaction, apply, marker, marker_length, names};
+
 use countersign_json::{self as json, Value};
 use countersign_types::span::Span;
 

@@ -124,12 +124,22 @@ pub fn generate(rules: &Path, out: &Path) -> Result<String, String> {
     words::exec_arguments(&read(&rules.join("exec_arguments.toml"))?, &mut text)?;
     words::autorun(&read(&rules.join("autorun.toml"))?, &mut text)?;
     write(&out.join("tools.rs"), &text)?;
+    let server_words = words::server_words(&read(&rules.join("server_words.toml"))?)?;
+    write(&out.join("server_words.rs"), &server_words)?;
     Ok(examples.source())
 }
 
 fn catalogue(rules: &Path, text: &mut String, examples: &mut Examples) -> Result<(), String> {
-    const OTHER: [&str; 7] =
-        ["verbs", "nouns", "arguments", "actions", "secrets", "exec_arguments", "autorun"];
+    const OTHER: [&str; 8] = [
+        "verbs",
+        "nouns",
+        "arguments",
+        "actions",
+        "secrets",
+        "exec_arguments",
+        "autorun",
+        "server_words",
+    ];
     let mut files = Vec::new();
     for entry in fs::read_dir(rules).map_err(|e| format!("{}: {e}", rules.display()))? {
         let path = entry.map_err(|e| e.to_string())?.path();

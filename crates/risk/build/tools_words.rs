@@ -172,6 +172,18 @@ pub fn autorun(source: &str, out: &mut String) -> Result<(), String> {
     Ok(())
 }
 
+/// `server_words.toml` → `IGNORED_SERVER_WORDS`, in a file of its own.
+pub fn server_words(source: &str) -> Result<String, String> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct ServerWords {
+        ignored: Vec<String>,
+    }
+    let file: ServerWords =
+        toml::from_str(source).map_err(|e| format!("server_words.toml: {e}"))?;
+    Ok(format!("static IGNORED_SERVER_WORDS: &[&str] = &{:?};\n", file.ignored))
+}
+
 /// `actions.toml`: tier → names → `ACTIONS`.
 pub fn actions(source: &str, out: &mut String) -> Result<(), String> {
     let lists: Lists = toml::from_str(source).map_err(|e| format!("actions.toml: {e}"))?;

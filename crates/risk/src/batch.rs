@@ -58,7 +58,7 @@ pub fn plan(calls: &[Call<'_>], policy: &Policy) -> Plan {
             reasons.push(Order { call: at, after, code, message });
         }
         match stages.last_mut() {
-            // Callers number results from nought or from one: a placeholder waits for all before.
+            // Callers number results from zero or from one: a placeholder waits for all before.
             Some(stage) if open && alone.is_none() && !waits(stage, needs) => stage.push(at),
             _ => stages.push(vec![at]),
         }
@@ -71,7 +71,7 @@ pub fn plan(calls: &[Call<'_>], policy: &Policy) -> Plan {
 /// Why a call may not run beside others, if so.
 fn alone(seen: &Assessment) -> Option<(&'static str, &'static str)> {
     if score::changes(seen.effects) {
-        Some(("batch.changes", "It changes something, so it keeps its place in the order."))
+        Some(("batch.changes", "It makes changes, so it keeps its place in the order."))
     } else if seen.requires_human {
         Some(("batch.waits", "It waits for a person."))
     } else {

@@ -18,6 +18,7 @@ use countersign_json::canonical::{CallDigest, Digest, canonical};
 use countersign_redact::{neutralize_markers, redact_text, sanitize_marked};
 use countersign_types::tier::{Points, Tier};
 
+mod field_names;
 mod fold;
 mod read;
 

@@ -22,7 +22,7 @@ pub fn read(text: &str, ctx: &Context<'_>, out: &mut Findings) {
     match without_terminal_codes(text, out) {
         Cow::Borrowed(_) => read_clean(text, ctx, out),
         Cow::Owned(clean) => {
-            let mut inner = Findings::default();
+            let mut inner = out.inner();
             read_clean(&clean, ctx, &mut inner);
             // Places in the cleaned text mean nothing in the one that came.
             let whole = Span::new(0, text.len());
@@ -36,7 +36,7 @@ pub fn read(text: &str, ctx: &Context<'_>, out: &mut Findings) {
 fn read_clean(text: &str, ctx: &Context<'_>, out: &mut Findings) {
     look_alikes(text, out);
     if sql::looks_like_sql(text) {
-        let mut statements = Findings::default();
+        let mut statements = out.inner();
         sql::read(text, 0, ctx, &mut statements);
         let unknown = statements.iter().any(|f| f.code == sql::UNKNOWN_STATEMENT);
         out.absorb(statements, |finding| finding);
@@ -59,14 +59,14 @@ fn read_clean(text: &str, ctx: &Context<'_>, out: &mut Findings) {
 /// left out, because nobody said that the text is for another shell. What the other reader cannot
 /// read counts only where the POSIX reader cannot read it either.
 fn several_readings(text: &str, ctx: &Context<'_>, out: &mut Findings) {
-    let mut other = Findings::default();
+    let mut other = out.inner();
     if powershell::looks_like(text) {
         read_plain_powershell(text, ctx, &mut other);
     }
     if cmd::looks_like(text) {
         read_cmd(text, ctx, &mut other);
     }
-    let mut own = Findings::default();
+    let mut own = out.inner();
     posix(text, ctx, &mut own);
     let unreadable = own.iter().any(|f| f.code == structural_findings::UNREADABLE.code);
     let understood = other.iter().all(|finding| !finding.code.ends_with(".unreadable"));

@@ -89,8 +89,8 @@ pub struct Context<'a> {
     pub cwd: Option<&'a str>,
     /// Root folder of the project the session works in, if the caller told us.
     pub project: Option<&'a str>,
-    /// The agent program that runs the tool, such as `claude-code`. Its own tools are known by
-    /// their exact names.
+    /// The agent program that runs the tool, by its host name. Its own tools are known by their
+    /// exact names.
     pub host: Option<&'a str>,
     /// What the session did before, if the caller keeps it.
     pub session: Option<&'a SessionMemory>,

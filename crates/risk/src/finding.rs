@@ -12,6 +12,7 @@ use crate::effect::{Effect, Effects};
 use crate::facts::{FactQuery, MAX_QUERIES};
 use crate::headline::{Headline, MAX_HEADLINES};
 use crate::impact::{HumanImpact, Impact};
+use crate::question::CommandSubject;
 use crate::session::SessionTrace;
 use countersign_types::tier::{Points, Tier};
 
@@ -66,6 +67,11 @@ impl Finding {
         }
     }
 
+    /// Whether it is of a tier that a person is asked about.
+    fn asks(&self) -> bool {
+        self.factor == Factor::Pattern && self.weight.tier() >= Tier::Medium
+    }
+
     /// The same finding at a place.
     #[must_use]
     pub fn at(mut self, span: Span) -> Finding {
@@ -110,13 +116,13 @@ impl Doubt {
     /// What keeps us from being sure, in words.
     pub const fn words(self) -> &'static str {
         match self {
-            Doubt::UnknownProgram => "a program nobody described",
+            Doubt::UnknownProgram => "a program without a description",
             Doubt::DynamicProgram => "the program is only known when it runs",
             Doubt::DynamicArguments => "arguments are only known when it runs",
             Doubt::Unreadable => "not all of it can be read",
             Doubt::GuessedTool => "the tool is known by its name only",
             Doubt::VagueArguments => "the arguments are vague or very broad",
-            Doubt::CrisisSigns => "somebody may be in crisis",
+            Doubt::CrisisSigns => "a person may be in crisis",
         }
     }
 }
@@ -142,6 +148,8 @@ pub struct Findings {
     pub trace: SessionTrace,
     /// What the readers would like to know about the machine.
     queries: Vec<FactQuery>,
+    /// The command that the next findings are about.
+    subject: CommandSubject,
 }
 
 /// How many findings are kept with every place they were seen at. Beyond it, a finding is added
@@ -150,9 +158,49 @@ pub struct Findings {
 const MAX_PLACES: usize = 1024;
 
 impl Findings {
+    /// No findings yet, of a whole call.
+    pub(crate) fn of_call() -> Findings {
+        Findings { subject: CommandSubject::call(), ..Findings::default() }
+    }
+
+    /// No findings yet, for a reader whose findings are added to these.
+    pub(crate) fn inner(&self) -> Findings {
+        Findings { subject: self.subject.clone(), ..Findings::default() }
+    }
+
+    /// Takes all findings out; the next ones are about the same command.
+    pub(crate) fn take(&mut self) -> Findings {
+        let inner = self.inner();
+        std::mem::replace(self, inner)
+    }
+
+    /// The command that the next findings are about.
+    pub(crate) fn subject(&self) -> &CommandSubject {
+        &self.subject
+    }
+
+    /// Sets the command that the next findings are about; returns the one before.
+    pub(crate) fn set_subject(&mut self, subject: CommandSubject) -> CommandSubject {
+        std::mem::replace(&mut self.subject, subject)
+    }
+
     /// Adds a finding unless the list has the same one: same code, kind, weight, argument and
     /// place.
     pub fn add(&mut self, finding: Finding) {
+        let subject = self.subject.text.clone();
+        self.add_about(finding, subject.as_deref(), &[]);
+    }
+
+    /// Adds a finding that is about something else than the whole command: about `subject`, or less
+    /// than each of `wider`.
+    pub(crate) fn add_about(&mut self, finding: Finding, subject: Option<&str>, wider: &[String]) {
+        if finding.asks() {
+            self.trace.question.add(&finding.code, finding.weight.tier(), subject, wider);
+        }
+        self.push(finding);
+    }
+
+    fn push(&mut self, finding: Finding) {
         let full = self.list.len() >= MAX_PLACES;
         let implied = |f: &Finding| {
             f.factor == finding.factor
@@ -192,7 +240,8 @@ impl Findings {
             self.headline(Headline { span, ..headline });
         }
         for finding in inner.list {
-            self.add(change(finding));
+            // The question of the inner reader has it already.
+            if finding.asks() { self.push(change(finding)) } else { self.add(change(finding)) }
         }
     }
 
@@ -215,7 +264,7 @@ impl Findings {
         let is_kept = |h: &Headline| kept.iter().any(|finding| finding.code == h.code);
         other.headlines.into_iter().filter(is_kept).for_each(|headline| self.headline(headline));
         for finding in kept {
-            self.add(finding);
+            self.push(finding);
         }
     }
 

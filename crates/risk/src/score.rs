@@ -1,5 +1,7 @@
 //! Findings and context to points, tier, confidence and class: plain arithmetic.
 
+mod weigh;
+
 use std::borrow::Cow;
 
 use crate::assessment::{Assessment, Pattern, Reason};
@@ -10,11 +12,8 @@ use crate::finding::{Doubt, Factor, Finding, Findings};
 use crate::impact::HumanImpact;
 use crate::verdict::{Policy, Verdict};
 use countersign_types::tier::{Points, Tier};
+use weigh::{heaviest, weigh};
 
-/// Each further distinct pattern adds this much, hundredths of a point …
-const CRUMB: u16 = 5;
-/// … and all of them together no more than this.
-const CRUMBS: u16 = 20;
 /// Being live adds this to any change, and lifts it to MEDIUM at least.
 const PRODUCTION: u16 = 50;
 /// Asking for secrets adds this.
@@ -184,62 +183,6 @@ fn behaviours(findings: &mut Findings) {
             findings.add(Finding { factor: Factor::Behaviour, weight: Points(weight), ..bare });
         }
     }
-}
-
-/// One finding for each code and argument, the heaviest: people read a reason once, and weights
-/// that add up do so once.
-fn heaviest(findings: &Findings) -> Vec<Finding> {
-    let mut list: Vec<&Finding> = Vec::new();
-    for finding in findings {
-        let same = |f: &&Finding| f.code == finding.code && f.argument == finding.argument;
-        match list.iter().position(same).and_then(|at| list.get_mut(at)) {
-            Some(known) if known.weight >= finding.weight => {}
-            Some(known) => *known = finding,
-            None => list.push(finding),
-        }
-    }
-    list.into_iter().cloned().collect()
-}
-
-/// Patterns by max with crumbs, the rest added. Each reason keeps its true share.
-fn weigh(list: Vec<Finding>) -> (Vec<Reason>, u16) {
-    let heaviest = list
-        .iter()
-        .enumerate()
-        .filter(|(_, f)| f.factor == Factor::Pattern)
-        .max_by_key(|(index, f)| (f.weight, std::cmp::Reverse(*index)))
-        .map(|(index, f)| (index, f.weight.min(Points::MAX)));
-    let (first, base) = heaviest.map_or((usize::MAX, 0), |(index, weight)| (index, weight.0));
-    // Crumbs never carry a call into the next tier.
-    let room = (99 - base % 100).min(CRUMBS);
-    let mut crumbs = if base >= Points::MAX.0 { 0 } else { room };
-    let mut points = 0_u16;
-    // Room for what the context may add.
-    let mut reasons: Vec<Reason> = Vec::with_capacity(list.len() + 1);
-    for (index, finding) in list.into_iter().enumerate() {
-        let share = match finding.factor {
-            Factor::Pattern if index == first => base,
-            Factor::Pattern => {
-                let counts =
-                    finding.weight.0 > 0 && !reasons.iter().any(|r| r.code == finding.code);
-                let share = if counts { crumbs.min(CRUMB) } else { 0 };
-                crumbs -= share;
-                share
-            }
-            Factor::Behaviour | Factor::Context => finding.weight.0,
-        };
-        points = points.saturating_add(share);
-        reasons.push(Reason {
-            code: finding.code,
-            factor: finding.factor,
-            weight: Points(share),
-            message: finding.message,
-            suggestion: finding.suggestion,
-            argument: finding.argument,
-            span: finding.span,
-        });
-    }
-    (reasons, points)
 }
 
 type Lift = (u16, &'static str, &'static str);

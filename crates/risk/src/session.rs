@@ -1,13 +1,16 @@
 //! What a session did before, as far as it changes how a later call is assessed.
 //!
 //! The memory holds the files that approved calls of the session wrote, with their content where it
-//! is known, and the kinds of call that a person approved once. A script that was written or
+//! is known, and what a person answered for the rest of the session. A script that was written or
 //! downloaded in one call and run in a later one is assessed by its content, as if both were one
 //! call. The memory is plain data: the caller keeps it and adds only calls that ran.
 
 use std::collections::VecDeque;
 
+use countersign_json::canonical::Digest;
 use serde::{Deserialize, Serialize};
+
+use crate::question::Question;
 
 /// How many files are remembered. Once there are more, a script that is not remembered asks.
 const MAX_FILES: usize = 2_000;
@@ -17,10 +20,10 @@ const MAX_BYTES: usize = 1024 * 1024;
 const MAX_TEXT: usize = 64 * 1024;
 /// How many possible contents of one file are remembered.
 const MAX_VERSIONS: usize = 4;
-/// How many files and kinds of one call are noted.
+/// How many files of one call are noted.
 const MAX_NOTED: usize = 64;
-/// How many approved kinds are remembered.
-const MAX_APPROVED: usize = 256;
+/// How many answers are remembered.
+const MAX_ANSWERED: usize = 1_024;
 
 /// Where the content of a file came from, as far as it matters when the file is run: a set.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,7 +86,10 @@ pub struct SessionTrace {
     writes: Vec<FileWrite>,
     /// More files are written than are noted.
     lost: bool,
-    kinds: Vec<String>,
+    /// Why the call asks.
+    pub(crate) question: Question,
+    /// Digests of the files of the session that were read because the call runs them.
+    scripts: Vec<Digest>,
 }
 
 impl SessionTrace {
@@ -99,11 +105,31 @@ impl SessionTrace {
         }
     }
 
-    /// Notes that the call asks because it is the first of this kind.
-    pub fn first_of_kind(&mut self, kind: String) {
-        if self.kinds.len() < MAX_NOTED && !self.kinds.contains(&kind) {
-            self.kinds.push(kind);
+    /// Notes a text that the call runs and that is not in the call itself.
+    pub(crate) fn runs(&mut self, text: &str) {
+        let digest = Digest::of(text.as_bytes());
+        if self.scripts.contains(&digest) {
+            return;
         }
+        if self.scripts.len() < MAX_NOTED {
+            self.scripts.push(digest);
+        } else {
+            self.question.add_open();
+        }
+    }
+
+    /// Why the call asks.
+    pub fn question(&self) -> &Question {
+        &self.question
+    }
+
+    /// The key of exactly this call, with the texts that it runs.
+    pub(crate) fn call_key(&self, call: &Digest) -> Digest {
+        let mut text = format!("countersign/question/call/1\0{call}");
+        for script in &self.scripts {
+            script.push_hex(&mut text);
+        }
+        Digest::of(text.as_bytes())
     }
 
     /// Whether the call would write files.
@@ -111,16 +137,16 @@ impl SessionTrace {
         self.lost || !self.writes.is_empty()
     }
 
-    /// The kinds of call that a person approves once, where that is why the call asks.
-    pub fn kinds(&self) -> &[String] {
-        &self.kinds
-    }
-
     /// Adds what another reading of the call noted.
     pub fn absorb(&mut self, other: SessionTrace) {
         self.lost |= other.lost;
         other.writes.into_iter().for_each(|write| self.wrote(write));
-        other.kinds.into_iter().for_each(|kind| self.first_of_kind(kind));
+        self.question.absorb(other.question);
+        for digest in other.scripts {
+            if !self.scripts.contains(&digest) {
+                self.scripts.push(digest);
+            }
+        }
     }
 }
 
@@ -209,20 +235,17 @@ impl RememberedFile {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionMemory {
     files: VecDeque<RememberedFile>,
-    approved: VecDeque<String>,
+    /// Keys of what a person answered for the rest of the session.
+    answered: VecDeque<String>,
     /// More files were written than are remembered.
     lost: bool,
 }
 
 impl SessionMemory {
-    /// Adds what a call left behind. To be called only for calls that ran; `approved` if a person
-    /// said yes to it.
-    pub fn add(&mut self, trace: &SessionTrace, approved: bool) {
+    /// Adds what a call left behind. To be called only for calls that ran.
+    pub fn add(&mut self, trace: &SessionTrace) {
         self.wrote(&trace.writes);
         self.lost |= trace.lost;
-        if approved {
-            trace.kinds.iter().for_each(|kind| self.approve(kind));
-        }
     }
 
     fn wrote(&mut self, writes: &[FileWrite]) {
@@ -287,18 +310,18 @@ impl SessionMemory {
         self.files.iter().map(|file| (file.path.as_str(), file))
     }
 
-    fn approve(&mut self, kind: &str) {
-        if !self.is_approved(kind) {
-            self.approved.push_back(kind.to_owned());
-            if self.approved.len() > MAX_APPROVED {
-                self.approved.pop_front();
+    pub(crate) fn note_answer(&mut self, key: &Digest) {
+        if !self.is_answered(key) {
+            self.answered.push_back(key.to_string());
+            if self.answered.len() > MAX_ANSWERED {
+                self.answered.pop_front();
             }
         }
     }
 
-    /// Whether a person approved this kind of call.
-    pub fn is_approved(&self, kind: &str) -> bool {
-        self.approved.iter().any(|known| known == kind)
+    pub(crate) fn is_answered(&self, key: &Digest) -> bool {
+        let key = key.to_string();
+        self.answered.contains(&key)
     }
 
     fn shrink(&mut self) {

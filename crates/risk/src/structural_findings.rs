@@ -119,7 +119,7 @@ pub const SERVES_FOLDER: Sign = sign(
 );
 /// A change on a host that is called production.
 pub const PRODUCTION_HOST: Sign =
-    sign("context.production-host", Tier::Medium, "Changes something on a production host.");
+    sign("context.production-host", Tier::Medium, "Makes changes on a production host.");
 /// A change in a context, profile or account that is called production.
 pub const PRODUCTION_CONTEXT: Sign = sign(
     "context.production-context",

@@ -13,14 +13,10 @@ mod word;
 #[cfg(test)]
 mod tests;
 
+pub use chars::{LINE_BREAK, TAB};
+
 use chars::{Class, class, is_joiner, is_right_to_left, is_stray};
 use word::{Letters, Word};
-
-/// Displayed for a line break.
-pub const LINE_BREAK: char = '\u{23CE}';
-
-/// Displayed for a tab.
-pub const TAB: char = '\u{21E5}';
 
 /// Runs of at least this many invisible characters are counted instead of displayed.
 const FOLD: usize = 17;

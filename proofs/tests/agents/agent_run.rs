@@ -10,8 +10,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use countersign_gateways::agents::live_test::{ScratchHome, StartupCost};
 use countersign_gateways::live::model::{ModelLog, StandInModel};
-use countersign_gateways::live::recipe::{ScratchHome, StartupCost};
 use countersign_gateways::live::run::{AgentRun, LiveAgent};
 use proof_skip::{Cause, skip};
 

@@ -1,6 +1,6 @@
 //! A gate that is broken in every way we could think of: the harm must not be done in any agent.
 
-use countersign_gateways::live::recipe::StartupCost;
+use countersign_gateways::agents::live_test::StartupCost;
 use countersign_gateways::live::run::{LiveAgent, live_agents};
 
 use crate::agent_run::{HARM, alone, full, is_slow, one_of, run_agent, two_at_a_time};

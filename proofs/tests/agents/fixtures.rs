@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use countersign_gateways::agents::HookAnswer;
-use countersign_gateways::live::recipe::ScratchHome;
+use countersign_gateways::agents::live_test::ScratchHome;
 use countersign_gateways::live::run::live_agents;
 use serde::Deserialize;
 use serde_json::{Map, Value};

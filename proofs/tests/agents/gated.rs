@@ -5,7 +5,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use countersign_gateways::live::recipe::ScratchHome;
+use countersign_gateways::agents::live_test::ScratchHome;
 use countersign_gateways::live::run::{LiveAgent, live_agents};
 use proofs::http::Client;
 use proofs::installation::{RunningDaemon, TestInstallation};

@@ -6,10 +6,10 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use countersign_gateways::agents::live_test::ScratchHome;
+use countersign_gateways::agents::tool_call::ModelToolCall;
 use countersign_gateways::live::model::StandInModel;
-use countersign_gateways::live::recipe::ScratchHome;
 use countersign_gateways::live::run::{LiveAgent, live_agents};
-use countersign_gateways::live::tool_call::ModelToolCall;
 use proofs::http::Client;
 use proofs::installation::TestInstallation;
 use serde_json::{Value, json};

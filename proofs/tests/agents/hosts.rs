@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use countersign_gateways::agents::HookAnswer;
-use countersign_gateways::live::recipe::ScratchHome;
+use countersign_gateways::agents::live_test::ScratchHome;
 use countersign_gateways::live::run::{LiveAgent, live_agents};
 
 use crate::agent_run::{HARM, alone, full, is_slow, one_of, run_agent};

@@ -5,9 +5,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use countersign_gateways::hook::programs::small_program_beside;
-use countersign_gateways::live::recipe::ScratchHome;
+use countersign_gateways::agents::live_test::ScratchHome;
 use countersign_gateways::live::run::LiveAgent;
+use countersign_gateways::programs::small_program_beside;
 use proof_skip::{Cause, skip};
 
 use crate::agent_run::path;

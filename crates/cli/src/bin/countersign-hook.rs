@@ -15,10 +15,10 @@ use countersign_daemon::config::Paths;
 use countersign_daemon::config::paths::ProcessEnvironment;
 use countersign_gateways::hook::args::HookArgs;
 use countersign_gateways::hook::local_decision::{LocalGate, LocalOutcome};
-use countersign_gateways::hook::programs::asking_program;
 use countersign_gateways::hook::{
     EXIT_DENIED, SessionPlace, Spool, forward, print_error, print_reply,
 };
+use countersign_gateways::programs::asking_program;
 
 /// Only an answer can allow a call; every other exit denies it.
 fn main() -> ExitCode {

@@ -11,18 +11,18 @@ use countersign_gateways::install::plan::{
     self, AppliedEdit, InstallAction, PlannedEdit, plan_edits,
 };
 use countersign_gateways::install::record::InstallRecord;
-use countersign_gateways::install::status::{self, Protection};
 use countersign_gateways::install::{HookCommand, InstallScope, MAX_PATIENCE};
+use countersign_gateways::status::{self, Protection};
 use serde::Serialize;
 
 use super::args;
 use super::edit_view::{Detail, show_edit};
-use super::hook_program::hook_program;
 use super::scopes::{install_failure, known, scope, shown};
 use crate::failure::Failure;
 use crate::gate::credential::PromptTerminal;
 use crate::gate::reach::{self, ProcessEnvironment};
 use crate::gate::{output, page};
+use crate::hook_program::hook_program;
 
 /// Installs the gate.
 pub fn install(args: &args::Install) -> Result<ExitCode, Failure> {

@@ -14,11 +14,11 @@ use countersign_gateways::mcp::install::{ProxyCommand, named};
 
 use super::args_mcp::Configured;
 use super::edit_view::{Detail, show_edit};
-use super::hook_program::program;
 use super::install::agreed;
 use super::scopes::{install_failure, scope, shown};
 use crate::failure::Failure;
 use crate::gate::{output, reach};
+use crate::hook_program::program;
 
 /// Puts the servers behind the proxy.
 pub fn install(args: &Configured) -> Result<ExitCode, Failure> {

@@ -4,7 +4,6 @@ pub mod args;
 pub mod args_mcp;
 mod edit_view;
 pub mod hook;
-pub mod hook_program;
 pub mod install;
 pub mod mcp;
 mod mcp_install;

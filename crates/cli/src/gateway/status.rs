@@ -5,15 +5,15 @@ use std::process::ExitCode;
 
 use countersign_gateways::agents::{AGENTS, AgentDescriptor};
 use countersign_gateways::install::record::InstallRecord;
-use countersign_gateways::install::status::{self, AgentStatus, Protection};
 use countersign_gateways::install::{HookCommand, MAX_PATIENCE};
+use countersign_gateways::status::{self, AgentStatus, Protection};
 
 use super::args;
-use super::hook_program::hook_program;
 use super::scopes::{install_failure, known, scope, shown};
 use crate::failure::Failure;
 use crate::gate::reach;
 use crate::gate::{output, page};
+use crate::hook_program::hook_program;
 use crate::terminal::Paint;
 
 /// Reports which agents are protected.

@@ -129,11 +129,11 @@ fn a_script_that_changed_after_the_approval_does_not_run() {
     let root = project(&home);
     let person = home.person();
     fs::write(root.join("clean.sh"), "rm -rf ~/Documents/old\n").unwrap();
-    let hook = hook(&home, "20", &bash(&root, "bash clean.sh"));
+    let waits = hook(&home, "20", &bash(&root, "bash clean.sh"));
     let asked = waiting(&person, 1);
     fs::write(root.join("clean.sh"), "rm -rf ~/Documents\n").unwrap();
     approve(&person, &asked);
-    let said = HookOutput::of(hook);
+    let said = HookOutput::of(waits);
     assert_eq!(said.claude().0, "deny", "{said:?}");
     // The unchanged script runs once.
     fs::write(root.join("clean.sh"), "rm -rf ~/Documents/old\n").unwrap();

@@ -33,6 +33,9 @@ pub struct ApiProblem {
     pub retry_after: Option<u32>,
 }
 
+/// The result of a handler.
+pub type ApiResult = Result<Response, ApiProblem>;
+
 /// The prefix of our own problems.
 const FAMILY: &str = "urn:countersign:problem:";
 

@@ -1,15 +1,15 @@
 //! Step-up authentication: every change of people and rights needs a fresh proof in the same
 //! request.
 //!
-//! A session can be stolen, so it may read and answer, and change nothing else. A request to a
-//! route in [`NEEDED`] carries a proof: a passkey's signature over this change if the person has a
-//! passkey, otherwise the passphrase. A route in neither [`NEEDED`] nor [`EXEMPT`] is not served.
+//! A session can be stolen, so it may read and answer, and change nothing else. A request that
+//! changes more carries a proof: a passkey's signature over this change if the person has a
+//! passkey, otherwise the passphrase. `routes::step_up` lists the routes that need one.
 
 use axum::Router;
-use axum::body::{Body, Bytes};
-use axum::extract::{FromRequestParts, MatchedPath, Request, State};
+use axum::body::Bytes;
+use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method, StatusCode};
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse as _;
 use axum::routing::post;
 use countersign_json::base64;
@@ -18,9 +18,11 @@ use countersign_store::WriteContext;
 use serde_json::json;
 use zeroize::Zeroizing;
 
+use super::credentials::verify_passphrase;
 use super::fields::{self, Fields};
-use super::v1::{passkeys, verify_passphrase};
-use super::{Api, ApiProblem, ApiResult, authenticate};
+use super::problem::{ApiProblem, ApiResult};
+use super::state::Api;
+use super::{authenticate, passkey_signature};
 use crate::auth::PersonIdentity;
 use crate::passkeys::{Assertion, Purpose};
 
@@ -33,69 +35,6 @@ pub const BEGIN: &str = "/v1/step-up";
 
 /// The longest proof in bytes.
 const MAX_PROOF: usize = 16 << 10;
-
-/// Changes of people and rights: each needs a proof.
-pub const NEEDED: [(&str, &str); 18] = [
-    ("POST", "/v1/people"),
-    ("DELETE", "/v1/people/{name}"),
-    ("POST", "/v1/people/{name}/passphrase"),
-    ("POST", "/v1/people/{name}/role"),
-    ("POST", "/v1/passkeys"),
-    ("POST", "/v1/passkeys/{credential}/remove"),
-    ("POST", "/v1/agents"),
-    ("DELETE", "/v1/agents/{name}"),
-    ("POST", "/v1/agents/{name}/token"),
-    ("POST", "/v1/grants"),
-    ("DELETE", "/v1/grants/{id}"),
-    ("POST", "/v1/channels/{name}/link"),
-    ("DELETE", "/v1/accounts/{channel}/{account}"),
-    ("POST", "/v1/push"),
-    ("DELETE", "/v1/push/{browser}"),
-    ("POST", "/v1/crises/lift"),
-    ("POST", "/v1/ledger/acknowledge"),
-    ("POST", "/v1/mode"),
-];
-
-/// Changes without a proof, and why.
-pub const EXEMPT: [(&str, &str); 17] = [
-    // These authenticate by themselves.
-    ("POST", super::v1::LOGIN),
-    ("POST", crate::inbox::DENY),
-    ("POST", super::v1::RECOVER),
-    // Ending an own session takes rights away from no one else.
-    ("DELETE", super::v1::LOGIN),
-    ("DELETE", "/v1/sessions/{session}"),
-    // Answers: the workflow checks the assurance that each tier needs. A grant given with an answer
-    // is checked where the answer is read.
-    ("POST", "/v1/requests/{id}/decision"),
-    ("POST", "/v1/decisions"),
-    ("POST", "/respond"),
-    // A check of an edit assesses the edited call for the person and stores nothing. The approval
-    // of the edit is a separate request.
-    ("POST", "/v1/requests/{id}/edit"),
-    ("POST", crate::inbox::CHECK_EDIT),
-    // Challenges have no effect until they are signed.
-    ("POST", "/v1/requests/{id}/challenge"),
-    ("POST", "/v1/passkeys/begin"),
-    ("POST", BEGIN),
-    // Platforms sign what they post, and the content is checked like any other answer.
-    ("POST", "/hooks/{channel}"),
-    // These change no rights: presence, one test message, one drill.
-    ("POST", "/v1/me"),
-    ("POST", "/v1/channels/{name}/test"),
-    ("POST", "/v1/drills"),
-];
-
-/// Whether a request to this route needs a proof; none if the route does not allow the method. A
-/// new route is rejected until it is added to one of the lists.
-fn is_needed(method: &Method, route: &str) -> Option<bool> {
-    let one = (method.as_str(), route);
-    if [Method::GET, Method::HEAD].contains(method) || EXEMPT.contains(&one) {
-        Some(false)
-    } else {
-        NEEDED.contains(&one).then_some(true)
-    }
-}
 
 /// The proof of the person for exactly this request. Handlers that change something take it as an
 /// argument, so none of them can run without the check.
@@ -158,23 +97,6 @@ impl Change {
     }
 }
 
-/// Checks a request to the people API before its handler runs.
-pub async fn check(api: &Api, request: Request) -> Result<Request, ApiProblem> {
-    // Without a route nothing can be changed.
-    let Some(route) = request.extensions().get::<MatchedPath>() else { return Ok(request) };
-    match is_needed(request.method(), route.as_str()) {
-        Some(true) => {}
-        Some(false) => return Ok(request),
-        None => return Err(super::method_not_allowed().await),
-    }
-    let identity = authenticate::person(api, request.headers())?;
-    let (mut parts, body) = request.into_parts();
-    let bytes = fields::read_body(body).await?;
-    let proven = prove(api, &identity, &parts, &bytes).await?;
-    parts.extensions.insert(proven);
-    Ok(Request::from_parts(parts, Body::from(bytes)))
-}
-
 /// The proof of one request, for handlers whose body decides whether they need one.
 pub async fn prove(
     api: &Api,
@@ -194,7 +116,7 @@ pub async fn prove(
         (Proof::Passkey(signed), true) => {
             let change = Change::new(parts.method.as_str(), path, body)?;
             let purpose = Purpose::Change(change.digest());
-            let kept = passkeys::signed(api, identity, &signed, purpose).await?;
+            let kept = passkey_signature::signed(api, identity, &signed, purpose).await?;
             let facts = json!({
                 "proof": "passkey", "operation": change.operation, "body": change.body,
                 "passkey": kept,
@@ -255,7 +177,9 @@ impl Proof {
                 let text = std::str::from_utf8(&bytes).map_err(|_| unreadable())?;
                 Ok(Some(Proof::Passphrase(Zeroizing::new(text.to_owned()))))
             }
-            "passkey" => Ok(Some(Proof::Passkey(passkeys::assertion(&fields::parse(&bytes)?)?))),
+            "passkey" => {
+                Ok(Some(Proof::Passkey(passkey_signature::assertion(&fields::parse(&bytes)?)?)))
+            }
             _ => Err(unreadable()),
         }
     }
@@ -276,8 +200,12 @@ async fn begin(State(api): State<Api>, request: Request) -> ApiResult {
         return Ok(axum::Json(json!({ "proof": "passphrase" })).into_response());
     }
     let change = Change::new(method, path, body.as_bytes())?;
-    let mut answer =
-        passkeys::challenge_for(&api, &identity, &parts.headers, Purpose::Change(change.digest()))?;
+    let mut answer = passkey_signature::challenge_for(
+        &api,
+        &identity,
+        &parts.headers,
+        Purpose::Change(change.digest()),
+    )?;
     if let Some(members) = answer.as_object_mut() {
         members.insert("proof".to_owned(), json!("passkey"));
     }

@@ -34,7 +34,7 @@ pub async fn posted(
     };
     let now = api.gate.clock().now().at;
     let posted = HookRequest { url: &url, header: &header, body: &body, now };
-    let answer = inbound::posted(&api, &line, &posted).await;
+    let answer = inbound::posted(api.inbound(), &line, &posted).await;
     let Some(answer) = answer else { return Err(refused()) };
     let mut response = Response::new(Body::from(answer.body));
     if let Ok(kind) = HeaderValue::from_str(answer.content_type)

@@ -11,7 +11,8 @@ use countersign_types::time::{Millis, Timestamp};
 use countersign_workflow::assurance::Tenure;
 use tokio::sync::{Mutex, MutexGuard};
 
-use super::{AGENT_TOKEN, AuthError, PERSON_TOKEN};
+use super::error::AuthError;
+use super::tokens::{AGENT_TOKEN, PERSON_TOKEN};
 use crate::gate::Caller;
 
 /// An authenticated person.
@@ -200,9 +201,15 @@ impl Directory {
     }
 
     /// Whether this is the only person.
-    pub fn is_only_person(&self, name: &str) -> bool {
+    fn is_only_person(&self, name: &str) -> bool {
         let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
         entries.people.len() == 1 && entries.people.contains_key(name)
+    }
+
+    /// How long a new passkey or linked account of this person waits before it may approve. A
+    /// single person sets the installation up, and no one else could object.
+    pub fn waiting_period(&self, person: &str, configured: Millis) -> Millis {
+        if self.is_only_person(person) { Millis(0) } else { configured }
     }
 
     /// The passkeys of a person.

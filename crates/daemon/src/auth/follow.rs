@@ -6,9 +6,9 @@ use std::time::Duration;
 use countersign_store::{Store as _, StoreEvent};
 use tokio::sync::broadcast::error::RecvError;
 
-use super::Directory;
+use super::directory::Directory;
 use crate::gate::Gate;
-use crate::listeners::{self, Stop};
+use crate::shutdown::{Stop, stopped};
 
 /// How often failed reads are retried and refused questions are recorded.
 const TICK: Duration = Duration::from_secs(1);
@@ -33,7 +33,7 @@ pub async fn follow(directory: Arc<Directory>, gate: Arc<Gate>, mut stop: Stop) 
                 Err(RecvError::Lagged(_)) => (stale, missed) = (true, true),
                 Err(RecvError::Closed) => return,
             },
-            () = listeners::stopped(&mut stop) => {
+            () = stopped(&mut stop) => {
                 gate.log_refusals().await;
                 return;
             }

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use countersign_types::time::{Millis, Timestamp};
 
-use super::AuthError;
+use super::error::AuthError;
 
 /// Failed guesses without a lockout.
 const FREE_GUESSES: u32 = 5;

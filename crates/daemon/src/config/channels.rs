@@ -6,8 +6,6 @@ use countersign_channels::{ChannelLimits, ChannelSettings, webpush};
 use countersign_types::tier::Tier;
 use toml::{Table, Value};
 
-use crate::notifier::NO_CHANNEL;
-
 use super::error::ConfigError;
 use super::kinds::{self, KINDS, KindResult};
 use super::model::ChannelConfig;
@@ -15,6 +13,9 @@ use super::model::ChannelConfig;
 /// The channels that need no configuration.
 const BUILT_IN: [(&str, &str); 3] =
     [("terminal", "terminal"), ("desktop", "desktop"), (webpush::NAME, "webpush")];
+/// The name under which the notifier records an announcement without channels. No channel can have
+/// it.
+pub const NO_CHANNEL: &str = "notifier";
 const LONGEST_NAME: usize = 40;
 const MOST_PER_MINUTE: u32 = 6_000;
 

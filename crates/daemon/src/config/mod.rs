@@ -16,6 +16,7 @@ mod settings;
 mod tests;
 
 pub use crate::modes::{mode_from_name, mode_name, strictness};
+pub use channels::NO_CHANNEL;
 pub use error::ConfigError;
 pub use model::{
     ChannelConfig, DaemonConfig, DaemonRules, DrillsConfig, FloodConfig, LedgerConfig, LogConfig,

@@ -12,6 +12,7 @@ pub struct DrillTemplate {
     /// The name in the ledger.
     pub name: String,
     /// The tier by the default rules.
+    #[cfg_attr(not(test), expect(dead_code, reason = "a test compares it with the assessment"))]
     pub tier: String,
     command: Option<String>,
     tool: Option<String>,

@@ -29,12 +29,11 @@ use countersign_workflow::request::{DRILL, Event, Requester};
 use tokio::sync::broadcast::error::RecvError;
 
 use crate::gate::{Caller, Gate, NewDrill, Rejection};
-use crate::listeners::{self, Stop};
 use crate::presence::Presence;
 use crate::random;
 use crate::recent::recent;
+use crate::shutdown::{Stop, stopped};
 
-pub use catalog::DrillTemplate;
 pub use explanation::{caught, document, explain};
 pub use schedule::DrillRefusal;
 
@@ -61,7 +60,7 @@ pub async fn run(gate: Arc<Gate>, presence: Arc<Presence>, mut stop: Stop) {
                 Ok(_) => Ok(()),
                 Err(RecvError::Closed) => return,
             },
-            () = listeners::stopped(&mut stop) => return,
+            () = stopped(&mut stop) => return,
         };
         if let Err(error) = done {
             tracing::warn!(%error, "a drill could not be checked or created");
@@ -148,7 +147,14 @@ async fn make(
             continue;
         }
         let digest = digest(&call, arguments.as_bytes());
-        let new = NewDrill { call, seen, digest, drill, shown: &typical.agent };
+        let new = NewDrill {
+            call,
+            seen,
+            digest,
+            kind: &drill.name,
+            description: &drill.says,
+            shown: &typical.agent,
+        };
         return gate.drill(new).await?.ok_or(DrillRefusal::Open);
     }
     Err(DrillRefusal::NoCall)

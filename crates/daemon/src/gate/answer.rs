@@ -79,6 +79,21 @@ pub enum Rejection {
     NoSuchRequest,
 }
 
+impl Rejection {
+    /// The reason in metrics; none for a request that does not exist, because no call was rejected.
+    pub const fn metrics_label(&self) -> Option<&'static str> {
+        Some(match self {
+            Rejection::Refused => "refused",
+            Rejection::TooManyQuestions(_) => "too_many_questions",
+            Rejection::Quarantined(_) => "quarantined",
+            Rejection::Unavailable(_) => "store",
+            Rejection::ClockUnsettled => "clock",
+            Rejection::EntropyUnavailable | Rejection::Unwritable => "machine",
+            Rejection::NoSuchRequest => return None,
+        })
+    }
+}
+
 impl From<StoreError> for Rejection {
     fn from(error: StoreError) -> Rejection {
         Rejection::Unavailable(error)

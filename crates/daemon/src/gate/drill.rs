@@ -1,7 +1,5 @@
 //! Stores a drill like a pending request, without counting it in any limit.
 
-use std::sync::{Mutex, PoisonError};
-
 use countersign_json::canonical::CallDigest;
 use countersign_risk::assess::Assessment;
 use countersign_risk::call::Call;
@@ -14,7 +12,6 @@ use serde_json::json;
 
 use super::Gate;
 use super::answer::{self, Rejection};
-use crate::drills::DrillTemplate;
 use crate::random;
 
 /// A drill to be stored.
@@ -26,39 +23,11 @@ pub struct NewDrill<'a> {
     /// Its digest.
     pub digest: CallDigest,
     /// The kind of drill.
-    pub drill: &'a DrillTemplate,
+    pub kind: &'a str,
+    /// The description that the agent would have given.
+    pub description: &'a str,
     /// The agent named on the card.
     pub shown: &'a str,
-}
-
-/// The pending drill, if there is one.
-#[derive(Debug, Default)]
-pub struct OpenDrill {
-    id: Mutex<Option<Id>>,
-    making: tokio::sync::Mutex<()>,
-}
-
-impl OpenDrill {
-    /// Loads the pending drill.
-    pub fn new(pending: &[StoredRequest]) -> OpenDrill {
-        let open = pending.iter().find(|stored| stored.request.requester.is_drill());
-        let open = open.map(|stored| stored.request.id);
-        OpenDrill { id: Mutex::new(open), making: tokio::sync::Mutex::default() }
-    }
-
-    fn get(&self) -> Option<Id> {
-        *self.id.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn set(&self, id: Option<Id>) {
-        *self.id.lock().unwrap_or_else(PoisonError::into_inner) = id;
-    }
-
-    /// Removes an ended drill.
-    pub(super) fn ended(&self, id: Id) {
-        let mut open = self.id.lock().unwrap_or_else(PoisonError::into_inner);
-        open.take_if(|open| *open == id);
-    }
 }
 
 impl Gate {
@@ -69,11 +38,11 @@ impl Gate {
 
     /// Stores a drill; `None` while another one is pending.
     pub async fn drill(&self, new: NewDrill<'_>) -> Result<Option<StoredRequest>, Rejection> {
-        let _one_at_a_time = self.open_drill.making.lock().await;
+        let _one_at_a_time = self.open_drill.lock_creation().await;
         if self.open_drill.get().is_some() {
             return Ok(None);
         }
-        let NewDrill { call, seen, digest, drill, shown } = new;
+        let NewDrill { call, seen, digest, kind, description, shown } = new;
         let (rules, now) = (self.rules(), self.clock.now());
         let mut schedule = rules.times.schedule(now.at, seen.tier, false, None);
         // A drill is not escalated.
@@ -81,7 +50,7 @@ impl Gate {
         let terms =
             Terms { tier: seen.tier, crisis: false, quorum: rules.quorum.of(seen.tier, false) };
         let id = random::id(now.at).map_err(|_| Rejection::EntropyUnavailable)?;
-        let requester = Requester::Drill { kind: drill.name.clone(), shown: shown.to_owned() };
+        let requester = Requester::Drill { kind: kind.to_owned(), shown: shown.to_owned() };
         let card = Card::new(&call, &seen, &digest);
         let written = serde_json::to_string(&card).map_err(|_| Rejection::Unwritable)?;
         let submitted = self
@@ -93,7 +62,7 @@ impl Gate {
                 brief: card.brief.clone(),
                 card: written,
                 card_after: None,
-                detail: json!({ "description": drill.says }).to_string(),
+                detail: json!({ "description": description }).to_string(),
                 idempotency: None,
                 group: None,
                 permit_for: Millis(0),

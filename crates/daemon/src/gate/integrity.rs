@@ -2,8 +2,6 @@
 //! and no permit is redeemed, until a person acknowledges the store.
 
 use std::borrow::Cow;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{OnceLock, PoisonError, RwLock};
 
 use countersign_json as json;
 use countersign_json::Value;
@@ -12,55 +10,8 @@ use countersign_store::{Store as _, StoreError, StoredRequest, WriteContext};
 use countersign_types::time::Clock as _;
 
 use super::Gate;
+use super::integrity_state::Integrity;
 use crate::ledger_mark::{IntegrityFault, LedgerMark};
-
-/// The state of the store, as far as it is known.
-#[derive(Default)]
-pub struct Integrity {
-    fault: RwLock<Option<IntegrityFault>>,
-    /// How often people acknowledged a fault since the start.
-    acknowledged: AtomicU64,
-    mark: OnceLock<LedgerMark>,
-}
-
-impl Integrity {
-    /// The fault, if there is one.
-    pub fn fault(&self) -> Option<IntegrityFault> {
-        self.fault.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Fails if there is a fault.
-    pub fn check(&self) -> Result<(), StoreError> {
-        self.fault().map_or(Ok(()), |fault| Err(StoreError::Halted(fault.advice())))
-    }
-
-    /// Stops approvals. Returns whether they were not stopped before; the first fault stays.
-    pub fn halt(&self, fault: IntegrityFault) -> bool {
-        let mut known = self.fault.write().unwrap_or_else(PoisonError::into_inner);
-        if known.is_some() {
-            return false;
-        }
-        tracing::error!(%fault, "nothing is approved until an administrator acknowledges this");
-        *known = Some(fault);
-        true
-    }
-
-    /// How often people acknowledged a fault.
-    pub fn acknowledged(&self) -> u64 {
-        self.acknowledged.load(Ordering::Acquire)
-    }
-
-    /// The mark, once it is set.
-    pub fn mark(&self) -> Option<&LedgerMark> {
-        self.mark.get()
-    }
-
-    /// Uses this mark from now on.
-    pub fn set_mark(&self, mark: LedgerMark) {
-        // The daemon sets it once, at its start.
-        let _ = self.mark.set(mark);
-    }
-}
 
 impl Gate {
     /// The state of the store.
@@ -71,7 +22,7 @@ impl Gate {
     /// Raises the mark to the committed ledger. Not while there is a fault, so that a restart finds
     /// the fault again.
     pub async fn raise_mark(&self) -> Result<(), StoreError> {
-        let Some(mark) = self.integrity.mark.get() else { return Ok(()) };
+        let Some(mark) = self.integrity.mark() else { return Ok(()) };
         if self.integrity.fault().is_some() {
             return Ok(());
         }
@@ -82,13 +33,13 @@ impl Gate {
     /// then, in which the permit may look unused.
     pub fn is_permit_void(&self, stored: &StoredRequest) -> bool {
         let decision = stored.request.decision.as_ref();
-        let mark = self.integrity.mark.get();
+        let mark = self.integrity.mark();
         mark.zip(decision).is_some_and(|(mark, decision)| mark.is_void(decision.at))
     }
 
     /// Checks that the file of the store is still the one that was opened.
     pub fn check_file(&self) -> Option<IntegrityFault> {
-        let replaced = self.integrity.mark.get().is_some_and(LedgerMark::is_store_replaced);
+        let replaced = self.integrity.mark().is_some_and(LedgerMark::is_store_replaced);
         replaced.then_some(IntegrityFault::StoreReplaced)
     }
 
@@ -106,11 +57,10 @@ impl Gate {
         entry.facts.retain(|(name, _)| name != "fault");
         entry.facts.push(("fault".into(), what));
         self.store.append(vec![entry]).await?;
-        if let Some(mark) = self.integrity.mark.get() {
+        if let Some(mark) = self.integrity.mark() {
             mark.replace(self.store.tree_head().await?, self.clock.now().at).await?;
         }
-        *self.integrity.fault.write().unwrap_or_else(PoisonError::into_inner) = None;
-        self.integrity.acknowledged.fetch_add(1, Ordering::AcqRel);
+        self.integrity.clear();
         tracing::warn!(person, %fault, "the store was acknowledged");
         Ok(fault)
     }

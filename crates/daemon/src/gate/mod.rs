@@ -12,8 +12,11 @@ mod flood;
 mod flood_tracking;
 mod grants;
 mod integrity;
+mod integrity_state;
+mod ledger_note;
 mod lifecycle;
 mod mode;
+mod open_drill;
 mod persist;
 mod reported_passes;
 mod session_memory;
@@ -48,10 +51,11 @@ pub use answer::{GateAnswer, Passed, Rejection, Settlement};
 pub use caller::Caller;
 pub use crisis_sessions::CrisisSessions;
 pub use deduplication::Deduplication;
-pub use drill::{NewDrill, OpenDrill};
+pub use drill::NewDrill;
 pub use flood::FloodControl;
 pub use grants::{GrantCache, WHITELIST};
-pub use integrity::Integrity;
+pub use integrity_state::Integrity;
+pub use open_drill::OpenDrill;
 pub use reported_passes::PassReport;
 use session_memory::SessionMemories;
 pub use waiters::{AnswerWaiter, Waiters};
@@ -272,7 +276,9 @@ impl Gate {
             };
             match &answer {
                 Err(rejection) => {
-                    self.metrics.held(rejection);
+                    if let Some(why) = rejection.metrics_label() {
+                        self.metrics.held(why);
+                    }
                     tracing::debug!(agent = caller.agent, %rejection, "a call was rejected");
                 }
                 Ok(GateAnswer::Kept(stored)) => {

@@ -62,7 +62,7 @@ impl SessionMemories {
         let uses = sessions.uses;
         let known = sessions.by_name.entry(name).or_default();
         known.used = uses;
-        Arc::make_mut(&mut known.memory).add(trace, false);
+        Arc::make_mut(&mut known.memory).add(trace);
         if sessions.by_name.len() > MAX_SESSIONS {
             let idle = sessions.by_name.iter().min_by_key(|(_, known)| known.used);
             let idle = idle.map(|(name, _)| name.clone());

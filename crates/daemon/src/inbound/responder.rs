@@ -9,13 +9,12 @@ use countersign_store::{
 };
 use countersign_text::humanize;
 use countersign_text::sanitize::sanitize_within;
-use countersign_types::time::Clock as _;
 use countersign_workflow::assurance::{Authority, Tenure};
 use countersign_workflow::request::{Choice, EscalationLevel, Event, State, TransitionError};
 use serde_json::json;
 
+use super::context::InboundContext;
 use super::outcome_text::describe;
-use crate::api::Api;
 use crate::buttons::{ButtonTarget, Buttons};
 use crate::drills;
 use crate::notifier::announcement::{self, AnnouncementSource};
@@ -40,7 +39,7 @@ enum ShownWhere {
 
 /// One person who replies through one channel.
 pub struct Responder<'a> {
-    pub api: &'a Api,
+    pub context: &'a InboundContext,
     pub open_channel: &'a Arc<OpenChannel>,
     pub answers: &'a dyn ReplyReceiver,
     pub person: String,
@@ -60,14 +59,14 @@ impl Responder<'_> {
             return self.test_button(text);
         }
         let Some(press_button) = Buttons::read(text) else { return NOT_OURS.to_owned() };
-        let stored = match self.api.gate.store().request(press_button.request).await {
+        let stored = match self.context.gate.store().request(press_button.request).await {
             Ok(Some(stored)) => stored,
             Ok(None) => return NOT_OURS.to_owned(),
             Err(error) => return format!("Nothing was decided: {error}."),
         };
         let (request, digest) = (press_button.request, &stored.request.digest);
         let named = ButtonTarget { channel: self.channel(), request, digest };
-        if !self.api.buttons.verify(&press_button, named) {
+        if !self.context.buttons.verify(&press_button, named) {
             tracing::warn!(channel = self.channel(), %request, "a button was forged");
             return NOT_OURS.to_owned();
         }
@@ -77,7 +76,7 @@ impl Responder<'_> {
 
     /// The button of a test.
     fn test_button(&self, button: &str) -> String {
-        let now = self.api.gate.clock().now().at;
+        let now = self.context.now();
         if self.open_channel.test_buttons.tap(button, &self.person, now) {
             format!("The test works. Your replies here count as {}.", self.person)
         } else {
@@ -101,7 +100,7 @@ impl Responder<'_> {
             let name = which.name.as_str();
             word_pair(&request.digest.canonical).to_string().eq_ignore_ascii_case(name)
                 || request.id.to_string().eq_ignore_ascii_case(name)
-                || self.api.buttons.code(named) == name
+                || self.context.buttons.code(named) == name
         };
         let mut found = waiting.iter().filter(fits);
         let stored = match (found.next(), found.next()) {
@@ -132,7 +131,7 @@ impl Responder<'_> {
             limit: MAX_SEARCHED,
             ..RequestQuery::default()
         };
-        let page = self.api.gate.store().find(query).await;
+        let page = self.context.gate.store().find(query).await;
         page.map(|page| page.requests).map_err(|error| format!("Nothing was decided: {error}."))
     }
 
@@ -149,11 +148,11 @@ impl Responder<'_> {
         {
             return problem;
         }
-        let rules = self.api.gate.rules();
+        let rules = self.context.gate.rules();
         let standing = Authority {
             assurance: self.answers.assurance(),
             approves: self.open_channel.limits.approves,
-            has_passkey: self.api.has_passkey(&self.person),
+            has_passkey: self.context.directory.has_passkey(&self.person, self.context.now()),
             tenure: self.tenure,
         };
         let event = Event::Answer {
@@ -174,7 +173,7 @@ impl Responder<'_> {
         let facts = json!({ "assurance": standing.assurance });
         let note =
             WriteContext { policy: rules.hash, facts: Some(facts.to_string()), edited: None };
-        match self.api.gate.decide(stored.request.id, event, note).await {
+        match self.context.gate.decide(stored.request.id, event, note).await {
             Ok(applied) => {
                 drills::explain(&applied.stored).unwrap_or_else(|| describe(&applied.change))
             }
@@ -188,7 +187,7 @@ impl Responder<'_> {
         let tier = stored.request.tier.label();
         let words = word_pair(&stored.request.digest.canonical);
         let approve = self.answers.command_text("approve");
-        let link = announcement::link(&self.api.gate, stored);
+        let link = announcement::link(&self.context.gate, stored);
         format!(
             "Not approved: a {tier} call takes its two words. Send: {approve} {words}, or open it \
              in the inbox: {link}"
@@ -208,7 +207,7 @@ impl Responder<'_> {
             seq: 0,
             level: EscalationLevel::First,
         };
-        let (gate, buttons) = (&self.api.gate, &self.api.buttons);
+        let (gate, buttons) = (&self.context.gate, &self.context.buttons);
         let told = announcement::announcement(gate, buttons, self.open_channel, about);
         let link = told.link();
         if !self.answers.shows_whole_call(&told) {
@@ -220,7 +219,7 @@ impl Responder<'_> {
         if asked == ShownWhere::InThisChannel {
             return Ok(());
         }
-        let sent = self.api.gate.store().deliveries(stored.request.id).await;
+        let sent = self.context.gate.store().deliveries(stored.request.id).await;
         let sent = sent.map_err(|error| format!("Nothing was decided: {error}."))?;
         let arrived = sent.iter().any(|delivery| {
             let here = delivery.channel == self.channel();
@@ -243,7 +242,7 @@ impl Responder<'_> {
         if waiting.is_empty() {
             return "No pending requests.".to_owned();
         }
-        let now = self.api.gate.clock().now().at;
+        let now = self.context.now();
         let mut lines = vec![match waiting.len() {
             1 => "1 pending request:".to_owned(),
             many => format!("{many} pending requests:"),
@@ -257,7 +256,7 @@ impl Responder<'_> {
             lines.push(format!("{emoji} {tier} {phrase} ({left} left): {brief}"));
         }
         if waiting.len() > MAX_LISTED {
-            let link = &self.api.gate.rules().inbox;
+            let link = &self.context.gate.rules().inbox;
             lines.push(format!("{} more in the inbox: {link}", waiting.len() - MAX_LISTED));
         }
         lines.join("\n")

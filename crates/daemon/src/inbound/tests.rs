@@ -13,7 +13,7 @@ use countersign_types::tier::Tier;
 use countersign_workflow::assurance::Assurance;
 use countersign_workflow::request::{Choice, State};
 
-use super::handle_message;
+use super::handle::handle_message;
 use crate::buttons::ButtonTarget;
 use crate::notifier::OpenChannel;
 use crate::test_gate::{AGENT, FLOOD, TestGate, test_gate_with};
@@ -94,8 +94,9 @@ async fn linked_gate() -> TestGate {
     let gate =
         test_gate_with(&format!("{FLOOD}denials = 100000\n"), SqliteOptions::default()).await;
     let now = countersign_types::time::Clock::now(gate.gate.clock()).at;
-    let (code, _) = gate.api.link_codes.issue("mock", "ana", now).unwrap();
-    let said = handle_message(&gate.api, &linked(), &word("77", ReplyContent::Link(code))).await;
+    let (code, _) = gate.api.inbound().link_codes.issue("mock", "ana", now).unwrap();
+    let said =
+        handle_message(gate.api.inbound(), &linked(), &word("77", ReplyContent::Link(code))).await;
     assert!(said.contains("as ana"), "{said}");
     gate
 }
@@ -111,7 +112,7 @@ async fn asked(gate: &TestGate, command: &str) -> StoredRequest {
     let seq = outbox.iter().find(|outgoing| outgoing.request == id).unwrap().seq;
     let result = AttemptResult::Delivered("m1".to_owned());
     let attempt = DeliveryAttempt { seq, channel: "mock".to_owned(), result, done: true };
-    store.record_attempt(attempt, gate.api.note()).await.unwrap();
+    store.record_attempt(attempt, gate.gate.note()).await.unwrap();
     store.request(id).await.unwrap().unwrap()
 }
 
@@ -134,13 +135,13 @@ async fn a_linked_account_decides_with_a_button() {
     let gate = linked_gate().await;
     let yes = asked(&gate, MEDIUM).await;
     let tap = word("77", button(&gate, &yes, Choice::Approve));
-    assert!(handle_message(&gate.api, &linked(), &tap).await.starts_with("Approved."));
+    assert!(handle_message(gate.api.inbound(), &linked(), &tap).await.starts_with("Approved."));
     assert_eq!(state(&gate, &yes).await, State::Approved);
-    let again = handle_message(&gate.api, &linked(), &tap).await;
+    let again = handle_message(gate.api.inbound(), &linked(), &tap).await;
     assert!(again.contains("already approved"), "{again}");
     let no = asked(&gate, CRITICAL).await;
     let tap = word("77", button(&gate, &no, Choice::Deny));
-    assert!(handle_message(&gate.api, &linked(), &tap).await.starts_with("Denied."));
+    assert!(handle_message(gate.api.inbound(), &linked(), &tap).await.starts_with("Denied."));
     assert_eq!(state(&gate, &no).await, State::Denied);
 }
 
@@ -155,16 +156,16 @@ async fn a_tap_alone_does_not_approve_high() {
         ReplyContent::Approve(which(&id)),
         ReplyContent::Approve(RequestRef { name: id.clone(), reason: phrase.clone() }),
     ] {
-        let heard = handle_message(&gate.api, &linked(), &word("77", said.clone())).await;
+        let heard = handle_message(gate.api.inbound(), &linked(), &word("77", said.clone())).await;
         assert_eq!(state(&gate, &open).await, State::Pending, "{said:?}: {heard}");
         assert!(heard.contains(&format!("/approve {phrase}")), "{heard}");
     }
     let typed = word("77", ReplyContent::Approve(which(&phrase)));
-    assert!(handle_message(&gate.api, &linked(), &typed).await.starts_with("Approved."));
+    assert!(handle_message(gate.api.inbound(), &linked(), &typed).await.starts_with("Approved."));
     // A denial is one tap.
     let other = asked(&gate, "git push -f y").await;
     let tap = word("77", button(&gate, &other, Choice::Deny));
-    assert!(handle_message(&gate.api, &linked(), &tap).await.starts_with("Denied."));
+    assert!(handle_message(gate.api.inbound(), &linked(), &tap).await.starts_with("Denied."));
     assert_eq!(state(&gate, &other).await, State::Denied);
 }
 
@@ -179,7 +180,7 @@ async fn an_unlinked_account_cannot_answer() {
         ReplyContent::Pending,
         ReplyContent::Link("WRONGCOD".to_owned()),
     ] {
-        let heard = handle_message(&gate.api, &linked(), &word("78", said.clone())).await;
+        let heard = handle_message(gate.api.inbound(), &linked(), &word("78", said.clone())).await;
         let nothing = heard.contains("not linked to a person") || heard.contains("code is wrong");
         assert!(nothing && !heard.contains("git"), "{said:?}: {heard}");
     }
@@ -204,7 +205,7 @@ async fn a_forged_button_is_rejected() {
         String::new(),
     ] {
         let said = ReplyContent::Button(forged.clone());
-        let heard = handle_message(&gate.api, &linked(), &word("77", said)).await;
+        let heard = handle_message(gate.api.inbound(), &linked(), &word("77", said)).await;
         assert!(heard.contains("not one of ours"), "{forged}: {heard}");
     }
     assert_eq!(state(&gate, &open).await, State::Pending);
@@ -216,20 +217,24 @@ async fn a_call_that_was_not_shown_completely_cannot_be_approved() {
     let open = asked(&gate, HIGH).await;
     let cut = channel_with(false, Assurance::Linked, Tier::High);
     let tap = word("77", button(&gate, &open, Choice::Approve));
-    let heard = handle_message(&gate.api, &cut, &tap).await;
+    let heard = handle_message(gate.api.inbound(), &cut, &tap).await;
     assert!(heard.contains("does not show the whole call"), "{heard}");
     // Never sent through this channel: no one can have read it there.
     let body = serde_json::json!({ "tool": "shell", "arguments": { "command": MEDIUM } });
     let unsent = gate.agent(AGENT, "/v1/requests", &body.to_string()).await.json();
     let id = unsent["id"].as_str().unwrap();
-    let heard =
-        handle_message(&gate.api, &linked(), &word("77", ReplyContent::Approve(which(id)))).await;
+    let heard = handle_message(
+        gate.api.inbound(),
+        &linked(),
+        &word("77", ReplyContent::Approve(which(id))),
+    )
+    .await;
     assert!(heard.contains("not sent to you here"), "{heard}");
     assert_eq!(state(&gate, &open).await, State::Pending);
     // Only our message has the button: it counts before it is written down that it arrived.
     let unsent = gate.gate.store().request(Id::parse(id).unwrap()).await.unwrap().unwrap();
     let quick = word("77", button(&gate, &unsent, Choice::Approve));
-    handle_message(&gate.api, &linked(), &quick).await;
+    handle_message(gate.api.inbound(), &linked(), &quick).await;
     assert_eq!(state(&gate, &unsent).await, State::Approved);
 }
 
@@ -250,12 +255,12 @@ async fn every_tier_channel_and_assurance_follows_the_table() {
                     name: word_pair(&open.request.digest.canonical).to_string(),
                     reason: "it is fine".to_owned(),
                 });
-                let heard = handle_message(&gate.api, &way, &word("77", said)).await;
+                let heard = handle_message(gate.api.inbound(), &way, &word("77", said)).await;
                 let may = assurance == Assurance::Linked && tier <= approves;
                 let wanted = if may { State::Approved } else { State::Pending };
                 assert_eq!(state(&gate, &open).await, wanted, "{tier:?} {heard}");
                 let no = word("77", ReplyContent::Deny(which(&open.request.id.to_string())));
-                handle_message(&gate.api, &way, &no).await;
+                handle_message(gate.api.inbound(), &way, &no).await;
                 let wanted = if may { State::Approved } else { State::Denied };
                 assert_eq!(state(&gate, &open).await, wanted);
             }
@@ -267,7 +272,7 @@ async fn every_tier_channel_and_assurance_follows_the_table() {
 async fn typed_names_select_a_request() {
     let gate = linked_gate().await;
     let open = asked(&gate, HIGH).await;
-    let say = async |said| handle_message(&gate.api, &linked(), &word("77", said)).await;
+    let say = async |said| handle_message(gate.api.inbound(), &linked(), &word("77", said)).await;
     assert!(say(ReplyContent::Pending).await.contains("1 pending request"));
     assert!(say(ReplyContent::Approve(which(""))).await.contains("Which request?"));
     assert!(say(ReplyContent::Approve(which("no-such"))).await.contains("No waiting request"));
@@ -295,13 +300,13 @@ async fn a_drill_is_answered_like_any_request_and_then_explained() {
         let drill = crate::drills::create_now(&gate.gate).await.unwrap();
         let critical = drill.request.tier == Tier::Critical;
         let waiting =
-            handle_message(&gate.api, &linked(), &word("77", ReplyContent::Pending)).await;
+            handle_message(gate.api.inbound(), &linked(), &word("77", ReplyContent::Pending)).await;
         assert!(
             waiting.starts_with("2 pending requests") && !waiting.contains("drill"),
             "{waiting}"
         );
         let tap = word("77", button(&gate, &drill, choice));
-        let heard = handle_message(&gate.api, &linked(), &tap).await;
+        let heard = handle_message(gate.api.inbound(), &linked(), &tap).await;
         if choice == Choice::Approve && drill.request.tier == Tier::High {
             assert!(heard.starts_with("Not approved: a HIGH call"), "{heard}");
             continue;

@@ -6,7 +6,6 @@ use std::time::Duration;
 use countersign_types::time::Timestamp;
 
 use super::counts::{ANSWERED, Counts, WRITTEN};
-use crate::proof;
 
 /// What is read at the moment of asking.
 #[derive(Debug, Clone, Copy, Default)]
@@ -28,7 +27,20 @@ pub struct Gauges {
     /// Entries of the ledger.
     pub entries: u64,
     /// The agents' gates.
-    pub gates: proof::GateCounts,
+    pub gates: GateCounts,
+}
+
+/// The results of the tests of the agents' gates, in numbers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct GateCounts {
+    /// Gates with an active alarm.
+    pub unprotected: usize,
+    /// Gates that refused the forbidden call.
+    pub protected: usize,
+    /// The time of the last test.
+    pub last: Option<Timestamp>,
+    /// Whether the last test failed.
+    pub failed: bool,
 }
 
 /// The text that Prometheus reads.

@@ -11,11 +11,9 @@ use tokio::task::JoinSet;
 
 use super::context::{NotifierContext, RequestAnnouncements};
 use super::deliver::deliver;
-use super::outbox_delivery::{
-    self, NO_CHANNEL, OutboxDelivery, escalation_levels, pause_after, with_browsers,
-};
+use super::outbox_delivery::{self, OutboxDelivery, escalation_levels, pause_after, with_browsers};
 use super::plan::{self, PromptState, Target};
-use crate::config::EscalationLevels;
+use crate::config::{EscalationLevels, NO_CHANNEL};
 
 /// How the work on one announcement ended.
 pub struct DeliveryEnd {

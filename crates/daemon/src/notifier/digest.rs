@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use super::ChannelPool;
 use crate::config::oncall::OnCall;
 use crate::gate::Gate;
-use crate::listeners::{self, Stop};
+use crate::shutdown::{Stop, stopped};
 
 /// How often the clock is checked.
 const CHECK_INTERVAL: Duration = Duration::from_secs(15);
@@ -37,7 +37,7 @@ pub async fn run(gate: Arc<Gate>, channels: Arc<ChannelPool>, mut stop: Stop) {
                 match summary(&gate, quiet_since).await {
                     Ok(Some(text)) => tokio::select! {
                         () = tell(&gate, &channels, &text) => {}
-                        () = listeners::stopped(&mut stop) => return,
+                        () = stopped(&mut stop) => return,
                     },
                     Ok(None) => {}
                     Err(error) => tracing::error!(%error, "the digest could not be counted"),
@@ -47,7 +47,7 @@ pub async fn run(gate: Arc<Gate>, channels: Arc<ChannelPool>, mut stop: Stop) {
         }
         tokio::select! {
             () = tokio::time::sleep(CHECK_INTERVAL) => {}
-            () = listeners::stopped(&mut stop) => return,
+            () = stopped(&mut stop) => return,
         }
     }
 }
@@ -145,6 +145,12 @@ pub async fn broadcast(gate: &Arc<Gate>, channels: &Arc<ChannelPool>, text: &str
         sending.spawn(async move { send_notice(&gate, &channels, &name, &text).await });
     }
     sending.join_all().await;
+}
+
+/// Sends a notice through every channel; the caller does not wait for it.
+pub fn broadcast_in_background(gate: &Arc<Gate>, channels: &Arc<ChannelPool>, text: String) {
+    let (gate, channels) = (Arc::clone(gate), Arc::clone(channels));
+    tokio::spawn(async move { broadcast(&gate, &channels, &text).await });
 }
 
 /// Sends a notice that belongs to no request through a channel. Returns whether it arrived.

@@ -32,12 +32,11 @@ use tokio::task::JoinSet;
 use context::{NotifierContext, RequestAnnouncements};
 
 use crate::gate::Gate;
-use crate::listeners::{self, Stop};
+use crate::shutdown::{Stop, stopped};
 
 pub use channel_pool::{ChannelPool, OpenChannel};
 pub use context::NotifierParts;
-pub use digest::broadcast;
-pub use outbox_delivery::NO_CHANNEL;
+pub use digest::{broadcast, broadcast_in_background};
 pub use plan::is_superseded;
 pub use test_buttons::TestButtons;
 
@@ -77,7 +76,7 @@ pub async fn run(gate: Arc<Gate>, parts: NotifierParts, mut stop: Stop) {
                 look = true;
             },
             () = tokio::time::sleep(pause) => look = true,
-            () = listeners::stopped(&mut stop) => return,
+            () = stopped(&mut stop) => return,
         }
         // One read covers all events since the last.
         while !matches!(happenings.try_recv(), Err(TryRecvError::Empty | TryRecvError::Closed)) {

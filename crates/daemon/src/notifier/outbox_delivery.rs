@@ -19,8 +19,6 @@ use crate::config::EscalationLevels;
 
 /// Between two attempts to read or write, while the store fails.
 const STORE_PAUSE: Duration = Duration::from_secs(1);
-/// The channel name under which an announcement without channels is recorded.
-pub const NO_CHANNEL: &str = "notifier";
 
 /// One announcement on its way to all its channels.
 pub struct OutboxDelivery {

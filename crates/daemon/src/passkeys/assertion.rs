@@ -2,8 +2,9 @@
 
 use countersign_json::canonical::Digest;
 
+use super::authenticator_data::{self, RelyingParty};
+use super::error::PasskeyError;
 use super::key::PasskeyKey;
-use super::{PasskeyError, RelyingParty, authenticator_data, check_relying_party};
 
 /// A signature as a browser sends it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +31,7 @@ pub fn check(
     if data.registered.is_some() {
         return Err(PasskeyError::Unreadable);
     }
-    check_relying_party(&data, relying_party)?;
+    data.check(relying_party)?;
     if !is_signed(assertion, key) {
         return Err(PasskeyError::Signature);
     }

@@ -1,7 +1,9 @@
 //! Authenticator data: relying party, user verification, signature counter and new credentials.
 
-use super::PasskeyError;
+use countersign_json::canonical::Digest;
+
 use super::cbor;
+use super::error::PasskeyError;
 use super::key::PasskeyKey;
 
 const PRESENT: u8 = 1;
@@ -14,6 +16,10 @@ const HAS_EXTENSIONS: u8 = 1 << 7;
 /// The longest credential id (`WebAuthn` Level 2, 6.5.1).
 pub const MAX_CREDENTIAL_ID: usize = 1023;
 
+/// The relying party id of a passkey: the host name, without scheme and port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RelyingParty<'a>(pub &'a str);
+
 /// Authenticator data (`WebAuthn` Level 2, 6.1), read to its last byte.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuthenticatorData<'b> {
@@ -25,6 +31,17 @@ pub struct AuthenticatorData<'b> {
     pub count: u32,
     /// A new credential: its id and its key.
     pub registered: Option<(&'b [u8], PasskeyKey)>,
+}
+
+impl AuthenticatorData<'_> {
+    /// The checks that registrations and signatures share: the relying party and user
+    /// verification.
+    pub fn check(&self, relying_party: RelyingParty<'_>) -> Result<(), PasskeyError> {
+        if self.relying_party != *Digest::of(relying_party.0.as_bytes()).as_bytes() {
+            return Err(PasskeyError::RelyingParty);
+        }
+        if self.verified { Ok(()) } else { Err(PasskeyError::UserNotVerified) }
+    }
 }
 
 /// Reads authenticator data.

@@ -4,7 +4,7 @@ use countersign_json as json;
 use countersign_json::Value;
 use countersign_json::base64;
 
-use super::PasskeyError;
+use super::error::PasskeyError;
 
 /// The longest client data in bytes.
 pub const MAX_LENGTH: usize = 4096;

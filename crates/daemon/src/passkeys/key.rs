@@ -3,8 +3,8 @@
 use ed25519_dalek::VerifyingKey;
 use ring::signature::{ECDSA_P256_SHA256_ASN1, UnparsedPublicKey};
 
-use super::PasskeyError;
 use super::cbor::CborItem;
+use super::error::PasskeyError;
 
 /// COSE numbers of the accepted algorithms, the preferred one first.
 pub const ALGORITHMS: [i64; 2] = [ES256, EDDSA];

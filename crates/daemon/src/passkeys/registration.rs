@@ -1,9 +1,10 @@
 //! The registration of a new passkey. Nothing is assumed about the device: the person has just
 //! proved their identity, and that is what counts.
 
+use super::authenticator_data::{self, RelyingParty};
 use super::cbor::{self, CborItem};
+use super::error::PasskeyError;
 use super::key::PasskeyKey;
-use super::{PasskeyError, RelyingParty, authenticator_data, check_relying_party};
 
 /// A new passkey.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +25,7 @@ pub fn read(object: &[u8], relying_party: RelyingParty<'_>) -> Result<Registrati
     let data =
         object.at("authData").and_then(CborItem::bytes).filter(|_| known && object.len() == 3);
     let data = authenticator_data::read(data.ok_or(PasskeyError::Unreadable)?)?;
-    check_relying_party(&data, relying_party)?;
+    data.check(relying_party)?;
     let (credential, key) = data.registered.ok_or(PasskeyError::Unreadable)?;
     Ok(Registration { credential: credential.to_owned(), key, count: data.count })
 }

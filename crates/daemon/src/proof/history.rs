@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use countersign_types::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::state::{GateCounts, GateReport, GateState, ProofResult};
+use super::state::{GateReport, GateState, ProofResult};
+use crate::metrics::GateCounts;
 
 /// The last results.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -22,11 +22,12 @@ use countersign_text::sanitize::sanitize_within;
 use countersign_types::time::{Clock as _, Timestamp};
 
 use crate::gate::Gate;
+use crate::metrics::GateCounts;
 use crate::notifier::ChannelPool;
 
 use history::{GateChange, GateHistory};
 
-pub use state::{GateCounts, GateReport, GateState, ProofResult};
+pub use state::{GateReport, GateState, ProofResult};
 
 /// The file in the daemon's folder with the last results.
 const FILE: &str = "gates.json";

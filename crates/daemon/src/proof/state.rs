@@ -1,6 +1,5 @@
 //! What a test of the gates can find.
 
-use countersign_types::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// The state of one gate.
@@ -42,16 +41,3 @@ pub struct GateReport {
 
 /// The results of one test run, or why it failed.
 pub type ProofResult = Result<Vec<GateReport>, String>;
-
-/// The results in numbers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct GateCounts {
-    /// Gates with an active alarm.
-    pub unprotected: usize,
-    /// Gates that refused the forbidden call.
-    pub protected: usize,
-    /// The time of the last test.
-    pub last: Option<Timestamp>,
-    /// Whether the last test failed.
-    pub failed: bool,
-}

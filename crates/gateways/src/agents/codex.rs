@@ -9,15 +9,15 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use super::descriptor::{AgentDescriptor, HookProtocol, HookSetup};
+use super::live_test::{Launch, LiveTest, MODEL_KEY, PROMPT, ScratchHome, StartupCost, words};
 use super::pre_tool_use;
+use super::tool_call::ModelToolCall;
 use crate::install::hooks::HookLists;
 use crate::install::json::{JsonSyntax, list, object};
 use crate::install::{
     FileEdit, FollowUp, GATE_TIMEOUT, HookCommand, InstallScope, McpClient, McpFileFormat,
     NOTIFY_TIMEOUT,
 };
-use crate::live::recipe::{Launch, LiveTest, MODEL_KEY, PROMPT, ScratchHome, StartupCost, words};
-use crate::live::tool_call::ModelToolCall;
 use trust::{HookTrust, list_hooks};
 
 pub static AGENT: AgentDescriptor = AgentDescriptor {

@@ -8,17 +8,17 @@ use serde_json::json;
 
 use super::descriptor::{AgentDescriptor, HookProtocol, HookSetup};
 use super::fields::{self, APPROVED, APPROVED_EDITED, NOT_A_BATCH, UNREADABLE_EDIT};
+use super::live_test::{Launch, LiveTest, MODEL_KEY, PROMPT, ScratchHome, StartupCost, words};
 use super::pre_tool_use;
 use super::protocol::{
     CompletedCall, HookAnswer, HookEvent, HookInputError, HookReply, ProposedCall,
 };
+use super::tool_call::ModelToolCall;
 use crate::install::json::{self as file, JsonSyntax, list, object};
 use crate::install::{
     FileEdit, GATE_TIMEOUT, HookCommand, InstallScope, McpClient, McpFileFormat, NOTIFY_TIMEOUT,
     no_follow_up,
 };
-use crate::live::recipe::{Launch, LiveTest, MODEL_KEY, PROMPT, ScratchHome, StartupCost, words};
-use crate::live::tool_call::ModelToolCall;
 
 pub static AGENT: AgentDescriptor = AgentDescriptor {
     name: "copilot",

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use countersign_json::Value;
 
+use super::live_test::LiveTest;
 use super::protocol::{HookAnswer, HookEvent, HookInputError, HookReply};
 use crate::install::{FileEdit, FollowUp, HookCommand, InstallError, InstallScope, McpClient};
-use crate::live::recipe::LiveTest;
 
 /// One agent. Install, status, doctor, help and documentation read this and nothing else.
 #[derive(Debug)]

@@ -8,15 +8,15 @@ use serde_json::json;
 
 use super::descriptor::{AgentDescriptor, HookProtocol, HookSetup};
 use super::fields::{self, NOT_A_BATCH, UNREADABLE_EDIT};
+use super::live_test::{Launch, LiveTest, MODEL_KEY, PROMPT, ScratchHome, StartupCost, words};
 use super::protocol::{HookAnswer, HookEvent, HookInputError, HookReply};
+use super::tool_call::ModelToolCall;
 use crate::install::hooks::HookLists;
 use crate::install::json::{self as file, JsonSyntax, list, object};
 use crate::install::{
     FileEdit, GATE_TIMEOUT, HookCommand, InstallScope, McpClient, McpFileFormat, NOTIFY_TIMEOUT,
     no_follow_up,
 };
-use crate::live::recipe::{Launch, LiveTest, MODEL_KEY, PROMPT, ScratchHome, StartupCost, words};
-use crate::live::tool_call::ModelToolCall;
 
 pub static AGENT: AgentDescriptor = AgentDescriptor {
     name: "gemini",

@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use super::descriptor::{AgentDescriptor, HookSetup};
+use super::live_test::{Launch, LiveTest, MODEL_KEY, PROMPT, ScratchHome, StartupCost, words};
 use super::plugin_protocol;
+use super::tool_call::ModelToolCall;
 use crate::install::yaml::WordInList;
 use crate::install::{
     FileEdit, GATE_TIMEOUT, HookCommand, InstallScope, no_follow_up, plugin_files,
 };
-use crate::live::recipe::{Launch, LiveTest, MODEL_KEY, PROMPT, ScratchHome, StartupCost, words};
-use crate::live::tool_call::ModelToolCall;
 
 pub static AGENT: AgentDescriptor = AgentDescriptor {
     name: "hermes",

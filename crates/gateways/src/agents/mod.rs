@@ -8,11 +8,13 @@ mod descriptor;
 mod fields;
 mod gemini;
 mod hermes;
+pub mod live_test;
 mod openclaw;
 mod opencode;
 mod plugin_protocol;
 mod pre_tool_use;
 mod protocol;
+pub mod tool_call;
 mod vscode;
 mod windsurf;
 

@@ -7,13 +7,13 @@ use jsonc_parser::cst::CstArray;
 use serde_json::{Value, json};
 
 use super::descriptor::{AgentDescriptor, HookSetup};
+use super::live_test::{Launch, LiveTest, MODEL_KEY, PROMPT, ScratchHome, StartupCost, words};
 use super::plugin_protocol;
+use super::tool_call::ModelToolCall;
 use crate::install::json::{self as file, JsonDocument, JsonItem, JsonSyntax, object};
 use crate::install::{
     FileEdit, HookCommand, InstallScope, Patch, PatchError, no_follow_up, plugin_files,
 };
-use crate::live::recipe::{Launch, LiveTest, MODEL_KEY, PROMPT, ScratchHome, StartupCost, words};
-use crate::live::tool_call::ModelToolCall;
 
 pub static AGENT: AgentDescriptor = AgentDescriptor {
     name: "openclaw",

@@ -7,13 +7,13 @@ use std::process::{Command, Stdio};
 use serde_json::json;
 
 use super::descriptor::{AgentDescriptor, HookSetup};
+use super::live_test::{Launch, LiveTest, MODEL_KEY, PROMPT, ScratchHome, StartupCost, words};
 use super::plugin_protocol;
+use super::tool_call::ModelToolCall;
 use crate::install::{
     FileEdit, GATE_TIMEOUT, HookCommand, InstallScope, McpClient, McpFileFormat, no_follow_up,
     plugin_files,
 };
-use crate::live::recipe::{Launch, LiveTest, MODEL_KEY, PROMPT, ScratchHome, StartupCost, words};
-use crate::live::tool_call::ModelToolCall;
 
 pub static AGENT: AgentDescriptor = AgentDescriptor {
     name: "opencode",

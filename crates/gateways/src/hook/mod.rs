@@ -11,7 +11,6 @@ pub mod forward;
 mod input;
 pub mod local_decision;
 mod messages;
-pub mod programs;
 mod session_place;
 mod spool;
 mod stages;

@@ -16,8 +16,8 @@ use countersign_client::AgentClient;
 use countersign_json as json;
 use rustix::fs::{FlockOperation, OFlags, flock};
 
-use super::programs::asking_program;
 use crate::agents::ProposedCall;
+use crate::programs::asking_program;
 
 /// A longer call goes through the daemon, because a line must be one write.
 const MAX_LINE: usize = 16 << 10;

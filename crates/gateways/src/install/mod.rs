@@ -1,4 +1,4 @@
-//! Installs the gate in an agent's own files, removes it again and reports its status.
+//! Installs the gate in an agent's own files and removes it again.
 //!
 //! An agent's descriptor says which edits it needs; everything else is the same for all agents:
 //! the plan that people see first, backups, atomic writes, the record of what was written.
@@ -6,7 +6,7 @@
 pub mod command;
 pub mod diff;
 mod edit;
-mod files;
+pub(crate) mod files;
 mod follow_up;
 pub mod hooks;
 pub mod json;
@@ -15,7 +15,6 @@ pub mod plan;
 pub mod plugin_files;
 pub mod record;
 mod scope;
-pub mod status;
 pub mod yaml;
 
 pub use command::{GATE_TIMEOUT, HookCommand, MAX_PATIENCE, NOTIFY_TIMEOUT};

@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use super::model::StandInModel;
 use super::probe::ProbeResult;
-use super::recipe::ScratchHome;
 use super::run::LiveAgent;
-use crate::hook::programs::small_program_beside;
+use crate::agents::live_test::ScratchHome;
+use crate::programs::small_program_beside;
 
 /// How long an agent may take for one call.
 const TIMEOUT: Duration = Duration::from_mins(2);

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::http::ModelEvent;
-use super::tool_call::ModelToolCall;
+use crate::agents::tool_call::ModelToolCall;
 
 /// The API of one vendor.
 pub struct Dialect {

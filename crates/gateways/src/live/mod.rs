@@ -11,6 +11,4 @@ pub mod model;
 pub mod probe;
 pub mod probe_mcp;
 mod process;
-pub mod recipe;
 pub mod run;
-pub mod tool_call;

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::dialect;
 use super::http::{ModelRequest, ModelResponse, read_request};
-use super::tool_call::ModelToolCall;
+use crate::agents::tool_call::ModelToolCall;
 
 /// How long an agent may take to send its request.
 const IO_TIMEOUT: Duration = Duration::from_secs(20);

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::process::{end_group, find_program};
-use super::recipe::{LiveTest, ScratchHome};
+use crate::agents::live_test::{LiveTest, ScratchHome};
 use crate::agents::{AGENTS, AgentDescriptor};
 
 /// How often the process is checked.

@@ -2,9 +2,12 @@
 
 use std::fmt;
 
-use super::{MAX_NAME, NoteError};
+use super::error::NoteError;
 use countersign_json::base64;
 use countersign_json::canonical::Digest;
+
+/// The longest key name and ledger origin.
+pub const MAX_NAME: usize = 256;
 
 /// The algorithm byte of Ed25519.
 const ED25519: u8 = 1;

@@ -202,6 +202,8 @@ pub enum Loses {
 pub enum Once {
     /// The same program.
     Program,
+    /// The same subcommand of the same program.
+    Subcommand,
     /// The same hosts.
     Host,
 }

@@ -2,11 +2,12 @@
 
 use std::fmt;
 
+use super::field_names::{CLASSES, DOUBTS, EFFECTS, FACTORS, FIELDS, LISTS, PLATFORMS};
 use super::{Card, HiddenKind, LARGEST, REASONS};
 use crate::assess::Reason;
-use crate::context::{Environment, Platform};
-use crate::effect::{Effect, EffectClass, Effects};
-use crate::finding::{Doubt, Factor, Span};
+use crate::context::Environment;
+use crate::effect::Effects;
+use crate::finding::Span;
 use crate::impact::{Impact, LISTED, Money, Touched};
 use crate::word_pair::word_pair;
 use countersign_json::Value;
@@ -26,94 +27,6 @@ impl fmt::Display for CardError {
 impl std::error::Error for CardError {}
 
 type Read<T> = Result<T, CardError>;
-
-const FIELDS: [&str; 24] = [
-    "brief",
-    "tool",
-    "arguments",
-    "command",
-    "tier",
-    "points",
-    "risk",
-    "confidence",
-    "reasons",
-    "impact",
-    "effects",
-    "side_effect_class",
-    "reversible",
-    "doubts",
-    "hidden",
-    "folded",
-    "digest",
-    "raw_digest",
-    "both_bind",
-    "phrase",
-    "platform",
-    "cwd",
-    "environment",
-    "facts",
-];
-
-pub(super) const EFFECTS: [(&str, Effect); 17] = [
-    ("read", Effect::Read),
-    ("write", Effect::Write),
-    ("delete", Effect::Delete),
-    ("exec", Effect::Exec),
-    ("net_out", Effect::NetOut),
-    ("net_in", Effect::NetIn),
-    ("privilege", Effect::Privilege),
-    ("persist", Effect::Persist),
-    ("publish", Effect::Publish),
-    ("service", Effect::Service),
-    ("send", Effect::Send),
-    ("money", Effect::Money),
-    ("secret", Effect::Secret),
-    ("self_change", Effect::SelfChange),
-    ("delegate", Effect::Delegate),
-    ("remote", Effect::Remote),
-    ("crisis", Effect::Crisis),
-];
-
-pub(super) const DOUBTS: [(&str, Doubt); 7] = [
-    ("unknown_program", Doubt::UnknownProgram),
-    ("dynamic_program", Doubt::DynamicProgram),
-    ("dynamic_arguments", Doubt::DynamicArguments),
-    ("unreadable", Doubt::Unreadable),
-    ("guessed_tool", Doubt::GuessedTool),
-    ("vague_arguments", Doubt::VagueArguments),
-    ("crisis_signs", Doubt::CrisisSigns),
-];
-
-const CLASSES: [(&str, EffectClass); 4] = [
-    ("read_only", EffectClass::A),
-    ("local_reversible", EffectClass::B),
-    ("external", EffectClass::C),
-    ("critical", EffectClass::D),
-];
-
-const PLATFORMS: [(&str, Platform); 5] = [
-    ("cli", Platform::Cli),
-    ("api", Platform::Api),
-    ("telegram", Platform::Telegram),
-    ("discord", Platform::Discord),
-    ("other", Platform::Other),
-];
-
-const FACTORS: [(&str, Factor); 3] =
-    [("pattern", Factor::Pattern), ("behaviour", Factor::Behaviour), ("context", Factor::Context)];
-
-const LISTS: [&str; 10] = [
-    "money",
-    "recipients",
-    "deletes",
-    "writes",
-    "rows",
-    "services",
-    "secrets",
-    "hosts",
-    "programs",
-    "items",
-];
 
 impl Card {
     /// Reads a card strictly. What contradicts itself (tier and points, phrase and digest) is

@@ -1,6 +1,6 @@
 //! The card: whole, bounded, without secrets, and the same after a trip through JSON.
 
-use super::read::{DOUBTS, EFFECTS};
+use super::field_names::{DOUBTS, EFFECTS};
 use super::*;
 use crate::assess::assess;
 use crate::call_digest::digest;

@@ -1,9 +1,12 @@
 //! The command interpreter of Windows: its text, read command by command and judged by the rules.
 
+mod loops;
 mod options;
 mod run;
+mod scope;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use crate::context::Context;
 use crate::finding::{Findings, Span};
@@ -27,12 +30,8 @@ pub(crate) fn launched(
     stdin: &Flow,
     span: Span,
 ) -> Option<Flow> {
-    let run_option = |w: &CommandWord| {
-        let lower = w.text.to_ascii_lowercase().replace("//", "/");
-        ["/c", "/k", "/r"].iter().find(|o| lower.starts_with(**o)).map(|o| o.len())
-    };
-    let at = words.iter().skip(1).position(|w| run_option(w).is_some()).map(|at| at + 1);
-    let Some(at) = at else {
+    let is_run = |w: &CommandWord| run_option(w).is_some();
+    let Some(at) = words.iter().skip(1).position(is_run).map(|at| at + 1) else {
         if stdin.present {
             let text = stdin.text.clone();
             return Some(if let Some(text) = text {
@@ -44,14 +43,34 @@ pub(crate) fn launched(
         }
         return None;
     };
+    let text = command_line(words.get(at..).unwrap_or_default());
+    if text.contains(countersign_shell::UNKNOWN) {
+        judge.find(
+            "shell.dynamic-program",
+            Tier::Medium,
+            "Which program runs is only decided while it runs.",
+            span,
+        );
+    }
+    Some(run_text(judge, &text, stdin, span))
+}
+
+/// The length of an option such as `/c`, behind which the command follows.
+fn run_option(word: &CommandWord) -> Option<usize> {
+    let lower = word.text.to_ascii_lowercase().replace("//", "/");
+    ["/c", "/k", "/r"].iter().find(|o| lower.starts_with(**o)).map(|o| o.len())
+}
+
+/// The text that `cmd` runs, given the words from the option on.
+fn command_line(words: &[CommandWord]) -> String {
     let mut text = String::new();
     // `/cdel x`: the command may follow without a blank.
-    if let Some(word) = words.get(at) {
+    if let Some(word) = words.first() {
         let option = run_option(word).unwrap_or(0);
         let slashes = usize::from(word.text.starts_with("//"));
         text.push_str(word.text.get(option + slashes..).unwrap_or_default());
     }
-    let rest = words.get(at + 1..).unwrap_or_default();
+    let rest = words.get(1..).unwrap_or_default();
     for (i, word) in rest.iter().enumerate() {
         if i > 0 || !text.is_empty() {
             text.push(' ');
@@ -67,16 +86,7 @@ pub(crate) fn launched(
         }
     }
     let inner = text.strip_prefix('"').and_then(|t| t.strip_suffix('"'));
-    let text = inner.map_or(text.clone(), str::to_owned);
-    if text.contains(countersign_shell::UNKNOWN) {
-        judge.find(
-            "shell.dynamic-program",
-            Tier::Medium,
-            "Which program runs is only decided while it runs.",
-            span,
-        );
-    }
-    Some(run_text(judge, &text, stdin, span))
+    inner.map_or(text.clone(), str::to_owned)
 }
 
 fn run_text(judge: &mut CommandJudge<'_, '_, '_>, text: &str, stdin: &Flow, span: Span) -> Flow {

@@ -62,23 +62,8 @@ impl<'a> Reader<'a, '_> {
             let span = self.span(at);
             limit::report_lost(self.out, Some(span));
         }
-        self.signs |= rule.signs;
-        if rule.signs & SIGN_FORK != 0 {
-            self.signs |= if self.endless.is_some() { SIGN_FOREVER } else { 0 };
-            let name = self.function;
-            if let Some(function) = self.funcs.get_mut(&id(name)) {
-                function.forks = true;
-            }
-        }
-        let keys = ["path", "file", "filename", "src", "url", "args", "cmd", "command"];
-        let keyed = || keys.iter().find_map(|key| Value::keyed(args, key));
-        let subject = if rule.arg == RECEIVER {
-            Some(callee)
-        } else if rule.arg == LAST {
-            args.last()
-        } else {
-            Value::nth(args, rule.arg).or_else(keyed)
-        };
+        self.note_signs(rule);
+        let subject = subject(rule, callee, args);
         match rule.kind {
             Kind::Plain => self.note(rule, rule.tier, "", at),
             Kind::Delete | Kind::Tree | Kind::Write | Kind::Read => {
@@ -99,6 +84,17 @@ impl<'a> Reader<'a, '_> {
             Kind::Fetch | Kind::Request => self.request(rule, subject, args, at),
             Kind::Kill => self.kill(rule, subject, args, at),
             Kind::Mode => self.mode(rule, subject, args, at),
+        }
+    }
+
+    fn note_signs(&mut self, rule: &'static Rule) {
+        self.signs |= rule.signs;
+        if rule.signs & SIGN_FORK != 0 {
+            self.signs |= if self.endless.is_some() { SIGN_FOREVER } else { 0 };
+            let name = self.function;
+            if let Some(function) = self.funcs.get_mut(&id(name)) {
+                function.forks = true;
+            }
         }
     }
 
@@ -242,5 +238,22 @@ fn spread<'a>(value: &Value<'a>) -> Vec<Value<'a>> {
         Shape::List => value.items().to_vec(),
         _ if value.key.is_empty() => vec![value.clone()],
         _ => Vec::new(),
+    }
+}
+
+/// The value that a rule is about: the receiver, or an argument by its place or its name.
+fn subject<'v, 'a>(
+    rule: &Rule,
+    callee: &'v Value<'a>,
+    args: &'v [Value<'a>],
+) -> Option<&'v Value<'a>> {
+    let keys = ["path", "file", "filename", "src", "url", "args", "cmd", "command"];
+    let keyed = || keys.iter().find_map(|key| Value::keyed(args, key));
+    if rule.arg == RECEIVER {
+        Some(callee)
+    } else if rule.arg == LAST {
+        args.last()
+    } else {
+        Value::nth(args, rule.arg).or_else(keyed)
     }
 }

@@ -1,8 +1,8 @@
 //! Attributes and elements of a value.
 
-use crate::code::lex::K;
 use crate::code::reader::Reader;
 use crate::code::table::{Op, TAINT_ENV, id};
+use crate::code::token::K;
 use crate::code::value::{Shape, TEXT, Value, lost};
 
 impl<'a> Reader<'a, '_> {

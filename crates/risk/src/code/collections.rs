@@ -2,8 +2,8 @@
 
 use crate::code::Language;
 use crate::code::expr::NESTED;
-use crate::code::lex::{K, Tok};
 use crate::code::reader::Reader;
+use crate::code::token::{K, Tok};
 use crate::code::value::{Shape, Value};
 
 impl<'a> Reader<'a, '_> {

@@ -1,8 +1,8 @@
 //! Expressions: read for names, text, calls and where data comes from. No precedence is needed.
 
 use crate::code::Language;
-use crate::code::lex::{K, KEYWORD, Tok};
 use crate::code::reader::Reader;
+use crate::code::token::{K, KEYWORD, Tok};
 use crate::code::value::{Shape, Value};
 use crate::limit::Limit;
 
@@ -44,16 +44,7 @@ impl<'a> Reader<'a, '_> {
                     let right = self.term();
                     left = self.slashed(&left, &right);
                 }
-                K::Star => {
-                    self.pos += 1;
-                    let mut right = self.term();
-                    while self.tok(0).is_some_and(|t| t.k == K::Star && t.end - t.start == 2) {
-                        self.pos += 1;
-                        let power = self.term();
-                        right = self.times(&right, &power, true);
-                    }
-                    left = self.times(&left, &right, tok.end - tok.start == 2);
-                }
+                K::Star => left = self.product(&left, tok.end - tok.start == 2),
                 K::Other if tok.mark == b'?' => {
                     self.pos += 1;
                     let yes = self.expr();
@@ -79,6 +70,18 @@ impl<'a> Reader<'a, '_> {
             }
         }
         left
+    }
+
+    /// `left * right` or `left ** right`; powers bind more strongly.
+    fn product(&mut self, left: &Value<'a>, power: bool) -> Value<'a> {
+        self.pos += 1;
+        let mut right = self.term();
+        while self.tok(0).is_some_and(|t| t.k == K::Star && t.end - t.start == 2) {
+            self.pos += 1;
+            let exponent = self.term();
+            right = self.times(&right, &exponent, true);
+        }
+        self.times(left, &right, power)
     }
 
     pub(super) fn ruby(&self) -> bool {

@@ -1,8 +1,8 @@
 //! Loops and blocks of code.
 
 use crate::code::Language;
-use crate::code::lex::K;
 use crate::code::reader::Reader;
+use crate::code::token::K;
 
 impl<'a> Reader<'a, '_> {
     /// `while True`, `while (1)`, `for (;;)`, `loop do`, `fork while fork`.

@@ -1,8 +1,9 @@
 //! What operators, attributes, subscripts and calls make of values.
 
-use crate::code::lex::K;
+use crate::code::decoding::decoded;
 use crate::code::reader::Reader;
-use crate::code::table::{Op, SIGN_FOREVER, TAINT_DECODED, TAINT_MANY, id};
+use crate::code::table::{Op, SIGN_FOREVER, TAINT_MANY, id};
+use crate::code::token::K;
 use crate::code::value::{HOLE, Shape, Text, Value};
 use crate::code::{Language, text};
 use crate::limit::Limit;
@@ -18,24 +19,8 @@ impl<'a> Reader<'a, '_> {
         args: &[Value<'a>],
         at: (u32, u32),
     ) -> Value<'a> {
-        if callee.shape == Shape::AnyOf && callee.node == 0 && callee.name.is_empty() {
-            return self.call_any(callee, args, at);
-        }
-        if callee.shape == Shape::AnyOf && callee.items().iter().any(|v| v.node != 0) {
-            return self.call_any(callee, args, at);
-        }
-        // `(0, eval)(x)` calls the last of the list.
-        if callee.shape == Shape::List
-            && callee.node == 0
-            && self.lang == Language::JavaScript
-            && let Some(last) = callee.items().last().filter(|v| v.node != 0)
-        {
-            let last = last.clone();
-            return self.call(&last, args, at);
-        }
-        if self.lang == Language::Ruby && matches!(callee.name, "send" | "public_send" | "__send__")
-        {
-            return self.sent(callee, args, at);
+        if let Some(value) = self.call_through(callee, args, at) {
+            return value;
         }
         let taint = args.iter().fold(callee.taint, |t, a| t | a.taint);
         let mut node = callee.node;
@@ -69,6 +54,30 @@ impl<'a> Reader<'a, '_> {
         result.at = at;
         result.key = "";
         result
+    }
+
+    /// A call of one of several functions, of the last of a list, or of a method named by a text.
+    fn call_through(
+        &mut self,
+        callee: &Value<'a>,
+        args: &[Value<'a>],
+        at: (u32, u32),
+    ) -> Option<Value<'a>> {
+        let unnamed = callee.node == 0 && callee.name.is_empty();
+        if callee.shape == Shape::AnyOf && (unnamed || callee.items().iter().any(|v| v.node != 0)) {
+            return Some(self.call_any(callee, args, at));
+        }
+        // `(0, eval)(x)` calls the last of the list.
+        if callee.shape == Shape::List
+            && callee.node == 0
+            && self.lang == Language::JavaScript
+            && let Some(last) = callee.items().last().filter(|v| v.node != 0)
+        {
+            let last = last.clone();
+            return Some(self.call(&last, args, at));
+        }
+        let sends = matches!(callee.name, "send" | "public_send" | "__send__");
+        (self.lang == Language::Ruby && sends).then(|| self.sent(callee, args, at))
     }
 
     fn call_any(&mut self, callee: &Value<'a>, args: &[Value<'a>], at: (u32, u32)) -> Value<'a> {
@@ -145,7 +154,6 @@ impl<'a> Reader<'a, '_> {
         if !self.pay(text.map_or(0, str::len)) {
             return None;
         }
-        let decoded = |t: String| Value::of_text(t, TAINT_DECODED);
         match op {
             Op::None => None,
             Op::Import => {
@@ -154,24 +162,9 @@ impl<'a> Reader<'a, '_> {
             }
             Op::Getattr => self.named_part(first?, args.get(1)?.latest().whole()?),
             Op::Globals => Some(Value { node: callee.node, ..Value::default() }),
-            Op::Chr => text::from_codes(args.iter()).map(decoded),
-            Op::Bytes => match first?.items() {
-                [] => first.cloned(),
-                items => text::from_codes(items.iter()).map(decoded).or_else(|| first.cloned()),
-            },
-            Op::Base64 => text::base64(text?).map(decoded),
-            Op::Hex => text::hex(text?).map(decoded),
-            Op::Unquote => text::unquote(text?).map(decoded),
-            Op::Rot13 => match args.get(1).and_then(|v| v.text()) {
-                Some("base64" | "base_64") => text::base64(text?).map(decoded),
-                Some("hex" | "hex_codec") => text::hex(text?).map(decoded),
-                _ => Some(decoded(text::rot13(text?))),
-            },
-            Op::Buffer => match args.get(1).and_then(|v| v.text()) {
-                Some("base64" | "base64url") => text::base64(text?).map(decoded),
-                Some("hex") => text::hex(text?).map(decoded),
-                _ => first.cloned(),
-            },
+            Op::Chr | Op::Bytes | Op::Base64 | Op::Hex | Op::Unquote | Op::Rot13 | Op::Buffer => {
+                decoded(op, text, args)
+            }
             Op::Same => first.cloned().map(|v| Value { node: 0, name: "", ..v }),
             Op::Join => {
                 let mut pieces = args.to_vec();

@@ -1,8 +1,8 @@
 //! What may follow a value: calls, attributes, subscripts.
 
 use crate::code::Language;
-use crate::code::lex::{K, KEYWORD, Tok};
 use crate::code::reader::Reader;
+use crate::code::token::{K, KEYWORD, Tok};
 use crate::code::value::Value;
 
 impl<'a> Reader<'a, '_> {

@@ -1,7 +1,8 @@
 //! Where strings, templates, regular expressions and quote-like words end.
 
 use crate::code::Language;
-use crate::code::lex::{EXEC, HOLES, K, Lexer, RAW, is_word};
+use crate::code::lex::{Lexer, is_word};
+use crate::code::token::{EXEC, HOLES, K, RAW};
 
 impl Lexer<'_> {
     /// A string whose opening quote stands at `open`.

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::code::Language;
-use crate::code::lex::{K, KEYWORD, Tok, lex};
+use crate::code::lex::lex;
 use crate::code::table::{Id, Table, of};
+use crate::code::token::{K, KEYWORD, Tok};
 use crate::code::value::Value;
 use crate::context::Context;
 use crate::finding::{Findings, Span};

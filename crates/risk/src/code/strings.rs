@@ -1,9 +1,10 @@
 //! String literals: side by side, and with code inside.
 
 use crate::code::Language;
-use crate::code::lex::{EXEC, HOLES, K, Tok, is_word, lex};
+use crate::code::lex::{is_word, lex};
 use crate::code::reader::Reader;
 use crate::code::text;
+use crate::code::token::{EXEC, HOLES, K, Tok};
 use crate::code::value::{HOLE, TAINT_LOST, TEXT, Text, Value};
 use crate::limit::Limit;
 

@@ -1,6 +1,6 @@
 //! Text without running it: escapes, base64, hex, percent escapes, and the usual string methods.
 
-use crate::code::lex::RAW;
+use crate::code::token::RAW;
 use crate::code::value::{HOLE, Shape, TAINT_LOST, TEXT, Text, Value};
 use crate::flow;
 

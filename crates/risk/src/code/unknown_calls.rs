@@ -12,7 +12,7 @@ impl Reader<'_, '_> {
         if self.quiet || !is_acting(name) {
             return;
         }
-        let message = format!("Calls {name}, which may change or delete something.");
+        let message = format!("Calls {name}, which may change or delete data.");
         let span = self.span(at);
         self.out.add(Finding::pattern("code.unknown-call", Tier::Medium, message).at(span));
     }

@@ -73,7 +73,7 @@ impl<'p> Parts<'p> {
         match guarded.kind {
             GuardedKind::Name => self.reach_name(guarded),
             GuardedKind::Inside => {
-                // The first part must be spelled out somewhere: `*` is not `.claude`.
+                // The first part must be spelled out somewhere: `*` names no folder.
                 let first = guarded.parts.first().copied().unwrap_or_default();
                 let starts = self.parts.iter().enumerate();
                 let named = |part: &str| spelled(part) >= SPELLED_OUT && could_be(part, first);

@@ -158,6 +158,12 @@ pub fn bind(spec: &'static Spec, arguments: &[Argument], cwd: Option<&str>) -> B
             },
         }
     }
+    bind_positions(&mut bound, &loose, &named, cwd);
+    bound
+}
+
+/// Binds the values without a name to the positions that no name was given for.
+fn bind_positions(bound: &mut Bound, loose: &[&Argument], named: &[bool], cwd: Option<&str>) {
     let mut free = (0..named.len()).filter(|i| named.get(*i) == Some(&false));
     for argument in loose {
         let words = argument.words.iter().map(|w| operand(w, cwd));
@@ -166,7 +172,6 @@ pub fn bind(spec: &'static Spec, arguments: &[Argument], cwd: Option<&str>) -> B
             None => bound.extra.extend(words),
         }
     }
-    bound
 }
 
 fn option(name: &str, word: &CommandWord, cwd: Option<&str>) -> CommandWord {

@@ -1,8 +1,9 @@
 //! One command: its name resolved through aliases, functions and cmdlets, its arguments bound.
 
-use super::bind::{self, Argument, Parameter};
+use super::bind::{self, Argument};
+use super::given::Given;
 use super::run::Evaluator;
-use super::value::{Block, Kind, MAX_ITEMS, Value};
+use super::value::{Kind, Value};
 use crate::command_tables as tables;
 use crate::command_tables::Spec;
 use crate::effect::Effect;
@@ -11,41 +12,11 @@ use crate::flow::{Flow, Taint};
 use crate::paths::Act;
 use crate::paths::windows_path;
 use crate::shell::{CommandWord, described_program};
-use countersign_shell::UNKNOWN;
 use countersign_shell::powershell::ast::{PsExpr, PsWord, PsWordKind};
 use countersign_types::tier::Tier;
 
 /// How often an alias may lead to another one.
 const MAX_ALIASES: u8 = 6;
-/// How deep functions may call each other.
-const MAX_CALLS: u8 = 6;
-
-/// One argument with its value.
-#[derive(Debug, Clone)]
-pub struct Given {
-    /// As the binder takes it.
-    pub argument: Argument,
-    /// Its value; nothing for a parameter's name.
-    pub value: Value,
-    /// A parameter's name as written, with its dash.
-    pub raw: String,
-}
-
-impl Given {
-    /// A value.
-    pub fn of(value: Value, bare: bool, attached: bool, span: Span) -> Given {
-        let words = value.words(span, bare);
-        Given { argument: bind::value_argument(words, attached, span), value, raw: String::new() }
-    }
-
-    fn parameter(name: &str, span: Span) -> Given {
-        let raw = format!("-{name}");
-        let parameter = Some(raw.to_ascii_lowercase());
-        let argument = Argument { words: Vec::new(), parameter, attached: false, span };
-        Given { argument, value: Value::nothing(), raw }
-    }
-}
-
 impl Evaluator<'_, '_, '_, '_> {
     /// Judges one command; returns what it writes.
     pub fn command(&mut self, words: &[PsWord<'_>], input: &Value, span: Span) -> Value {
@@ -86,109 +57,6 @@ impl Evaluator<'_, '_, '_, '_> {
         self.named(&name, &given, input, span, 0)
     }
 
-    /// The arguments of a command with their values.
-    fn given<'w, 't: 'w>(&mut self, words: impl Iterator<Item = &'w PsWord<'t>>) -> Vec<Given> {
-        let mut given = Vec::new();
-        let mut attached = false;
-        for word in words {
-            let span = self.judge.span(word.start, word.end);
-            let was = std::mem::take(&mut attached);
-            match &word.kind {
-                PsWordKind::Parameter { name, attached: next } => {
-                    attached = *next;
-                    given.push(Given::parameter(name, span));
-                }
-                PsWordKind::Value(expr) => {
-                    let bare = matches!(
-                        expr,
-                        PsExpr::Text { bare: true, .. } | PsExpr::Pieces { bare: true, .. }
-                    ) || matches!(expr, PsExpr::List(_));
-                    let value = self.value(expr);
-                    if value.items().len() > MAX_ITEMS {
-                        self.not_read(span);
-                    }
-                    given.push(Given::of(value, bare, was, span));
-                }
-                PsWordKind::Splat(name) => self.splat(name, span, &mut given),
-                PsWordKind::Verbatim(text) => {
-                    for part in text.split_whitespace() {
-                        let part = part.trim_matches('"');
-                        given.push(Given::of(Value::text(part), true, false, span));
-                    }
-                }
-            }
-        }
-        given
-    }
-
-    fn splat(&mut self, name: &str, span: Span, given: &mut Vec<Given>) {
-        let value = self.variable(&name.to_ascii_lowercase()).unwrap_or_default();
-        match &value.kind {
-            Kind::Table(members) => {
-                for (name, value) in members {
-                    given.push(Given::parameter(name, span));
-                    given.push(Given::of(value.clone(), false, true, span));
-                }
-            }
-            Kind::List(_) => {
-                for item in value.items() {
-                    given.push(Given::of(item, false, false, span));
-                }
-            }
-            _ => given.push(Given::of(Value::unknown(value.origins()), false, false, span)),
-        }
-    }
-
-    /// Runs a script block with arguments.
-    pub fn call_block(&mut self, block: &Block, given: &[Given], span: Span) -> Value {
-        self.call_source(&block.parameters, &block.source, given, span)
-    }
-
-    fn call_source(
-        &mut self,
-        parameters: &[String],
-        source: &str,
-        given: &[Given],
-        span: Span,
-    ) -> Value {
-        if self.state.calls >= MAX_CALLS {
-            self.judge.too_deep(Some(span));
-            return Value::unknown(Taint::default());
-        }
-        let mut old = Vec::new();
-        let mut loose = Vec::new();
-        let mut at = 0;
-        while let Some(argument) = given.get(at) {
-            at += 1;
-            let Some(name) = &argument.argument.parameter else {
-                loose.push(argument.value.clone());
-                continue;
-            };
-            let name = name.trim_start_matches('-');
-            let parameter = parameters.iter().find(|p| p.starts_with(name));
-            let value = given.get(at).filter(|g| g.argument.parameter.is_none());
-            if let (Some(parameter), Some(value)) = (parameter, value) {
-                old.push((parameter.clone(), self.state.replace(parameter, value.value.clone())));
-                at += 1;
-            }
-        }
-        let named: Vec<String> = old.iter().map(|(n, _)| n.clone()).collect();
-        let mut values = loose.clone().into_iter();
-        for parameter in parameters.iter().filter(|p| !named.contains(p)) {
-            let value = values.next().unwrap_or_else(|| Value::unknown(Taint::default()));
-            old.push((parameter.clone(), self.state.replace(parameter, value)));
-        }
-        let rest = Value::of(Kind::List(loose), Taint::default());
-        old.push(("args".to_owned(), self.state.replace("args", rest)));
-        self.state.calls += 1;
-        let output = self.inner_text(source, span);
-        self.state.calls -= 1;
-        for (name, before) in old.into_iter().rev() {
-            self.state.restore(&name, before);
-        }
-        output
-    }
-
     /// A command by its name.
     pub fn named(
         &mut self,
@@ -225,24 +93,36 @@ impl Evaluator<'_, '_, '_, '_> {
             let name = CommandWord { text: cmdlet.to_owned(), ..name.clone() };
             return self.cmdlet(spec, &name, given, input, span);
         }
-        if let Some((verb, noun)) = lower.split_once('-')
-            && described_program(&lower).is_none()
-            && !lower.contains(['\\', '/', '.'])
-        {
-            let family = format!("{verb}-*");
-            if let Some((spec, ..)) = tables::spec(&family) {
-                let noun = CommandWord { text: noun.to_owned(), ..name.clone() };
-                let mut all = vec![Given {
-                    argument: bind::value_argument(vec![noun], false, name.span),
-                    value: Value::nothing(),
-                    raw: String::new(),
-                }];
-                all.extend(given.iter().cloned());
-                let name = CommandWord { text: family, ..name.clone() };
-                return self.bound(spec, &name, &all, input, span);
-            }
+        match self.verb_family(&lower, name, given, input, span) {
+            Some(value) => value,
+            None => self.native(name, given, input, span),
         }
-        self.native(name, given, input, span)
+    }
+
+    /// A cmdlet that is not described, by its verb: the rules of `remove-*` and the like.
+    fn verb_family(
+        &mut self,
+        lower: &str,
+        name: &CommandWord,
+        given: &[Given],
+        input: &Value,
+        span: Span,
+    ) -> Option<Value> {
+        let (verb, noun) = lower.split_once('-')?;
+        if described_program(lower).is_some() || lower.contains(['\\', '/', '.']) {
+            return None;
+        }
+        let family = format!("{verb}-*");
+        let (spec, ..) = tables::spec(&family)?;
+        let noun = CommandWord { text: noun.to_owned(), ..name.clone() };
+        let mut all = vec![Given {
+            argument: bind::value_argument(vec![noun], false, name.span),
+            value: Value::nothing(),
+            raw: String::new(),
+        }];
+        all.extend(given.iter().cloned());
+        let name = CommandWord { text: family, ..name.clone() };
+        Some(self.bound(spec, &name, &all, input, span))
     }
 
     /// A program of the operating system, or a script.
@@ -278,24 +158,8 @@ impl Evaluator<'_, '_, '_, '_> {
             );
             return self.run_text(&Value::from_flow(flow), span);
         }
-        let mut words = vec![CommandWord { text: program, ..name.clone() }];
-        for one in given {
-            if one.argument.parameter.is_some() {
-                words.push(CommandWord::new(one.raw.clone(), one.argument.span));
-                continue;
-            }
-            for word in &one.argument.words {
-                let text = if windows_path::is_windows(&word.text) {
-                    windows_path::normalize(&word.text, cwd).into_owned()
-                } else {
-                    word.text.clone()
-                };
-                match words.last_mut().filter(|_| one.argument.attached) {
-                    Some(last) => last.text = format!("{}:{text}", last.text),
-                    None => words.push(CommandWord { text, ..word.clone() }),
-                }
-            }
-        }
+        let program = CommandWord { text: program, ..name.clone() };
+        let words = native_words(program, given, cwd);
         Value::from_flow(self.judge.program(&words, &input.flow(), span))
     }
 
@@ -369,43 +233,6 @@ impl Evaluator<'_, '_, '_, '_> {
     }
 }
 
-/// The value given for a parameter, by its full name or its position.
-pub fn argument(spec: &'static Spec, given: &[Given], wanted: &str) -> Option<Value> {
-    let position = spec.positions.iter().position(|names| names.split('|').any(|n| n == wanted));
-    let mut named = vec![false; spec.positions.len()];
-    let mut loose = Vec::new();
-    let mut at = 0;
-    while let Some(one) = given.get(at) {
-        at += 1;
-        let Some(name) = &one.argument.parameter else {
-            loose.push(one);
-            continue;
-        };
-        let next = given.get(at).filter(|g| g.argument.parameter.is_none());
-        match bind::parameter(spec, name) {
-            Some(Parameter::Value(full)) => {
-                at += usize::from(next.is_some());
-                if full == wanted {
-                    return next.map(|g| g.value.clone());
-                }
-            }
-            Some(Parameter::Position(index, _)) => {
-                at += usize::from(next.is_some());
-                if Some(index) == position {
-                    return next.map(|g| g.value.clone());
-                }
-                if let Some(flag) = named.get_mut(index) {
-                    *flag = true;
-                }
-            }
-            _ => at += usize::from(next.is_some_and(|g| g.argument.attached)),
-        }
-    }
-    let position = position?;
-    let before = (0..position).filter(|i| named.get(*i) == Some(&false)).count();
-    loose.get(before).map(|g| g.value.clone())
-}
-
 /// A cmdlet by its name or alias in lower case.
 fn cmdlet_named(name: &str) -> Option<(&str, &'static Spec)> {
     if let Some(cmdlet) = tables::cmdlet_of_alias(name) {
@@ -415,7 +242,25 @@ fn cmdlet_named(name: &str) -> Option<(&str, &'static Spec)> {
     Some((name, spec))
 }
 
-/// Whether a text is a pattern of names.
-pub fn is_pattern(text: &str) -> bool {
-    text.contains(['*', '?', '[', UNKNOWN])
+/// A program and its arguments as the words that it gets.
+fn native_words(program: CommandWord, given: &[Given], cwd: Option<&str>) -> Vec<CommandWord> {
+    let mut words = vec![program];
+    for one in given {
+        if one.argument.parameter.is_some() {
+            words.push(CommandWord::new(one.raw.clone(), one.argument.span));
+            continue;
+        }
+        for word in &one.argument.words {
+            let text = if windows_path::is_windows(&word.text) {
+                windows_path::normalize(&word.text, cwd).into_owned()
+            } else {
+                word.text.clone()
+            };
+            match words.last_mut().filter(|_| one.argument.attached) {
+                Some(last) => last.text = format!("{}:{text}", last.text),
+                None => words.push(CommandWord { text, ..word.clone() }),
+            }
+        }
+    }
+    words
 }

@@ -1,34 +1,16 @@
 //! .NET types and methods: described ones are held against rules, constants are computed.
 
 use super::run::Evaluator;
-use super::value::{Block, Kind, MAX_TEXT, Value, list_of, type_name};
+use super::value::{Block, Kind, Value, type_name};
 use crate::command_tables as tables;
 use crate::finding::Span;
-use crate::flow::{Flow, Taint, base64_bytes};
+use crate::flow::{Flow, Taint};
 use crate::paths::windows_path;
 use crate::shell::CommandWord;
 use countersign_types::tier::Tier;
 
 /// How long a text may be to be taken apart into characters.
 const MAX_CHARS: usize = 4096;
-
-/// A folder that .NET knows by name.
-fn special_folder(name: &str) -> Option<&'static str> {
-    Some(match name.to_ascii_lowercase().as_str() {
-        "startup" => "~/AppData/Roaming/Microsoft/Windows/Start Menu/Programs/Startup",
-        "commonstartup" => "C:/ProgramData/Microsoft/Windows/Start Menu/Programs/Startup",
-        "applicationdata" => "~/AppData/Roaming",
-        "localapplicationdata" => "~/AppData/Local",
-        "userprofile" => "~",
-        "mydocuments" | "personal" => "~/Documents",
-        "desktop" | "desktopdirectory" => "~/Desktop",
-        "windows" => "C:/Windows",
-        "system" | "systemx86" => "C:/Windows/System32",
-        "programfiles" => "C:/Program Files",
-        "commonapplicationdata" => "C:/ProgramData",
-        _ => return None,
-    })
-}
 
 impl Evaluator<'_, '_, '_, '_> {
     /// `[type]value`.
@@ -68,7 +50,7 @@ impl Evaluator<'_, '_, '_, '_> {
     }
 
     /// A script block made from a text.
-    fn script_block_of(&mut self, value: &Value, span: Span) -> Value {
+    pub(super) fn script_block_of(&mut self, value: &Value, span: Span) -> Value {
         let output = Box::new(self.run_text(value, span));
         let block = Block { source: value.string(), parameters: Vec::new(), output };
         Value::of(Kind::Block(block), value.origins())
@@ -97,26 +79,10 @@ impl Evaluator<'_, '_, '_, '_> {
             self.unknown_call(span);
             return Value::unknown(taint);
         }
-        if let Kind::Block(block) = &base.kind
-            && lower.starts_with("invoke")
-        {
-            let block = block.clone();
-            return self.call_block(&block, &[], span);
-        }
-        if matches!(lower.as_str(), "invokescript" | "addscript" | "newscriptblock") {
-            let code = arguments.first().cloned().unwrap_or_default();
-            return self.run_text(&code, span);
-        }
-        if matches!(lower.as_str(), "foreach" | "where") {
-            let mut output = base.clone();
-            for argument in arguments {
-                if let Kind::Block(block) = &argument.kind {
-                    output = output.then((*block.output).clone());
-                }
-            }
-            return output;
-        }
-        if let Some(value) = self.text_method(base, &lower, arguments, taint) {
+        let known = self
+            .code_method(base, &lower, arguments, span)
+            .or_else(|| self.text_method(base, &lower, arguments, taint));
+        if let Some(value) = known {
             return value;
         }
         let program = format!(".{lower}");
@@ -126,6 +92,38 @@ impl Evaluator<'_, '_, '_, '_> {
         } else {
             self.unknown_call(span);
             Value::unknown(taint)
+        }
+    }
+
+    /// Methods that run a script block or a text; none for all others.
+    fn code_method(
+        &mut self,
+        base: &Value,
+        name: &str,
+        arguments: &[Value],
+        span: Span,
+    ) -> Option<Value> {
+        if let Kind::Block(block) = &base.kind
+            && name.starts_with("invoke")
+        {
+            let block = block.clone();
+            return Some(self.call_block(&block, &[], span));
+        }
+        match name {
+            "invokescript" | "addscript" | "newscriptblock" => {
+                let code = arguments.first().cloned().unwrap_or_default();
+                Some(self.run_text(&code, span))
+            }
+            "foreach" | "where" => {
+                let mut output = base.clone();
+                for argument in arguments {
+                    if let Kind::Block(block) = &argument.kind {
+                        output = output.then((*block.output).clone());
+                    }
+                }
+                Some(output)
+            }
+            _ => None,
         }
     }
 
@@ -207,143 +205,6 @@ impl Evaluator<'_, '_, '_, '_> {
         self.unknown_call(span);
         Value::unknown(taint)
     }
-
-    /// Static methods whose result is known; none for all others.
-    fn known_static(
-        &mut self,
-        kind: &str,
-        name: &str,
-        arguments: &[Value],
-        taint: Taint,
-        span: Span,
-    ) -> Option<Value> {
-        let first = || arguments.first().cloned().unwrap_or_default();
-        let text = |at: usize| arguments.get(at).map(Value::string).unwrap_or_default();
-        match (kind, name) {
-            ("convert", "frombase64string") => {
-                let bytes = first().known().and_then(|t| base64_bytes(&t));
-                let taint = taint.and(Taint::DECODED);
-                Some(match bytes {
-                    Some(bytes) => Value::of(Kind::Bytes(bytes), taint),
-                    None => Value::unknown(taint),
-                })
-            }
-            ("convert" | "int" | "int32", "toint32" | "toint16" | "tobyte" | "parse") => {
-                let (digits, radix) = (text(0), text(1).parse().unwrap_or(10));
-                let number = (2..=36).contains(&radix).then(|| i64::from_str_radix(&digits, radix));
-                Some(match number {
-                    Some(Ok(number)) => Value::text(number.to_string()),
-                    _ => Value::unknown(taint),
-                })
-            }
-            ("convert", "tochar") | ("char", "convertfromutf32") => {
-                Some(self.cast("char", first()))
-            }
-            ("string", "join") => {
-                let items: Vec<String> =
-                    arguments.iter().skip(1).flat_map(Value::items).map(|v| v.string()).collect();
-                let between = text(0);
-                if items.len().saturating_mul(between.len() + 1) > MAX_TEXT {
-                    return Some(Value::unknown(taint));
-                }
-                Some(bounded(items.join(&between), taint))
-            }
-            ("string", "concat") => {
-                let items: Vec<String> =
-                    arguments.iter().flat_map(Value::items).map(|v| v.string()).collect();
-                Some(bounded(items.concat(), taint))
-            }
-            ("scriptblock", "create") => Some(self.script_block_of(&first(), span)),
-            ("environment", "getfolderpath") => Some(match special_folder(&text(0)) {
-                Some(folder) => Value::text(folder),
-                None => Value::unknown(taint),
-            }),
-            ("environment", "getenvironmentvariable") => {
-                let name = format!("env:{}", text(0).to_ascii_lowercase());
-                Some(self.variable(&name).unwrap_or_default())
-            }
-            ("io.path", "combine" | "join") => {
-                let parts: Vec<String> = arguments.iter().map(Value::string).collect();
-                Some(bounded(parts.join("/"), taint))
-            }
-            ("io.path", "gettemppath") => Some(Value::text("~/AppData/Local/Temp")),
-            ("io.path", "getfullpath") => Some(first()),
-            ("text.encoding", "getencoding") => {
-                let wide = matches!(text(0).as_str(), "1200" | "utf-16" | "unicode");
-                let name = if wide { "text.encoding.unicode" } else { "text.encoding.utf8" };
-                Some(Value::of(Kind::Object(name.to_owned()), taint))
-            }
-            _ => None,
-        }
-    }
-
-    /// Methods of texts and bytes whose result is known; none for all others.
-    fn text_method(
-        &mut self,
-        base: &Value,
-        name: &str,
-        arguments: &[Value],
-        taint: Taint,
-    ) -> Option<Value> {
-        if let (Kind::Object(kind), "getstring", Some(Kind::Bytes(bytes))) =
-            (&base.kind, name, arguments.first().map(|a| &a.kind))
-        {
-            return Some(match decode(kind, bytes) {
-                Some(text) => Value::of(Kind::Text(text), taint),
-                None => Value::unknown(taint),
-            });
-        }
-        let text = base.known().filter(|_| matches!(base.kind, Kind::Text(_)))?;
-        let at = |n: usize| arguments.get(n).and_then(Value::known);
-        let number = |n: usize| at(n).and_then(|t| t.parse::<usize>().ok());
-        let made = |text: String| {
-            let fits = text.len() <= MAX_TEXT;
-            Some(if fits { Value::of(Kind::Text(text), taint) } else { Value::unknown(taint) })
-        };
-        match name {
-            "tolower" | "tolowerinvariant" => made(text.to_ascii_lowercase()),
-            "toupper" | "toupperinvariant" => made(text.to_ascii_uppercase()),
-            "tostring" => made(text),
-            "trim" if arguments.is_empty() => made(text.trim().to_owned()),
-            "replace" => match (at(0), at(1)) {
-                (Some(from), Some(to)) if !from.is_empty() => made(text.replace(&from, &to)),
-                _ => None,
-            },
-            "substring" => {
-                let start = number(0)?;
-                let length = number(1).unwrap_or(usize::MAX);
-                made(text.chars().skip(start).take(length).collect())
-            }
-            "insert" => {
-                let (place, what) = (number(0)?, at(1)?);
-                let mut out: String = text.chars().take(place).collect();
-                out.push_str(&what);
-                out.extend(text.chars().skip(place));
-                made(out)
-            }
-            "remove" => {
-                let (start, count) = (number(0)?, number(1).unwrap_or(usize::MAX));
-                let mut out: String = text.chars().take(start).collect();
-                out.extend(text.chars().skip(start.saturating_add(count)));
-                made(out)
-            }
-            "tochararray" => Some(self.cast("char[]", Value::of(Kind::Text(text), taint))),
-            "split" => {
-                let by = at(0)?;
-                let parts = text.split(|c: char| by.contains(c));
-                Some(list_of(parts, taint))
-            }
-            _ => None,
-        }
-    }
-}
-
-/// A text, unknown where it is too long to be followed.
-fn bounded(text: String, taint: Taint) -> Value {
-    if text.len() > MAX_TEXT {
-        return Value::unknown(taint);
-    }
-    Value::of(Kind::Text(text), taint)
 }
 
 /// A character by its number, decimal or hexadecimal, or by itself.
@@ -357,24 +218,4 @@ fn code_point(text: &str) -> Option<char> {
         Some(number) => char::from_u32(number).filter(|c| *c != '\0'),
         None => chars.next().filter(|_| chars.next().is_none()),
     }
-}
-
-/// Bytes as text in the encoding that an object stands for.
-fn decode(encoding: &str, bytes: &[u8]) -> Option<String> {
-    let text = if encoding.ends_with("unicode") {
-        utf16(bytes)?
-    } else {
-        String::from_utf8(bytes.to_vec()).ok()?
-    };
-    (!text.contains('\0')).then_some(text)
-}
-
-/// UTF-16 as Windows writes it.
-pub fn utf16(bytes: &[u8]) -> Option<String> {
-    let units: Vec<u16> = bytes
-        .chunks_exact(2)
-        .filter_map(|pair| Some(u16::from_le_bytes([*pair.first()?, *pair.get(1)?])))
-        .collect();
-    let text = String::from_utf16(&units).ok()?;
-    Some(text.trim_start_matches('\u{feff}').to_owned())
 }

@@ -182,38 +182,14 @@ impl Evaluator<'_, '_, '_, '_> {
                     None => Value::unknown(taint),
                 }
             }
-            "join" => {
-                let items: Vec<String> = a.items().iter().map(Value::string).collect();
-                let between = b.string();
-                let size =
-                    items.iter().map(String::len).sum::<usize>() + between.len() * items.len();
-                if size > MAX_TEXT {
-                    return Value::unknown(taint);
-                }
-                self.made(items.join(&between), taint)
-            }
+            "join" => self.join(&a, &b, taint),
             "split" | "csplit" => match (a.known(), b.known()) {
                 (Some(text), Some(by)) if is_literal(&by) && !by.is_empty() => {
                     list_of(text.split(by.as_str()), taint)
                 }
                 _ => Value::unknown(taint),
             },
-            "replace" | "creplace" => {
-                let items = b.items();
-                let by = |at: usize| items.get(at).map_or(Some(String::new()), Value::known);
-                match (a.known(), by(0), by(1)) {
-                    (Some(text), Some(from), Some(to))
-                        if is_literal(&from) && !from.is_empty() && !to.contains('$') =>
-                    {
-                        let text = replaced(&text, &from, &to);
-                        self.made(text, taint)
-                    }
-                    (Some(text), Some(from), Some(to)) if from == "\\\\" => {
-                        self.made(text.replace('\\', &to), taint)
-                    }
-                    _ => Value { place: a.place.clone(), ..Value::unknown(taint) },
-                }
-            }
+            "replace" | "creplace" => self.replace(&a, &b, taint),
             ".." => match (a.known(), b.known()) {
                 (Some(from), Some(to)) => range(&from, &to, taint),
                 _ => Value::unknown(taint),
@@ -232,6 +208,33 @@ impl Evaluator<'_, '_, '_, '_> {
                 Value::unknown(Taint::default())
             }
             // On a list, `-match` gives the items that fit.
+            _ => Value { place: a.place.clone(), ..Value::unknown(taint) },
+        }
+    }
+
+    fn join(&mut self, a: &Value, b: &Value, taint: Taint) -> Value {
+        let items: Vec<String> = a.items().iter().map(Value::string).collect();
+        let between = b.string();
+        let size = items.iter().map(String::len).sum::<usize>() + between.len() * items.len();
+        if size > MAX_TEXT {
+            return Value::unknown(taint);
+        }
+        self.made(items.join(&between), taint)
+    }
+
+    fn replace(&mut self, a: &Value, b: &Value, taint: Taint) -> Value {
+        let items = b.items();
+        let by = |at: usize| items.get(at).map_or(Some(String::new()), Value::known);
+        match (a.known(), by(0), by(1)) {
+            (Some(text), Some(from), Some(to))
+                if is_literal(&from) && !from.is_empty() && !to.contains('$') =>
+            {
+                let text = replaced(&text, &from, &to);
+                self.made(text, taint)
+            }
+            (Some(text), Some(from), Some(to)) if from == "\\\\" => {
+                self.made(text.replace('\\', &to), taint)
+            }
             _ => Value { place: a.place.clone(), ..Value::unknown(taint) },
         }
     }

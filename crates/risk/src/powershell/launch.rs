@@ -150,11 +150,11 @@ fn encoded(judge: &mut CommandJudge<'_, '_, '_>, word: Option<&CommandWord>, spa
     judge.find(
         "powershell.encoded",
         Tier::Medium,
-        "Runs PowerShell commands that are encoded so that nobody can read them.",
+        "Runs PowerShell commands that are encoded, so that people cannot read them.",
         span,
     );
     let known = word.filter(|w| !w.text.contains(UNKNOWN));
-    let text = known.and_then(|w| base64_bytes(&w.text)).and_then(|b| super::dotnet::utf16(&b));
+    let text = known.and_then(|w| base64_bytes(&w.text)).and_then(|b| super::encoding::utf16(&b));
     if let Some(text) = text.filter(|t| !t.contains(UNKNOWN)) {
         run(judge, &Value::text(text), span)
     } else {
@@ -181,10 +181,10 @@ fn file(
     let mut state = State::default();
     let mut evaluator = Evaluator { judge, state: &mut state };
     let name = CommandWord { text: path, ..script.clone() };
-    let given: Vec<super::command::Given> = words
+    let given: Vec<super::given::Given> = words
         .iter()
         .skip(1)
-        .map(|w| super::command::Given::of(Value::text(w.text.clone()), true, false, w.span))
+        .map(|w| super::given::Given::of(Value::text(w.text.clone()), true, false, w.span))
         .collect();
     evaluator.native(&name, &given, &Value::from_flow(stdin.clone()), span).flow()
 }

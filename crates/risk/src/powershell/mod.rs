@@ -1,15 +1,20 @@
 //! PowerShell: read into a syntax tree, walked with its constants, judged by the rules of commands.
 //!
-//! `parser`, `statements`, `words`, `strings` and `expressions` make the tree (`ast`); `run`,
-//! `eval` and `dotnet` walk it; `command`, `bind` and `cmdlets` turn each command into words that
-//! the rules know; `launch` reads the options of `powershell` itself.
+//! The `shell` crate makes the tree; `run`, `eval`, `functions` and `dotnet` walk it; `command`,
+//! `bind` and the cmdlets turn each command into words that the rules know; `launch` reads the
+//! options of `powershell` itself.
 
 mod assignments;
 mod bind;
 mod cmdlets;
 mod command;
 mod dotnet;
+mod encoding;
 mod eval;
+mod file_cmdlets;
+mod functions;
+mod given;
+mod known_methods;
 mod known_variables;
 mod launch;
 mod members;

@@ -27,26 +27,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         // Where a chain that has failed so far would be; none is where it would be otherwise.
         let mut failed: Option<Folders> = None;
         for pipeline in list {
-            let mut good = Folders::nowhere();
-            match pipeline.join {
-                Join::Then => {
-                    if let Some(failed) = failed.take() {
-                        self.shared.folders.join(failed);
-                    }
-                    if self.shared.folders.current().is_nowhere() {
-                        self.shared.folders.set(begun);
-                    }
-                    begun = self.shared.folders.current().clone();
-                }
-                Join::And => {
-                    failed.get_or_insert_with(|| self.shared.folders.current().clone());
-                }
-                Join::Or => {
-                    let next =
-                        failed.take().unwrap_or_else(|| self.shared.folders.current().clone());
-                    good = self.shared.folders.replace(next);
-                }
-            }
+            let good = self.enter_chain(pipeline.join, &mut begun, &mut failed);
             if self.shared.folders.current().is_nowhere() {
                 self.shared.folders.set(begun.clone());
             }
@@ -73,6 +54,35 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
         self.shared.folders.set_failed(failed);
         flow
+    }
+
+    /// Moves to the folders in which the next pipeline may run; returns those in which the chain
+    /// goes on without it.
+    fn enter_chain(
+        &mut self,
+        join: Join,
+        begun: &mut Folders,
+        failed: &mut Option<Folders>,
+    ) -> Folders {
+        match join {
+            Join::Then => {
+                if let Some(failed) = failed.take() {
+                    self.shared.folders.join(failed);
+                }
+                if self.shared.folders.current().is_nowhere() {
+                    self.shared.folders.set(begun.clone());
+                }
+                *begun = self.shared.folders.current().clone();
+            }
+            Join::And => {
+                failed.get_or_insert_with(|| self.shared.folders.current().clone());
+            }
+            Join::Or => {
+                let next = failed.take().unwrap_or_else(|| self.shared.folders.current().clone());
+                return self.shared.folders.replace(next);
+            }
+        }
+        Folders::nowhere()
     }
 
     /// A pipeline, and again with each former value of what it looked at.

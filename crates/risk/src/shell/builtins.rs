@@ -69,8 +69,6 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 self.shared.folders.set(Folders::nowhere());
                 Some(Flow::none())
             }
-            "eval" => Some(self.eval(args, stdin, span)),
-            "source" | "." => Some(self.source(args, stdin, span)),
             "export" | "declare" | "typeset" | "local" | "readonly" | "setenv" | "integer" => {
                 self.declare(args, span);
                 None
@@ -83,15 +81,6 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 }
                 self.fill(args, stdin);
                 None
-            }
-            "emulate" => {
-                let at = args.iter().position(|a| a.text == "-c")?;
-                let text = args.get(at + 1)?;
-                Some(self.shell_text(text, stdin))
-            }
-            // zsh: `repeat COUNT COMMAND`.
-            "repeat" if args.len() > 2 => {
-                Some(self.command(args.get(2..).unwrap_or_default(), stdin.clone(), span))
             }
             "hash" => {
                 self.hash(args);
@@ -106,6 +95,28 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             "shift" => {
                 self.shift(args.get(1).and_then(|a| a.text.parse().ok()).unwrap_or(1));
                 Some(Flow::none())
+            }
+            "$0" => {
+                self.shared.sign(&structural_findings::FORK_BOMB, Some(span));
+                Some(Flow::none())
+            }
+            _ => self.text_builtin(args, stdin, span),
+        }
+    }
+
+    /// Builtins that run a text or words; none for all others.
+    fn text_builtin(&mut self, args: &[Arg<'t>], stdin: &Flow, span: Span) -> Option<Flow> {
+        match args.first()?.text.as_ref() {
+            "eval" => Some(self.eval(args, stdin, span)),
+            "source" | "." => Some(self.source(args, stdin, span)),
+            "emulate" => {
+                let at = args.iter().position(|a| a.text == "-c")?;
+                let text = args.get(at + 1)?;
+                Some(self.shell_text(text, stdin))
+            }
+            // zsh: `repeat COUNT COMMAND`.
+            "repeat" if args.len() > 2 => {
+                Some(self.command(args.get(2..).unwrap_or_default(), stdin.clone(), span))
             }
             "alias" => {
                 for arg in args.iter().skip(1) {
@@ -124,10 +135,6 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 let body = text.text.replace(UNKNOWN, "$_");
                 self.out_of_order(|w| w.apart(|w| w.inside(&body, text.span, &Flow::none())));
                 None
-            }
-            "$0" => {
-                self.shared.sign(&structural_findings::FORK_BOMB, Some(span));
-                Some(Flow::none())
             }
             _ => None,
         }

@@ -36,7 +36,9 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             limit::report_lost(self.shared.out, Some(span));
         }
         self.shared.check_facts();
+        let outer = self.shared.begin_subject(args, &stdin);
         let flow = self.one_command(args, stdin, span);
+        self.shared.out.set_subject(outer);
         self.shared.check_facts();
         self.shared.budget.leave_command();
         flow
@@ -155,24 +157,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if self.shared.rights.root && spec.base >= Tier::Low {
             self.as_root(span);
         }
-        // A program may run its command later, often or elsewhere.
-        let inner = self.out_of_order(|w| w.inner_commands(runners, spec, inv, stdin, span));
-        if let Some(flow) = inner {
-            if spec.sends {
-                self.sent(stdin.taint, stdin.taint, span);
-            }
-            self.option_writes(spec, inv, dry);
-            return flow;
-        }
-        if !spec.exec.is_empty() {
-            self.exec_options(spec, inv, span);
-        }
-        if !dry {
-            self.observed_recipes(spec, inv, span);
-        }
-        if let Some(interpreter) = &spec.interpreter
-            && let Some(flow) = self.interpret(*interpreter, spec, inv, stdin, span)
-        {
+        if let Some(flow) = self.what_it_runs(known, inv, stdin, (dry, span)) {
             self.option_writes(spec, inv, dry);
             return flow;
         }
@@ -189,6 +174,44 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
         let revealed = if reveals { Taint::SECRET } else { Taint::default() };
         let taint = taint.and(stdin.taint).and(revealed);
+        self.what_it_prints(spec, inv, stdin, (matched, taint), span)
+    }
+
+    /// The output of the command or the code that a program runs; none if it runs none.
+    fn what_it_runs(
+        &mut self,
+        (spec, _, runners): Known,
+        inv: &Invocation<'_, 't>,
+        stdin: &Flow,
+        (dry, span): (bool, Span),
+    ) -> Option<Flow> {
+        // A program may run its command later, often or elsewhere.
+        let inner = self.out_of_order(|w| w.inner_commands(runners, spec, inv, stdin, span));
+        if let Some(flow) = inner {
+            if spec.sends {
+                self.sent(stdin.taint, stdin.taint, span);
+            }
+            return Some(flow);
+        }
+        if !spec.exec.is_empty() {
+            self.exec_options(spec, inv, span);
+        }
+        if !dry {
+            self.observed_recipes(spec, inv, span);
+        }
+        let interpreter = spec.interpreter.as_ref()?;
+        self.interpret(*interpreter, spec, inv, stdin, span)
+    }
+
+    /// What a program that runs nothing prints, and whether it sends what it read.
+    fn what_it_prints(
+        &mut self,
+        spec: &'static Spec,
+        inv: &Invocation<'_, 't>,
+        stdin: &Flow,
+        (matched, taint): (Matched, Taint),
+        span: Span,
+    ) -> Flow {
         if spec.sends {
             self.sent(stdin.taint, taint, span);
         }
@@ -204,11 +227,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
 
     fn base(&mut self, spec: &Spec, inv: &Invocation<'_, 't>, span: Span) {
         objects::note(spec.ordinary, spec.base, inv, span, self.shared.out);
-        let message = if spec.message.is_empty() {
-            "Changes something on this machine."
-        } else {
-            spec.message
-        };
+        let message =
+            if spec.message.is_empty() { "Makes changes on this machine." } else { spec.message };
         let mut finding = Finding::pattern(spec.ordinary, spec.base, message);
         finding.span = Some(span);
         self.shared.out.add(finding);
@@ -252,13 +272,11 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             if rule.irreversible && !loses_nothing {
                 self.shared.out.irreversible();
             }
-            let tier = self.rule_tier(rule, inv);
-            let tier = if loses_nothing { tier.min(Tier::Low) } else { tier };
+            let tier = if loses_nothing { rule.tier.min(Tier::Low) } else { rule.tier };
             // A rule of SAFE weighs nothing but says why nobody is asked.
-            let mut finding = Finding::pattern(rule.id, tier, rule.message);
+            let mut finding = Finding::pattern(rule.id, tier, rule.message).at(span);
             finding.suggestion = rule.suggestion.map(Into::into);
-            finding.span = Some(span);
-            self.shared.out.add(finding);
+            self.add_rule(rule, inv, finding);
         }
         if let Some(rule) = gravest {
             objects::note(rule.id, rule.tier, inv, span, self.shared.out);

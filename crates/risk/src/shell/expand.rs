@@ -11,7 +11,7 @@ use crate::finding::{Doubt, Span};
 use crate::flow::Taint;
 use crate::structural_findings;
 use countersign_shell::UNKNOWN;
-use countersign_shell::posix::ast::{Operation, Part, Parts, Word};
+use countersign_shell::posix::ast::{List, Operation, Part, Parts, Word};
 
 impl<'t> Evaluator<'t, '_, '_, '_> {
     /// Expands a word into as many fields as it becomes.
@@ -114,22 +114,24 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 substitute(fields, &flow, *quoted, taint);
             }
             Part::Process { list, reads } => {
-                let flow = if *reads { self.nested_list(list) } else { self.fed_list(list) };
-                *taint = taint.and(flow.taint);
-                let path =
-                    if *reads { self.shared.processes.add(flow) } else { "/dev/fd/63".to_owned() };
                 field.real = true;
-                field.text.push_str(&path);
+                field.text.push_str(&self.process(list, *reads, taint));
             }
             Part::Arithmetic { parts } => {
                 field.real = true;
                 field.text.push(UNKNOWN);
                 self.aside(parts);
-                let span = self.span(0, 0);
-                self.arithmetic_values(span);
+                self.arithmetic_values(self.span(0, 0));
             }
             Part::Aside(parts) => self.aside(parts),
         }
+    }
+
+    /// `<( … )` and `>( … )`; returns the path that stands for the process.
+    fn process(&mut self, list: &'t List<'t>, reads: bool, taint: &mut Taint) -> String {
+        let flow = if reads { self.nested_list(list) } else { self.fed_list(list) };
+        *taint = taint.and(flow.taint);
+        if reads { self.shared.processes.add(flow) } else { "/dev/fd/63".to_owned() }
     }
 
     /// An `IFS` of one's own splits at other characters than blanks.

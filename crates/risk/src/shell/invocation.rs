@@ -1,10 +1,9 @@
-//! One program call taken apart: flags, option values, operands; and rules held against it.
+//! One program call taken apart: flags, option values, operands.
 
 use super::arg::Arg;
 use super::short_list::Few;
-use crate::command_tables::{Flag, Rule, Spec};
-use crate::flow::Taint;
-use countersign_text::glob::{ALWAYS, DASH, Glob, GlobShape, Globs, bytes_of};
+use crate::command_tables::{Flag, Spec};
+use countersign_text::glob::{ALWAYS, DASH, bytes_of};
 
 /// The parts of a program call. Indices point into the words.
 pub(super) struct Invocation<'i, 't> {
@@ -20,15 +19,15 @@ pub(super) struct Invocation<'i, 't> {
     pub dashes: Option<usize>,
     spec: Option<&'static Spec>,
     /// The set of bytes of each word, to rule patterns out.
-    bytes: Few<u64, 16>,
+    pub bytes: Few<u64, 16>,
     /// The bytes of all words but the program.
-    all_bytes: u64,
+    pub all_bytes: u64,
     /// The bytes of the first operand.
-    head_bytes: u64,
+    pub head_bytes: u64,
     /// The single-letter flags given, alone or in a cluster, one bit each.
     letters: u128,
     /// The bytes of all options together, each without its first.
-    option_bytes: u64,
+    pub option_bytes: u64,
 }
 
 /// Where an option's value stands: a word of its own or the rest of the option's word.
@@ -208,21 +207,9 @@ impl<'i, 't> Invocation<'i, 't> {
         self.has_flag(&Flag { text: flag, letter, glob: None, needs: 0 })
     }
 
-    fn bytes_at(&self, index: u16) -> u64 {
+    /// The set of bytes of the word at an index.
+    pub fn bytes_at(&self, index: u16) -> u64 {
         self.bytes.get(usize::from(index)).copied().unwrap_or_default()
-    }
-
-    /// Whether any of these words fits any of the patterns.
-    fn any_fits(&self, globs: &Globs, mut words: impl Iterator<Item = u16>) -> bool {
-        if globs.needs & !self.all_bytes != 0 || globs.marks & self.all_bytes == 0 {
-            return false;
-        }
-        words.any(|index| self.fits_any(globs, index))
-    }
-
-    /// Whether the word at an index fits any of the patterns.
-    fn fits_any(&self, globs: &Globs, index: u16) -> bool {
-        self.arg(index).is_some_and(|a| globs.fit(&a.text, self.bytes_at(index)))
     }
 
     /// Notes the letters of `-abc`, up to one that takes the rest as its value.
@@ -259,108 +246,9 @@ impl<'i, 't> Invocation<'i, 't> {
         !self.options.is_empty() && flags.iter().any(|f| self.has(f))
     }
 
-    /// How many operands a subcommand path takes up, if it stands here.
-    pub fn sub(&self, path: &[Glob]) -> Option<usize> {
-        for (at, part) in path.iter().enumerate() {
-            let index = *self.operands.get(at)?;
-            let word = self.arg(index)?;
-            if !part.fits(&word.text, self.bytes_at(index)) {
-                return None;
-            }
-        }
-        Some(path.len())
-    }
-
     /// Whether these words are the first operands.
     pub fn begins(&self, words: &str) -> bool {
         words.split(' ').enumerate().all(|(at, word)| self.operand(at) == Some(word))
-    }
-
-    /// Whether a rule holds for this call.
-    #[inline]
-    pub fn fits(&self, rule: &Rule, stdin: bool, root: bool) -> bool {
-        rule.gate & !self.all_bytes == 0
-            && rule.marks & self.all_bytes != 0
-            && rule.head_marks & self.head_bytes != 0
-            && rule.flag_marks & self.option_bytes != 0
-            && rule.flag_gate & !self.option_bytes == 0
-            && self.compare_rule(rule, stdin, root)
-    }
-
-    #[inline(never)]
-    fn compare_rule(&self, rule: &Rule, stdin: bool, root: bool) -> bool {
-        if (rule.stdin && !stdin) || (rule.root && !root) {
-            return false;
-        }
-        let Some(after) = self.after_sub(rule) else { return false };
-        if !rule.flags.is_empty() && !self.has_any(rule.flags) {
-            return false;
-        }
-        let all = |alternatives: &&[Flag]| self.has_any(alternatives);
-        if !rule.all_flags.iter().all(all) || self.has_any(rule.not_flags) {
-            return false;
-        }
-        let rest = self.operands.get(after..).unwrap_or_default();
-        if rest.len() < usize::from(rule.min_operands)
-            || rest.len() > usize::from(rule.max_operands)
-        {
-            return false;
-        }
-        let computed = |i: &u16| self.arg(*i).is_some_and(|a| a.taint.has(Taint::COMPUTED));
-        if rule.computed && !rest.iter().any(computed) {
-            return false;
-        }
-        self.fits_words(rule, rest)
-    }
-
-    fn after_sub(&self, rule: &Rule) -> Option<usize> {
-        if rule.sub.is_empty() {
-            return Some(0);
-        }
-        let head: &str = &self.arg(*self.operands.first()?)?.text;
-        let begins = |path: &[Glob]| {
-            path.first().is_none_or(|first| {
-                (first.shape != GlobShape::Exact || first.text.len() == head.len())
-                    && first.fits(head, self.head_bytes)
-            })
-        };
-        rule.sub.iter().filter(|path| begins(path)).find_map(|path| self.sub(path))
-    }
-
-    fn fits_words(&self, rule: &Rule, rest: &[u16]) -> bool {
-        let any = |globs: &Globs| self.any_fits(globs, rest.iter().copied());
-        if !rule.operand.is_empty() && !any(&rule.operand) {
-            return false;
-        }
-        if !rule.not_operand.is_empty() && any(&rule.not_operand) {
-            return false;
-        }
-        if !rule.first.is_empty() && !rest.first().is_some_and(|i| self.fits_any(&rule.first, *i)) {
-            return false;
-        }
-        let head = rest.first();
-        if !rule.not_first.is_empty() && head.is_some_and(|i| self.fits_any(&rule.not_first, *i)) {
-            return false;
-        }
-        if !rule.last.is_empty() {
-            let last = u16::try_from(self.args.len().saturating_sub(1)).unwrap_or(u16::MAX);
-            if self.args.len() <= 2 || !self.fits_any(&rule.last, last) {
-                return false;
-            }
-        }
-        if !rule.arg.is_empty() {
-            let words = self.args.iter().zip(self.bytes.iter()).skip(1);
-            if rule.arg.needs & !self.all_bytes != 0
-                || !words.into_iter().any(|(arg, bytes)| rule.arg.fit(&arg.text, *bytes))
-            {
-                return false;
-            }
-        }
-        rule.option.iter().all(|(names, globs)| {
-            self.values.iter().any(|(name, value)| {
-                names.contains(name) && globs.fit(value.text, bytes_of(value.text))
-            })
-        })
     }
 }
 

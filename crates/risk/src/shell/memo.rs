@@ -16,11 +16,13 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             return judge(self);
         }
         if let Some(known) = self.shared.judged_before(args, stdin) {
+            self.shared.subject_passed_over();
             return known;
         }
         let guard = self.shared.begin_judgement();
         let flow = judge(self);
         self.shared.end_judgement(&guard, args, stdin, &flow);
+        self.shared.subject_judged();
         flow
     }
 }

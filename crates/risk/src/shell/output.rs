@@ -34,15 +34,6 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 }
                 Some(all)
             }
-            "base64" | "gbase64" if inv.has_one(&["-d", "-D", "--decode"]) => {
-                Some(decode(stdin, flow::base64))
-            }
-            "base32" if inv.has_one(&["-d", "--decode"]) => Some(decode(stdin, flow::base32)),
-            "openssl" if inv.has_one(&["-d"]) => {
-                let plain = inv.begins("base64") || inv.has_one(&["-base64", "-a"]);
-                Some(if plain { decode(stdin, flow::base64) } else { decoded(stdin) })
-            }
-            "xxd" if inv.has_one(&["-r"]) => Some(decode(stdin, flow::hex)),
             "rev" => Some(reshape(stdin, |t| {
                 Some(t.lines().map(|l| l.chars().rev().collect::<String>() + "\n").collect())
             })),
@@ -54,12 +45,6 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 _ => None,
             })),
             "sed" => Some(reshape(stdin, |t| substitute(t, inv.operand(0)?))),
-            "gunzip" | "zcat" | "gzcat" | "bzcat" | "xzcat" | "zstdcat" | "uudecode" | "unxz"
-            | "bunzip2" | "lzcat" => Some(decoded(stdin)),
-            "gzip" | "bzip2" | "xz" | "zstd" if inv.has_one(&["-d", "--decompress"]) => {
-                Some(decoded(stdin))
-            }
-            "gpg" | "gpg2" if inv.has_one(&["-d", "--decrypt"]) => Some(decoded(stdin)),
             "find" | "gfind" | "fd" => {
                 let place = inv.operand(0).filter(|o| !o.starts_with(['(', '!'])).unwrap_or(".");
                 Some(Flow { place: Some(place.to_owned()), ..Flow::unknown(Taint::FILE) })
@@ -71,7 +56,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             }
             "mktemp" => made_temporary(inv),
             "env" | "printenv" if inv.operands.is_empty() => Some(Flow::unknown(Taint::SECRET)),
-            _ => None,
+            _ => unpacked(name, inv, stdin),
         }
     }
 }
@@ -131,6 +116,28 @@ fn printf(inv: &Invocation<'_, '_>) -> Flow {
     // A format that is not followed, or more text than is kept.
     let taint = if text.is_none() { taint.and(Taint::LOST) } else { taint };
     Flow { present: true, text, taint, place: None }
+}
+
+/// What a program that decodes or decompresses its input writes; none for all others.
+fn unpacked(name: &str, inv: &Invocation<'_, '_>, stdin: &Flow) -> Option<Flow> {
+    match name {
+        "base64" | "gbase64" if inv.has_one(&["-d", "-D", "--decode"]) => {
+            Some(decode(stdin, flow::base64))
+        }
+        "base32" if inv.has_one(&["-d", "--decode"]) => Some(decode(stdin, flow::base32)),
+        "openssl" if inv.has_one(&["-d"]) => {
+            let plain = inv.begins("base64") || inv.has_one(&["-base64", "-a"]);
+            Some(if plain { decode(stdin, flow::base64) } else { decoded(stdin) })
+        }
+        "xxd" if inv.has_one(&["-r"]) => Some(decode(stdin, flow::hex)),
+        "gunzip" | "zcat" | "gzcat" | "bzcat" | "xzcat" | "zstdcat" | "uudecode" | "unxz"
+        | "bunzip2" | "lzcat" => Some(decoded(stdin)),
+        "gzip" | "bzip2" | "xz" | "zstd" if inv.has_one(&["-d", "--decompress"]) => {
+            Some(decoded(stdin))
+        }
+        "gpg" | "gpg2" if inv.has_one(&["-d", "--decrypt"]) => Some(decoded(stdin)),
+        _ => None,
+    }
 }
 
 fn decode(stdin: &Flow, decoder: impl Fn(&str) -> Option<String>) -> Flow {

@@ -1,17 +1,17 @@
-//! What happens to a path, a host or a file that leaves: cost, effect, impact.
+//! What happens to a path: effect and impact.
 
 use std::borrow::Cow;
 
 use super::arg::Arg;
 use super::evaluator::Evaluator;
 use super::invocation::Invocation;
-use crate::command_tables::{PathClass, REBUILT, REBUILT_IN_PROJECT, Spec, Touch};
-use crate::context::Environment;
+use super::net_access::host_of;
+use crate::command_tables::{PathClass, Spec, Touch};
 use crate::effect::Effect;
-use crate::finding::{Finding, Span};
+use crate::finding::{Finding, Findings, Span};
 use crate::flow::{Flow, Taint};
 use crate::limit;
-use crate::paths::{Act, guard, last_part};
+use crate::paths::{Act, guard};
 use crate::structural_findings;
 use countersign_shell::UNKNOWN;
 use countersign_text::file_url;
@@ -126,66 +126,6 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         self.shared.out.add(finding);
     }
 
-    /// What the act costs here: by class, by environment, by how wide the name reaches.
-    fn cost(&self, act: Act, class: &PathClass, path: &str, glob: bool) -> Tier {
-        let mut tier = class.cost(act);
-        let disposable = disposable(self.shared.ctx.environment, class.id, act);
-        if disposable {
-            tier = tier.min(Tier::Low);
-        }
-        // A session clears away its own temporary folders. Without a project nobody knows whose
-        // they are.
-        if self.shared.workspace.is_known()
-            && class.id == "temporary"
-            && matches!(act, Act::Delete | Act::DeleteTree)
-            && !path.contains(['*', '?', '[', UNKNOWN])
-        {
-            tier = tier.min(Tier::Low);
-        }
-        let deletes = matches!(act, Act::Delete | Act::DeleteTree);
-        if deletes && matches!(class.id, "project" | "project-whole") && self.is_rebuilt(path) {
-            tier = tier.min(Tier::Low);
-        }
-        // What this session made it may take away again.
-        if act == Act::Delete && tier > Tier::Low && !glob && !path.contains(UNKNOWN) {
-            let made = self.shared.remembered(path).is_some_and(|(_, file)| !file.is_partial());
-            if made {
-                tier = class.cost(Act::Write).max(Tier::Low);
-            }
-        }
-        let far = matches!(class.id, "home" | "home-whole" | "elsewhere");
-        if glob && !disposable && (act == Act::Delete || act == Act::Change && far) {
-            tier = tier.max(Tier::Medium);
-        }
-        // A variable that may be empty: `$DIR/*` can be `/*`.
-        if act == Act::DeleteTree && path.starts_with("\0/") && path.len() <= 3 {
-            tier = tier.max(Tier::High);
-        }
-        tier
-    }
-
-    /// Whether a path is a folder that the project's own tools make again.
-    fn is_rebuilt(&self, path: &str) -> bool {
-        let path = path.trim_end_matches('/');
-        let name = last_part(path.strip_suffix("/*").unwrap_or(path));
-        REBUILT.binary_search(&name).is_ok()
-            || self.shared.workspace.is_known() && REBUILT_IN_PROJECT.contains(&name)
-    }
-
-    /// A project's own settings with secrets: one yes to read them holds for the session. That
-    /// their content leaves is another question.
-    fn is_approved_secret(&mut self, act: Act, class: &PathClass, path: &str, tier: Tier) -> bool {
-        let approved = act == Act::Read
-            && tier == Tier::Medium
-            && class.id == "env-file"
-            && !path.contains(['*', '?', '[', UNKNOWN])
-            && self.shared.is_approved(|shared| shared.kind_of_path("read", path));
-        if approved {
-            self.shared.out.effect(Effect::Secret);
-        }
-        approved
-    }
-
     fn on_path(&mut self, act: Act, arg: &Arg<'t>) -> Taint {
         let path: &str = &on_its_host(&arg.text);
         if arg.taint.has(Taint::LOST) {
@@ -198,116 +138,76 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if deletes && tier > Tier::Low && class.id == "project" && self.loses_nothing(path) {
             tier = Tier::Low;
         }
-        if self.is_approved_secret(act, class, path, tier) {
-            tier = Tier::Low;
-        }
-        let out = &mut *self.shared.out;
         if act == Act::Read && tier < Tier::Medium {
-            out.effect(Effect::Read);
+            self.shared.out.effect(Effect::Read);
             let secret = tier == Tier::Low && class.read == Tier::Medium;
             return if secret { Taint::FILE.and(Taint::SECRET) } else { Taint::FILE };
         }
+        if act == Act::Write && tier == Tier::Safe {
+            return Taint::default();
+        }
         let shown: &str = &shown(path);
-        let (code, verb) = match act {
-            Act::Read => {
-                out.effect(Effect::Read);
-                out.effect(Effect::Secret);
-                out.impact.secrets.add(shown);
-                ("path.read", "Reads")
-            }
-            Act::Write => {
-                if tier == Tier::Safe {
-                    return Taint::default();
-                }
-                out.effect(Effect::Write);
-                out.impact.writes.add(shown);
-                ("path.write", "Writes")
-            }
-            Act::Delete | Act::DeleteTree => {
-                out.effect(Effect::Delete);
-                out.impact.deletes.add(shown);
-                // A whole folder is gone for good, even one that a session may clear away.
-                if tier >= Tier::Medium || act == Act::DeleteTree && class.id == "temporary" {
-                    out.irreversible();
-                }
-                if act == Act::Delete {
-                    ("path.delete", "Deletes")
-                } else {
-                    ("path.delete-tree", "Deletes everything in")
-                }
-            }
-            Act::Change | Act::ChangeTree => {
-                out.effect(Effect::Privilege);
-                out.impact.writes.add(shown);
-                ("path.change", "Changes")
-            }
-        };
-        if matches!(class.id, "autostart" | "shell-startup" | "git-hooks") && act == Act::Write {
-            out.effect(Effect::Persist);
-        }
-        let ours = matches!(class.id, "countersign" | "countersign-keys" | "countersign-program");
-        let agent = matches!(class.id, "agent-hooks" | "agent-control" | "agent-instructions");
-        if (ours || agent) && act != Act::Read {
-            out.effect(Effect::SelfChange);
-        }
+        let out = &mut *self.shared.out;
+        let (code, verb) = note_act(act, class, tier, shown, out);
         let message = if class.id == "project" {
             [verb, " ", shown, "."].concat()
         } else {
             [verb, " ", shown, " (", class.name, ")."].concat()
         };
-        let mut finding = Finding::pattern(code, tier, message);
-        finding.span = Some(arg.span);
-        out.add(finding);
+        let finding = Finding::pattern(code, tier, message).at(arg.span);
+        let (subject, wider) = self.shared.path_subject(act, path).unzip();
+        let wider = wider.unwrap_or_default();
+        self.shared.out.add_about(finding, subject.as_deref(), &wider);
         if act == Act::Read { Taint::SECRET.and(Taint::FILE) } else { Taint::default() }
     }
+}
 
-    /// A URL or host.
-    pub(super) fn on_net(&mut self, target: &str) -> Taint {
-        let host = host_of(target);
-        self.shared.out.effect(Effect::NetIn);
-        if host.is_empty() || host.contains(UNKNOWN) {
-            return Taint::NET;
-        }
-        if !host.is_ascii() {
-            self.shared.sign(&structural_findings::STRANGE_HOST, None);
-        }
-        if is_local(host) {
-            return Taint::default();
-        }
-        self.shared.out.impact.hosts.add(host);
-        let bare = host.bytes().all(|b| b.is_ascii_digit() || b == b'.' || b == b':');
-        if target.starts_with("http://") || target.starts_with("ftp://") || bare {
-            Taint::NET.and(Taint::NET_OPEN)
-        } else {
-            Taint::NET
-        }
+/// Notes the effects of an act on a path; returns the code and the verb of its finding.
+fn note_act(
+    act: Act,
+    class: &PathClass,
+    tier: Tier,
+    shown: &str,
+    out: &mut Findings,
+) -> (&'static str, &'static str) {
+    if matches!(class.id, "autostart" | "shell-startup" | "git-hooks") && act == Act::Write {
+        out.effect(Effect::Persist);
     }
-
-    /// `@file`, `name=@file` or a bare path that is sent out.
-    fn on_upload(&mut self, arg: &Arg<'t>) -> Taint {
-        let text: &str = &arg.text;
-        // `@file`, `name=@file`, `name@file`; in any other text the sign stands for itself.
-        let names = |before: &str| {
-            before.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-[]".contains(&b))
-        };
-        let path = match text.split_once('@') {
-            Some((before, path)) if before.ends_with('=') || names(before) => path,
-            _ if text.starts_with(['/', '~', '.']) => text,
-            _ => return Taint::default(),
-        };
-        let path = path.split(';').next().unwrap_or(path);
-        if path == "-" {
-            return Taint::default();
+    let ours = matches!(class.id, "countersign" | "countersign-keys" | "countersign-program");
+    let agent = matches!(class.id, "agent-hooks" | "agent-control" | "agent-instructions");
+    if (ours || agent) && act != Act::Read {
+        out.effect(Effect::SelfChange);
+    }
+    match act {
+        Act::Read => {
+            out.effect(Effect::Read);
+            out.effect(Effect::Secret);
+            out.impact.secrets.add(shown);
+            ("path.read", "Reads")
         }
-        self.shared.out.effect(Effect::NetOut);
-        let class = self.shared.class_for(Act::Read, path);
-        let class = self.shared.class_by_facts(Act::Read, path, class);
-        let held = self.shared.known_file(path).is_some_and(|f| f.taint.has(Taint::SECRET));
-        let secret = held || class.read >= Tier::Medium || class.id == "access-control";
-        let sign =
-            if secret { &structural_findings::EXFILTRATION } else { &structural_findings::UPLOAD };
-        self.shared.sign(sign, Some(arg.span));
-        Taint::FILE
+        Act::Write => {
+            out.effect(Effect::Write);
+            out.impact.writes.add(shown);
+            ("path.write", "Writes")
+        }
+        Act::Delete | Act::DeleteTree => {
+            out.effect(Effect::Delete);
+            out.impact.deletes.add(shown);
+            // A whole folder is gone for good, even one that a session may clear away.
+            if tier >= Tier::Medium || act == Act::DeleteTree && class.id == "temporary" {
+                out.irreversible();
+            }
+            if act == Act::Delete {
+                ("path.delete", "Deletes")
+            } else {
+                ("path.delete-tree", "Deletes everything in")
+            }
+        }
+        Act::Change | Act::ChangeTree => {
+            out.effect(Effect::Privilege);
+            out.impact.writes.add(shown);
+            ("path.change", "Changes")
+        }
     }
 }
 
@@ -335,49 +235,4 @@ fn on_its_host(text: &str) -> Cow<'_, str> {
         _ => text,
     };
     Cow::Borrowed(path)
-}
-
-/// Whether a throw-away file system makes this act ordinary: what belongs to the
-/// build may go, and in a container the system's own files are the build.
-fn disposable(environment: Environment, class: &str, act: Act) -> bool {
-    let own = matches!(
-        class,
-        "project"
-            | "project-whole"
-            | "temporary"
-            | "package-caches"
-            | "elsewhere"
-            | "shared-data"
-            | "beside"
-    );
-    let changes = matches!(act, Act::Write | Act::Change | Act::ChangeTree | Act::Delete);
-    match environment {
-        Environment::Workstation | Environment::Production => false,
-        Environment::Ci => {
-            own || (changes && matches!(class, "system" | "system-whole" | "home-whole"))
-        }
-        Environment::Container => {
-            own || (changes
-                && !matches!(class, "countersign" | "countersign-keys" | "countersign-program")
-                && !matches!(class, "agent-hooks" | "device" | "memory" | "root" | "kernel"))
-        }
-    }
-}
-
-/// The host part of a URL or `user@host:path`.
-pub(super) fn host_of(target: &str) -> &str {
-    let rest = target.split_once("://").map_or(target, |(_, rest)| rest);
-    let rest = rest.split(['/', '?', '#']).next().unwrap_or(rest);
-    let rest = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
-    if rest.starts_with('[') {
-        return rest.split(']').next().unwrap_or(rest).trim_start_matches('[');
-    }
-    rest.split(':').next().unwrap_or(rest)
-}
-
-/// This machine itself.
-pub(super) fn is_local(host: &str) -> bool {
-    matches!(host, "localhost" | "::1" | "0.0.0.0" | "host.docker.internal")
-        || host.starts_with("127.")
-        || host.ends_with(".localhost")
 }

@@ -5,18 +5,15 @@ use std::borrow::Cow;
 
 use super::arg::Arg;
 use super::evaluator::Evaluator;
-use super::invocation::Invocation;
-use super::path_access::host_of;
 use super::program::is_standard_place;
 use super::state::EvalState;
-use crate::command_tables::{Once, Rule, Speech};
+use crate::command_tables::Speech;
 use crate::effect::Effect;
 use crate::finding::{Finding, Findings, Span};
 use crate::flow::{Flow, Taint};
-use crate::paths::{last_part, normal};
+use crate::paths::normal;
 use crate::session::{ContentChange, FileOrigin, FileWrite, RememberedFile, SessionMemory};
-use crate::structural_findings::{self, Sign};
-use countersign_shell::UNKNOWN;
+use crate::structural_findings;
 use countersign_types::tier::Tier;
 
 /// Findings that say only that something is known when it runs, or that a program does what any
@@ -39,7 +36,7 @@ const ORIGINS: [(Taint, FileOrigin); 4] = [
 
 impl<'c> EvalState<'c, '_> {
     /// The names under which the session may know a path.
-    fn identities(&self, path: &str) -> Vec<String> {
+    pub(super) fn identities(&self, path: &str) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
         let mut add = |name: String| {
             if !names.contains(&name) {
@@ -55,12 +52,6 @@ impl<'c> EvalState<'c, '_> {
             }
         }
         names
-    }
-
-    /// The kind of calls that do the same to the same path.
-    pub(super) fn kind_of_path(&self, verb: &str, path: &str) -> String {
-        let names = self.identities(path);
-        format!("{verb} {}", names.first().map_or(path, String::as_str))
     }
 
     /// Notes for the session what a file now holds.
@@ -104,54 +95,9 @@ impl EvalState<'_, '_> {
             _ => Flow::unknown(taint),
         })
     }
-
-    /// Whether a person approved this kind of call in this session. If not, it is noted that the
-    /// call asks because it is the first of its kind.
-    pub(super) fn is_approved(&mut self, kind: impl FnOnce(&Self) -> String) -> bool {
-        let Some(session) = self.ctx.session.filter(|_| !self.rights.elsewhere) else {
-            return false;
-        };
-        let kind = kind(self);
-        let approved = session.is_approved(&kind);
-        if !approved {
-            self.out.trace.first_of_kind(kind);
-        }
-        approved
-    }
 }
 
 impl<'t> Evaluator<'t, '_, '_, '_> {
-    /// The tier of a rule that fits; LOW if a person approved the same before.
-    pub(super) fn rule_tier(&mut self, rule: &Rule, inv: &Invocation<'_, 't>) -> Tier {
-        let Some(once) = rule.once else { return rule.tier };
-        let program = inv.args.first().map(|arg| last_part(&arg.text)).unwrap_or_default();
-        let operands =
-            inv.operands.iter().filter_map(|at| inv.arg(*at)).map(|arg| arg.text.as_ref());
-        let object = match once {
-            Once::Program => program.to_owned(),
-            Once::Host => {
-                let mut hosts: Vec<&str> =
-                    operands.filter(|text| text.contains("://")).map(host_of).collect();
-                hosts.sort_unstable();
-                hosts.dedup();
-                hosts.join(" ")
-            }
-        };
-        if object.contains(UNKNOWN) || object.is_empty() {
-            return rule.tier;
-        }
-        let approved = self.shared.is_approved(|_| format!("{} {object}", rule.id));
-        if approved { Tier::Low } else { rule.tier }
-    }
-
-    /// A program or script that a person should see once: asks, unless a person approved it in this
-    /// session.
-    pub(super) fn first_use(&mut self, sign: &Sign, path: &str, span: Span) {
-        let approved = self.shared.is_approved(|shared| shared.kind_of_path("run", path));
-        let tier = if approved { sign.tier.min(Tier::Low) } else { sign.tier };
-        self.shared.sign(&Sign { tier, ..*sign }, Some(span));
-    }
-
     /// Runs a file of the session. None if the session does not know all that is in it; what it
     /// knows is read.
     pub(super) fn run_remembered(
@@ -202,7 +148,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     /// Judges a script by its text. Of a part of a file only what is dangerous by itself counts:
     /// without the rest it need not be readable.
     fn read_script(&mut self, speech: Speech, text: &str, partial: bool, span: Span) {
-        let outer = std::mem::take(self.shared.out);
+        self.shared.out.trace.runs(text);
+        let outer = self.shared.out.take();
         let arg =
             Arg { text: Cow::Owned(text.to_owned()), span, taint: Taint::default(), glob: false };
         let fixed = self.shared.position.pin(Some(span));

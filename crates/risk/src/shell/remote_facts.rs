@@ -3,7 +3,7 @@
 
 use super::evaluator::Evaluator;
 use super::invocation::Invocation;
-use super::path_access::host_of;
+use super::net_access::host_of;
 use super::program::Known;
 use crate::command_tables::Loses;
 use crate::facts::{FactAnswer, FactQuery, LikelyEnvironment, RemoteFact, RemoteSystem};

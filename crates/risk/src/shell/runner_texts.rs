@@ -36,7 +36,10 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                     inner.insert(0, Arg { text: Cow::Owned(text.to_owned()), ..word.clone() });
                 }
                 if !inner.is_empty() && self.another_reading(span) {
+                    let words = inv.args.get(..=at).unwrap_or_default();
+                    let subject = self.shared.run_through(words);
                     self.placed(runner, |w| w.command(&inner, stdin.clone(), span));
+                    self.shared.out.set_subject(subject);
                 }
                 return;
             }

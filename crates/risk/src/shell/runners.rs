@@ -89,19 +89,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             _ if runner.start == Start::Dashes => return None,
             _ => first,
         };
-        // `flock FILE -c 'text'`, `timeout 5 -- rm`: options of the runner behind its operands.
-        while let Some(word) = inv.args.get(from).filter(|_| runner.skip > 0) {
-            let text: &str = &word.text;
-            if runner.inner == Inner::Argv
-                && matches!(text, "-c" | "--command")
-                && let Some(text) = inv.args.get(from + 1).cloned()
-            {
-                return Some(self.placed(runner, |w| w.shell_text(&text, stdin)));
-            }
-            if !text.starts_with('-') || text.len() < 2 {
-                break;
-            }
-            from += 1;
+        if let Some(text) = self.options_behind(runner, inv, &mut from) {
+            return Some(self.placed(runner, |w| w.shell_text(&text, stdin)));
         }
         while runner.assignments && inv.args.get(from).is_some_and(|a| is_assignment(&a.text)) {
             if let Some((name, value)) = inv.args.get(from).and_then(|a| a.text.split_once('=')) {
@@ -125,16 +114,55 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             feed(&mut inner, inv, stdin);
         }
         let stdin = if runner.feeds { Flow::none() } else { stdin.clone() };
+        let words = inv.args.get(..from).unwrap_or_default();
+        let subject = self.shared.run_through(words);
+        let flow = self.run_on(runner, words.get(1..).unwrap_or_default(), &inner, &stdin, span);
+        self.shared.out.set_subject(subject);
+        Some(flow)
+    }
+
+    /// Passes over options of the runner behind its operands (`timeout 5 -- rm`). Returns the text
+    /// of `flock FILE -c 'text'`.
+    fn options_behind(
+        &self,
+        runner: &Runner,
+        inv: &Invocation<'_, 't>,
+        from: &mut usize,
+    ) -> Option<Arg<'t>> {
+        while let Some(word) = inv.args.get(*from).filter(|_| runner.skip > 0) {
+            let text: &str = &word.text;
+            if runner.inner == Inner::Argv
+                && matches!(text, "-c" | "--command")
+                && let Some(text) = inv.args.get(*from + 1).cloned()
+            {
+                return Some(text);
+            }
+            if !text.starts_with('-') || text.len() < 2 {
+                break;
+            }
+            *from += 1;
+        }
+        None
+    }
+
+    /// Runs the inner command; a change on a host that is in production is a finding.
+    fn run_on(
+        &mut self,
+        runner: &Runner,
+        hosts: &[Arg<'t>],
+        inner: &[Arg<'t>],
+        stdin: &Flow,
+        span: Span,
+    ) -> Flow {
         let before = self.shared.out.iter().len();
-        let flow = self.placed(runner, |w| w.run_inner(runner, &inner, &stdin, span));
-        let hosts = inv.args.get(1..from).unwrap_or_default();
+        let flow = self.placed(runner, |w| w.run_inner(runner, inner, stdin, span));
         if runner.remote && hosts.iter().any(|a| is_production(&a.text)) {
             let mut found = self.shared.out.iter().skip(before);
             if found.any(|finding| finding.weight.tier() >= Tier::Low) {
                 self.shared.sign(&structural_findings::PRODUCTION_HOST, Some(span));
             }
         }
-        Some(flow)
+        flow
     }
 
     /// Judges the inner command in the form in which the program takes it.

@@ -10,7 +10,7 @@ use super::remembered::{UNKNOWN_ONLY, script_language};
 use crate::command_tables::{Spec, Speech};
 use crate::effect::Effect;
 use crate::facts::{FactAnswer, FactQuery, ScriptFact};
-use crate::finding::{Doubt, Finding, Findings, Span};
+use crate::finding::{Doubt, Finding, Span};
 use crate::flow::{Flow, Taint};
 use crate::limit::LIMIT_REACHED;
 use countersign_types::tier::Tier;
@@ -73,7 +73,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
         self.shared.scripts_read.push(name);
         self.shared.out.effect(Effect::Exec);
-        let outer = std::mem::take(self.shared.out);
+        let outer = self.shared.out.take();
         let pinned = self.shared.position.pin(Some(span));
         let loan = self.shared.budget.lend();
         let kept = self.shared.variables.count();
@@ -89,7 +89,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             .iter()
             .all(|doubt| !inner.has_doubt(*doubt));
         let asks = inner.tier() >= Tier::Medium || inner.is_irreversible();
-        let mut seen = Findings::default();
+        let mut seen = self.shared.out.inner();
         seen.absorb_reading(inner, false, |found| counts(speech, script.is_complete, found));
         self.shared.out.absorb(seen, |found| Finding { span: Some(span), ..found });
         sure && harmless && certain && !asks && script.is_complete

@@ -72,26 +72,10 @@ fn scan<'p>(program: &'p str, brackets: bool, act: &mut impl FnMut(Act<'p>)) -> 
                 act(if matches!(letter, 'w' | 'W') { Act::Write(path) } else { Act::Read(path) });
                 next
             }
-            's' => {
-                let flags = part(after, brackets).and_then(|p| replacement(after, p));
-                let Some(flags) = flags else { return summary };
-                let end = flags.find([';', '}', '\n', '#']).unwrap_or(flags.len());
-                let own = flags.get(..end).unwrap_or_default();
-                summary.prints |= own.contains('p');
-                if own.contains('e') && !own.contains('w') {
-                    act(Act::RunLine);
-                }
-                if let Some((before, _)) = own.split_once('w') {
-                    let (path, next) = line(flags.get(before.len() + 1..).unwrap_or_default());
-                    if before.contains('e') {
-                        act(Act::RunLine);
-                    }
-                    act(Act::Write(path.trim()));
-                    next
-                } else {
-                    flags.get(end..).unwrap_or_default()
-                }
-            }
+            's' => match substitution(after, brackets, &mut summary, act) {
+                Some(next) => next,
+                None => return summary,
+            },
             'y' => match part(after, false).and_then(|p| replacement(after, p)) {
                 Some(next) => next,
                 None => return summary,
@@ -115,6 +99,29 @@ fn scan<'p>(program: &'p str, brackets: bool, act: &mut impl FnMut(Act<'p>)) -> 
 }
 
 /// The rest of the line, and what follows it.
+/// The pattern, replacement and flags of `s`; returns the text behind them, none if it is broken.
+fn substitution<'p>(
+    after: &'p str,
+    brackets: bool,
+    summary: &mut Summary,
+    act: &mut impl FnMut(Act<'p>),
+) -> Option<&'p str> {
+    let flags = part(after, brackets).and_then(|p| replacement(after, p))?;
+    let end = flags.find([';', '}', '\n', '#']).unwrap_or(flags.len());
+    let own = flags.get(..end).unwrap_or_default();
+    summary.prints |= own.contains('p');
+    if own.contains('e') && !own.contains('w') {
+        act(Act::RunLine);
+    }
+    let Some((before, _)) = own.split_once('w') else { return flags.get(end..) };
+    let (path, next) = line(flags.get(before.len() + 1..).unwrap_or_default());
+    if before.contains('e') {
+        act(Act::RunLine);
+    }
+    act(Act::Write(path.trim()));
+    Some(next)
+}
+
 fn line(text: &str) -> (&str, &str) {
     text.split_once('\n').unwrap_or((text, ""))
 }

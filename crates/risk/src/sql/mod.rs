@@ -1,5 +1,6 @@
 //! SQL read for what it would change; Redis and the Mongo shell likewise.
 
+mod clauses;
 mod functions;
 mod objects;
 mod split;
@@ -10,6 +11,7 @@ use crate::context::{Context, Environment};
 use crate::effect::Effect;
 use crate::finding::{Finding, Findings, Span};
 use crate::headline::SQL as SQL_ROWS;
+use clauses::{effective, last_part, narrowed, tables};
 use countersign_types::tier::Tier;
 pub use functions::unknown_function;
 use split::{T, Tok, begins, tokens};
@@ -71,48 +73,53 @@ fn read_dialect(text: &str, backslash: bool, base: usize, ctx: &Context<'_>, out
         let mut known = false;
         let initial = initial(first);
         // Most statements call nothing.
-        let calls = statement.windows(2).any(|w| match w {
-            [a, b] => a.t == T::Word && matches!(b.t, T::Mark(b'(') | T::Text | T::Name),
-            _ => false,
-        });
+        let calls = called(statement).next().is_some();
         for rule in SQL {
-            if rule.many && names.len() < 2 {
-                continue;
-            }
-            if (rule.filter == Filter::Absent && narrowed)
-                || (rule.filter == Filter::Present && !narrowed)
-            {
-                continue;
-            }
-            let named = |t: &Tok<'_>| {
-                t.t == T::Word && rule.has.iter().any(|h| last_part(t.text).eq_ignore_ascii_case(h))
+            let excluded = match rule.filter {
+                Filter::Any => false,
+                Filter::Absent => narrowed,
+                Filter::Present => !narrowed,
             };
-            let called = calls
-                && !rule.has.is_empty()
-                && statement.windows(2).any(|w| match w {
-                    [a, b] => matches!(b.t, T::Mark(b'(') | T::Text | T::Name) && named(a),
-                    _ => false,
-                });
+            if excluded || rule.many && names.len() < 2 {
+                continue;
+            }
             let may_begin = rule.initials & initial != 0;
-            if called || may_begin && rule.starts.iter().any(|phrase| begins(statement, phrase)) {
-                known = true;
-                if let Some((tier, span)) = add(rule, first.start, text, base, ctx, out) {
-                    objects::note(SQL_ROWS, (rule.id, tier), statement, span, out);
-                }
-                if rule.tables {
-                    for name in &names {
-                        out.impact.rows.add(name);
-                    }
+            let starts = || rule.starts.iter().any(|phrase| begins(statement, phrase));
+            if !(calls && is_called(rule, statement)) && !(may_begin && starts()) {
+                continue;
+            }
+            known = true;
+            if let Some((tier, span)) = add(rule, first.start, text, base, ctx, out) {
+                objects::note(SQL_ROWS, (rule.id, tier), statement, span, out);
+            }
+            if rule.tables {
+                for name in &names {
+                    out.impact.rows.add(name);
                 }
             }
         }
         if !known {
-            let message = "Does something to a database that is not understood.";
+            let message = "Runs a database statement that is not understood.";
             let span = Span::new(base + first.start, base + text.len());
             out.effect(Effect::Remote);
             out.add(Finding::pattern(UNKNOWN_STATEMENT, Tier::Low, message).at(span));
         }
     }
+}
+
+/// The names that a statement calls as functions.
+fn called<'a>(statement: &'a [Tok<'_>]) -> impl Iterator<Item = &'a str> {
+    statement.windows(2).filter_map(|pair| match pair {
+        [name, next] if name.t == T::Word => {
+            matches!(next.t, T::Mark(b'(') | T::Text | T::Name).then_some(name.text)
+        }
+        _ => None,
+    })
+}
+
+fn is_called(rule: &Statement, statement: &[Tok<'_>]) -> bool {
+    let is_listed = |name: &str| rule.has.iter().any(|h| last_part(name).eq_ignore_ascii_case(h));
+    !rule.has.is_empty() && called(statement).any(is_listed)
 }
 
 /// The bit of a token's first letter, the same in small and capital; other bytes share one.
@@ -138,7 +145,7 @@ pub fn read_redis(text: &str, base: usize, ctx: &Context<'_>, out: &mut Findings
             }
         }
         if known.is_empty() && words.first().is_some_and(|w| w.t == T::Word) {
-            let message = "Does something to Redis that is not understood.";
+            let message = "Runs a Redis command that is not understood.";
             let span = Span::new(base + start, base + start + line.len());
             out.effect(Effect::Remote);
             out.add(Finding::pattern("redis.unknown", Tier::Low, message).at(span));
@@ -243,105 +250,4 @@ fn add(
     let span = Span::new(base + start, base + end);
     out.add(finding.at(span));
     Some((tier, span))
-}
-
-/// The part that acts: behind `WITH …`, behind `EXPLAIN ANALYZE`.
-fn effective<'t, 'a>(statement: &'t [Tok<'a>]) -> &'t [Tok<'a>] {
-    let is = |t: &Tok<'_>, w: &str| t.t == T::Word && t.text.eq_ignore_ascii_case(w);
-    let Some(first) = statement.first() else { return statement };
-    let acts = |t: &Tok<'_>| ["DELETE", "UPDATE", "INSERT", "MERGE"].iter().any(|w| is(t, w));
-    let Some(at) = statement.iter().position(acts) else { return statement };
-    let options = statement.get(..at).unwrap_or_default();
-    let analyzes =
-        is(first, "EXPLAIN") && options.iter().any(|t| is(t, "ANALYZE") || is(t, "ANALYSE"));
-    if is(first, "WITH") || analyzes {
-        return statement.get(at..).unwrap_or(statement);
-    }
-    statement
-}
-
-fn last_part(name: &str) -> &str {
-    name.rsplit('.').next().unwrap_or(name)
-}
-
-/// The tables a changing statement names.
-fn tables<'a>(statement: &[Tok<'a>]) -> Vec<&'a str> {
-    let skip = [
-        "DROP",
-        "TABLE",
-        "TABLES",
-        "TRUNCATE",
-        "DELETE",
-        "FROM",
-        "UPDATE",
-        "INSERT",
-        "INTO",
-        "ALTER",
-        "IF",
-        "EXISTS",
-        "ONLY",
-        "NOT",
-        "DATABASE",
-        "SCHEMA",
-        "REPLACE",
-        "MERGE",
-        "COPY",
-        "KEYSPACE",
-        "VIEW",
-        "INDEX",
-        "OR",
-        "IGNORE",
-        "MATERIALIZED",
-        "TEMPORARY",
-        "LOW_PRIORITY",
-        "QUICK",
-        "SEQUENCE",
-        "FUNCTION",
-        "TRIGGER",
-        "PROCEDURE",
-        "CONCURRENTLY",
-    ];
-    let mut names = Vec::new();
-    let mut expect = true;
-    for tok in statement {
-        match tok.t {
-            T::Word if expect && skip.iter().any(|w| tok.text.eq_ignore_ascii_case(w)) => {}
-            T::Word | T::Name if expect => {
-                names.push(tok.text.trim_matches(['"', '`']));
-                expect = false;
-            }
-            T::Mark(b',') => expect = true,
-            T::Mark(b'.' | b'[' | b']') => {}
-            _ => break,
-        }
-    }
-    names
-}
-
-/// Whether a condition says which rows: `WHERE 1=1` does not.
-fn narrowed(statement: &[Tok<'_>]) -> bool {
-    let is = |t: &Tok<'_>, w: &str| t.t == T::Word && t.text.eq_ignore_ascii_case(w);
-    let depth = statement.first().map_or(0, |t| t.depth);
-    let Some(at) = statement.iter().position(|t| is(t, "WHERE") && t.depth == depth) else {
-        return false;
-    };
-    let condition = statement.get(at + 1..).unwrap_or_default();
-    let always = |part: &[Tok<'_>]| match part {
-        [] => true,
-        [one] => is(one, "TRUE") || is(one, "1"),
-        [a, mark, b] if mark.t == T::Mark(b'=') => a.text == b.text,
-        [a, op, b] if is(op, "IS") || is(op, "LIKE") => a.text == b.text,
-        _ => false,
-    };
-    let end = condition
-        .iter()
-        .position(|t| ["LIMIT", "RETURNING", "ORDER"].iter().any(|w| is(t, w)))
-        .unwrap_or(condition.len());
-    let condition = condition.get(..end).unwrap_or(condition);
-    let condition = match condition {
-        [open, inner @ .., close] if open.t == T::Mark(b'(') && close.t == T::Mark(b')') => inner,
-        other => other,
-    };
-    let mut parts = condition.split(|t| is(t, "OR"));
-    !parts.any(always)
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::place::Place;
 use super::script_language::{ScriptLanguage, script_language};
 use super::subject::Members;
 use super::table::{Class, Role, Strength, Verb};
@@ -11,47 +12,10 @@ use crate::context::Context;
 use crate::effect::Effect;
 use crate::finding::{Doubt, Factor, Finding, Findings};
 use countersign_json::Value;
-use countersign_text::file_url;
 use countersign_types::tier::{Points, Tier};
 
 /// Values nested deeper than this are not read further; the call becomes unreadable.
 pub(super) const DEEPEST: u8 = 12;
-
-/// Where in the arguments a value stands.
-#[derive(Clone, Copy)]
-pub(super) struct Place<'p> {
-    pub parent: Option<&'p Place<'p>>,
-    pub key: &'p str,
-    pub index: Option<usize>,
-    pub depth: u8,
-}
-
-impl Place<'_> {
-    /// The place of an item of the array that stands here.
-    pub(super) fn item(&self, index: usize) -> Place<'_> {
-        Place { parent: Some(self), key: self.key, index: Some(index), depth: self.depth + 1 }
-    }
-
-    /// Its JSON pointer; the names that most calls use cost nothing.
-    fn shown(&self) -> Cow<'static, str> {
-        match (self.parent, self.index, self.key) {
-            (None, None, "command") => Cow::Borrowed("/command"),
-            (None, None, "cmd") => Cow::Borrowed("/cmd"),
-            (None, None, "path") => Cow::Borrowed("/path"),
-            _ => Cow::Owned(self.pointer()),
-        }
-    }
-
-    pub(super) fn pointer(&self) -> String {
-        let mut head = self.parent.map_or_else(String::new, Place::pointer);
-        head.push('/');
-        match self.index {
-            Some(index) => head.push_str(&index.to_string()),
-            None => head.push_str(&self.key.replace('~', "~0").replace('/', "~1")),
-        }
-        head
-    }
-}
 
 /// Reads arguments for one tool.
 pub(super) struct Reader<'c, 'o> {
@@ -112,7 +76,7 @@ impl<'c> Reader<'c, '_> {
 
     /// Runs a reading, and notes for its findings which argument they are about.
     pub(super) fn placed(&mut self, place: &Place<'_>, reading: impl FnOnce(&mut Self)) {
-        let outer = std::mem::take(self.out);
+        let outer = self.out.take();
         reading(self);
         let inner = std::mem::replace(self.out, outer);
         let mut pointer: Option<Cow<'static, str>> = None;
@@ -225,52 +189,6 @@ impl<'c> Reader<'c, '_> {
         }
     }
 
-    pub(super) fn url(&mut self, url: &str) {
-        if file_url::file(url).is_some() || file_url::hostless(url).is_some() {
-            self.path(url, Access::Read, None);
-            return;
-        }
-        if url.contains(char::is_whitespace) {
-            // A sentence: each address in it may be opened.
-            for part in url.split_whitespace().filter(|part| part.contains("://")) {
-                self.url(part.trim_matches(|c: char| "\"'()<>[],.".contains(c)));
-            }
-            return;
-        }
-        let Some(host) = text::host(url) else { return };
-        self.out.impact.hosts.add(host);
-        self.out.effect(Effect::NetIn);
-        if text::is_metadata_host(host) {
-            self.out.effect(Effect::Secret);
-            self.out.add(Finding::pattern(
-                "net.metadata",
-                Tier::High,
-                "This address hands out the machine's own credentials.",
-            ));
-        }
-        self.leak(url);
-        if text::carries_data(url) {
-            self.out.effect(Effect::NetOut);
-            let message = "This address is long enough to carry data out of this machine.";
-            self.out.add(Finding::pattern("net.data_in_address", Tier::Medium, message));
-        }
-    }
-
-    fn method(&mut self, method: &str) {
-        let reads = ["GET", "HEAD", "OPTIONS"];
-        if reads.iter().any(|r| method.trim().eq_ignore_ascii_case(r)) {
-            return;
-        }
-        self.outward = true;
-        self.out.effect(Effect::NetOut);
-        self.out.effect(Effect::Remote);
-        let message = "This request changes something on the other side.";
-        self.out.add(Finding::pattern("net.changes", Tier::Medium, message));
-        if method.trim().eq_ignore_ascii_case("DELETE") {
-            self.out.irreversible();
-        }
-    }
-
     /// An argument that says what to do: `action: "delete"`.
     pub(super) fn action(&mut self, text: &str) {
         let words = super::name::words(text);
@@ -311,7 +229,7 @@ impl<'c> Reader<'c, '_> {
     fn hands_over(&mut self) {
         self.out.effect(Effect::Secret);
         if self.class == Some(Class::Send) {
-            let message = "A password or token is handed to somebody.";
+            let message = "Sends a password or token to another person.";
             self.out.add(Finding::pattern("secret.handed_over", Tier::High, message));
         }
     }
@@ -375,19 +293,6 @@ pub(super) fn guessed(key: &str) -> Option<Role> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn pointers_are_json_pointers() {
-        let a = Place { parent: None, key: "a/b~", index: None, depth: 0 };
-        let b = Place { parent: Some(&a), key: "", index: Some(2), depth: 1 };
-        assert_eq!(b.pointer(), "/a~1b~0/2");
-        for key in ["command", "cmd", "path", "a/b"] {
-            let top = Place { parent: None, key, index: None, depth: 0 };
-            assert_eq!(top.shown(), top.pointer());
-            let inner = Place { parent: Some(&a), ..top };
-            assert_eq!(inner.shown(), inner.pointer());
-        }
-    }
 
     #[test]
     fn argument_names_are_read_by_their_last_word() {

@@ -2,13 +2,14 @@
 
 use std::borrow::Cow;
 
-use super::arguments::{DEEPEST, Place, Reader, guessed};
+use super::arguments::{DEEPEST, Reader, guessed};
+use super::place::Place;
 use super::program::{is_interpreter, joined};
 use super::scan::is_dangerous;
 use super::table::{self, Role};
+use super::values::{each_text, is_plain, strings};
 use super::{name, text};
-use crate::effect::Effect;
-use crate::finding::{Doubt, Finding, Findings};
+use crate::finding::Finding;
 use countersign_json::Value;
 use countersign_types::tier::Tier;
 
@@ -156,7 +157,7 @@ impl Reader<'_, '_> {
     }
 
     /// An argument that no contract explains: read as a command, and asked about.
-    fn unlisted(&mut self, value: &Value<'_>, place: &Place<'_>, strict: bool) {
+    pub(super) fn unlisted(&mut self, value: &Value<'_>, place: &Place<'_>, strict: bool) {
         match value {
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
             Value::String(text) if text::is_inert(text) => {}
@@ -180,57 +181,6 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Environment variables of what is run. Some of them make programs load other code.
-    pub(super) fn env(&mut self, value: &Value<'_>, place: &Place<'_>) {
-        match value {
-            Value::Object(members) => {
-                for (name, value) in members {
-                    match value {
-                        Value::String(text) => self.variable(name, text),
-                        Value::Number(_) | Value::Bool(_) | Value::Null => self.variable(name, ""),
-                        Value::Array(_) | Value::Object(_) => self.unread(),
-                    }
-                }
-            }
-            Value::Array(list) => {
-                for (index, item) in list.iter().enumerate() {
-                    match item {
-                        Value::String(text) => match text.split_once('=') {
-                            Some((name, value)) => self.variable(name, value),
-                            None => self.unread(),
-                        },
-                        // `{"name": "A", "value": "b"}`
-                        Value::Object(_) => {
-                            let text = |key| item.get(key).and_then(Value::as_str);
-                            match (text("name").or(text("key")), text("value")) {
-                                (Some(name), Some(value)) => self.variable(name, value),
-                                _ => self.unlisted(item, &place.item(index), true),
-                            }
-                        }
-                        _ => self.unread(),
-                    }
-                }
-            }
-            other => {
-                if !is_plain(other) {
-                    self.unlisted(other, place, true);
-                }
-            }
-        }
-    }
-
-    fn variable(&mut self, name: &str, value: &str) {
-        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        if name.is_empty() || !name.chars().all(plain) {
-            self.unread();
-            return;
-        }
-        self.made_shell(&format!("export {name}={}", joined(&[value])));
-        if value.contains(|c: char| c.is_whitespace() || ";|&$`()<>".contains(c)) {
-            self.unread();
-        }
-    }
-
     /// Prose beside a command. A command in its place may be run by a tool that is not what its
     /// name says.
     fn note(&mut self, value: &Value<'_>) {
@@ -242,7 +192,7 @@ impl Reader<'_, '_> {
     }
 
     /// Whether the words of an array, or of one inside, are a dangerous command together.
-    fn spells_danger(&self, value: &Value<'_>) -> bool {
+    pub(super) fn spells_danger(&self, value: &Value<'_>) -> bool {
         let together = strings(value).filter(|words| words.len() > 1);
         together.is_some_and(|words| is_dangerous(&joined(&words), &self.ctx, Tier::High))
             || match value {
@@ -250,80 +200,6 @@ impl Reader<'_, '_> {
                 Value::Object(members) => members.iter().any(|(_, item)| self.spells_danger(item)),
                 _ => false,
             }
-    }
-
-    /// Notebook cells run lines that begin with `!`, and whole cells under `%%bash`, in a shell.
-    fn shell_escapes(&mut self, value: &Value<'_>) {
-        let lines: Vec<&str> = match value {
-            Value::String(text) => text.lines().collect(),
-            other => strings(other).unwrap_or_default(),
-        };
-        let whole = lines.first().is_some_and(|first| {
-            ["%%bash", "%%sh", "%%script", "%%system", "%%!"].iter().any(|m| first.starts_with(m))
-        });
-        if whole {
-            let rest: Vec<&str> = lines.iter().skip(1).copied().collect();
-            self.made_shell(&rest.join("\n"));
-        }
-        for line in lines {
-            let line = line.trim_start();
-            let escape = ["!!", "!", "%sx ", "%system "].iter().find_map(|s| line.strip_prefix(s));
-            if let Some(command) = escape {
-                self.made_shell(command);
-            }
-        }
-    }
-
-    /// Keys for a running program, which may be a shell.
-    pub(super) fn keystrokes(&mut self, value: &Value<'_>) {
-        let typed = match value {
-            Value::String(text) => text.to_string(),
-            Value::Array(_) => match strings(value) {
-                Some(keys) if keys.iter().all(|key| text::is_key(key)) => return,
-                // Typed one after the other, or each ended with the enter key.
-                Some(keys) => {
-                    self.made_shell(&keys.join(" "));
-                    keys.join("\n")
-                }
-                None => {
-                    self.unreadable();
-                    return;
-                }
-            },
-            Value::Null => return,
-            Value::Bool(_) | Value::Number(_) | Value::Object(_) => {
-                self.unreadable();
-                return;
-            }
-        };
-        if text::is_key(&typed) {
-            return;
-        }
-        let typed = text::without_keys(&typed);
-        self.out.effect(Effect::Exec);
-        let mut seen = Findings::default();
-        crate::command_text::read(&typed, &self.ctx, &mut seen);
-        let unclear = [Doubt::UnknownProgram, Doubt::DynamicProgram, Doubt::Unreadable];
-        if unclear.iter().any(|doubt| seen.has_doubt(*doubt)) {
-            self.unread();
-        }
-        self.made_shell(&typed);
-    }
-
-    /// Shell text where code of another language is expected.
-    fn shell_in_code(&mut self, value: &Value<'_>) {
-        if self.out.tier() >= Tier::Medium {
-            return;
-        }
-        let ctx = self.ctx;
-        let grave = |text: &str| {
-            let mut seen = Findings::default();
-            crate::command_text::read(text, &ctx, &mut seen);
-            seen.tier() >= Tier::Medium && !seen.has_doubt(Doubt::Unreadable)
-        };
-        if !each_text(value, &|text| !grave(text)) || self.spells_danger(value) {
-            self.unread();
-        }
     }
 
     /// Words that were read with their program, read once more as a command of their own.
@@ -354,25 +230,4 @@ impl Reader<'_, '_> {
             "This tool runs code, and one of its arguments is not understood.",
         ));
     }
-}
-
-/// All items of an array, where they are strings.
-fn strings<'v>(value: &'v Value<'_>) -> Option<Vec<&'v str>> {
-    value.as_array()?.iter().map(Value::as_str).collect()
-}
-
-/// Whether every string in a value passes a test.
-fn each_text(value: &Value<'_>, test: &dyn Fn(&str) -> bool) -> bool {
-    match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => true,
-        Value::String(text) => test(text),
-        Value::Array(list) => list.iter().all(|item| each_text(item, test)),
-        Value::Object(members) => {
-            members.iter().all(|(key, value)| test(key) && each_text(value, test))
-        }
-    }
-}
-
-fn is_plain(value: &Value<'_>) -> bool {
-    each_text(value, &text::is_plain_word)
 }

@@ -1,7 +1,8 @@
 //! Tools nobody described: their name is read for its verb and nouns, their arguments by name.
 
-use super::arguments::{Place, Reader, guessed};
-use super::subject::Subject;
+use super::arguments::{Reader, guessed};
+use super::place::Place;
+use super::subject::{JudgeInner, Subject};
 use super::table::{self, Class, Noun, Role, Strength, Verb};
 use super::{name, objects};
 use crate::effect::{Effect, Effects};
@@ -9,31 +10,13 @@ use crate::finding::{Doubt, Finding, Findings};
 use countersign_json::Value;
 use countersign_types::tier::Tier;
 
-/// Judges the tool that the arguments of another one name, where a test finds its name among them.
-type JudgeInner = fn(&Subject<'_>, &dyn Fn(&str, Role) -> bool, &mut Findings);
-
 /// Reads a tool by its name and arguments.
 pub(super) fn read(subject: &Subject<'_>, judge_inner: JudgeInner, out: &mut Findings) {
     let words = name::words(subject.name);
     let words: Vec<&str> = words.split(' ').filter(|w| !w.is_empty()).collect();
     let verbs = verbs(&words, subject.name);
     let nouns = nouns(&words);
-    let class = if let Some(main) = verbs.iter().max_by_key(|v| v.tier) {
-        for verb in &verbs {
-            named(subject, verb, &nouns, out);
-        }
-        Some(main.class)
-    } else {
-        out.doubt(Doubt::UnknownProgram);
-        out.effect(Effect::Remote);
-        let tier = once(subject, Tier::Medium, out);
-        out.add(Finding::pattern(
-            "tool.unknown",
-            tier,
-            "Nobody described this tool, and its name does not say what it does.",
-        ));
-        None
-    };
+    let class = read_name(subject, &verbs, &nouns, out);
     let looks = class.is_some_and(Class::only_looks);
     let runs = class.is_none() || verbs.iter().any(|verb| verb.class == Class::Exec);
     let mut reader = Reader {
@@ -53,7 +36,32 @@ pub(super) fn read(subject: &Subject<'_>, judge_inner: JudgeInner, out: &mut Fin
         reader.behaviour("behaviour.decides_for_people", 40, message);
     }
     judge_inner(subject, &names_a_tool, reader.out);
-    match subject.arguments {
+    read_arguments(subject.arguments, runs, &mut reader);
+}
+
+/// What the words of the name say; the class of the gravest verb, if there is a verb.
+fn read_name(
+    subject: &Subject<'_>,
+    verbs: &[&'static Verb],
+    nouns: &[&'static Noun],
+    out: &mut Findings,
+) -> Option<Class> {
+    let Some(main) = verbs.iter().max_by_key(|v| v.tier) else {
+        out.doubt(Doubt::UnknownProgram);
+        out.effect(Effect::Remote);
+        let message = "This tool has no description, and its name does not say what it does.";
+        add_guess(subject, Finding::pattern("tool.unknown", Tier::Medium, message), out);
+        return None;
+    };
+    for verb in verbs {
+        named(subject, verb, nouns, out);
+    }
+    Some(main.class)
+}
+
+/// Reads the arguments by their names. `runs`: the tool may run what it is given.
+fn read_arguments<'c>(arguments: &'c Value<'c>, runs: bool, reader: &mut Reader<'c, '_>) {
+    match arguments {
         Value::Object(members) => {
             let role_of = |key: &str| guessed(key);
             reader.steer(members, &role_of);
@@ -70,7 +78,7 @@ pub(super) fn read(subject: &Subject<'_>, judge_inner: JudgeInner, out: &mut Fin
                     members.iter().map(|(key, _)| role_of(key).or(Some(Role::Body))).collect();
                 reader.members(members, &roles);
             }
-            reader.scan(subject.arguments, true, &|_| false);
+            reader.scan(arguments, true, &|_| false);
         }
         Value::Null => {}
         other => {
@@ -90,33 +98,23 @@ pub(super) fn names_execution(tool: &str) -> bool {
 
 /// `tool_name` with `arguments` inside an unknown tool: another tool hides there.
 fn names_a_tool(key: &str, wanted: Role) -> bool {
-    let key = name::compact(key);
-    match wanted {
-        Role::Tool => key == "toolname",
-        _ => matches!(
-            key.as_str(),
-            "arguments"
-                | "args"
-                | "params"
-                | "parameters"
-                | "toolarguments"
-                | "toolinput"
-                | "input"
-        ),
-    }
+    let names = match wanted {
+        Role::Tool => &["toolname"][..],
+        _ => &["arguments", "args", "params", "parameters", "toolarguments", "toolinput", "input"],
+    };
+    names.contains(&name::compact(key).as_str())
 }
 
-/// What a tool is guessed to do asks once a session. What its arguments say is judged every time.
-fn once(subject: &Subject<'_>, tier: Tier, out: &mut Findings) -> Tier {
-    let Some(session) = subject.context.session.filter(|_| tier == Tier::Medium) else {
-        return tier;
-    };
-    let kind = format!("tool {}", subject.name);
-    if session.is_approved(&kind) {
-        return Tier::Low;
+/// Adds what a tool is guessed to do: the question is about the tool. What its arguments say is
+/// judged every time.
+fn add_guess(subject: &Subject<'_>, finding: Finding, out: &mut Findings) {
+    let about = format!("tool {}", subject.name);
+    let is_medium = finding.weight.tier() == Tier::Medium;
+    if is_medium && subject.context.session.is_some() {
+        out.add_about(finding, Some(&about), &[]);
+    } else {
+        out.add(finding);
     }
-    out.trace.first_of_kind(kind);
-    tier
 }
 
 /// What one verb says, given what it is about.
@@ -132,8 +130,7 @@ fn named(subject: &Subject<'_>, verb: &'static Verb, nouns: &[&'static Noun], ou
         out.irreversible();
     }
     out.effects.extend(effects);
-    let tier = once(subject, tier, out);
-    out.add(Finding::pattern(verb.code, tier, verb.message));
+    add_guess(subject, Finding::pattern(verb.code, tier, verb.message), out);
     objects::note(verb.code, tier, subject, out);
 
     for noun in nouns.iter().filter(|n| !n.mild) {

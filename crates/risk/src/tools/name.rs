@@ -33,30 +33,14 @@ pub(super) fn parts(name: &str) -> Parts<'_> {
     };
     let mut key = String::new();
     for word in words(server).split(' ') {
-        if !NOISE.contains(&word) {
+        if !IGNORED_SERVER_WORDS.contains(&word) {
             key.push_str(word);
         }
     }
     Parts { server: key, tool }
 }
 
-/// Words that name no server, or one whose tools are in the catalogue without it.
-const NOISE: [&str; 14] = [
-    "mcp",
-    "server",
-    "official",
-    "modelcontextprotocol",
-    "claude",
-    "ai",
-    "functions",
-    "tools",
-    "tool",
-    "api",
-    "filesystem",
-    "fs",
-    "playwright",
-    "puppeteer",
-];
+include!(concat!(env!("OUT_DIR"), "/server_words.rs"));
 
 /// The words of a name in lower case, one space between them.
 pub(super) fn words(name: &str) -> String {

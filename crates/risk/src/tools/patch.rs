@@ -16,7 +16,7 @@ pub(super) struct PatchedFile<'t> {
     pub added: String,
 }
 
-/// The files a patch touches: Codex's format, unified diffs and git's.
+/// The files a patch touches: `*** Begin Patch` of agents, unified diffs and git's.
 pub(super) fn files(text: &str) -> Vec<PatchedFile<'_>> {
     const HEADS: [(&str, Access); 6] = [
         ("*** Add File:", Access::Write),

@@ -128,11 +128,7 @@ impl Reader<'_, '_> {
             }
         }
         self.out.effect(Effect::Send);
-        self.out.add(Finding::pattern(
-            "tool.recipient",
-            Tier::Medium,
-            "Somebody else will see or feel this.",
-        ));
+        self.out.add(Finding::pattern("tool.recipient", Tier::Medium, "Visible to other people."));
     }
 
     pub(super) fn amount(&mut self, value: &Value<'_>) {

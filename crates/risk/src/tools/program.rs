@@ -1,6 +1,7 @@
 //! Shell and code given as arguments, in one text or in pieces.
 
-use super::arguments::{Place, Reader};
+use super::arguments::Reader;
+use super::place::Place;
 use super::script_language::{ScriptLanguage, is_shell};
 use super::table::Role;
 use crate::code::Language;
@@ -91,7 +92,7 @@ impl Reader<'_, '_> {
 
     /// Reads shell that was put together here: its places mean nothing to the reader.
     pub(super) fn made_shell(&mut self, text: &str) {
-        let outer = std::mem::take(self.out);
+        let outer = self.out.take();
         self.shell_text(text);
         let inner = std::mem::replace(self.out, outer);
         self.out.absorb(inner, |finding| Finding { span: None, ..finding });
@@ -107,7 +108,7 @@ impl Reader<'_, '_> {
                     self.each(role, value, place);
                     return;
                 };
-                let outer = std::mem::take(self.out);
+                let outer = self.out.take();
                 self.text(role, &lines.join("\n"));
                 let inner = std::mem::replace(self.out, outer);
                 self.out.absorb(inner, |finding| Finding { span: None, ..finding });

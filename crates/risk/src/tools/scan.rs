@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::arguments::{DEEPEST, Place, Reader, guessed};
+use super::arguments::{DEEPEST, Reader, guessed};
 use super::autorun::AUTORUN_DANGERS;
+use super::place::Place;
 use super::table::{self, Class, Role, Strength};
 use super::{name, text};
 use crate::context::Context;
@@ -84,7 +85,7 @@ impl Reader<'_, '_> {
         if text::is_graphql_change(text) {
             self.out.effect(Effect::Remote);
             self.out.irreversible();
-            let message = "This GraphQL mutation changes something on the other side.";
+            let message = "This GraphQL mutation changes data on the server.";
             self.out.add(Finding::pattern("net.graphql_mutation", Tier::Medium, message));
         }
         // The rest can only raise a call that would pass.

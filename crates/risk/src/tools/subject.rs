@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 
+use super::table::Role;
 use crate::call::Annotations;
 use crate::context::Context;
+use crate::finding::Findings;
 use countersign_json::Value;
 
 /// The members of an object.
@@ -18,3 +20,6 @@ pub(super) struct Subject<'s> {
     pub annotations: Annotations,
     pub depth: u8,
 }
+
+/// Judges the tool that the arguments of another one name, where a test finds its name among them.
+pub(super) type JudgeInner = fn(&Subject<'_>, &dyn Fn(&str, Role) -> bool, &mut Findings);

@@ -1,63 +1,12 @@
 //! cmd text → one command after the other: quotes, carets, variables, redirections, separators.
 
-use crate::UNKNOWN;
+use super::ast::{CmdCommand, CmdVariables, CmdWord, Separator};
 
 /// How many words a command may have.
 const MAX_WORDS: usize = 512;
-/// How long a variable's name may be.
-const MAX_NAME: usize = 128;
-
-/// One word of a command.
-#[derive(Debug, Clone, Default)]
-pub struct CmdWord {
-    /// Its text without the quotes around it.
-    pub text: String,
-    /// The letters of loop variables, which it holds as `\u{2}x`.
-    pub loops: bool,
-    /// First byte.
-    pub start: usize,
-    /// One past the last byte.
-    pub end: usize,
-}
-
-/// How a command hangs together with the next one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Separator {
-    /// `&`, `&&`, `||`, a parenthesis or a new line.
-    #[default]
-    Next,
-    /// `|`: its output flows on.
-    Pipe,
-}
-
-/// One command as it is written.
-#[derive(Debug, Default)]
-pub struct CmdCommand {
-    /// The program and its arguments.
-    pub words: Vec<CmdWord>,
-    /// Files of `>`, `>>`, `2>` with whether they are added to, and whether output goes there.
-    pub writes: Vec<(CmdWord, bool, bool)>,
-    /// Files of `<`.
-    pub reads: Vec<CmdWord>,
-    /// What follows it.
-    pub separator: Separator,
-    /// Where it begins.
-    pub start: usize,
-    /// One past its end.
-    pub end: usize,
-}
-
-/// Looks variables up while the text is read.
-pub trait CmdVariables {
-    /// The value of `%NAME%`; none if it is only known at run time.
-    fn value(&mut self, name: &str) -> Option<String>;
-    /// Something could not be read.
-    fn not_read(&mut self, at: usize);
-}
-
 /// Where the reader is.
 pub struct Lexer<'t> {
-    text: &'t str,
+    pub(super) text: &'t str,
     /// The next byte to read.
     pub at: usize,
     open: u32,
@@ -91,62 +40,68 @@ impl<'t> Lexer<'t> {
                 return (!command.words.is_empty() || !command.writes.is_empty())
                     .then_some(command);
             };
-            match c {
+            let ended = match c {
                 ' ' | '\t' | ',' | ';' | '=' if c != '=' || command.words.is_empty() => {
                     self.at += 1;
+                    false
                 }
-                '\r' | '\n' => {
-                    command.end = self.at;
-                    self.at += 1;
-                    if !command.words.is_empty() {
-                        return Some(command);
-                    }
-                    command.start = self.at;
-                }
+                '\r' | '\n' => self.ends(&mut command, 1),
                 '&' | '|' => {
-                    command.end = self.at;
                     let double = self.rest().chars().nth(1) == Some(c);
-                    self.at += 1 + usize::from(double);
                     if !double && c == '|' {
                         command.separator = Separator::Pipe;
                     }
-                    if !command.words.is_empty() {
-                        return Some(command);
-                    }
-                    command.start = self.at;
+                    self.ends(&mut command, 1 + usize::from(double))
                 }
                 '(' if opens_group(&command) => {
                     self.open += 1;
-                    command.end = self.at;
-                    self.at += 1;
-                    if !command.words.is_empty() {
-                        return Some(command);
-                    }
-                    command.start = self.at;
+                    self.ends(&mut command, 1)
                 }
                 ')' if self.open > 0 => {
                     self.open -= 1;
-                    command.end = self.at;
-                    self.at += 1;
-                    if !command.words.is_empty() {
-                        return Some(command);
-                    }
-                    command.start = self.at;
+                    self.ends(&mut command, 1)
                 }
-                '<' => {
-                    self.at += 1;
-                    self.blanks();
-                    let word = self.word(variables);
-                    command.reads.push(word);
+                _ => {
+                    self.redirection_or_word(c, &mut command, variables);
+                    false
                 }
-                '>' => self.write(&mut command, true, variables),
-                '0'..='9' if self.byte(1) == Some(b'>') => {
-                    self.at += 1;
-                    self.write(&mut command, c == '1', variables);
-                }
-                _ => self.next_word(c, &mut command, variables),
+            };
+            if ended {
+                return Some(command);
             }
         }
+    }
+
+    fn redirection_or_word(
+        &mut self,
+        c: char,
+        command: &mut CmdCommand,
+        variables: &mut impl CmdVariables,
+    ) {
+        match c {
+            '<' => {
+                self.at += 1;
+                self.blanks();
+                let word = self.word(variables);
+                command.reads.push(word);
+            }
+            '>' => self.write(command, true, variables),
+            '0'..='9' if self.byte(1) == Some(b'>') => {
+                self.at += 1;
+                self.write(command, c == '1', variables);
+            }
+            _ => self.next_word(c, command, variables),
+        }
+    }
+
+    /// Passes over a separator. Whether a command ends before it; otherwise one begins behind it.
+    fn ends(&mut self, command: &mut CmdCommand, length: usize) -> bool {
+        command.end = self.at;
+        self.at += length;
+        if command.words.is_empty() {
+            command.start = self.at;
+        }
+        !command.words.is_empty()
     }
 
     /// One more word of a command; remarks are left out.
@@ -284,75 +239,6 @@ impl<'t> Lexer<'t> {
             word.text = word.text.replacen('"', "", 1);
         }
         word
-    }
-
-    /// `%NAME%`, `%NAME:~0,1%`, `%%i`, `%1`, `!NAME!`.
-    fn variable(&mut self, mark: char, word: &mut CmdWord, variables: &mut impl CmdVariables) {
-        let rest = self.text.get(self.at + 1..).unwrap_or_default();
-        let bytes = rest.as_bytes();
-        if mark == '%' {
-            // `%%~dpi` and `%i` are loop variables, `%1` and `%*` arguments.
-            let doubled = bytes.first() == Some(&b'%');
-            let from = usize::from(doubled);
-            let tail = rest.get(from..).unwrap_or_default();
-            let named = tail.trim_start_matches('~');
-            let letter = named.bytes().next();
-            let single =
-                named.as_bytes().get(1).copied().is_none_or(|b| {
-                    !b.is_ascii_alphanumeric() && b != b'%' && b != b'_' && b != b':'
-                });
-            if matches!(letter, Some(b'0'..=b'9' | b'*')) {
-                self.at += 1 + from + (tail.len() - named.len()) + 1;
-                word.text.push(UNKNOWN);
-                return;
-            }
-            if tail.starts_with("~dp0") || tail.starts_with("~f0") {
-                self.at += 1 + from + tail.find('0').unwrap_or(0) + 1;
-                word.text.push('.');
-                return;
-            }
-            if let Some(letter) = letter.filter(u8::is_ascii_alphabetic)
-                && (doubled || single || tail.starts_with('~'))
-            {
-                // `~dpn` are modifiers before the letter.
-                let modifiers = if tail.starts_with('~') {
-                    named.bytes().take_while(u8::is_ascii_alphabetic).count().saturating_sub(1)
-                } else {
-                    0
-                };
-                let letter = named.as_bytes().get(modifiers).copied().unwrap_or(letter);
-                self.at += 1 + from + (tail.len() - named.len()) + modifiers + 1;
-                word.loops = true;
-                word.text.push('\u{2}');
-                word.text.push(char::from(letter));
-                return;
-            }
-        }
-        let end = bytes.iter().take(MAX_NAME).position(|b| char::from(*b) == mark);
-        let name = end
-            .and_then(|end| rest.get(..end))
-            .filter(|n| !n.is_empty() && !n.contains(['\n', ' ', '"', '&', '|', '<', '>']));
-        let Some(name) = name else {
-            word.text.push(mark);
-            self.at += 1;
-            return;
-        };
-        self.at += name.len() + 2;
-        // `%NAME:~0,1%` and `%NAME:a=b%` take pieces: which ones is not followed.
-        if name.contains(':') {
-            word.text.push(UNKNOWN);
-            return;
-        }
-        match variables.value(name) {
-            Some(value) if !value.contains(['&', '|', '<', '>', '^', '(', ')']) => {
-                word.text.push_str(&value);
-            }
-            Some(_) => {
-                variables.not_read(self.at);
-                word.text.push(UNKNOWN);
-            }
-            None => word.text.push(UNKNOWN),
-        }
     }
 }
 

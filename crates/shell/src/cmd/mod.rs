@@ -1,5 +1,8 @@
 //! The Windows command prompt: a lexer only, since `cmd` expands variables before it parses.
 
+mod ast;
 mod lexer;
+mod variables;
 
-pub use lexer::{CmdCommand, CmdVariables, CmdWord, Lexer, Separator};
+pub use ast::{CmdCommand, CmdVariables, CmdWord, Separator};
+pub use lexer::Lexer;

@@ -82,7 +82,25 @@ impl<'a> Parser<'a> {
         if !matches!(which, "" | "[@]" | "[*]") {
             name = self.slice(start, self.at);
         }
-        let operation = match (self.peek(), self.peek_at(1)) {
+        let operation = self.operation(evaluates, indirect, quoted)?;
+        let variable = Part::Variable { name, operation, quoted };
+        let number = which.trim_matches(['[', ']']).bytes().all(|b| b.is_ascii_digit());
+        if number || matches!(which, "[@]" | "[*]") {
+            return Ok(vec![variable]);
+        }
+        // An index is arithmetic: the values of variables in it are evaluated.
+        Ok(vec![Part::Aside(vec![Part::Arithmetic { parts: inside }]), variable])
+    }
+
+    /// The operation of `${name…}`, behind the name. `evaluates`: a flag before the name asks for
+    /// the value to be evaluated.
+    fn operation(
+        &mut self,
+        evaluates: bool,
+        indirect: bool,
+        quoted: bool,
+    ) -> Outcome<Operation<'a>> {
+        Ok(match (self.peek(), self.peek_at(1)) {
             (None, _) => return Err(PosixProblem::Unclosed),
             (Some(b'}'), _) if evaluates => {
                 let at = self.at;
@@ -105,14 +123,7 @@ impl<'a> Parser<'a> {
                 Operation::Slice(self.slice(word.start, word.end), word)
             }
             _ => Operation::Other(self.operand(0, quoted)?),
-        };
-        let variable = Part::Variable { name, operation, quoted };
-        let number = which.trim_matches(['[', ']']).bytes().all(|b| b.is_ascii_digit());
-        if number || matches!(which, "[@]" | "[*]") {
-            return Ok(vec![variable]);
-        }
-        // An index is arithmetic: the values of variables in it are evaluated.
-        Ok(vec![Part::Aside(vec![Part::Arithmetic { parts: inside }]), variable])
+        })
     }
 
     /// `${(flags)NAME}` of zsh; whether the flags say that the value is evaluated.

@@ -9,51 +9,48 @@ pub fn decode(raw: &str, octal_zero: bool) -> String {
             bytes.push(b);
             continue;
         }
-        let push_char = |bytes: &mut Vec<u8>, code: u32| {
-            let c = char::from_u32(code).unwrap_or('\u{fffd}');
-            bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
-        };
-        // A NUL ends a shell word; it cannot be part of one.
-        let byte =
-            |bytes: &mut Vec<u8>, v: u32| bytes.push(u8::try_from(v & 0xff).unwrap_or(b'?').max(1));
         match rest.next() {
             None => bytes.push(b'\\'),
-            Some(b'n') => bytes.push(b'\n'),
-            Some(b't') => bytes.push(b'\t'),
-            Some(b'r') => bytes.push(b'\r'),
-            Some(b'a') => bytes.push(7),
-            Some(b'b') => bytes.push(8),
-            Some(b'e' | b'E') => bytes.push(27),
-            Some(b'f') => bytes.push(12),
-            Some(b'v') => bytes.push(11),
-            Some(b'x') => {
-                let v = digits_of(&mut rest, 2, 16, 0);
-                byte(&mut bytes, v);
-            }
-            Some(b'u') => {
-                let v = digits_of(&mut rest, 4, 16, 0);
-                push_char(&mut bytes, v);
-            }
-            Some(b'U') => {
-                let v = digits_of(&mut rest, 8, 16, 0);
-                push_char(&mut bytes, v);
-            }
-            Some(b'0') if octal_zero => {
-                let v = digits_of(&mut rest, 3, 8, 0);
-                byte(&mut bytes, v);
-            }
+            Some(b'x') => push_byte(&mut bytes, digits_of(&mut rest, 2, 16, 0)),
+            Some(b'u') => push_char(&mut bytes, digits_of(&mut rest, 4, 16, 0)),
+            Some(b'U') => push_char(&mut bytes, digits_of(&mut rest, 8, 16, 0)),
+            Some(b'0') if octal_zero => push_byte(&mut bytes, digits_of(&mut rest, 3, 8, 0)),
             Some(d @ b'0'..=b'7') => {
-                let v = digits_of(&mut rest, 2, 8, u32::from(d - b'0'));
-                byte(&mut bytes, v);
+                push_byte(&mut bytes, digits_of(&mut rest, 2, 8, u32::from(d - b'0')));
             }
-            Some(c @ (b'\\' | b'\'' | b'"' | b'?' | b'$' | b'`')) => bytes.push(c),
-            Some(other) => {
-                bytes.push(b'\\');
-                bytes.push(other);
-            }
+            Some(letter) => match single(letter) {
+                Some(byte) => bytes.push(byte),
+                None => bytes.extend([b'\\', letter]),
+            },
         }
     }
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// The byte that a backslash and one letter stand for.
+fn single(letter: u8) -> Option<u8> {
+    Some(match letter {
+        b'n' => b'\n',
+        b't' => b'\t',
+        b'r' => b'\r',
+        b'a' => 7,
+        b'b' => 8,
+        b'e' | b'E' => 27,
+        b'f' => 12,
+        b'v' => 11,
+        b'\\' | b'\'' | b'"' | b'?' | b'$' | b'`' => letter,
+        _ => return None,
+    })
+}
+
+fn push_char(bytes: &mut Vec<u8>, code: u32) {
+    let c = char::from_u32(code).unwrap_or('\u{fffd}');
+    bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+}
+
+/// A NUL ends a shell word; it cannot be part of one.
+fn push_byte(bytes: &mut Vec<u8>, value: u32) {
+    bytes.push(u8::try_from(value & 0xff).unwrap_or(b'?').max(1));
 }
 
 fn digits_of(

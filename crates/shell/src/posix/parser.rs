@@ -224,13 +224,8 @@ impl<'a> Parser<'a> {
             match self.peek() {
                 None | Some(b'\n' | b';' | b'&' | b'|' | b')') => break,
                 Some(b'(') if self.after_bare_equals(&simple) => {
-                    // `=( … )` of zsh: a file that holds what the commands write.
                     simple.words.pop();
-                    let start = self.at - 1;
-                    self.at += 1;
-                    let list = self.deeper(|r| r.list(Until::Paren))?;
-                    let parts = Parts::Many(vec![Part::Process { list, reads: true }]);
-                    simple.words.push(Word { parts, start, end: self.at });
+                    simple.words.push(self.file_substitution()?);
                     continue;
                 }
                 Some(b'(') if self.after_equals(&simple) => {
@@ -265,6 +260,15 @@ impl<'a> Parser<'a> {
             };
         }
         Ok(Node::Simple(simple))
+    }
+
+    /// `=( … )` of zsh: a file that holds what the commands write.
+    fn file_substitution(&mut self) -> Outcome<Word<'a>> {
+        let start = self.at - 1;
+        self.at += 1;
+        let list = self.deeper(|r| r.list(Until::Paren))?;
+        let parts = Parts::Many(vec![Part::Process { list, reads: true }]);
+        Ok(Word { parts, start, end: self.at })
     }
 
     /// `name (` begins a function; after `declare` and its kin, array brackets were read before.

@@ -163,29 +163,14 @@ impl<'a> Parser<'a> {
                     self.at += 1;
                     return Ok(());
                 }
-                b'"' if close == Close::QuotedBrace => {
+                b'\'' | b'"'
+                    if close == Close::Brace || b == b'"' && close == Close::QuotedBrace =>
+                {
                     self.quoted_run(parts, run, self.at);
                     self.part(parts)?;
                     run = self.at;
                 }
-                b'\'' | b'"' if close == Close::Brace => {
-                    self.quoted_run(parts, run, self.at);
-                    self.part(parts)?;
-                    run = self.at;
-                }
-                b'\\' => match self.peek_at(1) {
-                    Some(b'$' | b'`' | b'"' | b'\\' | b'}') => {
-                        self.quoted_run(parts, run, self.at);
-                        run = self.at + 1;
-                        self.at += 2;
-                    }
-                    Some(b'\n') => {
-                        self.quoted_run(parts, run, self.at);
-                        self.at += 2;
-                        run = self.at;
-                    }
-                    _ => self.at += 1,
-                },
+                b'\\' => run = self.quoted_escape(parts, run),
                 b'$' => {
                     self.quoted_run(parts, run, self.at);
                     self.dollar(parts, true)?;
@@ -197,6 +182,26 @@ impl<'a> Parser<'a> {
                     run = self.at;
                 }
                 _ => self.at += 1,
+            }
+        }
+    }
+
+    /// A backslash in double quotes; returns where the text behind it begins.
+    fn quoted_escape(&mut self, parts: &mut Vec<Part<'a>>, run: usize) -> usize {
+        match self.peek_at(1) {
+            Some(b'$' | b'`' | b'"' | b'\\' | b'}') => {
+                self.quoted_run(parts, run, self.at);
+                self.at += 2;
+                self.at - 1
+            }
+            Some(b'\n') => {
+                self.quoted_run(parts, run, self.at);
+                self.at += 2;
+                self.at
+            }
+            _ => {
+                self.at += 1;
+                run
             }
         }
     }

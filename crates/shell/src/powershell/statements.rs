@@ -26,28 +26,8 @@ impl<'t> Parser<'t> {
         self.at += keyword;
         let mut parts = Vec::new();
         self.blanks(true);
-        while word == "switch" && self.peek() == Some(b'-') {
-            // `switch -regex -file path (…)`
-            self.at += 1;
-            let option = self.name().to_ascii_lowercase();
-            self.blanks(true);
-            if option == "file" {
-                let start = self.at;
-                let value = self.argument();
-                let words = vec![
-                    PsWord {
-                        kind: PsWordKind::Value(PsExpr::Text {
-                            text: Cow::Borrowed("Get-Content"),
-                            bare: true,
-                        }),
-                        start,
-                        end: start,
-                    },
-                    PsWord { kind: PsWordKind::Value(value), start, end: self.at },
-                ];
-                parts.push(vec![statement_of(PsElementKind::Command(words), start, self.at)]);
-                self.blanks(true);
-            }
+        if word == "switch" {
+            self.switch_options(&mut parts);
         }
         parts.push(self.parenthesis());
         if word == "switch" {
@@ -59,8 +39,36 @@ impl<'t> Parser<'t> {
                 None => self.fail(PowerShellProblem::Unexpected, self.at),
             }
         }
-        let mut more = matches!(word.as_ref(), "if" | "elseif");
-        while more {
+        if matches!(word.as_ref(), "if" | "elseif") {
+            self.other_branches(&mut parts);
+        }
+        PsStatement::Parts { parts, repeats: word == "while" }
+    }
+
+    /// `switch -regex -file path (…)`: what the file holds is read.
+    fn switch_options(&mut self, parts: &mut Vec<PsStatements<'t>>) {
+        while self.peek() == Some(b'-') {
+            self.at += 1;
+            let option = self.name().to_ascii_lowercase();
+            self.blanks(true);
+            if option != "file" {
+                continue;
+            }
+            let start = self.at;
+            let value = self.argument();
+            let read = PsExpr::Text { text: Cow::Borrowed("Get-Content"), bare: true };
+            let words = vec![
+                PsWord { kind: PsWordKind::Value(read), start, end: start },
+                PsWord { kind: PsWordKind::Value(value), start, end: self.at },
+            ];
+            parts.push(vec![statement_of(PsElementKind::Command(words), start, self.at)]);
+            self.blanks(true);
+        }
+    }
+
+    /// `elseif (…) { … }` and `else { … }`.
+    fn other_branches(&mut self, parts: &mut Vec<PsStatements<'t>>) {
+        loop {
             let keep = self.at;
             self.blanks(true);
             match self.keyword().as_ref() {
@@ -72,15 +80,14 @@ impl<'t> Parser<'t> {
                 "else" => {
                     self.at += 4;
                     parts.extend(self.block());
-                    more = false;
+                    return;
                 }
                 _ => {
                     self.at = keep;
-                    more = false;
+                    return;
                 }
             }
         }
-        PsStatement::Parts { parts, repeats: word == "while" }
     }
 
     /// `try { } catch [type] { } finally { }`, `begin { }`, `trap { }`.
@@ -179,29 +186,7 @@ impl<'t> Parser<'t> {
                         break;
                     }
                 }
-                Some(b'$') => {
-                    let start = self.at;
-                    let target = self.variable();
-                    if let PsExpr::Variable(name) = &target {
-                        names.push(name.clone());
-                    }
-                    self.blanks(true);
-                    if self.eat(b'=') {
-                        self.blanks(true);
-                        let value = self.expression(true);
-                        let kind = PsElementKind::Expression(value);
-                        let value = Box::new(statement_of(kind, start, self.at));
-                        let end = self.at;
-                        let appends = false;
-                        defaults.push(PsStatement::Assign(PsAssignment {
-                            target,
-                            appends,
-                            value,
-                            start,
-                            end,
-                        }));
-                    }
-                }
+                Some(b'$') => self.declared_parameter(&mut names, &mut defaults),
                 _ => {
                     self.fail(PowerShellProblem::Unexpected, self.at);
                     self.bump();
@@ -209,6 +194,29 @@ impl<'t> Parser<'t> {
             }
         }
         (names, defaults)
+    }
+
+    /// One parameter; a default is an assignment.
+    fn declared_parameter(
+        &mut self,
+        names: &mut Vec<Cow<'t, str>>,
+        defaults: &mut PsStatements<'t>,
+    ) {
+        let start = self.at;
+        let target = self.variable();
+        if let PsExpr::Variable(name) = &target {
+            names.push(name.clone());
+        }
+        self.blanks(true);
+        if self.eat(b'=') {
+            self.blanks(true);
+            let value = self.expression(true);
+            let kind = PsElementKind::Expression(value);
+            let value = Box::new(statement_of(kind, start, self.at));
+            let end = self.at;
+            let assignment = PsAssignment { target, appends: false, value, start, end };
+            defaults.push(PsStatement::Assign(assignment));
+        }
     }
 
     /// A class is not followed; its methods may hold anything.

@@ -115,17 +115,8 @@ impl<'t> Parser<'t> {
                 }
                 Some('$') if self.begins_variable() => {
                     text.push_str(self.slice(from, self.at));
-                    if !text.is_empty() {
-                        let literal = Cow::Owned(std::mem::take(&mut text));
-                        pieces.push(PsExpr::Text { text: literal, bare: false });
-                    }
-                    let piece = if self.peek_at(1) == Some(b'(') {
-                        self.at += 2;
-                        PsExpr::Statements(self.statements(Some(b')')))
-                    } else {
-                        self.variable()
-                    };
-                    pieces.push(piece);
+                    push_text(&mut pieces, &mut text);
+                    pieces.push(self.piece());
                     from = self.at;
                 }
                 Some(_) => self.bump(),
@@ -134,10 +125,17 @@ impl<'t> Parser<'t> {
         if pieces.is_empty() {
             return PsExpr::Text { text: Cow::Owned(text), bare: false };
         }
-        if !text.is_empty() {
-            pieces.push(PsExpr::Text { text: Cow::Owned(text), bare: false });
-        }
+        push_text(&mut pieces, &mut text);
         PsExpr::Pieces { pieces, bare: false }
+    }
+
+    /// A variable or `$( … )` inside a text.
+    fn piece(&mut self) -> PsExpr<'t> {
+        if self.peek_at(1) == Some(b'(') {
+            self.at += 2;
+            return PsExpr::Statements(self.statements(Some(b')')));
+        }
+        self.variable()
     }
 
     /// Whether `$` here begins a variable or `$( … )`; else it is a plain character.
@@ -268,5 +266,13 @@ pub(super) fn escaped(c: char) -> char {
         '0' => '\u{1}',
         'a' | 'b' | 'f' | 'v' => ' ',
         other => other,
+    }
+}
+
+/// Moves the literal text so far, if there is any, to the pieces.
+fn push_text(pieces: &mut Vec<PsExpr<'_>>, text: &mut String) {
+    if !text.is_empty() {
+        let literal = Cow::Owned(std::mem::take(text));
+        pieces.push(PsExpr::Text { text: literal, bare: false });
     }
 }

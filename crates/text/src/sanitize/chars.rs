@@ -3,6 +3,12 @@
 //! An allow-list: letters and digits of any script, the marks that scripts need, and the blocks of
 //! visible punctuation, symbols and pictures. Everything else becomes a marker.
 
+/// Displayed for a line break.
+pub const LINE_BREAK: char = '\u{23CE}';
+
+/// Displayed for a tab.
+pub const TAB: char = '\u{21E5}';
+
 /// How a character is displayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
@@ -31,8 +37,8 @@ pub(super) fn class(c: char) -> Class {
 fn is_ours(c: char) -> bool {
     matches!(
         c,
-        super::LINE_BREAK
-            | super::TAB
+        LINE_BREAK
+            | TAB
             | '\u{27E8}'..='\u{27E9}'
             | '\u{2329}'..='\u{232A}'
             | '\u{3008}'..='\u{3009}'

@@ -11,15 +11,15 @@ use countersign_daemon::config::paths::EnvironmentVariables as _;
 use countersign_daemon::proof::GateState;
 use countersign_gateways::agents::{self, AGENTS, AgentDescriptor};
 use countersign_gateways::install::record::InstallRecord;
-use countersign_gateways::install::status::{self, AgentStatus, Protection};
 use countersign_gateways::install::{HookCommand, InstallScope, MAX_PATIENCE};
 use countersign_gateways::live::broken_hooks::{HookCondition, LiveTestBench};
 use countersign_gateways::live::probe::{self, ProbeResult};
 use countersign_gateways::live::run::{LiveAgent, live_agents};
+use countersign_gateways::status::{self, AgentStatus, Protection};
 
 use super::check::Check;
 use crate::gate::reach::{self, ProcessEnvironment};
-use crate::gateway::hook_program::hook_program;
+use crate::hook_program::hook_program;
 
 /// A hook that takes longer for a call without a question does not work.
 const PATIENCE: Duration = Duration::from_secs(15);

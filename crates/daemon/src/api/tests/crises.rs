@@ -122,7 +122,7 @@ async fn only_a_person_resolves_a_crisis_and_it_survives_a_restart() {
     screened(&api, Some("s")).await;
     let lift = json!({ "agent": CODER, "session": "s", "reason": "I spoke to her" });
     let response = api.agents("POST", "/v1/crises/lift", Some(CODER_TOKEN), &[], lift.clone());
-    assert_eq!(response.await.status(), StatusCode::NOT_FOUND, "there is no such route");
+    assert_eq!(response.await.status(), StatusCode::NOT_FOUND, "the agent API has no such route");
     let people = send(&api.people, 6001, "POST", "/v1/crises/lift", Some(CODER_TOKEN), &[], lift);
     assert_eq!(people.await.status(), StatusCode::FORBIDDEN);
     let kept = on_the_disk(&api).await;

@@ -101,8 +101,6 @@ impl TestApi {
             keys: Arc::new(Keys::open(&place.join("key"), "countersign").unwrap()),
             channels: Arc::default(),
             buttons: Arc::new(crate::buttons::Buttons::new([1; 32].into())),
-            link_codes: crate::inbound::LinkCodes::default(),
-            replay_guard: crate::inbound::ReplayGuard::default(),
             presence: Arc::default(),
             proofs: Arc::default(),
             recovery: crate::auth::recovery::folder(&place),
@@ -110,7 +108,7 @@ impl TestApi {
             people_hosts: AllowedHosts::new(6001, &[]),
         })
         .until(stopping);
-        let (agents, people) = (super::agents(&api), super::people(&api));
+        let (agents, people) = (crate::routes::agents(&api), crate::routes::people(&api));
         TestApi { folder, api, agents, people, stop }
     }
 

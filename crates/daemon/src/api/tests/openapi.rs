@@ -43,7 +43,7 @@ async fn served(router: &Router, port: u16, method: &str, path: &str) -> bool {
         return true;
     }
     let (_, problem) = read(response).await;
-    let not_found = problem["detail"] == "there is no such route";
+    let not_found = problem["detail"] == "route not found";
     !(status == StatusCode::METHOD_NOT_ALLOWED || status == StatusCode::NOT_FOUND && not_found)
 }
 

@@ -137,6 +137,7 @@ async fn link(
     }
     let now = api.gate.clock().now().at;
     let (code, until) = api
+        .inbound()
         .link_codes
         .issue(&name, &identity.person, now)
         .map_err(|_| ApiProblem::from(Rejection::EntropyUnavailable))?;

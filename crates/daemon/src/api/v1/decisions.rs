@@ -20,9 +20,9 @@ use answer::{PersonAnswer, answer, find};
 use edit::AssessedEdit;
 use grant_request::GrantRequest;
 
-use super::{passkeys, requests};
+use super::requests;
 use crate::api::fields::{self, Fields};
-use crate::api::{Api, ApiProblem, ApiResult, authenticate, step_up};
+use crate::api::{Api, ApiProblem, ApiResult, authenticate, passkey_signature, step_up};
 use crate::drills;
 use crate::passkeys::SignedDecision;
 
@@ -94,7 +94,7 @@ async fn challenge(
     let edit = AssessedEdit::checked(&api, &stored, edited, checked)?;
     let digest = edit.map_or(asked, |edit| edit.call.digest.canonical);
     let decided = SignedDecision { request: stored.request.id, digest, choice };
-    passkeys::ask(&api, &identity, &parts.headers, decided)
+    passkey_signature::ask(&api, &identity, &parts.headers, decided)
 }
 
 async fn decide(State(api): State<Api>, Path(text): Path<String>, request: Request) -> ApiResult {
@@ -109,13 +109,13 @@ async fn decide(State(api): State<Api>, Path(text): Path<String>, request: Reque
     let edited = fields.get("edited_arguments");
     let checked = digest_of(&fields, "edited_digest")?;
     let wanted = fields.get("grant").map(GrantRequest::read).transpose()?;
-    let signed = fields.get("passkey").map(passkeys::assertion).transpose()?;
+    let signed = fields.get("passkey").map(passkey_signature::assertion).transpose()?;
     fields.finish()?;
     let id = requests::id(&text)?;
     let stored = find(&api, id).await?;
     check_extras(&stored, choice, edited.is_some(), wanted.is_some())?;
     let edit = AssessedEdit::checked(&api, &stored, edited, checked)?;
-    let mut note = api.note_by(&identity.person);
+    let mut note = api.gate.note_by(&identity.person);
     if wanted.as_ref().is_some_and(GrantRequest::needs_step_up) {
         note = step_up::prove(&api, &identity, &parts, &bytes).await?.note(&api, &identity.person);
     }

@@ -10,10 +10,11 @@ use countersign_types::time::Timestamp;
 use countersign_workflow::request::{Choice, Decider, Decision, State};
 use serde_json::{Map, Value, json};
 
+use crate::config::NO_CHANNEL;
 use crate::drills;
 use crate::gate::Passed;
 use crate::keys::Keys;
-use crate::notifier::{NO_CHANNEL, is_superseded};
+use crate::notifier::is_superseded;
 
 /// The document for the agent that asked. Only this one contains the permit, if there are keys to
 /// sign it.

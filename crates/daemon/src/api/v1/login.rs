@@ -2,18 +2,18 @@
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
-use countersign_store::{Store as _, StoredLogin, WriteContext};
+use countersign_store::{Store as _, StoredLogin};
 use countersign_types::time::{Clock as _, Millis};
 use serde_json::json;
 use zeroize::Zeroizing;
 
-use super::credentials::{Credentials, MAX_BYTES, WEB_TIME, end_session, wrong_credentials};
+use crate::api::credentials::{Credentials, WEB_TIME, end_session};
 use crate::api::fields::{self, Fields};
 use crate::api::{Api, ApiProblem, ApiResult, authenticate};
-use crate::auth::{PersonIdentity, TooManyLogins};
+use crate::auth::TooManyLogins;
 
 /// The route to sign in.
 pub const LOGIN: &str = "/v1/login";
@@ -45,46 +45,6 @@ async fn log_in(State(api): State<Api>, request: Request) -> ApiResult {
         .map_err(|_| ApiProblem::from(TooManyLogins))??;
     let secure = api.people_hosts.is_https(&parts.headers);
     Ok(welcome(&api, &secret, &login, secure))
-}
-
-/// Verifies a person by name and passphrase for one action without a session. Failures count like
-/// failed logins.
-pub async fn proven(
-    api: &Api,
-    name: String,
-    passphrase: Zeroizing<String>,
-) -> Result<String, ApiProblem> {
-    let credentials = Credentials::new(name, passphrase, authenticate::WEB)?;
-    let working = api.clone();
-    let person = tokio::spawn(async move { credentials.verify(&working).await });
-    Ok(person.await.map_err(|_| ApiProblem::from(TooManyLogins))??.name)
-}
-
-/// Verifies the passphrase of a signed-in person. Failures count like failed logins.
-pub async fn verify_passphrase(
-    api: &Api,
-    identity: &PersonIdentity,
-    passphrase: Zeroizing<String>,
-) -> Result<(), ApiProblem> {
-    let wrong = || {
-        let title = "Wrong credentials";
-        ApiProblem::new(StatusCode::FORBIDDEN, "wrong", title, "wrong passphrase")
-    };
-    if passphrase.len() > MAX_BYTES {
-        return Err(wrong());
-    }
-    let credentials = Credentials::new(identity.person.clone(), passphrase, &identity.channel)?;
-    let working = api.clone();
-    // A separate task: a client that disconnects has used its attempt all the same.
-    let right = tokio::spawn(async move {
-        credentials.verify(&working).await?;
-        Ok(())
-    });
-    let right: Result<(), ApiProblem> = right.await.map_err(|_| ApiProblem::from(TooManyLogins))?;
-    // Not 401, because browsers take that for a signed-out session.
-    let unknown =
-        |problem: ApiProblem| if problem == wrong_credentials() { wrong() } else { problem };
-    right.map_err(unknown)
 }
 
 /// The response to a login: a token for a terminal; a proof and its cookie for a browser.
@@ -150,17 +110,4 @@ async fn touch_presence(State(api): State<Api>, headers: HeaderMap) -> ApiResult
     let now = api.gate.clock().now().at;
     api.presence.saw(now);
     Ok(axum::Json(json!({ "at": now })).into_response())
-}
-
-impl Api {
-    /// The ledger note of a write.
-    pub fn note(&self) -> WriteContext {
-        WriteContext { policy: self.gate.rules().hash, facts: None, edited: None }
-    }
-
-    /// The ledger note of a write, with the person who made it.
-    pub fn note_by(&self, person: &str) -> WriteContext {
-        let facts = Some(json!({ "by": person }).to_string());
-        WriteContext { policy: self.gate.rules().hash, facts, edited: None }
-    }
 }

@@ -10,7 +10,6 @@ mod authzen;
 mod batches;
 mod calibration;
 mod channels;
-mod credentials;
 mod crises;
 mod decisions;
 mod document;
@@ -22,7 +21,7 @@ mod login;
 mod metrics;
 mod mode;
 mod openapi;
-pub mod passkeys;
+mod passkeys;
 mod people;
 mod permits;
 pub mod push;
@@ -33,10 +32,9 @@ mod screen;
 mod sessions;
 mod stats;
 
-pub use authzen::OfferSigner;
 pub use calibration::{CalibrationData, calibration_data};
 pub use decisions::{check_edit, deny};
-pub use login::{LOGIN, proven, verify_passphrase};
+pub use login::LOGIN;
 #[cfg(test)]
 pub use openapi::DOCUMENT;
 pub use recover::RECOVER;

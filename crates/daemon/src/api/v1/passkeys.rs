@@ -1,7 +1,5 @@
 //! Passkeys: added and removed with a step-up proof.
 
-mod signature;
-
 use axum::Router;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, StatusCode};
@@ -13,10 +11,8 @@ use countersign_store::{Passkey, Store as _};
 use countersign_types::time::Clock as _;
 use serde_json::json;
 
-pub use signature::{ask, assertion, challenge_for, signed};
-use signature::{bytes, challenge, check_client_data, rp_id};
-
 use crate::api::fields::{self, Fields};
+use crate::api::passkey_signature::{bytes, challenge, check_client_data, rp_id};
 use crate::api::{Api, ApiProblem, ApiResult, StepUpProof, authenticate};
 use crate::auth::PersonIdentity;
 use crate::passkeys::{ALGORITHMS, Purpose, algorithm_name, client_data, registration};

@@ -11,7 +11,7 @@ use countersign_types::time::Clock as _;
 use serde_json::json;
 use zeroize::Zeroizing;
 
-use super::credentials::end_session;
+use crate::api::credentials::end_session;
 use crate::api::fields::{self, Fields};
 use crate::api::{Api, ApiProblem, ApiResult, StepUpProof, authenticate};
 use crate::auth::{NameError, generate_passphrase, person_name};

@@ -10,8 +10,8 @@ use countersign_types::time::Clock as _;
 use serde_json::json;
 use zeroize::Zeroizing;
 
-use super::credentials::Credentials;
 use super::people::{end_sessions, new_passphrase};
+use crate::api::credentials::Credentials;
 use crate::api::fields::{self, Fields};
 use crate::api::{Api, ApiProblem, ApiResult};
 use crate::auth::recovery;

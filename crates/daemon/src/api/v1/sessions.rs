@@ -10,7 +10,7 @@ use countersign_store::{Store as _, StoredLogin};
 use countersign_types::time::Clock as _;
 use serde_json::json;
 
-use super::credentials::end_session;
+use crate::api::credentials::end_session;
 use crate::api::{Api, ApiProblem, ApiResult, authenticate};
 
 /// The routes of the people API.

@@ -70,7 +70,7 @@ async fn the_people_api_rejects_every_other_credential() {
         let reply = daemon.by(&agent, ApiSide::People, line, body.clone()).await;
         assert_eq!(reply.status, 403, "{line}");
         if line != "POST /respond" {
-            // An agent's token cannot decide on the agent API either: there is no such route.
+            // An agent's token cannot decide on the agent API either: the route does not exist.
             let reply = daemon.by(&agent, ApiSide::Agents, line, body).await;
             assert!([400, 404, 405].contains(&reply.status.as_u16()) || line.starts_with("GET"));
         }

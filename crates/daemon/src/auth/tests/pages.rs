@@ -162,7 +162,7 @@ async fn cookies_are_ignored_by_the_agent_api() {
     assert_eq!((reply.status.as_u16(), reply.body["status"].as_u64()), (404, Some(404)));
     assert_eq!(reply.headers["content-type"], "application/problem+json");
     // The route is unknown, not the request.
-    assert_eq!(reply.body["detail"], "there is no such route");
+    assert_eq!(reply.body["detail"], "route not found");
     let reply = closed.by(&owner, ApiSide::People, "POST /respond", Some(body)).await;
     assert_eq!(reply.body["detail"], "unknown request");
 }

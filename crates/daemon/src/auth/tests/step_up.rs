@@ -6,9 +6,10 @@ use countersign_store::{LinkedAccount, Role, Store as _};
 use countersign_types::time::Timestamp;
 use serde_json::{Value, json};
 
-use crate::api::{DOCUMENT, EXEMPT, NEEDED, STEP_UP};
+use crate::api::{DOCUMENT, STEP_UP};
 use crate::auth::recovery;
 use crate::notifier::test_notifier::{ReceiverBehavior, WebhookReceiver, until};
+use crate::routes::{EXEMPT, NEEDED};
 use crate::test_daemon::{ApiSide, TestDaemon, TestReply, step_up_proof};
 
 const REQUIRED: &str = "urn:countersign:problem:step-up-required";

@@ -11,11 +11,11 @@ use serde_json::Value;
 
 use super::plan::{self, AppliedEdit, InstallAction, plan_edits};
 use super::record::InstallRecord;
-use super::status::{self, AgentStatus, Protection};
 use super::yaml::WordInList;
 use super::*;
 use crate::agents::tests::fixture;
 use crate::agents::{AGENTS, AgentDescriptor, named};
+use crate::status::{self, AgentStatus, Protection};
 
 /// A scratch home folder with a program of ours.
 struct ScratchUser {

@@ -1,5 +1,7 @@
 //! The state of one call, part by part.
 
+use std::sync::Arc;
+
 use super::budget::Budget;
 use super::combinations::Asked;
 use super::counters::Totals;
@@ -61,6 +63,8 @@ pub(crate) struct EvalState<'c, 'o> {
     pub scripts_read: Vec<String>,
     /// Whether what an observer saw before the call still holds for the next command.
     pub facts_hold: FactsHold,
+    /// The subjects of the commands that were judged where the memo is used.
+    pub judged_subjects: Vec<Arc<str>>,
 }
 
 impl<'c, 'o> EvalState<'c, 'o> {
@@ -91,6 +95,7 @@ impl<'c, 'o> EvalState<'c, 'o> {
             home_moved: false,
             scripts_read: Vec::new(),
             facts_hold: FactsHold::at_depth(depth),
+            judged_subjects: Vec::new(),
         }
     }
 

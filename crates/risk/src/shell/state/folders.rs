@@ -68,6 +68,8 @@ pub(crate) struct Folders {
     /// More than are followed.
     lost: bool,
     real: RealFolder,
+    /// One of them is not known.
+    unknown: bool,
 }
 
 /// A name that stands for something else.
@@ -82,7 +84,8 @@ struct Link {
 impl Folders {
     fn start(ctx: &Context<'_>) -> Folders {
         let real = RealFolder::Known(String::new());
-        let mut folders = Folders { start: true, named: Vec::new(), lost: false, real };
+        let (start, lost, unknown) = (true, false, false);
+        let mut folders = Folders { start, named: Vec::new(), lost, unknown, real };
         // A project may be anywhere, but hardly where a star is everything.
         if let Some(cwd) = ctx.cwd
             && class_of("*", Some(cwd)).delete_tree == Tier::Critical
@@ -94,7 +97,8 @@ impl Folders {
 
     /// Behind `exit`.
     pub fn nowhere() -> Folders {
-        Folders { start: false, named: Vec::new(), lost: false, real: RealFolder::Nowhere }
+        let (start, lost, unknown, real) = (false, false, false, RealFolder::Nowhere);
+        Folders { start, named: Vec::new(), lost, unknown, real }
     }
 
     /// The same folders, without knowing which of them it is.
@@ -115,6 +119,11 @@ impl Folders {
         !self.start && !self.lost && self.named.is_empty()
     }
 
+    /// Whether not all of them are known.
+    pub fn is_unknown(&self) -> bool {
+        self.unknown || self.lost || self.is_nowhere()
+    }
+
     fn only_start(&self) -> bool {
         self.start && !self.lost && self.named.is_empty()
     }
@@ -122,6 +131,7 @@ impl Folders {
     pub fn add(&mut self, place: Cow<'_, str>) {
         self.real = RealFolder::Unknown;
         if place.contains(UNKNOWN) || place == "." {
+            self.unknown |= place != ".";
             self.start = true;
         } else if self.named.len() >= MAX_FOLDERS || place.len() > 1024 {
             self.lost = true;
@@ -135,6 +145,7 @@ impl Folders {
         self.lost |= other.lost;
         let mut real = self.real.clone();
         real.join(other.real);
+        self.unknown |= other.unknown;
         if self.named.is_empty() {
             self.real = real;
             self.named = other.named;
@@ -307,7 +318,12 @@ impl FolderState {
         within
     }
 
-    pub(super) fn link_count(&self) -> usize {
+    /// Whether a name stands for something else that its deletion would hit.
+    pub fn has_links(&self) -> bool {
+        self.links.iter().any(|link| !link.copy)
+    }
+
+    pub fn link_count(&self) -> usize {
         self.links.len()
     }
 

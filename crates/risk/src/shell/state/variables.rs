@@ -63,6 +63,12 @@ impl Variables {
         (0..MAX_ELEMENTS).map_while(|i| self.value(&key(i)).map(str::to_owned)).collect()
     }
 
+    /// Every variable as it is now; none if there are more than are followed. Not counted as read:
+    /// no finding depends on it.
+    pub fn current(&self) -> Option<&[Variable]> {
+        (!self.lost).then_some(&self.current)
+    }
+
     /// Every value, of now and of before.
     pub fn all(&self) -> impl Iterator<Item = &Variable> {
         self.counters.read();

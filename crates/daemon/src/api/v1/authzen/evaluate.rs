@@ -15,9 +15,9 @@ use countersign_workflow::request::State as RequestState;
 use serde_json::{Value, json};
 
 use super::base_url::base_url;
-use super::offer::OfferTerms;
 use super::read::{self, Evaluation, JsonSource, Presented};
 use super::result::{EvaluationMeta, insert};
+use crate::api::access_offer::OfferTerms;
 use crate::api::fields::{self, Fields};
 use crate::api::{Api, ApiProblem, ApiResult, authenticate};
 use crate::gate::{Caller, GateAnswer, JoinOptions, Rejection, Settlement, Submission};

@@ -6,7 +6,6 @@
 
 mod base_url;
 mod evaluate;
-mod offer;
 mod read;
 mod result;
 mod task;
@@ -22,8 +21,6 @@ use serde_json::json;
 use crate::api::Api;
 
 use base_url::base_url;
-
-pub use offer::OfferSigner;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 

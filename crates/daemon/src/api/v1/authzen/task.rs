@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 
 use super::base_url::base_url;
 use super::evaluate::{self, TEMPLATE};
-use super::offer::OfferError;
 use super::read::{self, Evaluation, JsonSource};
+use crate::api::access_offer::OfferError;
 use crate::api::fields::{self, Fields};
 use crate::api::v1::requests;
 use crate::api::{Api, ApiProblem, ApiResult, authenticate};

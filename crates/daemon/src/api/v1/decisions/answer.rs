@@ -8,8 +8,7 @@ use countersign_workflow::request::{Choice, Event, TransitionError};
 use serde_json::json;
 
 use super::edit::AssessedEdit;
-use crate::api::v1::passkeys;
-use crate::api::{Api, ApiProblem, authenticate};
+use crate::api::{Api, ApiProblem, authenticate, passkey_signature};
 use crate::auth::PersonIdentity;
 use crate::passkeys::{Assertion, Purpose, SignedDecision};
 
@@ -27,7 +26,7 @@ pub async fn deny(api: &Api, person: String, id: Id) -> Result<StoredRequest, Ap
         word: String::new(),
         standing: (standing, api.gate.rules().needs),
     };
-    Ok(api.gate.decide(id, event, api.note()).await?.stored)
+    Ok(api.gate.decide(id, event, api.gate.note()).await?.stored)
 }
 
 /// A person's answer, after all fields were read.
@@ -74,7 +73,8 @@ pub async fn answer(
         let runs = given.edit.as_ref().map_or(asked, |edit| edit.call.digest).canonical;
         let request = stored.request.id;
         let decided = SignedDecision { request, digest: runs, choice: given.choice };
-        let kept = passkeys::signed(api, identity, signed, Purpose::Decide(decided)).await?;
+        let kept =
+            passkey_signature::signed(api, identity, signed, Purpose::Decide(decided)).await?;
         facts.insert("passkey".to_owned(), kept);
         standing.assurance = Assurance::Passkey;
     }

@@ -11,8 +11,9 @@ use countersign_store::{Passkey, Store as _};
 use countersign_types::time::Clock as _;
 use serde_json::json;
 
-use crate::api::fields::Fields;
-use crate::api::{Api, ApiProblem, ApiResult};
+use super::fields::Fields;
+use super::problem::{ApiProblem, ApiResult};
+use super::state::Api;
 use crate::auth::PersonIdentity;
 use crate::gate::Rejection;
 use crate::passkeys::{
@@ -156,7 +157,7 @@ pub async fn signed(
             return Err(not.into());
         }
     };
-    api.gate.store().save_passkey(passkey, api.note_by(&identity.person)).await?;
+    api.gate.store().save_passkey(passkey, api.gate.note_by(&identity.person)).await?;
     api.directory.reload(api.gate.store()).await?;
     drop(changing);
     let text = base64::encode_url;

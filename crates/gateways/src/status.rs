@@ -5,13 +5,11 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::command::HookCommand;
-use super::edit::{FileEdit, Ownership};
-use super::files;
-use super::record::{InstallRecord, digest};
-use super::scope::{InstallScope, is_program};
 use crate::agents::AgentDescriptor;
-use crate::hook::programs::asking_program_beside;
+use crate::install::files;
+use crate::install::record::{InstallRecord, digest};
+use crate::install::{FileEdit, HookCommand, InstallScope, Ownership, is_program};
+use crate::programs::asking_program_beside;
 
 /// The protection of an agent, as far as files show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -49,7 +49,7 @@ pub const MODEL_KEY: &str = "a-key-for-a-stand-in-model";
 /// A home folder and a project for one run.
 #[derive(Debug, Clone)]
 pub struct ScratchHome {
-    pub(super) folder: PathBuf,
+    pub(crate) folder: PathBuf,
     model: SocketAddr,
     /// Further arguments for the agent.
     pub arguments: Vec<String>,

@@ -9,8 +9,10 @@ use countersign_store::{Store as _, StoredLogin, StoredPerson};
 use countersign_types::time::{Clock as _, Millis};
 use zeroize::Zeroizing;
 
-use crate::api::{Api, ApiProblem, authenticate};
-use crate::auth::{PERSON_TOKEN, TooManyLogins};
+use super::authenticate;
+use super::problem::ApiProblem;
+use super::state::Api;
+use crate::auth::{PERSON_TOKEN, PersonIdentity, TooManyLogins};
 use crate::gate::Rejection;
 use crate::random;
 
@@ -20,7 +22,7 @@ const TERMINAL_TIME: Millis = Millis::from_seconds(12 * 3_600);
 /// The prefix of the proofs of browser sessions.
 const WEB_PROOF: &str = "csw_";
 /// The longest name or passphrase that is checked.
-pub const MAX_BYTES: usize = 1024;
+const MAX_BYTES: usize = 1024;
 
 /// A name and a passphrase or code that a caller sent.
 pub struct Credentials {
@@ -96,7 +98,7 @@ impl Credentials {
             expires: now.plus(if web { WEB_TIME } else { TERMINAL_TIME }),
             ended: None,
         };
-        api.gate.store().save_login(login.clone(), api.note()).await.map_err(|error| {
+        api.gate.store().save_login(login.clone(), api.gate.note()).await.map_err(|error| {
             // The person was revoked a moment ago: the same answer as for wrong credentials.
             if matches!(error, countersign_store::StoreError::NotFound(_)) {
                 wrong_credentials()
@@ -140,18 +142,58 @@ impl Credentials {
     }
 }
 
+/// Verifies a person by name and passphrase for one action without a session. Failures count like
+/// failed logins.
+pub async fn proven(
+    api: &Api,
+    name: String,
+    passphrase: Zeroizing<String>,
+) -> Result<String, ApiProblem> {
+    let credentials = Credentials::new(name, passphrase, authenticate::WEB)?;
+    let working = api.clone();
+    let person = tokio::spawn(async move { credentials.verify(&working).await });
+    Ok(person.await.map_err(|_| ApiProblem::from(TooManyLogins))??.name)
+}
+
+/// Verifies the passphrase of a signed-in person. Failures count like failed logins.
+pub async fn verify_passphrase(
+    api: &Api,
+    identity: &PersonIdentity,
+    passphrase: Zeroizing<String>,
+) -> Result<(), ApiProblem> {
+    let wrong = || {
+        let title = "Wrong credentials";
+        ApiProblem::new(StatusCode::FORBIDDEN, "wrong", title, "wrong passphrase")
+    };
+    if passphrase.len() > MAX_BYTES {
+        return Err(wrong());
+    }
+    let credentials = Credentials::new(identity.person.clone(), passphrase, &identity.channel)?;
+    let working = api.clone();
+    // A separate task: a client that disconnects has used its attempt all the same.
+    let right = tokio::spawn(async move {
+        credentials.verify(&working).await?;
+        Ok(())
+    });
+    let right: Result<(), ApiProblem> = right.await.map_err(|_| ApiProblem::from(TooManyLogins))?;
+    // Not 401, because browsers take that for a signed-out session.
+    let unknown =
+        |problem: ApiProblem| if problem == wrong_credentials() { wrong() } else { problem };
+    right.map_err(unknown)
+}
+
 /// Ends a session: in memory at once, and in the store.
 pub async fn end_session(api: &Api, mut login: StoredLogin) -> Result<(), ApiProblem> {
     api.directory.remove_login(login.secret);
     login.ended = Some(api.gate.clock().now().at);
-    Ok(api.gate.store().save_login(login, api.note()).await?)
+    Ok(api.gate.store().save_login(login, api.gate.note()).await?)
 }
 
 fn text(text: &str) -> countersign_json::Value<'static> {
     countersign_json::Value::String(Cow::Owned(text.to_owned()))
 }
 
-pub fn wrong_credentials() -> ApiProblem {
+fn wrong_credentials() -> ApiProblem {
     ApiProblem::new(
         StatusCode::UNAUTHORIZED,
         "wrong",

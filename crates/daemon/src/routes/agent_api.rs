@@ -6,17 +6,22 @@ use std::pin::Pin;
 
 use axum::Router;
 use axum::body::{Body, Bytes};
-use axum::http::{Method, Request};
+use axum::extract::State;
+use axum::http::{HeaderMap, Method, Request, Uri, header};
+use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::future::RouteFuture;
+use axum::routing::{get, post};
 use hyper::body::Incoming;
 use tower_service::Service as _;
 
-use super::{
-    AGENTS, Api, ApiProblem, ApiResult, confirm, host_not_allowed, is_agent_request, v1,
-    with_security_headers,
-};
+use super::responses::{host_not_allowed, method_not_allowed, not_found, with_security_headers};
+use crate::api::{Api, ApiProblem, ApiResult, confirm, health, respond, v1};
+use crate::auth::origin::is_browser;
 use crate::listeners::{Peer, RequestHandler};
+
+/// The agent API's label in metrics.
+const AGENTS: &str = "agents";
 
 /// How a request is handled. Only the busiest variant is not boxed, because the others take its
 /// size.
@@ -37,7 +42,7 @@ pub struct AgentApi {
 impl AgentApi {
     /// Over these parts.
     pub fn new(api: &Api) -> AgentApi {
-        AgentApi { api: api.clone(), router: super::agents(api) }
+        AgentApi { api: api.clone(), router: agents(api) }
     }
 
     /// Handles one request, whatever carries its body.
@@ -115,6 +120,53 @@ fn direct_route(method: &Method, path: &str) -> Option<DirectRoute> {
         "/v1/requests" => Some(DirectRoute::Request),
         _ => None,
     }
+}
+
+/// The agent API: ask, read own requests, cancel. Nothing here can decide without a person's
+/// credential.
+pub fn agents(api: &Api) -> Router {
+    Router::new()
+        .route("/health", get(health::seed))
+        .route("/ready", get(health::ready))
+        .route("/confirm", post(confirm::confirm))
+        .route("/pending", get(confirm::pending))
+        .route("/respond", post(respond_on_agent_api))
+        .merge(v1::agents())
+        .fallback(not_found)
+        .method_not_allowed_fallback(method_not_allowed)
+        .layer(middleware::from_fn_with_state(api.clone(), check_agent_request))
+        .with_state(api.clone())
+}
+
+/// Clients of the original API answer on the agent API; the configuration can turn that off.
+async fn respond_on_agent_api(State(api): State<Api>, request: Request<Body>) -> ApiResult {
+    if api.gate.rules().respond_on_agent_api {
+        respond::respond(State(api), request).await
+    } else {
+        Err(not_found().await)
+    }
+}
+
+/// Whether a request can be an agent's: right host, and not from a browser.
+fn is_agent_request(api: &Api, headers: &HeaderMap, uri: &Uri, peer: Option<Peer>) -> bool {
+    let unix = matches!(peer, Some(Peer::User(_)));
+    (unix || api.agent_hosts.is_host_allowed(headers, uri)) && !is_browser(headers)
+}
+
+async fn check_agent_request(
+    State(api): State<Api>,
+    mut request: Request<Body>,
+    next: Next,
+) -> Response {
+    let peer = request.extensions().get().copied();
+    if !is_agent_request(&api, request.headers(), request.uri(), peer) {
+        return host_not_allowed().into_response();
+    }
+    // Agents have no cookies.
+    request.headers_mut().remove(header::COOKIE);
+    let response = next.run(request).await;
+    api.gate.metrics().answered(AGENTS, response.status().as_u16());
+    with_security_headers(response)
 }
 
 #[cfg(test)]

@@ -4,14 +4,14 @@ use std::env;
 use std::fs;
 use std::path::Path;
 
-use countersign_gateways::hook::programs::small_program_beside;
 use countersign_gateways::install::{InstallScope, is_program};
+use countersign_gateways::programs::small_program_beside;
 
 use crate::failure::Failure;
 
 /// The path of this program as it is written into files: the one on the PATH if that is the same
 /// program, because it stays valid after an update.
-pub(super) fn program(scope: &InstallScope) -> Result<String, Failure> {
+pub fn program(scope: &InstallScope) -> Result<String, Failure> {
     let running = env::current_exe()?;
     let real = fs::canonicalize(&running).map_err(|_| {
         Failure::Input("this program was replaced while it was running; start it again".to_owned())

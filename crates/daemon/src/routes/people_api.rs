@@ -1,0 +1,54 @@
+//! The people API: its routes, and the checks before each handler.
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{get, post};
+
+use super::responses::{host_not_allowed, method_not_allowed, not_found, with_security_headers};
+use super::step_up;
+use crate::api::{Api, authenticate, confirm, health, respond, v1, webhooks};
+use crate::inbox;
+
+/// The people API.
+pub fn people(api: &Api) -> Router {
+    Router::new()
+        .route("/health", get(health::seed))
+        .route("/ready", get(health::ready))
+        .route("/pending", get(confirm::pending))
+        .route("/respond", post(respond::respond))
+        .route("/hooks/{channel}", post(webhooks::posted))
+        .merge(crate::api::step_up::people())
+        .merge(v1::people())
+        .merge(inbox::pages())
+        .fallback(not_found)
+        .method_not_allowed_fallback(method_not_allowed)
+        .layer(middleware::from_fn_with_state(api.clone(), check_people_request))
+        .with_state(api.clone())
+}
+
+async fn check_people_request(State(api): State<Api>, request: Request, next: Next) -> Response {
+    let ours = api.people_hosts.is_host_allowed(request.headers(), request.uri());
+    if !ours || !api.people_hosts.is_origin_allowed(request.headers()) {
+        return host_not_allowed().into_response();
+    }
+    // These routes take a passphrase or code and ignore the cookie, which may be of an old session
+    // without its proof.
+    let logs_in = [v1::LOGIN, v1::RECOVER, inbox::DENY].contains(&request.uri().path());
+    if !logs_in
+        && let Err(problem) = authenticate::check_proof(&api, request.method(), request.headers())
+    {
+        return with_security_headers(problem.into_response());
+    }
+    let response = match step_up::check(&api, request).await {
+        Ok(request) => next.run(request).await,
+        Err(problem) => problem.into_response(),
+    };
+    let status = response.status().as_u16();
+    api.gate.metrics().answered("people", status);
+    if logs_in && matches!(status, 401 | 403 | 429) {
+        api.gate.metrics().login_failed();
+    }
+    with_security_headers(response)
+}

@@ -1,0 +1,79 @@
+//! Hosts that a command reaches, and files that leave this machine.
+
+use super::arg::Arg;
+use super::evaluator::Evaluator;
+use crate::effect::Effect;
+use crate::flow::Taint;
+use crate::paths::Act;
+use crate::structural_findings;
+use countersign_shell::UNKNOWN;
+use countersign_types::tier::Tier;
+
+impl<'t> Evaluator<'t, '_, '_, '_> {
+    /// A URL or host.
+    pub(super) fn on_net(&mut self, target: &str) -> Taint {
+        let host = host_of(target);
+        self.shared.out.effect(Effect::NetIn);
+        if host.is_empty() || host.contains(UNKNOWN) {
+            return Taint::NET;
+        }
+        if !host.is_ascii() {
+            self.shared.sign(&structural_findings::STRANGE_HOST, None);
+        }
+        if is_local(host) {
+            return Taint::default();
+        }
+        self.shared.out.impact.hosts.add(host);
+        let bare = host.bytes().all(|b| b.is_ascii_digit() || b == b'.' || b == b':');
+        if target.starts_with("http://") || target.starts_with("ftp://") || bare {
+            Taint::NET.and(Taint::NET_OPEN)
+        } else {
+            Taint::NET
+        }
+    }
+
+    /// `@file`, `name=@file` or a bare path that is sent out.
+    pub(super) fn on_upload(&mut self, arg: &Arg<'t>) -> Taint {
+        let text: &str = &arg.text;
+        // `@file`, `name=@file`, `name@file`; in any other text the sign stands for itself.
+        let names = |before: &str| {
+            before.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-[]".contains(&b))
+        };
+        let path = match text.split_once('@') {
+            Some((before, path)) if before.ends_with('=') || names(before) => path,
+            _ if text.starts_with(['/', '~', '.']) => text,
+            _ => return Taint::default(),
+        };
+        let path = path.split(';').next().unwrap_or(path);
+        if path == "-" {
+            return Taint::default();
+        }
+        self.shared.out.effect(Effect::NetOut);
+        let class = self.shared.class_for(Act::Read, path);
+        let class = self.shared.class_by_facts(Act::Read, path, class);
+        let held = self.shared.known_file(path).is_some_and(|f| f.taint.has(Taint::SECRET));
+        let secret = held || class.read >= Tier::Medium || class.id == "access-control";
+        let sign =
+            if secret { &structural_findings::EXFILTRATION } else { &structural_findings::UPLOAD };
+        self.shared.sign(sign, Some(arg.span));
+        Taint::FILE
+    }
+}
+
+/// The host part of a URL or `user@host:path`.
+pub(super) fn host_of(target: &str) -> &str {
+    let rest = target.split_once("://").map_or(target, |(_, rest)| rest);
+    let rest = rest.split(['/', '?', '#']).next().unwrap_or(rest);
+    let rest = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
+    if rest.starts_with('[') {
+        return rest.split(']').next().unwrap_or(rest).trim_start_matches('[');
+    }
+    rest.split(':').next().unwrap_or(rest)
+}
+
+/// This machine itself.
+pub(super) fn is_local(host: &str) -> bool {
+    matches!(host, "localhost" | "::1" | "0.0.0.0" | "host.docker.internal")
+        || host.starts_with("127.")
+        || host.ends_with(".localhost")
+}

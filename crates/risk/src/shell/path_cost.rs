@@ -1,0 +1,83 @@
+//! What an act on a path costs: by class, by environment, by what the session did before.
+
+use super::evaluator::Evaluator;
+use crate::command_tables::{PathClass, REBUILT, REBUILT_IN_PROJECT};
+use crate::context::Environment;
+use crate::paths::{Act, last_part};
+use countersign_shell::UNKNOWN;
+use countersign_types::tier::Tier;
+
+impl Evaluator<'_, '_, '_, '_> {
+    /// What the act costs here: by class, by environment, by how wide the name reaches.
+    pub(super) fn cost(&self, act: Act, class: &PathClass, path: &str, glob: bool) -> Tier {
+        let mut tier = class.cost(act);
+        let disposable = disposable(self.shared.ctx.environment, class.id, act);
+        if disposable {
+            tier = tier.min(Tier::Low);
+        }
+        // A session clears away its own temporary folders. Without a project nobody knows whose
+        // they are.
+        if self.shared.workspace.is_known()
+            && class.id == "temporary"
+            && matches!(act, Act::Delete | Act::DeleteTree)
+            && !path.contains(['*', '?', '[', UNKNOWN])
+        {
+            tier = tier.min(Tier::Low);
+        }
+        let deletes = matches!(act, Act::Delete | Act::DeleteTree);
+        if deletes && matches!(class.id, "project" | "project-whole") && self.is_rebuilt(path) {
+            tier = tier.min(Tier::Low);
+        }
+        // What this session made it may take away again.
+        if act == Act::Delete && tier > Tier::Low && !glob && !path.contains(UNKNOWN) {
+            let made = self.shared.remembered(path).is_some_and(|(_, file)| !file.is_partial());
+            if made {
+                tier = class.cost(Act::Write).max(Tier::Low);
+            }
+        }
+        let far = matches!(class.id, "home" | "home-whole" | "elsewhere");
+        if glob && !disposable && (act == Act::Delete || act == Act::Change && far) {
+            tier = tier.max(Tier::Medium);
+        }
+        // A variable that may be empty: `$DIR/*` can be `/*`.
+        if act == Act::DeleteTree && path.starts_with("\0/") && path.len() <= 3 {
+            tier = tier.max(Tier::High);
+        }
+        tier
+    }
+
+    /// Whether a path is a folder that the project's own tools make again.
+    fn is_rebuilt(&self, path: &str) -> bool {
+        let path = path.trim_end_matches('/');
+        let name = last_part(path.strip_suffix("/*").unwrap_or(path));
+        REBUILT.binary_search(&name).is_ok()
+            || self.shared.workspace.is_known() && REBUILT_IN_PROJECT.contains(&name)
+    }
+}
+
+/// Whether a throw-away file system makes this act ordinary: what belongs to the
+/// build may go, and in a container the system's own files are the build.
+fn disposable(environment: Environment, class: &str, act: Act) -> bool {
+    let own = matches!(
+        class,
+        "project"
+            | "project-whole"
+            | "temporary"
+            | "package-caches"
+            | "elsewhere"
+            | "shared-data"
+            | "beside"
+    );
+    let changes = matches!(act, Act::Write | Act::Change | Act::ChangeTree | Act::Delete);
+    match environment {
+        Environment::Workstation | Environment::Production => false,
+        Environment::Ci => {
+            own || (changes && matches!(class, "system" | "system-whole" | "home-whole"))
+        }
+        Environment::Container => {
+            own || (changes
+                && !matches!(class, "countersign" | "countersign-keys" | "countersign-program")
+                && !matches!(class, "agent-hooks" | "device" | "memory" | "root" | "kernel"))
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Requests over the network: the address and the method.
+
+use super::arguments::Reader;
+use super::target::Access;
+use super::text;
+use crate::effect::Effect;
+use crate::finding::Finding;
+use countersign_text::file_url;
+use countersign_types::tier::Tier;
+
+impl Reader<'_, '_> {
+    /// An address that the tool opens.
+    pub(super) fn url(&mut self, url: &str) {
+        if file_url::file(url).is_some() || file_url::hostless(url).is_some() {
+            self.path(url, Access::Read, None);
+            return;
+        }
+        if url.contains(char::is_whitespace) {
+            // A sentence: each address in it may be opened.
+            for part in url.split_whitespace().filter(|part| part.contains("://")) {
+                self.url(part.trim_matches(|c: char| "\"'()<>[],.".contains(c)));
+            }
+            return;
+        }
+        let Some(host) = text::host(url) else { return };
+        self.out.impact.hosts.add(host);
+        self.out.effect(Effect::NetIn);
+        if text::is_metadata_host(host) {
+            self.out.effect(Effect::Secret);
+            self.out.add(Finding::pattern(
+                "net.metadata",
+                Tier::High,
+                "This address hands out the machine's own credentials.",
+            ));
+        }
+        self.leak(url);
+        if text::carries_data(url) {
+            self.out.effect(Effect::NetOut);
+            let message = "This address is long enough to carry data out of this machine.";
+            self.out.add(Finding::pattern("net.data_in_address", Tier::Medium, message));
+        }
+    }
+
+    /// The method of a request, such as `POST`.
+    pub(super) fn method(&mut self, method: &str) {
+        let reads = ["GET", "HEAD", "OPTIONS"];
+        if reads.iter().any(|r| method.trim().eq_ignore_ascii_case(r)) {
+            return;
+        }
+        self.outward = true;
+        self.out.effect(Effect::NetOut);
+        self.out.effect(Effect::Remote);
+        let message = "This request changes data on the server.";
+        self.out.add(Finding::pattern("net.changes", Tier::Medium, message));
+        if method.trim().eq_ignore_ascii_case("DELETE") {
+            self.out.irreversible();
+        }
+    }
+}
