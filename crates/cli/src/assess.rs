@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use countersign_risk::facts::CallFacts;
 use serde::Serialize;
@@ -26,7 +27,7 @@ struct Record<'a> {
     both_bind: bool,
     phrase: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    facts: Option<CallFacts>,
+    facts: Option<&'a CallFacts>,
 }
 
 impl<'a> Record<'a> {
@@ -89,13 +90,19 @@ pub fn apply_context<'a>(call: &mut Call<'a>, context: &'a CallContext) {
 fn one<'a>(mut call: Call<'a>, raw: &str, args: &'a args::Assess) -> Result<ExitCode, Failure> {
     apply_context(&mut call, &args.context);
     call.claimed = call.claimed.max(args.claimed);
-    let assessment = engine::assess(&call);
+    let (assessment, facts) = if args.facts {
+        let (assessment, facts) = facts::assess(&call);
+        call.facts = Some(Arc::clone(&facts));
+        (assessment, Some(facts))
+    } else {
+        (engine::assess(&call), None)
+    };
     let identity = engine::identify(&call, raw);
-    let facts = args.facts.then(|| facts::find(&call, &assessment));
     let stdout = io::stdout();
     let paint = Paint::of(&stdout);
     let mut out = io::BufWriter::new(stdout.lock());
     if args.json {
+        let facts = facts.as_deref();
         let record = Record { facts, ..Record::of(&assessment, &identity) };
         serde_json::to_writer_pretty(&mut out, &record)?;
         out.write_all(b"\n")?;

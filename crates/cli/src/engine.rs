@@ -1,12 +1,15 @@
 //! The pure crates as the command line uses them: assessments, digests, screening, rules.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
+use countersign_facts::{LookLimits, LookPlace};
 pub use countersign_json::Value;
 use countersign_json::canonical::CallDigest;
 pub use countersign_risk::call::{Annotations, Call};
 pub use countersign_risk::card::Card;
 pub use countersign_risk::context::{Context, Environment, Platform};
+use countersign_risk::facts::{CallFacts, FactObserver};
 pub use countersign_risk::finding::Doubt;
 pub use countersign_risk::impact::{Impact, Touched};
 use countersign_risk::verdict::Policy;
@@ -52,12 +55,19 @@ pub fn tool_call<'a>(tool: &'a str, arguments: Value<'a>) -> Call<'a> {
         context: Context::default(),
         annotations: Annotations::default(),
         claimed: None,
+        facts: None,
     }
 }
 
 /// Assesses one call under the default policy.
 pub fn assess(call: &Call<'_>) -> Assessment {
     countersign_risk::assess::assess(call, &Policy::default())
+}
+
+/// The same with a look at this machine; also what was found.
+pub fn assess_with_look(call: &Call<'_>, place: &LookPlace) -> (Assessment, Arc<CallFacts>) {
+    let (limits, observer) = (LookLimits::BEFORE_CALL, FactObserver::Hook);
+    countersign_facts::assess_with_look(call, &Policy::default(), place, limits, observer)
 }
 
 /// The digests that identify a call.

@@ -3,12 +3,12 @@
 use std::env;
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use countersign_client::{git_root, home_folder};
-use countersign_facts::{LookLimits, LookPlace, look};
+use countersign_facts::LookPlace;
 use countersign_risk::facts::{
-    CallFacts, FactAnswer, FactObserver, FactQuery, PathFact, PathKind, RemoteSystem,
-    UnknownReason, queries,
+    CallFacts, FactAnswer, FactQuery, GitCounts, PathFact, PathKind, RemoteSystem, UnknownReason,
 };
 
 use crate::engine::{self, Assessment, Call, thousands};
@@ -17,8 +17,8 @@ use crate::terminal::Paint;
 /// The longest text of one line.
 const LINE: usize = 160;
 
-/// Looks at what a call names, as a hook does before the call runs.
-pub fn find(call: &Call<'_>, assessment: &Assessment) -> CallFacts {
+/// Assesses a call with a look at what it names, as a hook does before the call runs.
+pub fn assess(call: &Call<'_>) -> (Assessment, Arc<CallFacts>) {
     let home = home_folder();
     let cwd = call.context.cwd.map(PathBuf::from).or_else(|| env::current_dir().ok());
     let cwd = cwd.unwrap_or_default();
@@ -26,8 +26,7 @@ pub fn find(call: &Call<'_>, assessment: &Assessment) -> CallFacts {
     let project = named.or_else(|| git_root(&cwd, home.as_deref()));
     let variable = |name: &str| env::var(name).ok();
     let place = LookPlace { cwd, project, home, variable };
-    let questions = queries(call, assessment);
-    look(&questions, &place, LookLimits::BEFORE_CALL, FactObserver::Hook)
+    engine::assess_with_look(call, &place)
 }
 
 /// Prints one line for each question.
@@ -47,6 +46,8 @@ pub fn print(out: &mut impl Write, facts: &CallFacts, paint: Paint) -> io::Resul
 fn question(query: &FactQuery) -> String {
     match query {
         FactQuery::Path { path } => path.clone(),
+        FactQuery::Target { path } => format!("target of {path}"),
+        FactQuery::Worktree { .. } => "work tree".to_owned(),
         FactQuery::Script { path } => format!("script {path}"),
         FactQuery::PackageScript { name, .. } => format!("package.json script {name}"),
         FactQuery::MakeTarget { target, .. } => {
@@ -67,6 +68,11 @@ fn question(query: &FactQuery) -> String {
 fn answer(answer: &FactAnswer) -> String {
     match answer {
         FactAnswer::Path(found) => path(found),
+        FactAnswer::Target(found) => found.resolved.clone(),
+        FactAnswer::Worktree(git) => {
+            let states = git_states(git);
+            if states.is_empty() { "clean".to_owned() } else { states.join(", ") }
+        }
         FactAnswer::Script(found) => {
             let whole = if found.is_complete { "" } else { ", not all that would run" };
             format!("{} bytes in {}{whole}", thousands(found.text.len() as u64), found.file)
@@ -99,16 +105,21 @@ fn path(found: &PathFact) -> String {
         parts.push("contains a git repository".to_owned());
     }
     if let Some(git) = &found.git {
-        let states = [
-            (git.unchanged, "unchanged in git"),
-            (git.changed, "changed"),
-            (git.untracked, "untracked"),
-            (git.ignored, "ignored"),
-        ];
-        let states = states.iter().filter(|(count, _)| *count > 0);
-        parts.extend(states.map(|(count, state)| format!("{} {state}", thousands(*count))));
+        parts.extend(git_states(git));
     }
     parts.join(", ")
+}
+
+fn git_states(git: &GitCounts) -> Vec<String> {
+    let states = [
+        (git.unchanged, "unchanged in git"),
+        (git.changed, "changed"),
+        (git.untracked, "untracked"),
+        (git.ignored, "ignored"),
+        (git.built, "build output"),
+    ];
+    let states = states.iter().filter(|(count, _)| *count > 0);
+    states.map(|(count, state)| format!("{} {state}", thousands(*count))).collect()
 }
 
 const fn unknown(reason: UnknownReason) -> &'static str {

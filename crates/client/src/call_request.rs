@@ -43,6 +43,17 @@ pub struct CallRequest {
     pub annotations: Option<String>,
     /// Whether a person must be asked even if a grant or an earlier approval covers the call.
     pub ignore_grants: bool,
+    /// What was found on the machine where the call would run.
+    pub facts: Option<FactsMember>,
+}
+
+/// Facts about the machine, as they are sent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FactsMember {
+    /// The JSON text of the questions and answers.
+    pub found: String,
+    /// Who looked, with the proof; without a proof, facts can only raise the tier.
+    pub proof: Option<(String, String)>,
 }
 
 impl CallRequest {
@@ -124,6 +135,15 @@ impl CallRequest {
         text(&mut out, "risk_level", self.risk_level.as_deref());
         if let Some(annotations) = &self.annotations {
             let _ = write!(out, ",\"annotations\":{annotations}");
+        }
+        if let Some(facts) = &self.facts {
+            text(&mut out, "facts", Some(&facts.found));
+            let (observer, proof) = facts
+                .proof
+                .as_ref()
+                .map_or((None, None), |(o, p)| (Some(o.as_str()), Some(p.as_str())));
+            text(&mut out, "facts_observer", observer);
+            text(&mut out, "facts_proof", proof);
         }
         out
     }

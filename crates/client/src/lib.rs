@@ -45,7 +45,7 @@ mod waiting;
 mod wire;
 
 pub use agent::{AgentClient, fetch};
-pub use call_request::CallRequest;
+pub use call_request::{CallRequest, FactsMember};
 pub use channels::{AccountRecord, ChannelRecord, ChannelTest, LinkCode, TapRecord};
 pub use encoding::new_idempotency_key;
 pub use endpoint::Endpoint;

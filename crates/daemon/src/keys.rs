@@ -12,6 +12,7 @@ use countersign_ledger::checkpoint;
 use countersign_ledger::checkpoint::{Checkpoint, NoteError, VerifierKey};
 use countersign_ledger::permit;
 use countersign_ledger::permit::{Claims, PermitError};
+use countersign_risk::facts::FactsKey;
 use ed25519_dalek::{Signature, Signer as _, SigningKey};
 use zeroize::Zeroizing;
 
@@ -127,6 +128,14 @@ impl Keys {
 pub fn push_key(file: &Path) -> Result<VapidKey, KeyError> {
     let bytes = kept(file, PUSH_HEAD, || VapidKey::generate().ok_or(random::EntropyUnavailable))?;
     VapidKey::read(&bytes).ok_or_else(|| KeyError::Unreadable(file.to_owned()))
+}
+
+/// The key with which the hook proves what it found on this machine.
+pub fn facts_key(file: &Path) -> Result<FactsKey, KeyError> {
+    let fresh = || Ok(Zeroizing::new(random::bytes::<32>()?.to_vec()));
+    let bytes = kept(file, FactsKey::HEAD, fresh)?;
+    let bytes = <[u8; 32]>::try_from(bytes.as_slice());
+    bytes.map(FactsKey::new).map_err(|_| KeyError::Unreadable(file.to_owned()))
 }
 
 /// The content of a key file; created at the first start.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_ledger::entry::{Entry, EntryKind};
+use countersign_risk::facts::FactsKey;
 use countersign_store::{
     Backend, Role, SqliteOptions, SqliteStore, Store as _, StoreError, StoredPerson, WriteContext,
 };
@@ -110,6 +111,7 @@ impl Daemon {
         let directory = Arc::new(Directory::default());
         directory.reload(&store).await.map_err(store_failed)?;
         let gate = Gate::open(store, clock, config.rules.clone()).await.map_err(store_failed)?;
+        gate.set_facts_key(keys::facts_key(&config.state.join(FactsKey::FILE))?);
         let gate = Arc::new(gate);
         check_store(&gate, &keys, &config).await.map_err(store_failed)?;
         let changes = changes_since_last_start(&gate, &config).await.map_err(store_failed)?;

@@ -8,6 +8,9 @@ use std::path::{Component, Path, PathBuf};
 use countersign_risk::facts::UnknownReason;
 use rustix::fs::OFlags;
 
+/// How many symlinks to nothing are followed, one after the other.
+const MAX_DANGLING: usize = 8;
+
 /// The bytes of a file.
 #[derive(Debug)]
 pub struct FileText {
@@ -113,6 +116,20 @@ pub fn resolved(path: &Path) -> Option<PathBuf> {
             Err(_) => return None,
         }
     }
+}
+
+/// The same for a path whose last part may be a symlink to nothing: writing to it would create the
+/// file where it points to.
+pub fn target(path: &Path) -> Option<PathBuf> {
+    let mut path = path.to_path_buf();
+    for _ in 0..MAX_DANGLING {
+        if let Some(found) = resolved(&path) {
+            return Some(found);
+        }
+        let to = fs::read_link(&path).ok()?;
+        path = path.parent()?.join(to);
+    }
+    None
 }
 
 fn is_symlink(path: &Path) -> bool {

@@ -11,6 +11,8 @@ pub struct LookLimits {
     pub entries: u64,
     /// How much of a script is read.
     pub script_bytes: u64,
+    /// How long the texts of all scripts may be together.
+    pub texts_bytes: usize,
     /// How much is read to compare files with git's index.
     pub compared_bytes: u64,
     /// The largest index that is read.
@@ -25,6 +27,7 @@ impl LookLimits {
         time: Duration::from_millis(20),
         entries: 20_000,
         script_bytes: 64 << 10,
+        texts_bytes: 160 << 10,
         compared_bytes: 4 << 20,
         index_bytes: 16 << 20,
         config_bytes: 1 << 20,

@@ -1,7 +1,8 @@
 //! Where a look happens, and what is left of its budget.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use crate::files;
 use crate::git::Repositories;
 use crate::limits::Budget;
 
@@ -16,6 +17,23 @@ pub struct LookPlace {
     pub home: Option<PathBuf>,
     /// The value of an environment variable.
     pub variable: fn(&str) -> Option<String>,
+}
+
+impl LookPlace {
+    /// A resolved path with the project's and the user's folders as the call names them: their own
+    /// names may be symlinks.
+    pub fn named(&self, path: &Path) -> String {
+        for folder in [&self.project, &self.home].into_iter().flatten() {
+            if let Some(resolved) = files::resolved(folder)
+                && let Ok(rest) = path.strip_prefix(&resolved)
+            {
+                let named =
+                    if rest.as_os_str().is_empty() { folder.clone() } else { folder.join(rest) };
+                return named.display().to_string();
+            }
+        }
+        path.display().to_string()
+    }
 }
 
 /// A look in progress.

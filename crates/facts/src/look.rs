@@ -1,20 +1,26 @@
 //! One look: every question in turn, on a thread that is left behind if it does not come back.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Instant;
 
+use countersign_risk::assess::{Assessment, assess};
+use countersign_risk::call::Call;
 use countersign_risk::facts::{
-    CallFacts, Fact, FactAnswer, FactObserver, FactQuery, UnknownReason,
+    CallFacts, Fact, FactAnswer, FactObserver, FactQuery, MAX_QUERIES, UnknownReason,
 };
+use countersign_risk::verdict::Policy;
 
 use crate::git::Repositories;
 use crate::limits::{Budget, LookLimits};
 use crate::local_look::{LocalLook, LookPlace};
 use crate::{current, files, make, package, path, script};
 
+/// How often new questions are answered: a script may start another one.
+const MAX_ROUNDS: usize = 3;
 /// How many threads may hang in the file system before no further look is started.
 const MAX_HANGING: usize = 8;
 /// The threads that run a look.
@@ -28,7 +34,59 @@ pub fn look(
     limits: LookLimits,
     observer: FactObserver,
 ) -> CallFacts {
+    let found = look_until(queries, place, limits, Instant::now() + limits.time);
+    CallFacts { found, ..CallFacts::none(observer) }
+}
+
+/// Assesses a call, looks at what the assessment asks about, and assesses it again until nothing
+/// new is asked: a script may start another one. Everything together stays within the limits.
+pub fn assess_with_look(
+    call: &Call<'_>,
+    policy: &Policy,
+    place: &LookPlace,
+    limits: LookLimits,
+    observer: FactObserver,
+) -> (Assessment, Arc<CallFacts>) {
     let end = Instant::now() + limits.time;
+    let mut facts = Arc::new(CallFacts::none(observer));
+    let mut call = call.clone();
+    for _ in 0..MAX_ROUNDS {
+        call.facts = Some(Arc::clone(&facts));
+        let seen = assess(&call, policy);
+        let left = MAX_QUERIES.saturating_sub(facts.found.len());
+        let new = seen.queries.iter().filter(|query| !facts.has(query));
+        let new: Vec<FactQuery> = new.take(left).cloned().collect();
+        if new.is_empty() {
+            return (seen, facts);
+        }
+        let found = look_until(&new, place, limits, end);
+        let known = Arc::make_mut(&mut facts);
+        known.found.extend(found);
+        bound_texts(known, limits.texts_bytes);
+    }
+    call.facts = Some(Arc::clone(&facts));
+    (assess(&call, policy), facts)
+}
+
+/// Drops the texts of the scripts that are too many together.
+fn bound_texts(facts: &mut CallFacts, limit: usize) {
+    let mut size = 0;
+    for fact in &mut facts.found {
+        if let FactAnswer::Script(script) = &fact.answer {
+            size += script.text.len();
+            if size > limit {
+                fact.answer = FactAnswer::Unknown { reason: UnknownReason::TooLarge };
+            }
+        }
+    }
+}
+
+fn look_until(
+    queries: &[FactQuery],
+    place: &LookPlace,
+    limits: LookLimits,
+    end: Instant,
+) -> Vec<Fact> {
     let answers = start(queries, place, limits, end);
     let answer = |_: &FactQuery| {
         let unknown = FactAnswer::Unknown { reason: UnknownReason::Deadline };
@@ -37,7 +95,7 @@ pub fn look(
         answers.recv_timeout(left).unwrap_or(unknown)
     };
     let found = queries.iter().map(|query| Fact { answer: answer(query), query: query.clone() });
-    CallFacts { observer, found: found.collect() }
+    found.collect()
 }
 
 /// A network file system can keep a thread forever; the caller does not wait for it.
@@ -90,8 +148,24 @@ impl LocalLook<'_> {
         if self.budget.is_over() {
             return Err(UnknownReason::Deadline);
         }
+        // Git takes another repository, index or work tree from these.
+        let is_redirected = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR"]
+            .iter()
+            .any(|name| (self.place.variable)(name).is_some());
+        let is_about_git = matches!(
+            query,
+            FactQuery::Path { .. } | FactQuery::Worktree { .. } | FactQuery::GitRemote { .. }
+        );
+        if is_redirected && is_about_git {
+            return Err(UnknownReason::Unsupported);
+        }
         match query {
             FactQuery::Path { path } => path::look_at(self, &self.absolute(path)?),
+            FactQuery::Target { path } => path::follow(self, &self.absolute(path)?),
+            FactQuery::Worktree { folder } => {
+                let folder = self.absolute(folder)?;
+                path::worktree(self, &folder)
+            }
             FactQuery::Script { path } => {
                 let path = self.absolute(path)?;
                 script::read(&path, self.budget.limits.script_bytes).map(FactAnswer::Script)

@@ -4,7 +4,9 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use countersign_risk::facts::{FactAnswer, PathFact, PathKind, TreeSize, UnknownReason};
+use countersign_risk::facts::{
+    FactAnswer, GitCounts, PathFact, PathKind, TargetFact, TreeSize, UnknownReason,
+};
 
 use crate::files;
 use crate::git::NAME as GIT;
@@ -29,11 +31,12 @@ pub fn look_at(look: &mut LocalLook<'_>, path: &Path) -> Result<FactAnswer, Unkn
     };
     let resolved = files::resolved(&located);
     let project = look.place.project.as_deref().and_then(files::resolved);
-    let in_project = is_inside(resolved.as_deref(), project.as_deref());
+    let in_project = is_inside(Some(&located), project.as_deref());
     let in_repository = located.components().any(|part| part.as_os_str() == GIT);
     let mut fact = PathFact {
         kind,
-        resolved: resolved.map(|path| path.display().to_string()),
+        located: look.place.named(&located),
+        resolved: resolved.map(|path| look.place.named(&path)),
         in_project,
         size: TreeSize { is_exact: true, ..TreeSize::default() },
         has_repository: in_repository,
@@ -47,6 +50,30 @@ pub fn look_at(look: &mut LocalLook<'_>, path: &Path) -> Result<FactAnswer, Unkn
         }
     }
     Ok(FactAnswer::Path(fact))
+}
+
+/// Where a path leads.
+pub fn follow(look: &LocalLook<'_>, path: &Path) -> Result<FactAnswer, UnknownReason> {
+    let resolved = files::target(path).ok_or(UnknownReason::Unsupported)?;
+    Ok(FactAnswer::Target(TargetFact { resolved: look.place.named(&resolved) }))
+}
+
+/// What git knows about the work tree of a folder. Ignored folders are not entered.
+pub fn worktree(look: &mut LocalLook<'_>, folder: &Path) -> Result<FactAnswer, UnknownReason> {
+    let folder = files::resolved(folder).ok_or(UnknownReason::Missing)?;
+    let root = look.repositories.worktree_of(&folder).ok_or(UnknownReason::Missing)?;
+    let mut fact = PathFact {
+        kind: PathKind::Folder,
+        located: String::new(),
+        resolved: None,
+        in_project: false,
+        size: TreeSize { is_exact: true, ..TreeSize::default() },
+        has_repository: false,
+        git: None,
+    };
+    tree::measure_worktree(look, &root, &mut fact);
+    let counts: GitCounts = fact.git.ok_or(UnknownReason::Unsupported)?;
+    Ok(FactAnswer::Worktree(counts))
 }
 
 /// Whether a path is below a folder; the folder itself is not.

@@ -7,14 +7,14 @@ use countersign_risk::facts::{ScriptFact, UnknownReason};
 
 use crate::files;
 
-/// The text of a file, or its beginning if the file is long. Only a whole file has a digest.
+/// The text of a file, or its beginning if the file is long, with the digest of what was read.
 pub fn read(path: &Path, limit: u64) -> Result<ScriptFact, UnknownReason> {
     let file = files::read(path, limit)?;
     // The times of a file are coarser than a write, so a change can leave them as they are.
     if files::read(path, limit)?.bytes != file.bytes {
         return Err(UnknownReason::Changed);
     }
-    let digest = file.is_whole.then(|| Digest::of(&file.bytes));
+    let digest = Some(Digest::of(&file.bytes));
     let text = match String::from_utf8(file.bytes) {
         Ok(text) => text,
         // A limit may cut a character in two.

@@ -7,6 +7,7 @@ pub mod agents;
 pub mod hook;
 pub mod install;
 pub mod live;
+pub mod machine_look;
 pub mod mcp;
 pub mod programs;
 pub mod status;

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use crate::effect::{EffectClass, Effects};
+use crate::facts::FactQuery;
 use crate::finding::{Doubt, Factor, Span};
 use crate::headline::Headline;
 use crate::impact::{HumanImpact, Impact};
@@ -88,4 +89,7 @@ pub struct Assessment {
     /// What the call leaves behind for the memory of its session.
     #[serde(skip)]
     pub trace: SessionTrace,
+    /// What would be good to know about the machine; empty unless the call came with facts.
+    #[serde(skip)]
+    pub queries: Vec<FactQuery>,
 }

@@ -1,8 +1,10 @@
 //! A call: one proposed tool call, parsed once at the door.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use crate::context::Context;
+use crate::facts::CallFacts;
 use countersign_json::Value;
 use countersign_types::tier::Tier;
 
@@ -43,6 +45,9 @@ pub struct Call<'a> {
     pub annotations: Annotations,
     /// What the caller claims; may only raise.
     pub claimed: Option<Tier>,
+    /// What was found on the machine where it would run. With facts, the assessment also lists
+    /// the questions that they do not answer.
+    pub facts: Option<Arc<CallFacts>>,
 }
 
 impl<'a> Call<'a> {
@@ -59,6 +64,7 @@ impl<'a> Call<'a> {
             context: Context::default(),
             annotations: Annotations::default(),
             claimed: None,
+            facts: None,
         }
     }
 }

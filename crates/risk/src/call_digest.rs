@@ -4,6 +4,7 @@ use countersign_json::canonical::{self, CallDigest, Canonical, Digest};
 use countersign_json::write_string;
 
 use crate::call::Call;
+use crate::facts::CallFacts;
 
 #[cfg(test)]
 mod tests;
@@ -14,7 +15,8 @@ const CALL_TAG: &str = "countersign/call/1\0";
 /// The digests of a call whose arguments were received as `raw`.
 ///
 /// What binds is what changes what would happen, or in whose name: `tool`, `arguments`, `agent`,
-/// `cwd` and `environment`, absent ones as `null`. Session and platform say where a person sits
+/// `cwd` and `environment`, absent ones as `null`, and the digests of the files whose text would
+/// run, where an observer read them. Session and platform say where a person sits
 /// and belong to the request; annotations and the claimed tier are opinions about the call. None
 /// of them can turn one action into another, so a retry from a new session keeps its digest.
 pub fn digest(call: &Call<'_>, raw: &[u8]) -> CallDigest {
@@ -29,6 +31,17 @@ pub fn digest(call: &Call<'_>, raw: &[u8]) -> CallDigest {
     write_optional(call.context.cwd, &mut out.text);
     out.text.push_str(",\"environment\":");
     write_string(call.context.environment.label(), &mut out.text);
+    // Only calls that run files have it, so that all others keep their digest.
+    let scripts = call.facts.as_deref().map(CallFacts::script_digests).unwrap_or_default();
+    if !scripts.is_empty() {
+        out.text.push_str(",\"scripts\":[");
+        for (at, script) in scripts.iter().enumerate() {
+            out.text.push_str(if at == 0 { "\"" } else { ",\"" });
+            script.push_hex(&mut out.text);
+            out.text.push('"');
+        }
+        out.text.push(']');
+    }
     out.text.push_str(",\"tool\":");
     write_string(&call.tool, &mut out.text);
     out.text.push('}');

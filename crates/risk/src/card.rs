@@ -8,6 +8,7 @@ use crate::assess::{Assessment, Reason};
 use crate::call::Call;
 use crate::context::{Environment, Platform};
 use crate::effect::{EffectClass, Effects};
+use crate::facts::fact_lines;
 use crate::finding::Doubt;
 use crate::impact::{Impact, Money, Touched};
 use crate::redact::{RedactedCall, redact_call, shown_command};
@@ -98,6 +99,8 @@ pub struct Card {
     pub cwd: Option<String>,
     /// Kind of machine.
     pub environment: Environment,
+    /// What was found on the machine where it would run, one line for each fact.
+    pub facts: Vec<String>,
 }
 
 impl Card {
@@ -108,6 +111,14 @@ impl Card {
         card.folded = 0;
         card.tool = card.cut(&clean.tool, NAME);
         card.brief = summary::of(&clean, assessment);
+        let lines = call.facts.as_deref().map(fact_lines).unwrap_or_default();
+        for line in lines {
+            let line = card.cut(&redact_text(&neutralize_markers(&line)).text, REASON_TEXT);
+            card.facts.push(line);
+        }
+        if let Some(first) = card.facts.first() {
+            card.brief = format!("{} ({first})", card.brief);
+        }
         card.cwd = clean.cwd.as_deref().map(|cwd| card.cut(cwd, NAME));
         let folded = fold::fold(&clean.arguments, ARGUMENTS);
         card.folded += folded.bytes;
@@ -169,6 +180,7 @@ impl Card {
             platform: call.context.platform,
             cwd: None,
             environment: call.context.environment,
+            facts: Vec::new(),
         }
     }
 

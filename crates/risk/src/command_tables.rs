@@ -41,6 +41,15 @@ pub enum Touch {
     Upload,
 }
 
+/// Files of a work tree that a command may lose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Loses {
+    /// Tracked files that were changed since they were added.
+    Changed,
+    /// Files that git neither tracks nor ignores.
+    Untracked,
+}
+
 /// What a person approves for the rest of a session by saying yes once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Once {
@@ -294,6 +303,8 @@ pub struct Rule {
     pub once: Option<Once>,
     /// Only where neither a project nor a working directory is known.
     pub unplaced: bool,
+    /// Files of a work tree that are lost. Where facts say that there are none, the tier is LOW.
+    pub loses: Option<Loses>,
     /// Only when the home folder or that of the settings was moved before.
     pub home: bool,
     /// Only when an operand is computed by another command.

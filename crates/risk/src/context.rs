@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::facts::CallFacts;
 use crate::session::SessionMemory;
 
 /// The surface the agent's user sits at; each has its own threshold (mission 3.1).
@@ -93,4 +94,6 @@ pub struct Context<'a> {
     pub host: Option<&'a str>,
     /// What the session did before, if the caller keeps it.
     pub session: Option<&'a SessionMemory>,
+    /// What an observer found on the machine. `assess` fills it in from the call.
+    pub facts: Option<&'a CallFacts>,
 }

@@ -83,6 +83,17 @@ impl Effects {
         self.0 & other.0 != 0
     }
 
+    /// This set without the effects of another one.
+    #[must_use]
+    pub const fn without(self, other: Effects) -> Effects {
+        Effects(self.0 & !other.0)
+    }
+
+    /// Whether there is no effect in the set.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
     /// Whether nothing but looking happens.
     pub fn only_reads(self) -> bool {
         self.0 & !(1 << (Effect::Read as u8)) & !(1 << (Effect::NetIn as u8)) == 0

@@ -4,26 +4,41 @@
 //! the call would run answers them, and the answers are part of the input. An agent's own answers
 //! can only raise a tier, and a question without an answer is judged as if there were no facts.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::context::Environment;
 use countersign_json::canonical::Digest;
 
-mod queries;
+mod lines;
+mod proof;
 
 #[cfg(test)]
 mod tests;
 
-pub use queries::{MAX_QUERIES, queries};
+pub use lines::fact_lines;
+pub use proof::{FactsClaim, FactsKey, covered};
 
-/// One question about the machine. Paths are as the call writes them.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+/// The most questions about one call.
+pub const MAX_QUERIES: usize = 16;
+
+/// One question about the machine. Paths are absolute, start with `~`, or are relative to the
+/// working directory of the call.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "about", rename_all = "snake_case")]
 pub enum FactQuery {
-    /// A path that is deleted, moved or overwritten.
+    /// A path that is deleted: what is there.
     Path {
         /// The path.
         path: String,
+    },
+    /// A path that is read or written: where its symlinks lead.
+    Target {
+        /// The path.
+        path: String,
+    },
+    /// The work tree of a folder: what git knows about it, without ignored folders.
+    Worktree {
+        /// The folder in which `git` starts.
+        folder: String,
     },
     /// A file whose text is about to run.
     Script {
@@ -61,7 +76,7 @@ pub enum FactQuery {
 }
 
 /// A system whose tools remember what they work on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RemoteSystem {
     /// The current context of `kubectl` and `helm`.
@@ -75,7 +90,7 @@ pub enum RemoteSystem {
 }
 
 /// Who looked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FactObserver {
     /// The agent's hook, on the machine where the call would run.
@@ -105,9 +120,40 @@ pub struct CallFacts {
     pub observer: FactObserver,
     /// One answer for each question, in the order of the questions.
     pub found: Vec<Fact>,
+    /// Who claims to have looked, with a proof that somebody who knows the key can check.
+    #[serde(skip)]
+    pub claim: Option<FactsClaim>,
 }
 
 impl CallFacts {
+    /// The facts of an observer who has not looked yet. An assessment with them lists its
+    /// questions.
+    pub fn none(observer: FactObserver) -> CallFacts {
+        CallFacts { observer, found: Vec::new(), claim: None }
+    }
+
+    /// Whether the facts may make a call look harmless.
+    pub fn can_lower(&self) -> bool {
+        self.observer.can_lower()
+    }
+
+    /// Whether a question was asked before, answered or not.
+    pub fn has(&self, query: &FactQuery) -> bool {
+        self.found.iter().any(|fact| fact.query == *query)
+    }
+
+    /// The digests of the files whose text would run, sorted. They are part of what is approved.
+    pub fn script_digests(&self) -> Vec<Digest> {
+        let digest = |fact: &Fact| match &fact.answer {
+            FactAnswer::Script(script) => script.digest,
+            _ => None,
+        };
+        let mut digests: Vec<Digest> = self.found.iter().filter_map(digest).collect();
+        digests.sort_unstable_by_key(|digest| *digest.as_bytes());
+        digests.dedup();
+        digests
+    }
+
     /// The answer to a question, if it was asked and could be answered.
     pub fn answer(&self, query: &FactQuery) -> Option<&FactAnswer> {
         let fact = self.found.iter().find(|fact| fact.query == *query)?;
@@ -119,7 +165,7 @@ impl CallFacts {
 }
 
 /// A question and its answer.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Fact {
     /// The question.
     pub query: FactQuery,
@@ -128,11 +174,15 @@ pub struct Fact {
 }
 
 /// What an observer found.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum FactAnswer {
     /// What is at the path.
     Path(PathFact),
+    /// Where the path leads.
+    Target(TargetFact),
+    /// What git knows about the work tree.
+    Worktree(GitCounts),
     /// The text that would run.
     Script(ScriptFact),
     /// Where a push goes.
@@ -147,7 +197,7 @@ pub enum FactAnswer {
 }
 
 /// Why a question has no answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UnknownReason {
     /// The time was over.
@@ -169,13 +219,15 @@ pub enum UnknownReason {
 }
 
 /// What is at a path.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathFact {
     /// What it is, without following a symlink.
     pub kind: PathKind,
-    /// Where it is, with every symlink on the way resolved.
+    /// Where it is, with the symlinks on the way to it resolved but not itself.
+    pub located: String,
+    /// Where it leads, with every symlink resolved.
     pub resolved: Option<String>,
-    /// Whether that is in the project.
+    /// Whether it is located in the project.
     pub in_project: bool,
     /// Its files.
     pub size: TreeSize,
@@ -186,15 +238,22 @@ pub struct PathFact {
 }
 
 impl PathFact {
-    /// Whether git can bring back everything that is there.
+    /// Whether git or the project's own tools can bring back everything that is there.
     pub fn is_recoverable(&self) -> bool {
         let by_git = self.git.is_some_and(|git| git.is_recoverable());
         self.size.is_exact && !self.has_repository && by_git
     }
 }
 
+/// Where a path leads. The project's and the user's folders have the names that the call uses.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TargetFact {
+    /// The path with every symlink resolved, as far as it exists.
+    pub resolved: String,
+}
+
 /// What a path is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PathKind {
     /// Nothing.
@@ -210,7 +269,7 @@ pub enum PathKind {
 }
 
 /// How much is at a path. A symlink counts as one file without content.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TreeSize {
     /// Files, at least.
     pub files: u64,
@@ -221,7 +280,7 @@ pub struct TreeSize {
 }
 
 /// How many files are in each state. Every file is in one of them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GitCounts {
     /// The same as in git's index: `git restore` brings them back.
     pub unchanged: u64,
@@ -229,21 +288,23 @@ pub struct GitCounts {
     pub changed: u64,
     /// Not tracked and not ignored.
     pub untracked: u64,
-    /// Not tracked, because a rule ignores them.
+    /// Not tracked, because a rule ignores them, and not build output.
     pub ignored: u64,
+    /// Ignored, and in a folder that the project's own tools make again.
+    pub built: u64,
     /// Whether every file was looked at.
     pub is_exact: bool,
 }
 
 impl GitCounts {
-    /// Whether git can bring back everything that is there.
+    /// Whether git or the project's own tools can bring back everything that is there.
     pub const fn is_recoverable(&self) -> bool {
         self.is_exact && self.changed == 0 && self.untracked == 0 && self.ignored == 0
     }
 }
 
 /// Text that would run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScriptFact {
     /// The file it is in.
     pub file: String,
@@ -251,23 +312,25 @@ pub struct ScriptFact {
     pub text: String,
     /// Whether this is all that would run. Included files and computed parts are not followed.
     pub is_complete: bool,
-    /// SHA-256 of the whole file.
+    /// SHA-256 of the file, as far as it was read.
     pub digest: Option<Digest>,
 }
 
 /// Where a push goes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemoteFact {
     /// The remote's name.
     pub name: String,
     /// Its addresses, without passwords.
     pub urls: Vec<String>,
+    /// The addresses of the remote `origin`.
+    pub origin: Vec<String>,
     /// Whether other files of the configuration could say something else.
     pub is_complete: bool,
 }
 
 /// What a tool works on unless it is told otherwise.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CurrentFact {
     /// The name of the context, profile or configuration.
     pub name: String,
@@ -277,7 +340,7 @@ pub struct CurrentFact {
 
 /// What the name of a context, profile or cluster says. A person chose the words, so it can
 /// raise a tier; only `Local` is more than a guess, because tools give those names themselves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LikelyEnvironment {
     /// A cluster or engine on this machine.
@@ -320,15 +383,5 @@ impl LikelyEnvironment {
         let local =
             LOCAL.contains(&name.as_str()) || name.starts_with("kind-") || name.starts_with("k3d-");
         local.then_some(LikelyEnvironment::Local)
-    }
-
-    /// The kind of machine that a call is assessed for, if the name raises it.
-    pub const fn raises_to(self) -> Option<Environment> {
-        match self {
-            LikelyEnvironment::Production => Some(Environment::Production),
-            LikelyEnvironment::Local
-            | LikelyEnvironment::Development
-            | LikelyEnvironment::Staging => None,
-        }
     }
 }

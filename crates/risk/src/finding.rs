@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 
 use crate::effect::{Effect, Effects};
+use crate::facts::{FactQuery, MAX_QUERIES};
 use crate::headline::{Headline, MAX_HEADLINES};
 use crate::impact::{HumanImpact, Impact};
 use crate::question::CommandSubject;
@@ -145,6 +146,8 @@ pub struct Findings {
     human: Option<HumanImpact>,
     /// What the call leaves behind for the memory of its session.
     pub trace: SessionTrace,
+    /// What the readers would like to know about the machine.
+    queries: Vec<FactQuery>,
     /// The command that the next findings are about.
     subject: CommandSubject,
 }
@@ -230,6 +233,7 @@ impl Findings {
         self.human = self.human.max(inner.human);
         self.impact.absorb(&inner.impact);
         self.trace.absorb(inner.trace);
+        inner.queries.into_iter().for_each(|query| self.ask(query));
         for headline in inner.headlines {
             let mut finding = Finding::pattern(headline.code.clone(), headline.tier, "");
             finding.span = headline.span;
@@ -259,6 +263,7 @@ impl Findings {
         self.irreversible |= other.irreversible;
         self.human = self.human.max(other.human);
         self.trace.absorb(other.trace);
+        other.queries.into_iter().for_each(|query| self.ask(query));
         let kept: Vec<Finding> = other.list.into_iter().filter(keep).collect();
         let is_kept = |h: &Headline| kept.iter().any(|finding| finding.code == h.code);
         other.headlines.into_iter().filter(is_kept).for_each(|headline| self.headline(headline));
@@ -280,6 +285,19 @@ impl Findings {
     pub(crate) fn take_headlines(&mut self) -> Vec<Headline> {
         let all = std::mem::take(&mut self.headlines);
         if all.len() < MAX_HEADLINES { all } else { Vec::new() }
+    }
+
+    /// Notes a question about the machine. Beyond the bound it stays without an answer, as every
+    /// question may.
+    pub fn ask(&mut self, query: FactQuery) {
+        if self.queries.len() < MAX_QUERIES && !self.queries.contains(&query) {
+            self.queries.push(query);
+        }
+    }
+
+    /// The questions about the machine.
+    pub(crate) fn take_queries(&mut self) -> Vec<FactQuery> {
+        std::mem::take(&mut self.queries)
     }
 
     /// Notes an effect.

@@ -11,7 +11,7 @@ pub mod workspace;
 pub use crate::command_tables::PathClass;
 use crate::command_tables::{
     CLASSES, DIRS, HOME_PATHS, INNER_PATHS, LOCAL_PATHS, NAME_GLOBS, NAMES, PathPattern, PathShape,
-    ROOT_PATHS, first_bytes,
+    REBUILT, REBUILT_IN_PROJECT, ROOT_PATHS, first_bytes,
 };
 use countersign_shell::UNKNOWN;
 use countersign_text::glob;
@@ -25,6 +25,11 @@ const DIRS_BEGIN: [u8; 3] = [b'.', b'g', b'h'];
 pub fn last_part(path: &str) -> &str {
     let slash = path.bytes().rposition(|b| b == b'/');
     slash.map_or(path, |at| path.get(at + 1..).unwrap_or_default())
+}
+
+/// Whether a folder of a project has this name because the project's own tools make it again.
+pub fn is_build_folder(name: &str) -> bool {
+    REBUILT.binary_search(&name).is_ok() || REBUILT_IN_PROJECT.contains(&name)
 }
 
 /// What is done to a path.

@@ -150,6 +150,7 @@ fn finish(call: &Call<'_>, policy: &Policy, mut findings: Findings, sum: Sum) ->
         doubts: sum.doubts,
         headlines: findings.take_headlines(),
         trace: std::mem::take(&mut findings.trace),
+        queries: findings.take_queries(),
         impact: findings.impact,
     }
 }

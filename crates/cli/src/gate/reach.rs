@@ -9,6 +9,7 @@ use countersign_client::{AgentClient, Endpoint, SOCKET_NAME, find_socket};
 use countersign_daemon::config::paths::EnvironmentVariables as _;
 pub use countersign_daemon::config::paths::ProcessEnvironment;
 use countersign_daemon::config::{DaemonConfig, Paths};
+use countersign_gateways::machine_look::MachineLook;
 
 use super::args::Asker;
 use crate::failure::Failure;
@@ -35,6 +36,11 @@ pub fn paths(config: Option<&str>, state: Option<&str>) -> Result<Paths, Failure
 /// The state directory of the gateways.
 pub fn gateways_folder() -> PathBuf {
     Paths::from_environment(&ProcessEnvironment).gateways()
+}
+
+/// The look at this machine, with the key in the daemon's state folder.
+pub fn machine_look() -> MachineLook {
+    MachineLook::with_key_of(&Paths::from_environment(&ProcessEnvironment).state)
 }
 
 /// The configuration as it stands.

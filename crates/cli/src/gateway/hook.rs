@@ -55,7 +55,8 @@ fn answer(texts: &[String]) -> u8 {
     let local = LocalGate { agent, name, spool, place: SessionPlace::of_process(agent) };
     let daemon =
         Arc::new(|| reach::agent(&Asker::default()).map_err(|failure| failure.to_string()));
-    let hook = HookProcess { local, patience: words.patience(), daemon };
+    let hook =
+        HookProcess { local, patience: words.patience(), daemon, look: reach::machine_look() };
     print_reply(agent, &hook.answer(io::stdin()))
 }
 

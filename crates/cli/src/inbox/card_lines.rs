@@ -184,6 +184,9 @@ impl CardLines {
 
     fn impact(&mut self, card: &Card, pen: CardStyle) {
         self.blank();
+        for line in &card.facts {
+            self.fact("found", &engine::sanitize(line, TEXT), Style::new(), pen);
+        }
         for (name, text) in touched(&card.impact, pen.open) {
             self.fact(name, &text, Style::new(), pen);
         }

@@ -140,6 +140,7 @@ async fn make(
             },
             annotations: Annotations::default(),
             claimed: None,
+            facts: None,
         };
         let (seen, goes) = gate.assess(&mut call, &caller);
         if goes != (Route::Ask { crisis: false }) {

@@ -1,8 +1,11 @@
 //! Assesses a call of an authenticated agent by the rules in force.
 
+use std::sync::Arc;
+
 use countersign_risk::assess::{Assessment, assess};
 use countersign_risk::call::Call;
 use countersign_risk::context::Environment;
+use countersign_risk::facts::FactObserver;
 use countersign_risk::route::{Route, Standing, route};
 
 use super::answer::Rejection;
@@ -46,6 +49,10 @@ impl Gate {
         // The agent is the authenticated one; claims about the environment can only raise the risk.
         call.agent = Some(caller.agent.as_str().into());
         call.context.host = caller.accepted_host(call.context.host);
+        if let Some(facts) = &mut call.facts {
+            let observer = facts.claim.map(|claim| claim.observer(self.facts_key.get()));
+            Arc::make_mut(facts).observer = observer.unwrap_or(FactObserver::Agent);
+        }
         if call.context.environment != Environment::Production {
             call.context.environment = rules.environment;
         }

@@ -1,7 +1,8 @@
 //! The gate and its parts. The other files of this folder add the steps of a call.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
+use countersign_risk::facts::FactsKey;
 use countersign_risk::verdict::Mode;
 use countersign_store::{Backend, Store as _, StoreError};
 use countersign_types::time::Clock as _;
@@ -33,6 +34,7 @@ pub struct Gate {
     pub(super) integrity: Integrity,
     pub(super) requested_mode: RwLock<Option<Mode>>,
     pub(super) metrics: Metrics,
+    pub(super) facts_key: OnceLock<FactsKey>,
 }
 
 impl Gate {
@@ -64,7 +66,14 @@ impl Gate {
             integrity: Integrity::default(),
             requested_mode: RwLock::default(),
             metrics,
+            facts_key: OnceLock::new(),
         })
+    }
+
+    /// Sets the key with which the hook proves what it found. Without it, facts can only raise.
+    pub fn set_facts_key(&self, key: FactsKey) {
+        // It is set once, when the daemon starts.
+        let _ = self.facts_key.set(key);
     }
 
     /// The rules in force.

@@ -37,6 +37,7 @@ pub fn assessed_call(card: &Card) -> Markup {
     html! {
         (call(card))
         (reasons(card))
+        (machine_facts(card))
         (impact(card))
         @if let Some(safer) = card.reasons.iter().find_map(|reason| reason.suggestion.as_ref()) {
             p.safer { strong { "Safer: " } (sanitize_within(safer, TEXT).text) }
@@ -68,6 +69,20 @@ fn reasons(card: &Card) -> Markup {
                         summary { "all " (weigh.len()) " reasons" }
                         ul { @for reason in weigh.iter().skip(MAX_REASONS) { (line(reason)) } }
                     }
+                }
+            }
+        }
+    }
+}
+
+/// What was found on the machine where the call would run.
+fn machine_facts(card: &Card) -> Markup {
+    html! {
+        @if !card.facts.is_empty() {
+            dl.facts {
+                @for line in &card.facts {
+                    dt { "found" }
+                    dd { (sanitize_within(line, TEXT).text) }
                 }
             }
         }

@@ -47,6 +47,10 @@ impl IndexFile {
         if config.value("extensions", "", "objectformat").is_some_and(|name| name != "sha1") {
             return None;
         }
+        // The files may be somewhere else, and other files may say so.
+        if config.value("core", "", "worktree").is_some() || config.includes_files() {
+            return None;
+        }
         let file = files::read(&git.private.join("index"), limits.index_bytes).ok()?;
         if !file.is_whole {
             return None;

@@ -28,6 +28,11 @@ pub struct Repositories {
 }
 
 impl Repositories {
+    /// The root of the work tree that a folder is in.
+    pub fn worktree_of(&self, folder: &Path) -> Option<PathBuf> {
+        GitFolders::of(folder).map(|git| git.worktree)
+    }
+
     /// What git knows about everything at a path, if it is in a work tree whose index can be read.
     pub fn status_of(&mut self, path: &Path, budget: &Budget) -> Option<PathStatus<'_>> {
         let is_folder = fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());

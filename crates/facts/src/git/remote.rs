@@ -30,8 +30,10 @@ pub fn remote(folder: &Path, named: Option<&str>, limit: u64) -> Result<RemoteFa
     }
     let urls = urls.into_iter().map(|url| without_password(&rewritten(&config, url, is_for_push)));
     let urls: Vec<String> = urls.collect();
+    let origin = config.values("remote", "origin", "url");
+    let origin = origin.map(|url| without_password(&rewritten(&config, url, false))).collect();
     let is_complete = !config.includes_files() && !has_worktree_settings(&config);
-    Ok(RemoteFact { name: without_password(&name), urls, is_complete })
+    Ok(RemoteFact { name: without_password(&name), urls, origin, is_complete })
 }
 
 fn has_worktree_settings(config: &GitConfig) -> bool {

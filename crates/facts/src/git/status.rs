@@ -54,6 +54,11 @@ impl<'i> PathStatus<'i> {
         Some(PathStatus { git, index, tracked, ignore })
     }
 
+    /// The root of the work tree.
+    pub fn worktree(&self) -> &Path {
+        &self.git.worktree
+    }
+
     /// Whether the path where a count starts is in a folder that is ignored.
     pub fn starts_ignored(&mut self, path: &Path) -> bool {
         let Ok(relative) = path.strip_prefix(&self.git.worktree) else { return false };

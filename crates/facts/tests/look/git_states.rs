@@ -299,7 +299,8 @@ fn the_address_of_a_push_is_found_without_its_password() {
     assert_eq!(remote(None).name, "fork");
     let given = remote(Some("https://evil.example/x.git"));
     let urls = vec!["https://evil.example/x.git".to_owned()];
-    let expected = RemoteFact { name: urls[0].clone(), urls, is_complete: true };
+    let expected =
+        RemoteFact { name: urls[0].clone(), urls, origin: Vec::new(), is_complete: true };
     assert_eq!(given, expected);
     git(root, &["config", "include.path", "../other"]);
     assert!(!remote(Some("origin")).is_complete);

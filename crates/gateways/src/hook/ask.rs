@@ -7,6 +7,7 @@ use countersign_json::canonical::Digest;
 
 use super::messages;
 use crate::agents::{CompletedCall, HookAnswer, ProposedCall};
+use crate::machine_look::{LookedAt, MachineLook};
 
 /// How long a daemon may be away that answered before: long enough for a restart.
 const MAX_ABSENCE: Duration = Duration::from_secs(30);
@@ -14,8 +15,13 @@ const MAX_ABSENCE: Duration = Duration::from_secs(30);
 const MAX_REDEEMED_ELSEWHERE: usize = 3;
 
 /// Asks, and waits for a decision until `end`.
-pub fn ask(daemon: &AgentClient, call: &ProposedCall, end: Instant) -> HookAnswer {
-    let mut question = match question(call) {
+pub fn ask(
+    daemon: &AgentClient,
+    call: &ProposedCall,
+    look: &MachineLook,
+    end: Instant,
+) -> HookAnswer {
+    let mut question = match question(call, look) {
         Ok(question) => question,
         Err(error) => return HookAnswer::Denied(messages::failed(&error)),
     };
@@ -28,7 +34,7 @@ pub fn ask(daemon: &AgentClient, call: &ProposedCall, end: Instant) -> HookAnswe
             }
             Err(error) => return HookAnswer::Denied(messages::failed(&error)),
         };
-        match redeem(daemon, &ended, call, &question) {
+        match redeem(daemon, &ended, call, &question, look) {
             Some(answer) => return answer,
             // The same call ran twice at once and the other one redeemed the approval. Ask again,
             // as a new call.
@@ -48,6 +54,7 @@ pub fn redeem(
     ended: &Outcome,
     call: &ProposedCall,
     question: &CallRequest,
+    look: &MachineLook,
 ) -> Option<HookAnswer> {
     let Outcome::Approved(approval) = ended else {
         return Some(HookAnswer::Denied(messages::denied(ended)));
@@ -59,7 +66,12 @@ pub fn redeem(
     let permit = approval.permit()?;
     let edited = request.edited_arguments.as_ref().map(ToString::to_string);
     let run = match &edited {
-        None => Ok(question.clone()),
+        // A person approved the scripts as they were; other ones make it another call.
+        None => {
+            let mut run = question.clone();
+            look.add_facts(&mut run, &looked_at(call));
+            Ok(run)
+        }
         Some(text) => CallRequest::tool(&call.tool, text).map(|mut run| {
             run.cwd.clone_from(&question.cwd);
             run.project.clone_from(&question.project);
@@ -75,8 +87,18 @@ pub fn redeem(
     }
 }
 
-/// The call as a question to the daemon.
-pub fn question(call: &ProposedCall) -> Result<CallRequest, Error> {
+fn looked_at(call: &ProposedCall) -> LookedAt<'_> {
+    LookedAt {
+        tool: &call.tool,
+        arguments: &call.arguments,
+        cwd: call.cwd.as_deref(),
+        project: call.project.as_deref(),
+        host: call.host,
+    }
+}
+
+/// The call as a question to the daemon, with what was found on this machine.
+pub fn question(call: &ProposedCall, look: &MachineLook) -> Result<CallRequest, Error> {
     let mut question = CallRequest::tool(&call.tool, &call.arguments)?;
     question.session.clone_from(&call.session);
     question.cwd.clone_from(&call.cwd);
@@ -84,6 +106,7 @@ pub fn question(call: &ProposedCall) -> Result<CallRequest, Error> {
     question.host = call.host.map(ToOwned::to_owned);
     question.platform = Some("cli".to_owned());
     question.call_id.clone_from(&call.call_id);
+    look.add_facts(&mut question, &looked_at(call));
     Ok(question)
 }
 

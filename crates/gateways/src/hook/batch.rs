@@ -8,6 +8,7 @@ use super::local_decision::LocalGate;
 use super::stages::stages;
 use super::{ask, messages};
 use crate::agents::{HookAnswer, ProposedCall};
+use crate::machine_look::MachineLook;
 
 /// The length of one long poll, in seconds.
 const POLL_SECONDS: u64 = 20;
@@ -17,6 +18,7 @@ pub fn answer(
     local: &LocalGate,
     daemon: impl Fn() -> Result<AgentClient, String>,
     calls: &[ProposedCall],
+    look: &MachineLook,
     end: Instant,
 ) -> HookAnswer {
     let mut answers: Vec<Option<HookAnswer>> =
@@ -30,11 +32,11 @@ pub fn answer(
             (_, Err(why)) => vec![HookAnswer::Denied(messages::unreachable(&why)); asked.len()],
             // A group of one is an ordinary request.
             ([only], Ok(daemon)) => {
-                let answer = ask::ask(&daemon, only, end);
+                let answer = ask::ask(&daemon, only, look, end);
                 local.spool.send_if_stale();
                 vec![answer]
             }
-            (_, Ok(daemon)) => ask_group(&daemon, asked, end),
+            (_, Ok(daemon)) => ask_group(&daemon, asked, &look.raising_only(), end),
         },
     };
     for (at, answer) in open.iter().zip(decided) {
@@ -51,9 +53,16 @@ pub fn answer(
 }
 
 /// Asks about all calls as one group, and waits for each.
-fn ask_group(daemon: &AgentClient, calls: &[&ProposedCall], end: Instant) -> Vec<HookAnswer> {
+///
+/// The calls of a group may change each other's files, so facts can only raise them.
+fn ask_group(
+    daemon: &AgentClient,
+    calls: &[&ProposedCall],
+    look: &MachineLook,
+    end: Instant,
+) -> Vec<HookAnswer> {
     let questions: Result<Vec<CallRequest>, _> =
-        calls.iter().map(|call| ask::question(call)).collect();
+        calls.iter().map(|call| ask::question(call, look)).collect();
     let asked = questions.and_then(|list| daemon.batch(&list, None).map(|batch| (list, batch)));
     let (questions, mut batch) = match asked {
         Ok(asked) => asked,
@@ -71,7 +80,7 @@ fn ask_group(daemon: &AgentClient, calls: &[&ProposedCall], end: Instant) -> Vec
         }
     }
     let items = batch.requests.into_iter().zip(calls).zip(&questions);
-    items.map(|((item, call), question)| decided(daemon, item, call, question)).collect()
+    items.map(|((item, call), question)| decided(daemon, item, call, question, look)).collect()
 }
 
 fn is_pending(item: &BatchItem) -> bool {
@@ -95,6 +104,7 @@ fn decided(
     item: BatchItem,
     call: &ProposedCall,
     question: &CallRequest,
+    look: &MachineLook,
 ) -> HookAnswer {
     let request = match item {
         BatchItem::Request(request) => request,
@@ -109,7 +119,7 @@ fn decided(
         return HookAnswer::Denied(messages::still_waiting(&request));
     }
     match Outcome::of(*request) {
-        Ok(Some(ended)) => ask::redeem(daemon, &ended, call, question).unwrap_or_else(|| {
+        Ok(Some(ended)) => ask::redeem(daemon, &ended, call, question, look).unwrap_or_else(|| {
             let why = "Countersign: this approval was already used. Propose the call again.";
             HookAnswer::Denied(why.to_owned())
         }),

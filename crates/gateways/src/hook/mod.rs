@@ -27,6 +27,7 @@ use countersign_crisis::{self as crisis, ScreenOptions};
 use crate::agents::{
     AgentDescriptor, CompletedCall, HookAnswer, HookEvent, HookReply, ProposedCall,
 };
+use crate::machine_look::MachineLook;
 use input::{InputError, MAX_INPUT};
 use local_decision::LocalGate;
 
@@ -50,6 +51,8 @@ pub struct HookProcess {
     pub patience: Duration,
     /// Finds the daemon.
     pub daemon: FindDaemon,
+    /// Looks at this machine before a call is asked about.
+    pub look: MachineLook,
 }
 
 impl HookProcess {
@@ -81,7 +84,9 @@ impl HookProcess {
         }
         match &event {
             HookEvent::Before(call) => self.before(call, end),
-            HookEvent::Batch(calls) => batch::answer(&self.local, || (self.daemon)(), calls, end),
+            HookEvent::Batch(calls) => {
+                batch::answer(&self.local, || (self.daemon)(), calls, &self.look, end)
+            }
             HookEvent::After(done) => self.after(done),
             HookEvent::Message { text, session } => self.message(text, session.as_deref()),
         }
@@ -91,7 +96,7 @@ impl HookProcess {
     fn before(&self, call: &ProposedCall, end: Instant) -> HookAnswer {
         match (self.daemon)() {
             Ok(daemon) => {
-                let answer = ask::ask(&daemon, call, end);
+                let answer = ask::ask(&daemon, call, &self.look, end);
                 self.local.spool.send_if_stale();
                 answer
             }
@@ -101,7 +106,8 @@ impl HookProcess {
 
     /// The outcome of a call that the daemon decided.
     fn after(&self, done: &CompletedCall) -> HookAnswer {
-        if let (Ok(daemon), Ok(question)) = ((self.daemon)(), ask::question(&done.call)) {
+        if let (Ok(daemon), Ok(question)) = ((self.daemon)(), ask::question(&done.call, &self.look))
+        {
             // A lost report is a gap in the history and changes no decision.
             let _ = daemon.report_outcome(&question, &ask::outcome(done));
         }

@@ -16,6 +16,7 @@ use super::pins::plain_name;
 use super::replies::CallRefusal;
 use super::reporter::Reporter;
 use super::resume_token::ServerState;
+use crate::machine_look::{LookedAt, MachineLook};
 
 /// The method that reads a resource.
 pub const RESOURCE: &str = "resources/read";
@@ -80,6 +81,10 @@ pub fn plan_call(
     match plan {
         CallPlan::Ask(mut asked) => {
             asked.question.project = project.map(ToOwned::to_owned);
+            // A server may have other files than this machine, so what is found can only raise.
+            let at =
+                LookedAt { tool: &tool, arguments: call.raw, cwd: project, project, host: None };
+            MachineLook::default().add_facts(&mut asked.question, &at);
             CallPlan::Ask(asked)
         }
         other => other,
@@ -137,6 +142,7 @@ pub fn as_production_call<'a>(
         context: Context { environment: Environment::Production, ..Context::default() },
         annotations,
         claimed: None,
+        facts: None,
     }
 }
 

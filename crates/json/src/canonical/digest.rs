@@ -4,7 +4,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 
 /// A SHA-256 digest. Comparison takes constant time.
@@ -123,6 +123,13 @@ impl fmt::Debug for Digest {
 impl Serialize for Digest {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         out.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Digest, D::Error> {
+        let text = <std::borrow::Cow<'de, str>>::deserialize(input)?;
+        Digest::parse(&text).map_err(serde::de::Error::custom)
     }
 }
 

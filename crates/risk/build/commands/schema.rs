@@ -179,12 +179,21 @@ pub struct Rule {
     pub once: Option<Once>,
     #[serde(default)]
     pub unplaced: bool,
+    pub loses: Option<Loses>,
     #[serde(default)]
     pub effects: Vec<String>,
     #[serde(default)]
     pub irreversible: bool,
     pub examples: Vec<String>,
     pub counter_examples: Vec<String>,
+}
+
+/// Files of a work tree that are lost; where there are none, the rule's tier is LOW.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Loses {
+    Changed,
+    Untracked,
 }
 
 /// What a person approves for the rest of a session by saying yes once.

@@ -85,9 +85,11 @@ impl<'a> Call<'a> {
                 project: text(value, "project")?,
                 host: text(value, "host")?,
                 session: None,
+                facts: None,
             },
             annotations: annotations(value)?,
             claimed: claimed(value)?,
+            facts: None,
         })
     }
 }

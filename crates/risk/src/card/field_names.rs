@@ -4,7 +4,7 @@ use crate::context::Platform;
 use crate::effect::{Effect, EffectClass};
 use crate::finding::{Doubt, Factor};
 
-pub(super) const FIELDS: [&str; 23] = [
+pub(super) const FIELDS: [&str; 24] = [
     "brief",
     "tool",
     "arguments",
@@ -28,6 +28,7 @@ pub(super) const FIELDS: [&str; 23] = [
     "platform",
     "cwd",
     "environment",
+    "facts",
 ];
 
 pub(super) const EFFECTS: [(&str, Effect); 17] = [

@@ -67,6 +67,7 @@ impl Card {
             environment: Environment::parse(text(value, "environment")?)
                 .filter(|e| text(value, "environment") == Ok(e.label()))
                 .ok_or_else(|| wrong("environment"))?,
+            facts: fact_texts(value)?,
         };
         let same = |a: f64, b: f64| (a - b).abs() < 1e-9;
         if card.tier != points.tier() || !same(card.risk, points.risk()) {
@@ -218,4 +219,13 @@ fn impact(value: &Value<'_>) -> Read<Impact> {
         programs: touched("programs")?,
         items: value.get("items").map(|_| small(value, "items")).transpose()?,
     })
+}
+
+/// The lines about the machine; cards of older versions have none.
+fn fact_texts(value: &Value<'_>) -> Read<Vec<String>> {
+    if value.get("facts").is_none() {
+        return Ok(Vec::new());
+    }
+    let text = |item: &Value<'_>| item.as_str().map(str::to_owned).ok_or_else(|| wrong("facts"));
+    list(value, "facts", REASONS)?.iter().map(text).collect()
 }

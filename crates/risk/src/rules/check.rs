@@ -126,6 +126,7 @@ fn assess_tool(rule: &RuleInfo, tool: &str, arguments: &str) -> Option<Assessmen
         context: Context { host: tools::host_of(rule.id), ..Context::default() },
         annotations: Annotations::default(),
         claimed: None,
+        facts: None,
     };
     Some(assess(&call, &Policy::default()))
 }

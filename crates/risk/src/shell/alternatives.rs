@@ -31,7 +31,11 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             if self.shared.folders.current().is_nowhere() {
                 self.shared.folders.set(begun.clone());
             }
-            let next = self.pipeline(pipeline, stdin.clone());
+            let next = if pipeline.background {
+                self.out_of_order(|w| w.pipeline(pipeline, stdin.clone()))
+            } else {
+                self.pipeline(pipeline, stdin.clone())
+            };
             flow = flow.then(next);
             let mut bad = self.shared.folders.take_failed();
             let current = self.shared.folders.current();
@@ -190,7 +194,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             }
             return flow;
         }
-        // Each stage is a shell of its own; in some shells the last is not.
+        // Each stage is a shell of its own; in some shells the last is not. All run at once.
+        self.shared.facts_hold.enter_out_of_order();
         let entry = self.shared.folders.current().clone();
         let mut last = Folders::nowhere();
         for stage in &pipeline.stages {
@@ -202,7 +207,16 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             }
         }
         self.shared.folders.join(last);
+        self.shared.facts_hold.leave_out_of_order();
         flow
+    }
+
+    /// Runs something whose commands may run again, later or beside others.
+    pub(super) fn out_of_order<T>(&mut self, run: impl FnOnce(&mut Self) -> T) -> T {
+        self.shared.facts_hold.enter_out_of_order();
+        let result = run(self);
+        self.shared.facts_hold.leave_out_of_order();
+        result
     }
 
     /// Runs something that may not happen at all, or that happens in a shell of its own.

@@ -122,7 +122,9 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 for arg in args.iter().skip(1) {
                     if let Some((name, text)) = arg.text.split_once('=') {
                         let text = text.replace(UNKNOWN, "$_");
-                        self.apart(|w| w.inside(&text, arg.span, &Flow::none()));
+                        self.out_of_order(|w| {
+                            w.apart(|w| w.inside(&text, arg.span, &Flow::none()))
+                        });
                         self.name(name, &text, true);
                     }
                 }
@@ -131,7 +133,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             "trap" => {
                 let text = args.get(1).filter(|a| !a.text.starts_with('-') && args.len() > 2)?;
                 let body = text.text.replace(UNKNOWN, "$_");
-                self.apart(|w| w.inside(&body, text.span, &Flow::none()));
+                self.out_of_order(|w| w.apart(|w| w.inside(&body, text.span, &Flow::none())));
                 None
             }
             _ => None,
@@ -188,12 +190,14 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if let Some(flow) = self.known_file(&arg.text) {
             return self.run_flow(&flow, span);
         }
+        let words = args.get(1..).unwrap_or_default();
+        let harmless = self.observed_script(Some(Speech::Shell), words, span);
         if let Some(flow) = self.run_remembered(Some(Speech::Shell), &arg.text, stdin, span) {
             return flow;
         }
         self.touch(Touch::Read, arg, false);
         let class = self.shared.class_for(Act::Write, &arg.text);
-        if class.id == "temporary" {
+        if class.id == "temporary" && !harmless {
             self.first_use(&structural_findings::ODD_PLACE, &arg.text, span);
         }
         Flow::unknown(Taint::default())

@@ -35,9 +35,11 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if args.iter().any(|a| a.taint.has(Taint::LOST)) {
             limit::report_lost(self.shared.out, Some(span));
         }
+        self.shared.check_facts();
         let outer = self.shared.begin_subject(args, &stdin);
         let flow = self.one_command(args, stdin, span);
         self.shared.out.set_subject(outer);
+        self.shared.check_facts();
         self.shared.budget.leave_command();
         flow
     }
@@ -70,8 +72,13 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             if let Some(content) = self.known_file(&first.text) {
                 return self.run_written(content, first, &stdin);
             }
+            let harmless = self.observed_script(None, args, first.span);
             if let Some(flow) = self.run_remembered(None, &first.text, &stdin, first.span) {
                 return flow;
+            }
+            if harmless && args.len() == 1 && resolve(&first.text).is_none() {
+                self.shared.report(&structural_findings::UNKNOWN_PROGRAM, Some(first.span));
+                return Flow::unknown(stdin.taint);
             }
         } else if let Some(path) = self.shared.program_file(&first.text) {
             // `PATH` may lead there.
@@ -164,7 +171,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if self.shared.rights.root && spec.base >= Tier::Low {
             self.as_root(span);
         }
-        if let Some(flow) = self.what_it_runs(known, inv, stdin, span) {
+        if let Some(flow) = self.what_it_runs(known, inv, stdin, (dry, span)) {
             self.option_writes(spec, inv, dry);
             return flow;
         }
@@ -177,6 +184,9 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if matched == Matched::Nothing && !dry && spec.base > Tier::Safe {
             self.base(spec, inv, span);
         }
+        if !dry {
+            self.observed_destination(known, inv, stdin.present, span);
+        }
         let revealed = if reveals { Taint::SECRET } else { Taint::default() };
         let taint = taint.and(stdin.taint).and(revealed);
         self.what_it_prints(spec, inv, stdin, (matched, taint), span)
@@ -188,9 +198,11 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         (spec, _, runners): Known,
         inv: &Invocation<'_, 't>,
         stdin: &Flow,
-        span: Span,
+        (dry, span): (bool, Span),
     ) -> Option<Flow> {
-        if let Some(flow) = self.inner_commands(runners, spec, inv, stdin, span) {
+        // A program may run its command later, often or elsewhere.
+        let inner = self.out_of_order(|w| w.inner_commands(runners, spec, inv, stdin, span));
+        if let Some(flow) = inner {
             if spec.sends {
                 self.sent(stdin.taint, stdin.taint, span);
             }
@@ -198,6 +210,9 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
         if !spec.exec.is_empty() {
             self.exec_options(spec, inv, span);
+        }
+        if !dry {
+            self.observed_recipes(spec, inv, span);
         }
         let interpreter = spec.interpreter.as_ref()?;
         self.interpret(*interpreter, spec, inv, stdin, span)
@@ -268,11 +283,13 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 gravest = Some(rule);
             }
             rule.effects.iter().for_each(|e| self.shared.out.effect(*e));
-            if rule.irreversible {
+            let loses_nothing = rule.loses.is_some_and(|loses| self.is_clean(loses, inv));
+            if rule.irreversible && !loses_nothing {
                 self.shared.out.irreversible();
             }
+            let tier = if loses_nothing { rule.tier.min(Tier::Low) } else { rule.tier };
             // A rule of SAFE weighs nothing but says why nobody is asked.
-            let mut finding = Finding::pattern(rule.id, rule.tier, rule.message).at(span);
+            let mut finding = Finding::pattern(rule.id, tier, rule.message).at(span);
             finding.suggestion = rule.suggestion.map(Into::into);
             self.add_rule(rule, inv, finding);
         }

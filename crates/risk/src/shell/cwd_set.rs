@@ -18,7 +18,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let before = self.shared.folders.leave();
         if back {
             // Where one came from: any folder there has been, or what `OLDPWD` says.
-            let mut seen = self.shared.folders.seen();
+            let mut seen = self.shared.folders.seen().without_real_folder();
             if let Some((old, _)) = self.lookup("OLDPWD") {
                 seen.add(self.shared.workspace.local(&normal(&old, None)));
             }

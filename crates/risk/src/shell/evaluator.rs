@@ -95,11 +95,11 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             Node::Group(Runs::Maybe, list) => self.parts(list, &stdin),
             Node::Group(Runs::Again, list) => {
                 self.endless(spawns_without_end(self.text, list));
-                self.turns(|w| w.parts(list, &stdin))
+                self.out_of_order(|w| w.turns(|w| w.parts(list, &stdin)))
             }
             Node::For { name, words, body } => {
                 self.endless(name.is_empty() && turns_without_end(self.text, words, body));
-                self.for_loop(name, words, body, &stdin)
+                self.out_of_order(|w| w.for_loop(name, words, body, &stdin))
             }
             Node::Case { words, arms } => self.case(words, arms, &stdin),
             Node::Function { name, body } => {

@@ -47,6 +47,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         {
             let (_, harmless) = self.read_speech(interpreter.speech, arg, stdin);
             self.inline(interpreter, inv, arg, harmless);
+            self.shared.out.effect(Effect::Exec);
             // The rest are files it works on: the caller's business.
             return None;
         }
@@ -58,11 +59,11 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if ran.is_some() {
             return ran.filter(|_| !first_code);
         }
-        if interpreter.script
-            && let Some(arg) = inv.operands.first().and_then(|i| inv.arg(*i))
-        {
-            let ran = self.script(interpreter, arg, stdin, span);
-            if arg.text == "-" || arg.text == "/dev/stdin" {
+        if interpreter.script && !inv.operands.is_empty() {
+            let words: Vec<Arg<'t>> =
+                inv.operands.iter().filter_map(|i| inv.arg(*i)).cloned().collect();
+            let ran = self.script(interpreter, &words, stdin, span);
+            if words.first().is_some_and(|arg| arg.text == "-" || arg.text == "/dev/stdin") {
                 self.given_files(inv, 1);
             }
             return ran;
@@ -86,6 +87,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             let arg = Arg { text: Cow::Owned(text), ..word.clone() };
             let (flow, harmless) = self.read_speech(interpreter.speech, &arg, stdin);
             self.inline(interpreter, inv, &arg, harmless);
+            self.shared.out.effect(Effect::Exec);
             last = Some(flow);
         }
         last
@@ -108,6 +110,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
         let flow = self.shell_text(arg, stdin);
         self.shared.variables.truncate(kept);
+        // Noted last: what the text runs first finds everything as it was.
+        self.shared.out.effect(Effect::Exec);
         Some(flow)
     }
 
@@ -147,6 +151,9 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         stdin: &Flow,
         span: Span,
     ) {
+        if interpreter.speech == Speech::Sql {
+            return self.statement_files(inv);
+        }
         if !matches!(interpreter.speech, Speech::Awk | Speech::Sed) {
             return;
         }
@@ -160,7 +167,18 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             if streamed && stdin.text.is_none() {
                 self.report_stream(stdin, span);
             }
-            self.script(interpreter, &arg, stdin, span);
+            self.script(interpreter, &[arg], stdin, span);
+        }
+    }
+
+    /// `psql -f FILE`: the statements are in a file.
+    fn statement_files(&mut self, inv: &Invocation<'_, 't>) {
+        for (name, value) in &inv.values {
+            let Some(word) = inv.args.get(value.word) else { continue };
+            if matches!(*name, "-f" | "--file") && value.text != "-" {
+                let arg = Arg { text: Cow::Owned(value.text.to_owned()), ..word.clone() };
+                self.observed_script(Some(Speech::Sql), &[arg], word.span);
+            }
         }
     }
 
@@ -172,7 +190,6 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         arg: &Arg<'t>,
         harmless: bool,
     ) {
-        self.shared.out.effect(Effect::Exec);
         if interpreter.inline == Tier::Safe {
             return;
         }
@@ -205,14 +222,15 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         taint
     }
 
-    /// The first operand of an interpreter that takes a script.
+    /// The first operand of an interpreter that takes a script, and the script's own words.
     fn script(
         &mut self,
         interpreter: Interpreter,
-        arg: &Arg<'t>,
+        words: &[Arg<'t>],
         stdin: &Flow,
         span: Span,
     ) -> Option<Flow> {
+        let arg = words.first()?;
         self.shared.out.effect(Effect::Exec);
         if arg.text.starts_with("/dev/fd/") {
             let flow = self.shared.processes.take(&arg.text).unwrap_or(Flow::unknown(arg.taint));
@@ -235,13 +253,14 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             }
             return Some(result);
         }
+        let harmless = self.observed_script(Some(interpreter.speech), words, arg.span);
         if let Some(flow) =
             self.run_remembered(Some(interpreter.speech), &arg.text, stdin, arg.span)
         {
             return Some(flow);
         }
         let class = self.shared.class_for(Act::Write, &arg.text);
-        if matches!(class.id, "temporary" | "shared-data") {
+        if matches!(class.id, "temporary" | "shared-data") && !harmless {
             self.first_use(&structural_findings::ODD_PLACE, &arg.text, arg.span);
         }
         None

@@ -50,6 +50,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
         self.shared.out.effect(Effect::NetOut);
         let class = self.shared.class_for(Act::Read, path);
+        let class = self.shared.class_by_facts(Act::Read, path, class);
         let held = self.shared.known_file(path).is_some_and(|f| f.taint.has(Taint::SECRET));
         let secret = held || class.read >= Tier::Medium || class.id == "access-control";
         let sign =

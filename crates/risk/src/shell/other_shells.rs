@@ -36,6 +36,8 @@ pub(crate) fn judge_text(
 impl<'s, 'c, 'o> CommandJudge<'s, 'c, 'o> {
     /// Judges with what a call has set and used so far.
     pub fn new(shared: &'s mut EvalState<'c, 'o>) -> CommandJudge<'s, 'c, 'o> {
+        // Loops and pipelines of these shells are not followed one by one.
+        shared.facts_hold.enter_out_of_order();
         CommandJudge { shared }
     }
 }

@@ -139,7 +139,12 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             limit::report_lost(self.shared.out, Some(arg.span));
         }
         let class = self.shared.class_for(act, path);
-        let tier = self.cost(act, class, path, arg.glob);
+        let class = self.shared.class_by_facts(act, path, class);
+        let mut tier = self.cost(act, class, path, arg.glob);
+        let deletes = matches!(act, Act::Delete | Act::DeleteTree);
+        if deletes && tier > Tier::Low && class.id == "project" && self.loses_nothing(path) {
+            tier = Tier::Low;
+        }
         if act == Act::Read && tier < Tier::Medium {
             self.shared.out.effect(Effect::Read);
             let secret = tier == Tier::Low && class.read == Tier::Medium;

@@ -18,7 +18,7 @@ use countersign_types::tier::Tier;
 
 /// Findings that say only that something is known when it runs, or that a program does what any
 /// program of a project may do. They do not count in a script whose text the session knows.
-const UNKNOWN_ONLY: [&str; 5] = [
+pub(super) const UNKNOWN_ONLY: [&str; 5] = [
     "code.environment.all",
     "code.process.start",
     "code.unknown-call",
@@ -178,7 +178,7 @@ impl Evaluator<'_, '_, '_, '_> {
 }
 
 /// The language that a script's first line or its name says.
-fn script_language(path: &str, text: &str) -> Option<Speech> {
+pub(super) fn script_language(path: &str, text: &str) -> Option<Speech> {
     let first = text.lines().next().unwrap_or_default();
     let named = first.strip_prefix("#!").map(|line| {
         let mut words = line.split_whitespace();

@@ -7,6 +7,7 @@ use super::table::{self, Class, Role};
 use super::target::{self, Access};
 use super::text;
 use crate::effect::Effect;
+use crate::facts::{FactAnswer, FactQuery};
 use crate::finding::{Doubt, Finding, Span};
 use crate::impact::Money;
 use crate::structural_findings::{self, StructuralRule};
@@ -42,7 +43,11 @@ impl Reader<'_, '_> {
             }
         }
         let whole = self.whole(path);
-        if let Some(found) = target::sensitive(&whole, access, &self.ctx) {
+        let by_name = target::sensitive(&whole, access, &self.ctx);
+        let by_target = self.leads_to(&whole, access);
+        let tier = |found: &Option<target::Sensitive>| found.as_ref().map(|found| found.tier);
+        let found = if tier(&by_target) > tier(&by_name) { by_target } else { by_name };
+        if let Some(found) = found {
             if found.secret {
                 self.out.effect(Effect::Secret);
                 self.out.impact.secrets.add(path);
@@ -60,6 +65,21 @@ impl Reader<'_, '_> {
                 50,
                 "This touches the workspace of another agent.",
             );
+        }
+    }
+
+    /// How sensitive the place is that a path leads to, if an observer followed its symlinks.
+    fn leads_to(&mut self, path: &str, access: Access) -> Option<target::Sensitive> {
+        let facts = self.ctx.facts?;
+        if access == Access::Delete || path.contains(['*', '?', '[', '$', '\\', '\0']) {
+            return None;
+        }
+        let query = FactQuery::Target { path: path.to_owned() };
+        let answer = facts.answer(&query);
+        self.out.ask(query);
+        match answer? {
+            FactAnswer::Target(found) => target::sensitive(&found.resolved, access, &self.ctx),
+            _ => None,
         }
     }
 

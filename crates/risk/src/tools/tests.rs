@@ -35,6 +35,7 @@ fn call(tool: &str, json: &str) -> Call<'static> {
         context: Context::default(),
         annotations: Annotations::default(),
         claimed: None,
+        facts: None,
     }
 }
 

@@ -234,6 +234,7 @@ fn assess_by_name(api: &Api, tool: &str) -> Assessment {
         context,
         annotations: Annotations::default(),
         claimed: None,
+        facts: None,
     };
     assess(&call, &rules.judgement)
 }

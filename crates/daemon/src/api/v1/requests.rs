@@ -1,6 +1,7 @@
 //! Requests: submitted, read, waited for, cancelled.
 
 mod ask;
+mod facts;
 mod list;
 mod shared;
 

@@ -42,6 +42,15 @@ pub(crate) struct Budget {
     counters: Counters,
 }
 
+/// What was left when a loan began.
+pub(crate) struct BudgetLoan {
+    commands: u32,
+    reading: usize,
+    expansion: usize,
+    readings: u16,
+    guesses: u8,
+}
+
 /// What to do with a program that is named by a pattern.
 pub(crate) enum Guess {
     /// Try every program it could be, then call `end_guess`.
@@ -67,6 +76,31 @@ impl Budget {
             loops: 0,
             counters: Counters::default(),
         }
+    }
+
+    /// What may still be used up. The text of a script that an observer read has a budget of its
+    /// own, so that reading it leaves enough for the call itself.
+    pub fn lend(&mut self) -> BudgetLoan {
+        let loan = BudgetLoan {
+            commands: self.commands,
+            reading: self.reading,
+            expansion: self.expansion,
+            readings: self.readings,
+            guesses: self.guesses,
+        };
+        self.commands = MAX_COMMANDS;
+        self.reading = MAX_READING;
+        self.expansion = MAX_EXPANSION;
+        (self.readings, self.guesses) = (0, 0);
+        loan
+    }
+
+    /// Ends a loan: what was used up since does not count.
+    pub fn end_loan(&mut self, loan: BudgetLoan) {
+        self.commands = loan.commands;
+        self.reading = loan.reading;
+        self.expansion = loan.expansion;
+        (self.readings, self.guesses) = (loan.readings, loan.guesses);
     }
 
     /// How deep the text being walked is inside others.

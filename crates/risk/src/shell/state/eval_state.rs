@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::budget::Budget;
 use super::combinations::Asked;
 use super::counters::Totals;
+use super::facts_hold::FactsHold;
 use super::files::WrittenFiles;
 use super::folders::FolderState;
 use super::functions::Functions;
@@ -60,6 +61,8 @@ pub(crate) struct EvalState<'c, 'o> {
     home_moved: bool,
     /// Files of the session that were read as scripts so far.
     pub scripts_read: Vec<String>,
+    /// Whether what an observer saw before the call still holds for the next command.
+    pub facts_hold: FactsHold,
     /// The subjects of the commands that were judged where the memo is used.
     pub judged_subjects: Vec<Arc<str>>,
 }
@@ -91,6 +94,7 @@ impl<'c, 'o> EvalState<'c, 'o> {
             asked: Vec::new(),
             home_moved: false,
             scripts_read: Vec::new(),
+            facts_hold: FactsHold::at_depth(depth),
             judged_subjects: Vec::new(),
         }
     }
@@ -199,6 +203,14 @@ impl EvalState<'_, '_> {
     pub fn move_home(&mut self) {
         self.home_moved = true;
         self.memo.clear();
+    }
+
+    /// Notes whether the commands so far changed what an observer saw. Commands judged before were
+    /// judged with it.
+    pub fn check_facts(&mut self) {
+        if self.ctx.facts.is_some() && self.facts_hold.end_by(self.out.effects) {
+            self.memo.clear();
+        }
     }
 
     pub fn has_moved_home(&self) -> bool {

@@ -16,6 +16,49 @@ const MAX_FOLDERS: usize = 12;
 /// How many links and copies are remembered.
 const LINKS: Limit = Limit::new("links and copies", 64);
 
+/// The folder of the next command as the file system knows it, where it is one folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum RealFolder {
+    /// No command runs.
+    Nowhere,
+    /// This one, as the text writes it; empty for the one in which the text began.
+    Known(String),
+    /// More than one is possible, or nobody can tell.
+    Unknown,
+}
+
+impl RealFolder {
+    fn join(&mut self, other: RealFolder) {
+        let is_same = *self == other || other == RealFolder::Nowhere;
+        match self {
+            RealFolder::Nowhere => *self = other,
+            _ if is_same => {}
+            _ => *self = RealFolder::Unknown,
+        }
+    }
+
+    /// The folder that `cd` enters. A shell takes `..` back to where it came from and the file
+    /// system does not, so such a folder is not known.
+    fn entered(&self, path: &str) -> RealFolder {
+        let is_plain = !path.is_empty()
+            && !path.contains([UNKNOWN, '*', '?', '[', '$', '`'])
+            && !path.split('/').any(|part| part == "..");
+        match self {
+            RealFolder::Known(_) if is_plain && path == "." => self.clone(),
+            RealFolder::Known(base) if is_plain => RealFolder::Known(below(base, path)),
+            _ => RealFolder::Unknown,
+        }
+    }
+}
+
+/// A path as seen from a folder; an empty folder is the one in which the text began.
+fn below(folder: &str, path: &str) -> String {
+    if folder.is_empty() || path.starts_with(['/', '~']) {
+        return path.to_owned();
+    }
+    format!("{}/{path}", folder.trim_end_matches('/'))
+}
+
 /// A set of folders. `cd` may fail, and a branch may not run: more than one is possible.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Folders {
@@ -24,6 +67,7 @@ pub(crate) struct Folders {
     named: Vec<String>,
     /// More than are followed.
     lost: bool,
+    real: RealFolder,
     /// One of them is not known.
     unknown: bool,
 }
@@ -39,7 +83,9 @@ struct Link {
 
 impl Folders {
     fn start(ctx: &Context<'_>) -> Folders {
-        let mut folders = Folders { start: true, named: Vec::new(), lost: false, unknown: false };
+        let real = RealFolder::Known(String::new());
+        let (start, lost, unknown) = (true, false, false);
+        let mut folders = Folders { start, named: Vec::new(), lost, unknown, real };
         // A project may be anywhere, but hardly where a star is everything.
         if let Some(cwd) = ctx.cwd
             && class_of("*", Some(cwd)).delete_tree == Tier::Critical
@@ -51,7 +97,22 @@ impl Folders {
 
     /// Behind `exit`.
     pub fn nowhere() -> Folders {
-        Folders { start: false, named: Vec::new(), lost: false, unknown: false }
+        let (start, lost, unknown, real) = (false, false, false, RealFolder::Nowhere);
+        Folders { start, named: Vec::new(), lost, unknown, real }
+    }
+
+    /// The same folders, without knowing which of them it is.
+    pub fn without_real_folder(self) -> Folders {
+        Folders { real: RealFolder::Unknown, ..self }
+    }
+
+    /// A path of the next command as the file system knows it, relative to where the text began.
+    pub fn real_path(&self, path: &str) -> Option<String> {
+        match &self.real {
+            _ if path.starts_with(['/', '~']) => Some(path.to_owned()),
+            RealFolder::Known(folder) => Some(below(folder, path)),
+            RealFolder::Nowhere | RealFolder::Unknown => None,
+        }
     }
 
     pub fn is_nowhere(&self) -> bool {
@@ -69,6 +130,7 @@ impl Folders {
     }
 
     pub fn add(&mut self, place: Cow<'_, str>) {
+        self.real = RealFolder::Unknown;
         if place.contains(UNKNOWN) || place == "." {
             self.unknown |= place != ".";
             self.start = true;
@@ -82,14 +144,18 @@ impl Folders {
     pub fn join(&mut self, other: Folders) {
         self.start |= other.start;
         self.lost |= other.lost;
+        let mut real = self.real.clone();
+        real.join(other.real);
         self.unknown |= other.unknown;
         if self.named.is_empty() {
+            self.real = real;
             self.named = other.named;
             return;
         }
         for name in other.named {
             self.add(Cow::Owned(name));
         }
+        self.real = real;
     }
 
     /// Every folder; none stands for the start.
@@ -106,6 +172,10 @@ impl Folders {
                 inside.add(workspace.local(&normal(path, place)));
             }
         }
+        inside.real = match paths {
+            [path] => self.real.entered(path),
+            _ => RealFolder::Unknown,
+        };
         inside
     }
 }

@@ -31,6 +31,7 @@ impl EvalState<'_, '_> {
             rights: self.rights,
             guessing: self.budget.is_guessing(),
             depth: self.budget.depth(),
+            facts_hold: self.facts_hold,
         }
     }
 

@@ -4,6 +4,7 @@
 //! difference. A judgement is kept only if nothing was set, written, entered, read or run while it
 //! was made: then it depended on nothing but its key.
 
+use super::facts_hold::FactsHold;
 use super::folders::Folders;
 use super::position::Rights;
 use crate::flow::{Flow, Taint};
@@ -41,6 +42,7 @@ struct Place {
     rights: Rights,
     guessing: bool,
     depth: u8,
+    facts_hold: FactsHold,
 }
 
 /// The same as it is now.
@@ -51,6 +53,7 @@ pub(super) struct Now<'s> {
     pub rights: Rights,
     pub guessing: bool,
     pub depth: u8,
+    pub facts_hold: FactsHold,
 }
 
 impl Place {
@@ -60,6 +63,7 @@ impl Place {
             && self.rights == now.rights
             && self.guessing == now.guessing
             && self.depth == now.depth
+            && self.facts_hold == now.facts_hold
             && self.folders == *now.folders
     }
 }
@@ -95,6 +99,7 @@ impl Memo {
             rights: now.rights,
             guessing: now.guessing,
             depth: now.depth,
+            facts_hold: now.facts_hold,
         };
         self.kept.push(Judgement {
             sum: sum(args),

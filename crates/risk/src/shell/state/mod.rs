@@ -7,6 +7,7 @@ mod budget;
 mod combinations;
 mod counters;
 mod eval_state;
+mod facts_hold;
 mod files;
 mod folders;
 mod functions;

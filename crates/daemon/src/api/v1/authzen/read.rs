@@ -166,6 +166,7 @@ fn in_context<'v>(
         context: Context { platform: Platform::Api, ..Context::default() },
         annotations: Annotations::default(),
         claimed: None,
+        facts: None,
     };
     let Some(context) = context else { return Ok((call, Presented::Nothing)) };
     let fields = Fields::new(context)?;

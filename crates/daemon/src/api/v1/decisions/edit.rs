@@ -140,8 +140,10 @@ fn edited_call<'v>(
             project: place("project"),
             host: place("host"),
             session: None,
+            facts: None,
         },
         annotations: Annotations::default(),
         claimed: None,
+        facts: None,
     }
 }

@@ -1,5 +1,7 @@
 //! Reads a question from JSON and submits it to the gate.
 
+use std::sync::Arc;
+
 use axum::http::HeaderMap;
 use countersign_json::Value;
 use countersign_redact::redact_text;
@@ -122,7 +124,7 @@ pub fn read_call<'v>(
     fields: &Fields<'v, '_>,
     value: &'v Value<'_>,
 ) -> Result<Call<'v>, ApiProblem> {
-    const MEMBERS: [&str; 15] = [
+    const MEMBERS: [&str; 18] = [
         "tool",
         "arguments",
         "command",
@@ -138,12 +140,16 @@ pub fn read_call<'v>(
         "claimed_risk",
         "claimed",
         "agent",
+        "facts",
+        "facts_observer",
+        "facts_proof",
     ];
     for member in MEMBERS {
         fields.get(member);
     }
-    let call =
+    let mut call =
         Call::from_json(value).map_err(|error| ApiProblem::bad_request(error.to_string()))?;
+    call.facts = super::facts::read(fields, &call)?.map(Arc::new);
     check_length("session", call.session.as_deref().unwrap_or_default())?;
     check_length("tool", &call.tool)?;
     check_length("host", call.context.host.unwrap_or_default())?;

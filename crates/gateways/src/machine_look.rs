@@ -1,0 +1,120 @@
+//! A look at this machine for the assessment of a call, sent with the question.
+//!
+//! Only a look of the installed hook can make a call look harmless. It proves itself with a key that
+//! the daemon keeps in a file which agents may not read; without the key, and for calls that may run
+//! on another machine, facts can only raise the tier.
+
+use std::borrow::Cow;
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use countersign_client::{CallRequest, FactsMember, home_folder};
+use countersign_facts::{LookLimits, LookPlace, assess_with_look};
+use countersign_json::{self as json, Value};
+use countersign_risk::assess::{Assessment, assess};
+use countersign_risk::call::{Annotations, Call};
+use countersign_risk::context::Context;
+use countersign_risk::facts::{CallFacts, FactObserver, FactsKey, covered};
+use countersign_risk::verdict::Policy;
+
+/// The most text of facts that is sent with a question.
+const MAX_TEXT: usize = 160 << 10;
+
+/// Where a call would run.
+#[derive(Debug, Clone, Copy)]
+pub struct LookedAt<'a> {
+    /// The tool.
+    pub tool: &'a str,
+    /// The JSON text of its arguments.
+    pub arguments: &'a str,
+    /// The working directory.
+    pub cwd: Option<&'a str>,
+    /// The root folder of the project.
+    pub project: Option<&'a str>,
+    /// The agent program.
+    pub host: Option<&'a str>,
+}
+
+/// Looks at this machine.
+#[derive(Debug, Clone, Default)]
+pub struct MachineLook {
+    key: Option<FactsKey>,
+}
+
+impl MachineLook {
+    /// With the key in the daemon's state folder, if this user may read it.
+    pub fn with_key_of(state: &Path) -> MachineLook {
+        let text = fs::read_to_string(state.join(FactsKey::FILE)).ok();
+        MachineLook { key: text.as_deref().and_then(FactsKey::parse) }
+    }
+
+    /// The same look without the key: its facts can only raise.
+    pub fn raising_only(&self) -> MachineLook {
+        MachineLook { key: None }
+    }
+
+    /// Looks at what a call names, and adds the facts to its question.
+    pub fn add_facts(&self, question: &mut CallRequest, at: &LookedAt<'_>) {
+        question.facts = self.facts(at);
+    }
+
+    fn facts(&self, at: &LookedAt<'_>) -> Option<FactsMember> {
+        let arguments = json::parse(at.arguments).ok()?;
+        let written = arguments.to_json();
+        let call = call(at, arguments);
+        let place = place(at)?;
+        let limits = LookLimits::BEFORE_CALL;
+        let observer = FactObserver::Hook;
+        let (_, facts) = assess_with_look(&call, &Policy::default(), &place, limits, observer);
+        if facts.found.is_empty() {
+            return None;
+        }
+        let found = serde_json::to_string(&facts.found).ok().filter(|t| t.len() <= MAX_TEXT)?;
+        let proof = self.key.as_ref().map(|key| {
+            let covers = covered(at.tool, &written, at.cwd, &found);
+            ("hook".to_owned(), key.prove(observer, &covers).to_string())
+        });
+        Some(FactsMember { found, proof })
+    }
+}
+
+/// Assesses a call and looks at the machine only if it `passes` so far.
+pub fn assess_passing(
+    call: &Call<'_>,
+    policy: &Policy,
+    place: Option<&LookPlace>,
+    passes: impl Fn(&Assessment) -> bool,
+) -> bool {
+    let Some(place) = place else { return passes(&assess(call, policy)) };
+    let facts = CallFacts::none(FactObserver::Hook);
+    let asking = Call { facts: Some(facts.into()), ..call.clone() };
+    let seen = assess(&asking, policy);
+    if !passes(&seen) || seen.queries.is_empty() {
+        return passes(&seen);
+    }
+    let limits = LookLimits::BEFORE_CALL;
+    passes(&assess_with_look(call, policy, place, limits, FactObserver::Hook).0)
+}
+
+/// Where to look. None if it is not known where the call would run.
+pub fn place(at: &LookedAt<'_>) -> Option<LookPlace> {
+    let cwd = at.cwd.map(PathBuf::from).filter(|cwd| cwd.is_absolute())?;
+    let project = at.project.map(PathBuf::from);
+    let variable = |name: &str| env::var(name).ok();
+    Some(LookPlace { cwd, project, home: home_folder(), variable })
+}
+
+fn call<'a>(at: &LookedAt<'a>, arguments: Value<'a>) -> Call<'a> {
+    let context = Context { cwd: at.cwd, project: at.project, host: at.host, ..Context::default() };
+    Call {
+        tool: Cow::Borrowed(at.tool),
+        arguments,
+        agent: None,
+        session: None,
+        context,
+        annotations: Annotations::default(),
+        claimed: None,
+        facts: None,
+    }
+}

@@ -1,0 +1,134 @@
+//! Where a command acts, as an observer found it: the work tree, the remote of a push, the current
+//! cluster or account.
+
+use super::evaluator::Evaluator;
+use super::invocation::Invocation;
+use super::net_access::host_of;
+use super::program::Known;
+use crate::command_tables::Loses;
+use crate::facts::{FactAnswer, FactQuery, LikelyEnvironment, RemoteFact, RemoteSystem};
+use crate::finding::Span;
+use crate::paths::last_part;
+use crate::structural_findings;
+use countersign_shell::UNKNOWN;
+use countersign_types::tier::Tier;
+
+/// Options that name another cluster, engine or account than the current one.
+const NAMED: [&str; 8] = [
+    "--context",
+    "--kube-context",
+    "--kubeconfig",
+    "--profile",
+    "--host",
+    "--project",
+    "--configuration",
+    "--cluster",
+];
+
+impl<'t> Evaluator<'t, '_, '_, '_> {
+    /// Whether an observer saw that the work tree has none of the files that a git command would
+    /// lose.
+    pub(super) fn is_clean(&mut self, loses: Loses, inv: &Invocation<'_, 't>) -> bool {
+        let words: Vec<&str> = inv.args.iter().skip(1).map(|arg| arg.text.as_ref()).collect();
+        // Options before the command may name another work tree.
+        let is_plain = match words.as_slice() {
+            // With the name of a commit it would also replace what was added and not committed.
+            ["checkout", "--", ..] | ["checkout", "." | "./"] => loses == Loses::Changed,
+            ["restore", rest @ ..] => {
+                loses == Loses::Changed && !rest.iter().any(|w| w.starts_with("-s"))
+            }
+            ["clean", rest @ ..] => {
+                let is_option = |w: &&&str| w.starts_with('-');
+                let takes_ignored = |w: &&str| w.contains(['x', 'X', 'e']) && !w.starts_with("--f");
+                loses == Loses::Untracked && !rest.iter().filter(is_option).any(takes_ignored)
+            }
+            _ => false,
+        };
+        let variables = &self.shared.variables;
+        let git_variables = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_CONFIG_COUNT"];
+        let is_redirected = git_variables.iter().any(|name| variables.get(name).is_some());
+        if !is_plain || is_redirected || !self.shared.facts_may_lower() {
+            return false;
+        }
+        let Some(folder) = self.shared.observed_path(".") else { return false };
+        match self.shared.fact(FactQuery::Worktree { folder }) {
+            Some(FactAnswer::Worktree(git)) => {
+                git.is_exact
+                    && match loses {
+                        Loses::Changed => git.changed == 0,
+                        Loses::Untracked => git.untracked == 0,
+                    }
+            }
+            _ => false,
+        }
+    }
+
+    /// Raises a command by where it acts.
+    pub(super) fn observed_destination(
+        &mut self,
+        known: Known,
+        inv: &Invocation<'_, 't>,
+        stdin: bool,
+        span: Span,
+    ) {
+        if self.shared.ctx.facts.is_none() || self.shared.rights.elsewhere {
+            return;
+        }
+        let (spec, rules, _) = known;
+        let name = inv.args.first().map(|arg| last_part(&arg.text)).unwrap_or_default();
+        if spec.family == "git" && inv.operand(0) == Some("push") {
+            return self.observed_push(inv, span);
+        }
+        let Some(system) = system_of(name) else { return };
+        let mut fitting = rules.iter().filter(|r| inv.fits(r, stdin, self.shared.rights.root));
+        let changes = match fitting.next() {
+            None => spec.base > Tier::Safe,
+            Some(first) => first.tier > Tier::Safe || fitting.any(|rule| rule.tier > Tier::Safe),
+        };
+        if !changes {
+            return;
+        }
+        let named = inv.values.iter().find(|(option, _)| NAMED.contains(option));
+        let environment = match named {
+            Some((_, value)) => LikelyEnvironment::of(value.text),
+            None => match self.shared.fact(FactQuery::Current { system }) {
+                Some(FactAnswer::Current(found)) => found.environment,
+                _ => None,
+            },
+        };
+        if environment == Some(LikelyEnvironment::Production) {
+            self.shared.report(&structural_findings::PRODUCTION_CONTEXT, Some(span));
+        }
+    }
+
+    fn observed_push(&mut self, inv: &Invocation<'_, 't>, span: Span) {
+        let remote = inv.operand(1).map(ToOwned::to_owned);
+        if remote.as_deref().is_some_and(|name| name.contains([UNKNOWN, ':', '/'])) {
+            return;
+        }
+        let Some(folder) = self.shared.observed_path(".") else { return };
+        let answer = self.shared.fact(FactQuery::GitRemote { folder, remote });
+        let Some(FactAnswer::Remote(found)) = answer else { return };
+        if leaves_origin(found) {
+            self.shared.report(&structural_findings::PUSH_OTHER_HOST, Some(span));
+        }
+    }
+}
+
+/// Whether a push goes to a host that the remote `origin` is not on.
+fn leaves_origin(found: &RemoteFact) -> bool {
+    let is_own = |url: &String| found.origin.iter().any(|own| host_of(own) == host_of(url));
+    let is_local = |url: &String| url.starts_with(['/', '.', '~']) || url.starts_with("file://");
+    !found.origin.is_empty() && found.urls.iter().any(|url| !is_local(url) && !is_own(url))
+}
+
+/// The system whose tools remember what they work on.
+fn system_of(program: &str) -> Option<RemoteSystem> {
+    Some(match program {
+        "kubectl" | "helm" | "helmfile" | "oc" => RemoteSystem::Kubernetes,
+        "docker" | "docker-compose" => RemoteSystem::Docker,
+        "aws" | "eksctl" | "sam" => RemoteSystem::Aws,
+        "gcloud" | "gsutil" | "bq" => RemoteSystem::GoogleCloud,
+        _ => return None,
+    })
+}

@@ -1,0 +1,159 @@
+//! Scripts whose text an observer read: judged by what they do.
+
+use std::borrow::Cow;
+
+use super::arg::Arg;
+use super::evaluator::Evaluator;
+use super::invocation::Invocation;
+use super::program::is_standard_place;
+use super::remembered::{UNKNOWN_ONLY, script_language};
+use crate::command_tables::{Spec, Speech};
+use crate::effect::Effect;
+use crate::facts::{FactAnswer, FactQuery, ScriptFact};
+use crate::finding::{Doubt, Finding, Span};
+use crate::flow::{Flow, Taint};
+use crate::limit::LIMIT_REACHED;
+use countersign_types::tier::Tier;
+
+/// How many scripts are read for one call, those that scripts start included.
+const MAX_SCRIPTS: usize = 16;
+
+/// Findings that say only that part of a text is not known. A script that is not read would be no
+/// better, so they do not make it worse.
+const NOT_READ: [&str; 11] = [
+    "code.too_long",
+    "shell.dynamic-program",
+    "shell.inline",
+    "shell.program-outside-project",
+    "shell.too-deep",
+    "shell.too-long",
+    "shell.too-many",
+    "shell.unreadable",
+    "shell.unseen-code",
+    "shell.write-and-run",
+    LIMIT_REACHED,
+];
+
+impl<'t> Evaluator<'t, '_, '_, '_> {
+    /// Judges the text of a file that is about to run, if an observer read it. True if facts may
+    /// lower, all of the text was read, and nothing in it asks for a person.
+    pub(super) fn observed_script(
+        &mut self,
+        speech: Option<Speech>,
+        words: &[Arg<'t>],
+        span: Span,
+    ) -> bool {
+        let Some(path) = words.first().map(|word| word.text.clone()) else { return false };
+        if is_standard_place(&path) {
+            return false;
+        }
+        let Some(observed) = self.shared.observed_path(&path) else { return false };
+        let Some(FactAnswer::Script(script)) =
+            self.shared.fact(FactQuery::Script { path: observed })
+        else {
+            return false;
+        };
+        let speech = speech.or_else(|| script_language(&path, &script.text));
+        self.judge_observed(speech.unwrap_or(Speech::Shell), script, words, span)
+    }
+
+    /// Judges a text that an observer read.
+    fn judge_observed(
+        &mut self,
+        speech: Speech,
+        script: &ScriptFact,
+        words: &[Arg<'t>],
+        span: Span,
+    ) -> bool {
+        let sure = self.shared.facts_may_lower();
+        let name = format!("{}\0{}", script.file, script.text.len());
+        let is_read = self.shared.scripts_read.contains(&name);
+        if is_read || self.shared.scripts_read.len() >= MAX_SCRIPTS {
+            return false;
+        }
+        self.shared.scripts_read.push(name);
+        self.shared.out.effect(Effect::Exec);
+        let outer = self.shared.out.take();
+        let pinned = self.shared.position.pin(Some(span));
+        let loan = self.shared.budget.lend();
+        let kept = self.shared.variables.count();
+        self.positional(words, 0);
+        let text = Cow::Owned(script.text.clone());
+        let arg = Arg { text, span, taint: Taint::default(), glob: false };
+        let (_, harmless) = self.apart(|w| w.read_speech(speech, &arg, &Flow::none()));
+        self.shared.variables.truncate(kept);
+        self.shared.budget.end_loan(loan);
+        self.shared.position.pin(pinned);
+        let inner = std::mem::replace(self.shared.out, outer);
+        let certain = [Doubt::Unreadable, Doubt::DynamicProgram, Doubt::DynamicArguments]
+            .iter()
+            .all(|doubt| !inner.has_doubt(*doubt));
+        let asks = inner.tier() >= Tier::Medium || inner.is_irreversible();
+        let mut seen = self.shared.out.inner();
+        seen.absorb_reading(inner, false, |found| counts(speech, script.is_complete, found));
+        self.shared.out.absorb(seen, |found| Finding { span: Some(span), ..found });
+        sure && harmless && certain && !asks && script.is_complete
+    }
+
+    /// The recipes of `make` and the scripts of `package.json` that a command runs.
+    pub(super) fn observed_recipes(&mut self, spec: &Spec, inv: &Invocation<'_, 't>, span: Span) {
+        if self.shared.ctx.facts.is_none() || spec.family != "packages" || !inv.values.is_empty() {
+            return;
+        }
+        let Some(folder) = self.shared.observed_path(".") else { return };
+        let name = inv.args.first().map(|arg| arg.text.as_ref()).unwrap_or_default();
+        let operands: Vec<String> = (0..).map_while(|at| inv.operand(at)).map(Into::into).collect();
+        for query in recipes(name, &operands, &folder) {
+            if let Some(FactAnswer::Script(script)) = self.shared.fact(query) {
+                self.judge_observed(Speech::Shell, script, &[], span);
+            }
+        }
+    }
+}
+
+/// Whether a finding in a script counts. In code of a project much is only known when it runs, and
+/// a project's own scripts work on its own files.
+fn counts(speech: Speech, is_complete: bool, found: &Finding) -> bool {
+    let code = found.code.as_ref();
+    if NOT_READ.contains(&code) {
+        return false;
+    }
+    match found.weight.tier() {
+        Tier::High | Tier::Critical => true,
+        Tier::Medium => {
+            is_complete
+                && matches!(speech, Speech::Shell | Speech::Sql)
+                && !code.starts_with("path.")
+                && !UNKNOWN_ONLY.contains(&code)
+        }
+        Tier::Safe | Tier::Low => true,
+    }
+}
+
+/// The questions about what a build tool would run.
+fn recipes(program: &str, operands: &[String], folder: &str) -> Vec<FactQuery> {
+    let folder = || folder.to_owned();
+    match program {
+        "make" | "gmake" => {
+            let targets = operands.iter().filter(|word| !word.contains('='));
+            let mut targets: Vec<Option<String>> = targets.cloned().map(Some).collect();
+            if targets.is_empty() {
+                targets.push(None);
+            }
+            let query = |target| FactQuery::MakeTarget { folder: folder(), file: None, target };
+            targets.into_iter().map(query).collect()
+        }
+        "npm" | "pnpm" | "yarn" | "bun" => {
+            let words: Vec<&str> = operands.iter().map(String::as_str).collect();
+            let name = match words.as_slice() {
+                ["run" | "run-script", name, ..] => name,
+                ["t" | "tst", ..] => "test",
+                [name @ ("test" | "start" | "stop" | "restart"), ..] => name,
+                [name, ..] if program == "yarn" || program == "pnpm" => name,
+                _ => return Vec::new(),
+            };
+            vec![FactQuery::PackageScript { folder: folder(), name: name.to_owned() }]
+        }
+        _ => Vec::new(),
+    }
+}
