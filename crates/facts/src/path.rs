@@ -9,7 +9,7 @@ use countersign_risk::facts::{
 };
 
 use crate::files;
-use crate::git::NAME as GIT;
+use crate::git::{NAME as GIT, Repositories};
 use crate::local_look::LocalLook;
 use crate::tree;
 
@@ -61,7 +61,7 @@ pub fn follow(look: &LocalLook<'_>, path: &Path) -> Result<FactAnswer, UnknownRe
 /// What git knows about the work tree of a folder. Ignored folders are not entered.
 pub fn worktree(look: &mut LocalLook<'_>, folder: &Path) -> Result<FactAnswer, UnknownReason> {
     let folder = files::resolved(folder).ok_or(UnknownReason::Missing)?;
-    let root = look.repositories.worktree_of(&folder).ok_or(UnknownReason::Missing)?;
+    let root = Repositories::worktree_of(&folder).ok_or(UnknownReason::Missing)?;
     let mut fact = PathFact {
         kind: PathKind::Folder,
         located: String::new(),

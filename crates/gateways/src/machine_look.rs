@@ -1,8 +1,8 @@
 //! A look at this machine for the assessment of a call, sent with the question.
 //!
-//! Only a look of the installed hook can make a call look harmless. It proves itself with a key that
-//! the daemon keeps in a file which agents may not read; without the key, and for calls that may run
-//! on another machine, facts can only raise the tier.
+//! Only a look of the installed hook can make a call look harmless. It proves itself with a key
+//! that the daemon keeps in a file which agents may not read; without the key, and for calls that
+//! may run on another machine, facts can only raise the tier.
 
 use std::borrow::Cow;
 use std::env;

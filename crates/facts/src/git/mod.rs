@@ -29,7 +29,7 @@ pub struct Repositories {
 
 impl Repositories {
     /// The root of the work tree that a folder is in.
-    pub fn worktree_of(&self, folder: &Path) -> Option<PathBuf> {
+    pub fn worktree_of(folder: &Path) -> Option<PathBuf> {
         GitFolders::of(folder).map(|git| git.worktree)
     }
 

@@ -1,7 +1,6 @@
 //! Facts in words, one line for each, for the people who decide.
 
 use super::{CallFacts, FactAnswer, FactQuery, GitCounts, PathFact, PathKind, RemoteSystem};
-use crate::paths::last_part;
 use countersign_text::humanize::thousands;
 
 /// The most lines of a card.
@@ -34,7 +33,7 @@ fn line(query: &FactQuery, answer: &FactAnswer) -> Option<String> {
             Some(format!("work tree: {}", states(git)))
         }
         (_, FactAnswer::Script(found)) => {
-            let (name, count) = (last_part(&found.file), found.text.lines().count() as u64);
+            let (name, count) = (name_of(&found.file), found.text.lines().count() as u64);
             let plural = if count == 1 { "" } else { "s" };
             let read = if found.is_complete { "read" } else { "read in part" };
             Some(match query {
@@ -100,4 +99,10 @@ fn states(git: &GitCounts) -> String {
         .map(|(count, state)| format!("{} of them {state}", thousands(*count)))
         .collect();
     if parts.is_empty() { "nothing that git does not have".to_owned() } else { parts.join(", ") }
+}
+
+/// The last part of a path.
+fn name_of(path: &str) -> &str {
+    let path = path.trim_end_matches('/');
+    path.rsplit('/').next().unwrap_or(path)
 }

@@ -6,7 +6,7 @@
 
 use super::evaluator::Evaluator;
 use super::state::EvalState;
-use crate::facts::{FactAnswer, FactQuery, PathFact, PathKind, TargetFact};
+use crate::facts::{CallFacts, FactAnswer, FactQuery, PathFact, PathKind, TargetFact};
 use crate::paths::{Act, PathClass, class_of};
 use countersign_shell::UNKNOWN;
 use countersign_types::tier::Tier;
@@ -41,7 +41,7 @@ impl<'c> EvalState<'c, '_> {
 
     /// Whether facts may make the next command look harmless.
     pub(super) fn facts_may_lower(&self) -> bool {
-        self.facts_hold.is_sure() && self.ctx.facts.is_some_and(|facts| facts.can_lower())
+        self.facts_hold.is_sure() && self.ctx.facts.is_some_and(CallFacts::can_lower)
     }
 
     /// The class of what a path leads to, if that is worse than the class of its name.

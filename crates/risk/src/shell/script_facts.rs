@@ -119,14 +119,13 @@ fn counts(speech: Speech, is_complete: bool, found: &Finding) -> bool {
         return false;
     }
     match found.weight.tier() {
-        Tier::High | Tier::Critical => true,
+        Tier::Safe | Tier::Low | Tier::High | Tier::Critical => true,
         Tier::Medium => {
             is_complete
                 && matches!(speech, Speech::Shell | Speech::Sql)
                 && !code.starts_with("path.")
                 && !UNKNOWN_ONLY.contains(&code)
         }
-        Tier::Safe | Tier::Low => true,
     }
 }
 
@@ -146,9 +145,9 @@ fn recipes(program: &str, operands: &[String], folder: &str) -> Vec<FactQuery> {
         "npm" | "pnpm" | "yarn" | "bun" => {
             let words: Vec<&str> = operands.iter().map(String::as_str).collect();
             let name = match words.as_slice() {
-                ["run" | "run-script", name, ..] => name,
+                ["run" | "run-script", name, ..]
+                | [name @ ("test" | "start" | "stop" | "restart"), ..] => name,
                 ["t" | "tst", ..] => "test",
-                [name @ ("test" | "start" | "stop" | "restart"), ..] => name,
                 [name, ..] if program == "yarn" || program == "pnpm" => name,
                 _ => return Vec::new(),
             };

@@ -43,6 +43,7 @@ pub(crate) struct Budget {
 }
 
 /// What was left when a loan began.
+#[derive(Clone, Copy)]
 pub(crate) struct BudgetLoan {
     commands: u32,
     reading: usize,
