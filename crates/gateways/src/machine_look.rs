@@ -50,6 +50,7 @@ impl MachineLook {
     }
 
     /// The same look without the key: its facts can only raise.
+    #[must_use]
     pub fn raising_only(&self) -> MachineLook {
         MachineLook { key: None }
     }
