@@ -31,7 +31,8 @@ pub fn look_at(look: &mut LocalLook<'_>, path: &Path) -> Result<FactAnswer, Unkn
     };
     let resolved = files::resolved(&located);
     let project = look.place.project.as_deref().and_then(files::resolved);
-    let in_project = is_inside(Some(&located), project.as_deref());
+    let in_project = is_inside(Some(&located), project.as_deref())
+        && is_inside(resolved.as_deref(), project.as_deref());
     let in_repository = located.components().any(|part| part.as_os_str() == GIT);
     let mut fact = PathFact {
         kind,

@@ -227,7 +227,7 @@ pub struct PathFact {
     pub located: String,
     /// Where it leads, with every symlink resolved.
     pub resolved: Option<String>,
-    /// Whether it is located in the project.
+    /// Whether it is in the project, and what it leads to as well.
     pub in_project: bool,
     /// Its files.
     pub size: TreeSize,
