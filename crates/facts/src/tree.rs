@@ -1,6 +1,7 @@
 //! Counts the files below a path, and what git knows about them.
 
-use std::fs::{self, Metadata};
+use std::fs::{self, DirEntry, Metadata};
+use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -82,36 +83,44 @@ impl Count<'_> {
                     self.fact.size.is_exact = false;
                     return;
                 }
-                let Ok((entry, found)) = entry.and_then(|e| e.metadata().map(|found| (e, found)))
-                else {
-                    self.fact.size.is_exact = false;
-                    continue;
-                };
-                let path = entry.path();
-                let is_repository = entry.file_name() == GIT;
-                self.fact.has_repository |= is_repository;
-                let is_git = folder.is_git || is_repository;
-                if !found.is_dir() {
-                    if !is_repository {
-                        self.file(&path, &found, &folder);
-                    }
-                    continue;
-                }
-                // Another file system may hang, and has its own owner.
-                if found.dev() != device || folder.depth >= MAX_DEPTH {
-                    self.fact.size.is_exact = false;
-                    continue;
-                }
-                let is_ignored = folder.is_ignored
-                    || !is_git && self.status.as_mut().is_some_and(|s| s.is_ignored(&path, true));
-                if self.skips_ignored && (is_ignored || is_git) {
-                    continue;
-                }
-                let is_built = folder.is_built || is_build_output(&path);
-                let depth = folder.depth + 1;
-                folders.push(OpenFolder { path, depth, is_ignored, is_git, is_built });
+                folders.extend(self.entry(entry, &folder, device));
             }
         }
+    }
+
+    /// Counts one entry of a folder; returns a folder that is to be read.
+    fn entry(
+        &mut self,
+        entry: io::Result<DirEntry>,
+        folder: &OpenFolder,
+        device: u64,
+    ) -> Option<OpenFolder> {
+        let Ok((entry, found)) = entry.and_then(|e| e.metadata().map(|found| (e, found))) else {
+            self.fact.size.is_exact = false;
+            return None;
+        };
+        let path = entry.path();
+        let is_repository = entry.file_name() == GIT;
+        self.fact.has_repository |= is_repository;
+        let is_git = folder.is_git || is_repository;
+        if !found.is_dir() {
+            if !is_repository {
+                self.file(&path, &found, folder);
+            }
+            return None;
+        }
+        // Another file system may hang, and has its own owner.
+        if found.dev() != device || folder.depth >= MAX_DEPTH {
+            self.fact.size.is_exact = false;
+            return None;
+        }
+        let is_ignored = folder.is_ignored
+            || !is_git && self.status.as_mut().is_some_and(|s| s.is_ignored(&path, true));
+        if self.skips_ignored && (is_ignored || is_git) {
+            return None;
+        }
+        let is_built = folder.is_built || is_build_output(&path);
+        Some(OpenFolder { path, depth: folder.depth + 1, is_ignored, is_git, is_built })
     }
 
     /// Whether a path of the work tree is in a folder of build output.

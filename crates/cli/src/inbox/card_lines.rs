@@ -6,12 +6,13 @@ use ratatui::text::{Line, Span};
 
 use super::call_lines::{self, DrawnCall};
 use super::card_style::CardStyle;
+use super::impact_rows::impact_rows;
 use super::list::ListEntry;
 use super::model::CardPage;
 use super::style::shape;
 use super::time_left::{in_words, thread};
 use super::wrap::{Break, Piece, flow, width};
-use crate::engine::{self, Card, Impact, Reason, Tier, Touched, thousands};
+use crate::engine::{self, Card, Reason, Tier, thousands};
 use crate::gate::now::relative_time;
 use crate::gate::page;
 use crate::terminal;
@@ -22,8 +23,6 @@ const REASONS: usize = 3;
 const TEXT: usize = 2000;
 /// The column of facts.
 const FACTS: usize = 9;
-/// Entries of one kind before "and 3 more", on a folded card.
-const LISTED: usize = 4;
 
 /// The lines of a card.
 #[derive(Debug, Default)]
@@ -187,7 +186,7 @@ impl CardLines {
         for line in &card.facts {
             self.fact("found", &engine::sanitize(line, TEXT), Style::new(), pen);
         }
-        for (name, text) in touched(&card.impact, pen.open) {
+        for (name, text) in impact_rows(&card.impact, pen.open) {
             self.fact(name, &text, Style::new(), pen);
         }
         if !card.doubts.is_empty() {
@@ -246,31 +245,6 @@ impl CardLines {
             text.push_str(&votes);
         }
         self.words(&text, pen.look.faint(), pen);
-    }
-}
-
-/// What would be affected, by kind.
-fn touched(impact: &Impact, open: bool) -> Vec<(&'static str, String)> {
-    let mut rows = Vec::new();
-    for money in &impact.money {
-        let currency = money.currency.as_deref().unwrap_or("(no currency)");
-        rows.push(("money", page::safe(&format!("{} {currency}", money.amount), 120)));
-    }
-    for (name, list) in impact.lists().into_iter().filter(|(_, list)| !list.is_empty()) {
-        rows.push((name, listing(list, open)));
-    }
-    rows.extend(impact.items.map(|items| ("items", items.to_string())));
-    rows
-}
-
-fn listing(list: &Touched, open: bool) -> String {
-    let shown = if open { usize::MAX } else { LISTED };
-    let entries = list.listed.iter().take(shown).map(|entry| page::safe(entry, 200));
-    let text = entries.collect::<Vec<_>>().join(", ");
-    let listed = list.listed.len().min(shown);
-    match usize::try_from(list.count).unwrap_or(usize::MAX).saturating_sub(listed) {
-        0 => text,
-        more => format!("{text} and {} more", thousands(more as u64)),
     }
 }
 

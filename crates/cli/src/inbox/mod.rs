@@ -17,6 +17,7 @@ mod card_lines;
 mod card_style;
 mod draw;
 mod event;
+mod impact_rows;
 mod keys;
 mod list;
 mod model;

@@ -121,15 +121,7 @@ async fn submit(api: &Api, caller: &Caller, bytes: Bytes) -> Result<GateAnswer, 
             arguments: payload.reborrow(),
             agent: None,
             session: session.map(Cow::Borrowed),
-            context: Context {
-                platform: Platform::Api,
-                environment: Environment::Workstation,
-                cwd: fields.text("cwd")?,
-                project: fields.text("project")?,
-                host: fields.text("host")?,
-                session: None,
-                facts: None,
-            },
+            context: context(&fields)?,
             annotations: Annotations::default(),
             claimed,
             facts: None,
@@ -143,6 +135,19 @@ async fn submit(api: &Api, caller: &Caller, bytes: Bytes) -> Result<GateAnswer, 
         detail: &detail,
     };
     Ok(api.gate.submit(submission, caller).await?)
+}
+
+/// Where the call would run, as far as the caller says.
+fn context<'v>(fields: &Fields<'v, '_>) -> Result<Context<'v>, ApiProblem> {
+    Ok(Context {
+        platform: Platform::Api,
+        environment: Environment::Workstation,
+        cwd: fields.text("cwd")?,
+        project: fields.text("project")?,
+        host: fields.text("host")?,
+        session: None,
+        facts: None,
+    })
 }
 
 /// The four fields of the original API. A pending request is not approved.

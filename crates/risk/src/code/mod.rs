@@ -4,6 +4,7 @@ mod apply_rule;
 mod attributes;
 mod bindings;
 mod collections;
+mod comments;
 mod decoding;
 mod expr;
 mod imports;

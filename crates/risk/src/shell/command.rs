@@ -1,28 +1,19 @@
 //! One command with its final words: what is it, what does it run inside, what does it touch.
 
+use super::apply_rules::Matched;
 use super::arg::Arg;
 use super::evaluator::Evaluator;
 use super::help::{asks_for_help, grave, only_help};
 use super::invocation::Invocation;
-use super::objects;
-use super::program::{Known, is_build_file, is_odd_place, is_standard_place, resolve};
-use crate::command_tables::{EVERY_PROGRAM, Rule, Spec};
+use super::program::{Known, is_build_file, is_standard_place, resolve};
+use crate::command_tables::{Rule, Spec};
 use crate::effect::Effect;
-use crate::finding::{Doubt, Factor, Finding, Span};
+use crate::finding::{Doubt, Span};
 use crate::flow::{Flow, Taint};
 use crate::limit;
 use crate::structural_findings;
 use countersign_shell::UNKNOWN;
-use countersign_types::tier::{Points, Tier};
-
-/// How rules matched a call.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Matched {
-    Nothing,
-    Some,
-    /// Also a rule about settings for the shell.
-    Settings,
-}
+use countersign_types::tier::Tier;
 
 impl<'t> Evaluator<'t, '_, '_, '_> {
     /// Judges one command; returns what it would write to its output.
@@ -145,7 +136,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         stdin: &Flow,
         span: Span,
     ) -> Flow {
-        let ((spec, rules, runners), args) = (known, inv.args);
+        let (spec, rules, runners) = known;
         let help = runners.is_empty() && asks_for_help(spec, inv);
         if help && rules.iter().any(|rule| !rule.sub.is_empty()) && only_help(inv) {
             return Flow::unknown(Taint::default());
@@ -160,17 +151,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if help && !grave(rules, inv, stdin.present) {
             return Flow::unknown(Taint::default());
         }
-        let odd =
-            |a: &Arg<'_>| a.has_slash() && is_odd_place(&self.shared.workspace.local(&a.text));
-        if let Some(first) = args.first().filter(|first| odd(first)) {
-            self.first_use(&structural_findings::ODD_PLACE, &first.text, span);
-        }
-        if !spec.inert {
-            self.rules(EVERY_PROGRAM, inv, stdin.present, span);
-        }
-        if self.shared.rights.root && spec.base >= Tier::Low {
-            self.as_root(span);
-        }
+        self.general_rules(spec, inv, stdin.present, span);
         if let Some(flow) = self.what_it_runs(known, inv, stdin, (dry, span)) {
             self.option_writes(spec, inv, dry);
             return flow;
@@ -238,64 +219,5 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
         let fetched = if spec.fetches { self.fetched(inv) } else { Taint::default() };
         Flow::unknown(taint.and(fetched))
-    }
-
-    fn base(&mut self, spec: &Spec, inv: &Invocation<'_, 't>, span: Span) {
-        objects::note(spec.ordinary, spec.base, inv, span, self.shared.out);
-        let message =
-            if spec.message.is_empty() { "Makes changes on this machine." } else { spec.message };
-        let mut finding = Finding::pattern(spec.ordinary, spec.base, message);
-        finding.span = Some(span);
-        self.shared.out.add(finding);
-    }
-
-    fn as_root(&mut self, span: Span) {
-        self.shared.out.effect(Effect::Privilege);
-        let mut finding = Finding::pattern(
-            structural_findings::AS_ROOT.code,
-            Tier::Safe,
-            structural_findings::AS_ROOT.message,
-        );
-        finding.factor = Factor::Context;
-        finding.weight = Points(30);
-        finding.span = Some(span);
-        self.shared.out.add(finding);
-    }
-
-    /// Holds rules against a call.
-    pub(super) fn rules(
-        &mut self,
-        rules: &[&'static Rule],
-        inv: &Invocation<'_, 't>,
-        stdin: bool,
-        span: Span,
-    ) -> Matched {
-        let mut matched = Matched::Nothing;
-        let mut gravest: Option<&Rule> = None;
-        for rule in rules {
-            let placed = (!rule.home || self.shared.has_moved_home())
-                && (!rule.unplaced || !self.shared.workspace.is_known());
-            if !placed || !inv.fits(rule, stdin, self.shared.rights.root) {
-                continue;
-            }
-            matched = matched.max(if rule.settings { Matched::Settings } else { Matched::Some });
-            if rule.tier > gravest.map_or(Tier::Safe, |known| known.tier) {
-                gravest = Some(rule);
-            }
-            rule.effects.iter().for_each(|e| self.shared.out.effect(*e));
-            let loses_nothing = rule.loses.is_some_and(|loses| self.is_clean(loses, inv));
-            if rule.irreversible && !loses_nothing {
-                self.shared.out.irreversible();
-            }
-            let tier = if loses_nothing { rule.tier.min(Tier::Low) } else { rule.tier };
-            // A rule of SAFE weighs nothing but says why nobody is asked.
-            let mut finding = Finding::pattern(rule.id, tier, rule.message).at(span);
-            finding.suggestion = rule.suggestion.map(Into::into);
-            self.add_rule(rule, inv, finding);
-        }
-        if let Some(rule) = gravest {
-            objects::note(rule.id, rule.tier, inv, span, self.shared.out);
-        }
-        matched
     }
 }

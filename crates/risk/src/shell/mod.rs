@@ -1,6 +1,7 @@
 //! Shell text: read into a small IR, then walked for what it would do.
 
 mod alternatives;
+mod apply_rules;
 mod arg;
 mod awk;
 mod braces;
@@ -9,6 +10,7 @@ mod command;
 mod command_word;
 mod cwd_set;
 mod endless;
+mod evaluated_values;
 mod evaluator;
 mod expand;
 mod fields;
@@ -42,6 +44,7 @@ mod runner_texts;
 mod runners;
 mod scope;
 mod script_facts;
+mod script_files;
 mod sed;
 mod shell_text;
 mod short_list;

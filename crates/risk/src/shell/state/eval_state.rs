@@ -7,7 +7,7 @@ use super::combinations::Asked;
 use super::counters::Totals;
 use super::facts_hold::FactsHold;
 use super::files::WrittenFiles;
-use super::folders::FolderState;
+use super::folder_state::FolderState;
 use super::functions::Functions;
 use super::memo::Memo;
 use super::position::{Position, Rights};

@@ -9,12 +9,14 @@ mod counters;
 mod eval_state;
 mod facts_hold;
 mod files;
+mod folder_state;
 mod folders;
 mod functions;
 mod judging;
 mod memo;
 mod position;
 mod processes;
+mod real_folder;
 mod variables;
 mod walk_again;
 
