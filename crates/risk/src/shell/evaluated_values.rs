@@ -1,11 +1,9 @@
 //! What the shell reads and evaluates itself: `source`, `read`, subscripts, arithmetic, prompts.
 
-use std::borrow::Cow;
-
 use super::arg::Arg;
 use super::evaluator::Evaluator;
 use super::loops::representative;
-use super::state::{Folders, Variable};
+use super::state::Variable;
 use crate::command_tables::{Speech, Touch};
 use crate::effect::Effect;
 use crate::finding::Span;

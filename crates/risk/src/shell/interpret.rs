@@ -9,7 +9,6 @@ use crate::command_tables::{Interpreter, Spec, Speech, Touch};
 use crate::effect::Effect;
 use crate::finding::Span;
 use crate::flow::{Flow, Taint};
-use crate::paths::Act;
 use crate::structural_findings::{self, StructuralRule};
 use countersign_types::tier::Tier;
 
