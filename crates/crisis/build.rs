@@ -8,6 +8,8 @@ use serde::Deserialize;
 
 use countersign_text::words::split_words;
 
+#[path = "build/evidence.rs"]
+mod evidence;
 #[path = "src/hash.rs"]
 mod hash;
 #[path = "build/helplines.rs"]
@@ -101,6 +103,7 @@ fn main() -> Result<(), String> {
     println!("cargo::rerun-if-changed=rules");
     println!("cargo::rerun-if-changed=build");
     let out = std::env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?;
+    evidence::write(Path::new(&out))?;
     generate(Path::new("rules"), Path::new(&out))
 }
 
@@ -253,7 +256,7 @@ fn camel(name: &str) -> String {
 
 /// The texts of the card in each language.
 fn cards(files: &[File], text: &mut String) -> Result<(), String> {
-    let fields = ["safe", "helper", "emergency", "local", "reach", "anywhere", "close"];
+    let fields = ["check_in", "safe", "helper", "emergency", "local", "reach", "anywhere", "close"];
     text.push_str("static CARDS: [CardText; 15] = [\n");
     for file in files {
         text.push_str("CardText {");

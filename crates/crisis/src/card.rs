@@ -43,6 +43,8 @@ pub struct CrisisCard {
     pub imminent: bool,
     /// Worded for a person who worries about another.
     pub helper: bool,
+    /// A short check-in for a possible crisis instead of the whole card.
+    pub check_in: bool,
 }
 
 /// The numbers of a country, by its ISO 3166 code.
@@ -86,7 +88,22 @@ pub fn render(
         lines,
         imminent,
         helper,
+        check_in: false,
     }
+}
+
+/// Renders the check-in for a possible crisis: two sentences and one way to reach a person.
+pub fn check_in(options: &ScreenOptions, guess: &'static str) -> CrisisCard {
+    let card = render(options, guess, false, false);
+    let at = tables::langs().iter().position(|l| *l == card.lang).unwrap_or(0);
+    let Some(words) = tables::card_words(at) else { return card };
+    let mut text = format!("{}\n", words.check_in);
+    let lines: Vec<CardLine> = card.lines.iter().take(1).cloned().collect();
+    list(&mut text, &lines);
+    if lines.is_empty() {
+        let _ = writeln!(text, "- {}", words.anywhere.replace("{d}", tables::directory()));
+    }
+    CrisisCard { text, lines, check_in: true, ..card }
 }
 
 /// The helplines of a country, those for everybody first.

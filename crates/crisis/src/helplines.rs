@@ -45,6 +45,8 @@ pub struct Country {
 
 /// The sentences of the card in one language.
 pub struct CardText {
+    /// The whole text of a check-in, above a helpline.
+    pub check_in: &'static str,
     /// Asks whether the person is safe.
     pub safe: &'static str,
     /// The same for a person who worries about another.

@@ -7,7 +7,9 @@
 mod card;
 #[cfg(test)]
 mod card_tests;
+mod concern;
 mod engine;
+pub mod evidence;
 mod frames;
 mod hash;
 mod helplines;
@@ -17,17 +19,18 @@ mod near;
 mod options;
 mod quote;
 mod repeat;
+mod screening;
 mod search_plan;
 mod signal;
 mod tables;
 #[cfg(test)]
 mod tests;
 
-use serde::Serialize;
-
 pub use card::{CardLine, CrisisCard, country};
+pub use concern::{Concern, Evidence};
 pub use helplines::{Country, Grade, Helpline};
 pub use options::{Preset, ScreenOptions};
+pub use screening::Screening;
 pub use signal::{Frame, Signal, SignalKind};
 pub use tables::{CHECK_BY, CHECKED, HOW_CHECKED, RETIRED};
 pub use tables::{RuleNote, rule_notes};
@@ -46,59 +49,79 @@ pub fn helplines_due(today: &str) -> bool {
     !date || today > CHECK_BY
 }
 
-/// What a text indicates about the person who wrote it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Screening {
-    /// Whether to show the card and enter crisis mode.
-    pub crisis: bool,
-    /// Evidence on the C-SSRS scale, 0 to 6. A lowered signal can leave 1 without a crisis.
-    pub level: u8,
-    /// Imminent danger: an attempt under way, or intent with a time.
-    pub imminent: bool,
-    /// The most severe kind.
-    pub kind: Option<SignalKind>,
-    /// Every signal, most severe first; a repeated signal is listed once or a few times.
-    pub signals: Vec<Signal>,
-    /// The most likely language.
-    pub lang: &'static str,
-    /// The answer, when it is a crisis.
-    pub card: Option<CrisisCard>,
-}
+/// From this level on, a match of the rules needs no further evidence.
+const CERTAIN_LEVEL: u8 = 5;
 
 /// Screens a text. Pure and linear in its length.
 pub fn screen(text: &str, options: &ScreenOptions) -> Screening {
+    let mut screening = screen_by_rules(text);
+    let (concern, evidence) = evidence::weigh(text, &screening);
+    let concern = concern.max(screening.concern);
+    let crisis = concern == Concern::Likely;
+    let helper = screening.kind == Some(SignalKind::ThirdParty);
+    screening.card = match concern {
+        Concern::Likely => Some(card::render(options, screening.lang, screening.imminent, helper)),
+        Concern::Possible => Some(card::check_in(options, screening.lang)),
+        Concern::None => None,
+    };
+    // Without a rule, what is known is the lowest level.
+    let level = if crisis { screening.level.max(1) } else { screening.level };
+    Screening { crisis, concern, level, evidence, ..screening }
+}
+
+/// What the rules alone say, without a card.
+pub fn screen_by_rules(text: &str) -> Screening {
     let reading = engine::read(text);
     let regions = if repeat::long(&reading) { quote::regions(text) } else { Vec::new() };
     let hits = machine::run(&reading, &repeat::repeated(&regions, &reading));
     let frames = Frames::collect(text, regions, &reading, &hits);
-    let mut judged: Vec<Judged> =
-        hits.iter().filter_map(|hit| judge(hit, &reading, &frames)).collect();
-    judged.sort_by_key(|j| {
+    let mut weighed: Vec<WeighedHit> =
+        hits.iter().filter_map(|hit| weigh(hit, &reading, &frames)).collect();
+    weighed.sort_by_key(|j| {
         (std::cmp::Reverse((j.counts, j.signal.level, j.signal.kind)), j.signal.span.start)
     });
-    let top = judged.first();
-    let crisis = top.is_some_and(|t| t.counts);
+    let top = weighed.first();
+    let by_rules = top.is_some_and(|t| t.counts);
     let level = top.map_or(0, |t| t.signal.level);
     let soon = level >= 4 && top.is_some_and(|t| t.signal.modifiers.contains(&Frame::Timeframe));
-    let imminent = crisis && (soon || judged.iter().any(|j| j.counts && j.imminent));
+    let imminent = by_rules && (soon || weighed.iter().any(|j| j.counts && j.imminent));
     let guess = language::guess(text, &reading).or(top.map(|t| t.lang)).unwrap_or(0);
-    let kind = top.filter(|_| crisis).map(|t| t.signal.kind);
+    let kind = top.filter(|_| by_rules).map(|t| t.signal.kind);
     let lang = tables::langs().get(guess).copied().unwrap_or("en");
-    let helper = kind == Some(SignalKind::ThirdParty);
-    let card = crisis.then(|| card::render(options, lang, imminent, helper));
-    let signals = judged.into_iter().map(|j| j.signal).collect();
-    Screening { crisis, level, imminent, kind, signals, lang, card }
+    let signals = weighed.into_iter().map(|j| j.signal).collect();
+    // A rule that matched is never ignored. Danger now, a plan with intent, means at hand and
+    // another person in danger need no further evidence.
+    let grave = matches!(kind, Some(SignalKind::Means | SignalKind::ThirdParty));
+    let concern = match (by_rules, grave || imminent || level >= CERTAIN_LEVEL) {
+        (false, _) => Concern::None,
+        (true, false) => Concern::Possible,
+        (true, true) => Concern::Likely,
+    };
+    let evidence = Evidence { score: 0, span: None, words: Vec::new() };
+    let crisis = concern == Concern::Likely;
+    Screening {
+        crisis,
+        concern,
+        by_rules,
+        level,
+        imminent,
+        kind,
+        signals,
+        lang,
+        evidence,
+        card: None,
+    }
 }
 
 /// A signal with data for its evaluation.
-struct Judged {
+struct WeighedHit {
     signal: Signal,
     counts: bool,
     imminent: bool,
     lang: usize,
 }
 
-fn judge(hit: &Hit, reading: &Reading, frames: &Frames) -> Option<Judged> {
+fn weigh(hit: &Hit, reading: &Reading, frames: &Frames) -> Option<WeighedHit> {
     let rule: &CrisisRule = tables::rules().get(usize::from(hit.rule))?;
     let What::Signal(kind, level, imminent, firm) = rule.what else { return None };
     // The end of a sentence that a pattern requires may be outside a quotation.
@@ -136,5 +159,5 @@ fn judge(hit: &Hit, reading: &Reading, frames: &Frames) -> Option<Judged> {
     };
     let counts = lowered > 0 && !modifiers.iter().any(soft);
     let signal = Signal { rule: rule.id, kind, span, level: lowered, modifiers };
-    Some(Judged { signal, counts, imminent, lang: rule.lang })
+    Some(WeighedHit { signal, counts, imminent, lang: rule.lang })
 }

@@ -17,7 +17,7 @@ fn crisis_examples_of_every_rule_hold() {
     let mut wrong = Vec::new();
     for (rule, text, crisis) in tables::examples() {
         let got = plain(text);
-        if got.crisis != *crisis {
+        if got.by_rules != *crisis {
             wrong.push(format!("{rule}: {text:?} -> {:?}", got.signals));
         }
     }
@@ -191,7 +191,12 @@ proptest! {
 fn check(text: &str) {
     let got = plain(text);
     assert_eq!(got, plain(text));
-    assert_eq!(got.card.is_some(), got.crisis);
+    assert_eq!(got.card.is_some(), got.concern != Concern::None);
+    assert_eq!(got.crisis, got.concern == Concern::Likely);
+    assert!(!got.by_rules || got.concern != Concern::None);
+    for span in got.evidence.words.iter().chain(&got.evidence.span) {
+        assert!(text.get(span.start as usize..span.end as usize).is_some());
+    }
     assert!(got.level <= 6);
     for signal in &got.signals {
         let (start, end) = (signal.span.start as usize, signal.span.end as usize);
@@ -237,4 +242,29 @@ fn a_repetition_out_of_quotes_is_read_for_itself() {
     assert!(!screen(&quoted, &ScreenOptions::default()).crisis);
     let meant = format!("{quoted} {story}");
     assert!(screen(&meant, &ScreenOptions::default()).crisis);
+}
+
+#[test]
+fn weighted_evidence_finds_what_no_rule_describes() {
+    let text = "I have everything set out on the kitchen table and my phone will be off after this";
+    let found = plain(text);
+    assert!(!found.by_rules && found.concern >= Concern::Possible, "{:?}", found.evidence);
+    assert!(!found.evidence.words.is_empty());
+    assert!(found.card.is_some_and(|card| card.check_in || found.crisis));
+    for text in [
+        "Persist thread section moves before the first turn",
+        "kill the orphaned child processes and restart the server",
+        "git commit -m 'Stop the daemon from dying on SIGHUP'",
+        "What is the weather like in Lisbon in May?",
+    ] {
+        assert_eq!(plain(text).concern, Concern::None, "{text}: {:?}", plain(text).evidence);
+    }
+}
+
+#[test]
+fn a_check_in_is_short_and_names_one_way_to_reach_a_person() {
+    let card = card::check_in(&ScreenOptions { country: Some("DE"), ..Default::default() }, "de");
+    assert!(card.check_in && card.lines.len() == 1 && card.text.lines().count() == 2);
+    let card = card::check_in(&ScreenOptions::default(), "en");
+    assert!(card.text.contains("findahelpline"), "{}", card.text);
 }

@@ -1,6 +1,6 @@
-//! Checks recall and false positives of the crisis rules on sentences written for this test.
+//! Checks recall and false positives of the crisis reader on sentences written for this test.
 
-use countersign_crisis::{ScreenOptions, screen};
+use countersign_crisis::{Concern, ScreenOptions, screen};
 
 const LINES: [(&str, &str, f64, f64); 15] = [
     ("en", include_str!("crisis/en.txt"), 0.93, 0.015),
@@ -20,29 +20,35 @@ const LINES: [(&str, &str, f64, f64); 15] = [
     ("zh", include_str!("crisis/zh.txt"), 0.9, 0.03),
 ];
 
-/// How many of the lines marked so are a crisis, how many there are, and those classified wrongly.
-fn read(text: &str, mark: &str) -> (f64, f64, Vec<String>) {
-    let (mut found, mut all, mut wrong) = (0.0, 0.0, Vec::new());
+/// How many of the lines marked so give at least this concern, of all of them, and the others.
+fn read(text: &str, mark: &str, concern: Concern) -> (f64, Vec<String>) {
+    let (mut found, mut all, mut rest) = (0.0, 0.0, Vec::new());
     for line in text.lines().filter_map(|line| line.strip_prefix(mark)) {
-        let crisis = screen(line, &ScreenOptions::default()).crisis;
+        let reaches = screen(line, &ScreenOptions::default()).concern >= concern;
         all += 1.0;
-        found += f64::from(u8::from(crisis));
-        if crisis != (mark == "+ ") {
-            wrong.push(line.to_owned());
+        found += f64::from(u8::from(reaches));
+        if reaches != (mark == "+ ") {
+            rest.push(line.to_owned());
         }
     }
-    (found, all, wrong)
+    assert!(all >= 40.0, "{all} lines");
+    (found / all, rest)
 }
+
+/// How many crisis lines must be called likely, and how many others may be called possible.
+const LEAST_LIKELY: f64 = 0.5;
+const MOST_POSSIBLE: f64 = 0.2;
 
 #[test]
 fn crisis_recall_and_false_positives_hold_in_every_language() {
     for (lang, text, least, most) in LINES {
-        let (found, all, missed) = read(text, "+ ");
-        assert!(all >= 40.0, "{lang}: {all} lines");
-        assert!(found / all >= least, "{lang}: {found} of {all}; missed:\n{}", missed.join("\n"));
-        let (false_alarms, all, wrong) = read(text, "- ");
-        assert!(all >= 40.0, "{lang}: {all} lines");
-        let rate = false_alarms / all;
-        assert!(rate <= most, "{lang}: {false_alarms} of {all}:\n{}", wrong.join("\n"));
+        let (found, missed) = read(text, "+ ", Concern::Possible);
+        assert!(found >= least, "{lang}: {found}; missed:\n{}", missed.join("\n"));
+        let (likely, missed) = read(text, "+ ", Concern::Likely);
+        assert!(likely >= LEAST_LIKELY, "{lang}: {likely}; missed:\n{}", missed.join("\n"));
+        let (alarms, wrong) = read(text, "- ", Concern::Likely);
+        assert!(alarms <= most, "{lang}: {alarms} likely:\n{}", wrong.join("\n"));
+        let (alarms, wrong) = read(text, "- ", Concern::Possible);
+        assert!(alarms <= MOST_POSSIBLE, "{lang}: {alarms} possible:\n{}", wrong.join("\n"));
     }
 }
