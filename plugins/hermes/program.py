@@ -22,20 +22,34 @@ class HookError(Exception):
 
 
 def find():
-    """The absolute path of the program: from the environment, the installer, or the PATH."""
-    named, by = os.environ.get("COUNTERSIGN_BINARY", "").strip(), "COUNTERSIGN_BINARY"
-    if not named:
-        written = Path(__file__).with_name("binary")
-        if not written.exists():
-            found = shutil.which("countersign")
-            # A relative entry of the PATH would find a program in the project's folder.
-            if not found or not os.path.isabs(found):
-                raise HookError("`countersign` is not installed")
-            return found
-        named, by = written.read_text(encoding="utf-8").strip(), "the plugin's file `binary`"
+    """The absolute path of the program: from the installer, the environment, or the PATH.
+
+    The installer's file comes first: an agent can set variables, but not change that file.
+    """
+    named, by = _installed("binary"), "the plugin's file `binary`"
+    if named is None:
+        named, by = os.environ.get("COUNTERSIGN_BINARY", "").strip(), "COUNTERSIGN_BINARY"
+    if not named and by == "COUNTERSIGN_BINARY":
+        found = shutil.which("countersign")
+        # A relative entry of the PATH would find a program in the project's folder.
+        if not found or not os.path.isabs(found):
+            raise HookError("`countersign` is not installed")
+        return found
     if not os.path.isabs(named):
         raise HookError(f"{by} is not an absolute path")
     return named
+
+
+def _installed(name):
+    """The text of a file that the installer wrote beside the plugin; None without one."""
+    written = Path(__file__).with_name(name)
+    return written.read_text(encoding="utf-8").strip() if written.exists() else None
+
+
+def _words(seconds):
+    words = [find(), "hook", "plugin", "--agent", "hermes", "--patience", f"{max(1, seconds):.0f}"]
+    key = _installed("daemon_key")
+    return words if key is None else [*words, "--daemon-key", key]
 
 
 def patience():
@@ -59,7 +73,7 @@ def ask(question, seconds, is_stopped=lambda: False):
         raise HookError(f"the call cannot be written as JSON: {error}") from error
     try:
         process = subprocess.Popen(
-            [find(), "hook", "plugin", "--agent", "hermes", "--patience", f"{max(1, seconds):.0f}"],
+            _words(seconds),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -8,6 +8,8 @@ import { isAbsolute } from "node:path";
 
 /** The installer replaces this with the path of the program. */
 const COUNTERSIGN = "__COUNTERSIGN__";
+/** The installer replaces this with the path of the daemon's public key. */
+const DAEMON_KEY = "__DAEMON_KEY__";
 /** A person may take a day, in milliseconds. The program answers one minute earlier. */
 const PATIENCE = 86_400_000;
 const MINUTE = 60_000;
@@ -111,6 +113,7 @@ function start(agent, options) {
   }
   const seconds = String((PATIENCE - MINUTE) / 1000);
   const words = ["hook", "plugin", "--agent", agent, "--patience", seconds];
+  if (isAbsolute(DAEMON_KEY)) words.push("--daemon-key", DAEMON_KEY);
   return spawn(COUNTERSIGN, words, { ...options, windowsHide: true });
 }
 

@@ -10,8 +10,8 @@ use crate::error::Error;
 use crate::http::{self, Exchange};
 use crate::people::PeopleClient;
 use crate::records::{
-    AgentRecord, CrisisRecord, Entries, GrantRecord, LedgerKey, LedgerRows, MerkleProof, NewAgent,
-    NewGrant, PersonRecord, SessionRecord,
+    AgentRecord, CrisisRecord, Entries, FreezeRecord, GrantRecord, LedgerKey, LedgerRows,
+    MerkleProof, NewAgent, NewGrant, PersonRecord, QuarantineRecord, SessionRecord,
 };
 
 impl PeopleClient {
@@ -50,6 +50,31 @@ impl PeopleClient {
         self.change::<serde_json::Value>("/v1/crises/lift", &body).map(|_| ())
     }
 
+    /// The agents in quarantine.
+    pub fn quarantines(&self) -> Result<Vec<QuarantineRecord>, Error> {
+        #[derive(Deserialize)]
+        struct List {
+            quarantines: Vec<QuarantineRecord>,
+        }
+        self.read::<List>("/v1/quarantines").map(|list| list.quarantines)
+    }
+
+    /// Ends the quarantine of an agent.
+    pub fn lift_quarantine(&self, agent: &str) -> Result<(), Error> {
+        let body = serde_json::json!({ "agent": agent });
+        self.change::<serde_json::Value>("/v1/quarantines/lift", &body).map(|_| ())
+    }
+
+    /// Stops every call. A token is enough.
+    pub fn freeze(&self) -> Result<FreezeRecord, Error> {
+        self.change("/v1/freeze", &serde_json::json!({}))
+    }
+
+    /// Ends a stage of the freeze: `people`, then `grants`.
+    pub fn thaw(&self, resume: &str) -> Result<FreezeRecord, Error> {
+        self.change("/v1/thaw", &serde_json::json!({ "resume": resume }))
+    }
+
     /// Replaces a passphrase with a recovery code. Returns the new one, which is shown only once.
     pub fn recover(endpoint: &Endpoint, name: &str, code: &str) -> Result<String, Error> {
         let body = serde_json::json!({ "name": name, "code": code }).to_string();
@@ -59,11 +84,12 @@ impl PeopleClient {
             token: None,
             key: None,
             step_up: None,
+            nonce: None,
             body: Some(&body),
             accept: "application/json",
             timeout: Duration::from_secs(30),
         };
-        let made: Secret = parse_json(&http::whole(endpoint, &exchange)?.1)?;
+        let made: Secret = parse_json(&http::whole(endpoint, &exchange)?.text)?;
         made.passphrase.ok_or_else(no_secret)
     }
 

@@ -6,19 +6,19 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::call_request::{CallRequest, quoted};
+use crate::daemon_key::{DaemonKey, check_response, new_nonce};
 use crate::encoding::{new_idempotency_key, parse_json, path_segment};
 use crate::endpoint::Endpoint;
 use crate::error::Error;
 use crate::events::EventStream;
 use crate::http::{self, Exchange};
 use crate::outcome::Outcome;
-use crate::records::Readiness;
 use crate::report::{Batch, RedeemedPermit, ReportStatus, RunReport};
 use crate::request::{RequestRecord, RequestStatus};
 use crate::waiting::{self, WaitLimits, WaitResult};
 
 /// The time limit of an ordinary exchange.
-const TIMEOUT: Duration = Duration::from_secs(30);
+pub const TIMEOUT: Duration = Duration::from_secs(30);
 /// How long to wait after the deadline: the daemon ends the request, not the client.
 const GRACE: Duration = Duration::from_secs(10);
 /// The deadline if the caller names none.
@@ -27,14 +27,25 @@ const DEFAULT_DEADLINE: u32 = 300;
 /// A client of the agent API.
 #[derive(Debug, Clone)]
 pub struct AgentClient {
-    endpoint: Endpoint,
-    token: Option<String>,
+    pub(crate) endpoint: Endpoint,
+    pub(crate) token: Option<String>,
+    key: Result<DaemonKey, Error>,
 }
 
 impl AgentClient {
-    /// Over a Unix socket the daemon identifies its callers without a token.
+    /// Over a Unix socket the daemon identifies its callers without a token. Without a key, only
+    /// `health` and `ready` succeed.
     pub fn new(endpoint: Endpoint, token: Option<String>) -> AgentClient {
-        AgentClient { endpoint, token }
+        let key = Err(Error::Untrusted("no key is pinned".to_owned()));
+        AgentClient { endpoint, token, key }
+    }
+
+    /// Believes the daemon with this key, and no other. With an error, every response is this
+    /// error.
+    #[must_use]
+    pub fn trusting(mut self, key: Result<DaemonKey, Error>) -> AgentClient {
+        self.key = key;
+        self
     }
 
     /// Asks for approval and waits for a decision or the deadline. Survives broken connections and
@@ -234,26 +245,6 @@ impl AgentClient {
         EventStream::open(&self.endpoint, self.token.as_deref())
     }
 
-    /// How many requests are pending, from the health endpoint. Needs no credential.
-    pub fn health(&self) -> Result<u64, Error> {
-        #[derive(Deserialize)]
-        struct Health {
-            service: String,
-            pending: u64,
-        }
-        let health: Health = self.read("/health", Duration::from_secs(3))?;
-        if health.service == "countersign" {
-            Ok(health.pending)
-        } else {
-            Err(Error::Unexpected("another service responds at this address".to_owned()))
-        }
-    }
-
-    /// Whether calls can be approved. Needs no credential.
-    pub fn ready(&self) -> Result<Readiness, Error> {
-        self.read("/ready", Duration::from_secs(10))
-    }
-
     /// Checks that a response is for the request that was asked for.
     fn same(&self, id: &str, found: RequestRecord) -> Result<RequestRecord, Error> {
         if found.id.as_deref() == Some(id) {
@@ -263,7 +254,11 @@ impl AgentClient {
         }
     }
 
-    fn read<T: DeserializeOwned>(&self, path: &str, timeout: Duration) -> Result<T, Error> {
+    pub(crate) fn read<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        timeout: Duration,
+    ) -> Result<T, Error> {
         self.send("GET", path, None, None, timeout)
     }
 
@@ -285,26 +280,20 @@ impl AgentClient {
         key: Option<&str>,
         timeout: Duration,
     ) -> Result<T, Error> {
-        let token = self.token.as_deref();
-        let accept = "application/json";
-        let step_up = None;
-        let exchange = Exchange { method, path, token, key, step_up, body, accept, timeout };
-        let (_, text) = http::whole(&self.endpoint, &exchange)?;
-        parse_json(&text)
+        let nonce = new_nonce()?;
+        let exchange = Exchange {
+            method,
+            path,
+            token: self.token.as_deref(),
+            key,
+            step_up: None,
+            nonce: Some(&nonce),
+            body,
+            accept: "application/json",
+            timeout,
+        };
+        let response = http::whole(&self.endpoint, &exchange)?;
+        check_response(self.key.as_ref(), &exchange, &response)?;
+        parse_json(&response.text)
     }
-}
-
-/// Fetches a public path as text, without a credential.
-pub fn fetch(endpoint: &Endpoint, path: &str) -> Result<String, Error> {
-    let exchange = Exchange {
-        method: "GET",
-        path,
-        token: None,
-        key: None,
-        step_up: None,
-        body: None,
-        accept: "*/*",
-        timeout: TIMEOUT,
-    };
-    Ok(http::whole(endpoint, &exchange)?.1)
 }

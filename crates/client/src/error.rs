@@ -22,6 +22,12 @@ pub enum Error {
     /// The response is not valid.
     #[error("invalid response: {0}")]
     Unexpected(String),
+    /// The response does not come from the daemon whose key is pinned.
+    #[error(
+        "the daemon is not trusted: {0}; nothing was approved. `countersign doctor` shows which \
+         key is pinned; `countersign keys trust` pins another daemon's key"
+    )]
+    Untrusted(String),
     /// The call was denied without asking a person.
     #[error("{0}")]
     Denied(Box<ProblemDetails>),
@@ -69,6 +75,7 @@ impl Error {
             Error::Input(_)
             | Error::Unreachable { .. }
             | Error::Unexpected(_)
+            | Error::Untrusted(_)
             | Error::Unavailable { .. } => None,
         }
     }

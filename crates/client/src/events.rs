@@ -39,6 +39,7 @@ impl EventStream {
             token,
             key: None,
             step_up: None,
+            nonce: None,
             body: None,
             accept: "text/event-stream",
             timeout: Duration::from_secs(10),

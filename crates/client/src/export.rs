@@ -121,8 +121,8 @@ fn sense(kind: EntryKind) -> Sense {
         EntryKind::NotifyFailed => Sense { failed: true, ..alarm(2) },
         EntryKind::LoginFailed => Sense { failed: true, ..alarm(3) },
         EntryKind::CrisisBegin | EntryKind::CrisisLift => alarm(3),
-        EntryKind::LockedOut | EntryKind::Quarantine => denied(4),
-        EntryKind::Clock | EntryKind::Gap | EntryKind::Acknowledge => alarm(4),
+        EntryKind::LockedOut | EntryKind::Quarantine | EntryKind::Frozen => denied(4),
+        EntryKind::Clock | EntryKind::Gap | EntryKind::Acknowledge | EntryKind::Thawed => alarm(4),
         EntryKind::GateUnprotected => alarm(5),
         EntryKind::GateProtected => alarm(1),
     }

@@ -3,6 +3,8 @@
 use std::io::{self, Read as _, Write as _};
 use std::time::Duration;
 
+use countersign_ledger::response_signature::SIGNATURE_HEADER;
+
 use crate::body::Body;
 use crate::endpoint::Endpoint;
 use crate::error::{Error, ProblemDetails};
@@ -21,6 +23,8 @@ pub struct Exchange<'a> {
     pub key: Option<&'a str>,
     /// The passphrase that confirms a change.
     pub step_up: Option<&'a str>,
+    /// The nonce for which the daemon signs its response.
+    pub nonce: Option<&'a str>,
     pub body: Option<&'a str>,
     pub accept: &'static str,
     /// The time limit of the whole exchange.
@@ -31,7 +35,16 @@ pub struct Exchange<'a> {
 pub struct HttpResponse {
     pub status: u16,
     pub content_type: String,
+    /// The daemon's signature.
+    pub signature: Option<String>,
     pub body: Body,
+}
+
+/// A whole response that is not a problem.
+pub struct WholeResponse {
+    pub status: u16,
+    pub signature: Option<String>,
+    pub text: String,
 }
 
 /// Sends a request and reads the head of the response.
@@ -56,12 +69,13 @@ pub fn begin(endpoint: &Endpoint, exchange: &Exchange<'_>) -> Result<HttpRespons
     Ok(HttpResponse {
         status: head.status,
         content_type: head.content_type,
+        signature: head.signature,
         body: Body::new(wire, rest, head.length),
     })
 }
 
-/// The whole exchange: the status and the body, or the problem that was returned instead.
-pub fn whole(endpoint: &Endpoint, exchange: &Exchange<'_>) -> Result<(u16, String), Error> {
+/// The whole exchange: the response, or the problem that was returned instead.
+pub fn whole(endpoint: &Endpoint, exchange: &Exchange<'_>) -> Result<WholeResponse, Error> {
     let mut answer = begin(endpoint, exchange)?;
     let text = answer.body.text(LONGEST_ANSWER).map_err(|error| match error.kind() {
         io::ErrorKind::InvalidData => Error::Unexpected(error.to_string()),
@@ -72,7 +86,7 @@ pub fn whole(endpoint: &Endpoint, exchange: &Exchange<'_>) -> Result<(u16, Strin
         },
     })?;
     match answer.status {
-        200..=204 => Ok((answer.status, text)),
+        status @ 200..=204 => Ok(WholeResponse { status, signature: answer.signature, text }),
         _ => Err(problem(&answer, &text)),
     }
 }
@@ -115,6 +129,9 @@ fn head(endpoint: &Endpoint, exchange: &Exchange<'_>) -> Result<String, Error> {
         let proof = countersign_json::base64::encode_url(passphrase.as_bytes());
         header("X-Countersign-Step-Up", &format!("passphrase {proof}"));
     }
+    if let Some(nonce) = exchange.nonce {
+        header("Countersign-Nonce", nonce);
+    }
     if let Some(body) = exchange.body {
         header("Content-Type", "application/json");
         header("Content-Length", &body.len().to_string());
@@ -149,6 +166,7 @@ fn read_head(wire: &mut Wire) -> io::Result<(String, Vec<u8>)> {
 struct Head {
     status: u16,
     content_type: String,
+    signature: Option<String>,
     length: Length,
 }
 
@@ -160,6 +178,7 @@ impl Head {
         let status = status.and_then(|line| line.get(..3)).and_then(|digits| digits.parse().ok());
         let status: u16 = status.ok_or_else(|| bad("the response is not HTTP/1.1"))?;
         let (mut length, mut content_type, mut chunked) = (None, String::new(), false);
+        let mut signature = None;
         for line in lines {
             let (name, value) = line.split_once(':').ok_or_else(|| bad("a header has no name"))?;
             let value = value.trim();
@@ -180,6 +199,8 @@ impl Head {
                     let essence = value.split(';').next().unwrap_or_default();
                     content_type = essence.trim().to_ascii_lowercase();
                 }
+                SIGNATURE_HEADER if signature.is_none() => signature = Some(value.to_owned()),
+                SIGNATURE_HEADER => return Err(bad("the response has two signatures")),
                 _ => {}
             }
         }
@@ -190,7 +211,7 @@ impl Head {
             (None, false) if status == 204 => Length::Known(0),
             _ => return Err(bad("the response has no length")),
         };
-        Ok(Head { status, content_type, length })
+        Ok(Head { status, content_type, signature, length })
     }
 }
 
@@ -228,6 +249,7 @@ mod tests {
             token,
             key: None,
             step_up: None,
+            nonce: None,
             body: None,
             accept: "*/*",
             timeout: Duration::from_secs(5),

@@ -2,15 +2,19 @@
 //!
 //! An agent creates an [`AgentClient`] and calls [`AgentClient::ask`]; a person's tool uses
 //! [`PeopleClient`]. Only the state "approved" becomes [`Outcome::Approved`]. A response that is
-//! invalid, incomplete or missing is an [`Error`], and an error means that the call must not run.
+//! invalid, incomplete, missing or not signed by the pinned [`DaemonKey`] is an [`Error`], and an
+//! error means that the call must not run.
 //!
 //! ```no_run
-//! use countersign_client::{AgentClient, CallRequest, Endpoint, Outcome};
+//! use std::path::Path;
+//!
+//! use countersign_client::{AgentClient, CallRequest, DaemonKey, Endpoint, Outcome};
 //!
 //! # fn main() -> Result<(), countersign_client::Error> {
 //! let endpoint = Endpoint::parse("unix:/run/user/1000/countersign/agents.sock")?;
 //! let call = CallRequest::tool("send_email", r#"{"to": "team@example.com"}"#)?;
-//! match AgentClient::new(endpoint, None).ask(&call)? {
+//! let key = DaemonKey::read(Path::new("/home/ana/.local/state/countersign/daemon.pub"));
+//! match AgentClient::new(endpoint, None).trusting(key).ask(&call)? {
 //!     Outcome::Approved(approval) => println!("{} may run", approval.request().tool),
 //!     Outcome::Denied(request) => println!("denied: {}", request.reason()),
 //!     Outcome::Expired(_) => println!("not answered in time"),
@@ -25,6 +29,7 @@ mod agent;
 mod body;
 mod call_request;
 mod channels;
+mod daemon_key;
 mod encoding;
 mod endpoint;
 mod error;
@@ -35,6 +40,7 @@ mod outcome;
 mod people;
 mod people_records;
 mod project;
+mod public_paths;
 mod records;
 mod report;
 mod request;
@@ -44,9 +50,10 @@ pub mod verify;
 mod waiting;
 mod wire;
 
-pub use agent::{AgentClient, fetch};
+pub use agent::AgentClient;
 pub use call_request::{CallRequest, FactsMember};
 pub use channels::{AccountRecord, ChannelRecord, ChannelTest, LinkCode, TapRecord};
+pub use daemon_key::{DAEMON_KEY_FILE, DaemonKey};
 pub use encoding::new_idempotency_key;
 pub use endpoint::Endpoint;
 pub use error::{Error, ProblemDetails};
@@ -54,19 +61,21 @@ pub use events::{EventStream, ServerEvent};
 pub use outcome::{Approval, Outcome};
 pub use people::PeopleClient;
 pub use people_records::{
-    DecisionAnswer, DecisionChoice, DecisionResult, Filter, GrantWithApproval, LoginToken,
-    RequestPage,
+    DecisionAnswer, DecisionChoice, DecisionResult, DecisionScope, Filter, GrantWithApproval,
+    LoginToken, RequestPage,
 };
 pub use project::{git_root, home_folder, process_project};
+pub use public_paths::fetch;
 pub use records::{
-    AgentRecord, CrisisRecord, CurrentPerson, Entries, GrantRecord, LedgerKey, LedgerRowDifference,
-    LedgerRows, MerkleProof, NewAgent, NewGrant, PersonRecord, Readiness, SessionRecord,
+    AgentRecord, CrisisRecord, CurrentPerson, DaemonInstallation, Entries, FreezeRecord,
+    GrantRecord, LedgerKey, LedgerRowDifference, LedgerRows, MerkleProof, NewAgent, NewGrant,
+    PersonRecord, QuarantineRecord, Readiness, SessionRecord,
 };
 pub use report::{Batch, BatchItem, RedeemedPermit, ReportStatus, RunReport};
 pub use request::{
     DeciderRecord, DecisionRecord, DrillRecord, QuorumRecord, RequestRecord, RequestStatus,
     VoteRecord,
 };
-pub use socket::{SOCKET_NAME, find_socket};
+pub use socket::{SOCKET_NAME, SYSTEM_SERVICE_FILE, find_socket, system_socket};
 pub use time::Time;
 pub use waiting::{WaitLimits, WaitResult};

@@ -68,11 +68,12 @@ impl PeopleClient {
             token: None,
             key: None,
             step_up: None,
+            nonce: None,
             body: Some(&body),
             accept: "application/json",
             timeout: TIMEOUT,
         };
-        parse_json(&http::whole(endpoint, &exchange)?.1)
+        parse_json(&http::whole(endpoint, &exchange)?.text)
     }
 
     /// Logs out.
@@ -211,11 +212,12 @@ impl PeopleClient {
             token: Some(&self.token),
             key: None,
             step_up,
+            nonce: None,
             body,
             accept: "application/json, text/plain",
             timeout: TIMEOUT,
         };
-        Ok(http::whole(&self.endpoint, &exchange)?.1)
+        Ok(http::whole(&self.endpoint, &exchange)?.text)
     }
 }
 

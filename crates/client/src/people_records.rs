@@ -29,6 +29,26 @@ pub enum DecisionChoice {
     Deny,
 }
 
+/// For how long an approval counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DecisionScope {
+    /// For this request only.
+    #[default]
+    Once,
+    /// Also for later calls of the session that ask about nothing else.
+    Session,
+    /// Also for later calls in the repository that ask about nothing else.
+    Repository,
+}
+
+impl DecisionScope {
+    /// Whether it counts for this request only, which is the default of the API.
+    pub fn is_once(&self) -> bool {
+        *self == DecisionScope::Once
+    }
+}
+
 /// A grant that is given with an approval.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct GrantWithApproval {
@@ -80,6 +100,9 @@ pub struct Filter {
 pub struct DecisionAnswer<'a> {
     /// Approve or deny.
     pub choice: DecisionChoice,
+    /// For how long an approval counts.
+    #[serde(skip_serializing_if = "DecisionScope::is_once")]
+    pub scope: DecisionScope,
     /// The digest of the call that the person was shown.
     pub digest: &'a str,
     /// The reason.
@@ -95,7 +118,8 @@ pub struct DecisionAnswer<'a> {
 impl<'a> DecisionAnswer<'a> {
     /// An answer about the call with this digest, without a reason, a word or a grant.
     pub fn new(choice: DecisionChoice, digest: &'a str) -> DecisionAnswer<'a> {
-        DecisionAnswer { choice, digest, reason: "", word: "", grant: None }
+        let scope = DecisionScope::Once;
+        DecisionAnswer { choice, scope, digest, reason: "", word: "", grant: None }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Records of the people API: people, agents, grants, crises, pages of the ledger.
 
+use std::path::PathBuf;
+
 use countersign_json as json;
 use countersign_json::Value;
 use countersign_json::canonical::Digest;
@@ -105,7 +107,7 @@ pub struct NewAgent {
 pub struct GrantRecord {
     /// Its id.
     pub id: String,
-    /// `exact`, `action`, `targets` or `to_self`.
+    /// `exact`, `action`, `targets`, `to_self`, `same_question` or `same_program`.
     pub shape: String,
     /// The tool.
     #[serde(default)]
@@ -113,6 +115,9 @@ pub struct GrantRecord {
     /// Permitted recipients or commands.
     #[serde(default)]
     pub targets: Vec<String>,
+    /// The repository of an approval for a repository.
+    #[serde(default)]
+    pub repository: Option<String>,
     /// The digests of the exact call.
     #[serde(default)]
     pub digest: Option<serde_json::Value>,
@@ -180,6 +185,15 @@ pub struct CrisisRecord {
     pub since: Option<Time>,
 }
 
+/// An agent that may not ask, because people denied its requests too often.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QuarantineRecord {
+    /// The agent, as it is counted.
+    pub agent: String,
+    /// When the quarantine ends.
+    pub until: Time,
+}
+
 /// Entries of the ledger in order, as the canonical text that was hashed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entries {
@@ -222,6 +236,29 @@ pub struct LedgerKey {
     pub jwk: serde_json::Value,
 }
 
+/// Who runs a daemon and where its files are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DaemonInstallation {
+    /// Its version.
+    pub version: String,
+    /// Its user.
+    pub uid: u32,
+    /// Its group.
+    pub gid: u32,
+    /// Its process.
+    pub pid: u32,
+    /// The program that it runs.
+    pub program: Option<PathBuf>,
+    /// The configuration file, which need not exist.
+    pub config: PathBuf,
+    /// The folder of the keys.
+    pub state: PathBuf,
+    /// The file of the store.
+    pub store: PathBuf,
+    /// The socket of the agent API.
+    pub socket: Option<PathBuf>,
+}
+
 /// A daemon that can approve calls.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Readiness {
@@ -231,9 +268,37 @@ pub struct Readiness {
     /// The weaker mode that waits for confirmation.
     #[serde(default)]
     pub requested_mode: Option<String>,
+    /// The stage of a freeze, if there is one: `frozen` or `grants_suspended`.
+    #[serde(default)]
+    pub freeze: Option<String>,
+    /// The person who froze.
+    #[serde(default)]
+    pub frozen_by: Option<String>,
+}
+
+/// The freeze in force.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FreezeRecord {
+    /// `frozen`, `grants_suspended`, or nothing.
+    pub stage: Option<String>,
+    /// The person who froze.
+    pub by: Option<String>,
+    /// When.
+    pub since: Option<Time>,
 }
 
 impl Readiness {
+    /// What people must know about a freeze.
+    pub fn freeze_warning(&self) -> Option<String> {
+        let by = self.frozen_by.as_deref().unwrap_or("a person");
+        let stage = self.freeze.as_deref()?;
+        Some(if stage == "grants_suspended" {
+            format!("Grants are suspended since {by} froze everything; people decide again")
+        } else {
+            format!("Everything is frozen by {by}: every call is refused")
+        })
+    }
+
     /// What people must know about the mode; nothing if risky calls wait for a person.
     pub fn warning(&self) -> Option<String> {
         if !["", "enforce"].contains(&self.mode.as_str()) {
@@ -248,18 +313,18 @@ impl Readiness {
     }
 }
 
-/// The requests compared with the ledger.
+/// The requests and grants compared with the ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LedgerRows {
     /// How many requests there are.
     pub requests: u64,
-    /// How many of them differ from their entries.
+    /// How many requests and grants differ from their entries.
     pub differences: u64,
     /// The first that differ.
     pub listed: Vec<LedgerRowDifference>,
 }
 
-/// A request whose row differs from its ledger entries.
+/// A request or grant whose row differs from its ledger entries.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LedgerRowDifference {
     /// The request.

@@ -35,6 +35,7 @@ impl RequestStatus {
 
 /// A call that was submitted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "the members of the JSON record")]
 pub struct RequestRecord {
     /// Its id; `None` if the call needed no approval.
     pub id: Option<String>,
@@ -125,6 +126,12 @@ pub struct RequestRecord {
     /// The explanation of a drill, after it ended (to people only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drill: Option<DrillRecord>,
+    /// Whether it can be approved for the rest of its session (to people only).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub session_scope: bool,
+    /// The repository for which it can be approved (to people only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repository_scope: Option<String>,
     /// The grant that was given with the decision (to people only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grant: Option<String>,
@@ -181,6 +188,20 @@ pub struct DecisionRecord {
     pub reason: String,
     /// When.
     pub at: Time,
+    /// For how long an approval counts: `once`, `session` or `repository`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+}
+
+impl DecisionRecord {
+    /// For how long people approved, behind the word "approved"; empty for once.
+    pub fn scope_text(&self) -> &'static str {
+        match self.scope.as_deref() {
+            Some("session") => " for this session",
+            Some("repository") => " for this repository",
+            _ => "",
+        }
+    }
 }
 
 /// Who decided a request.

@@ -9,16 +9,78 @@ mod fails_closed {
     use std::time::{Duration, Instant};
 
     use countersign_client::{
-        AgentClient, CallRequest, Endpoint, Error, Outcome, PeopleClient, RequestStatus,
+        AgentClient, CallRequest, DaemonKey, Endpoint, Error, Outcome, PeopleClient, RequestStatus,
     };
+    use countersign_json::base64;
+    use countersign_json::canonical::Digest;
+    use countersign_ledger::response_signature::{SignedExchange, write_public_key};
+    use ed25519_dalek::{Signer as _, SigningKey};
 
     const ID: &str = "01hf3zq9x8y7w6v5t4s3r2q1p0";
 
     /// The requests that the fake daemon received: request line, headers and body.
     type Heard = Arc<Mutex<Vec<String>>>;
 
+    /// The key of the daemon that the clients trust.
+    fn daemon_key() -> SigningKey {
+        SigningKey::from_bytes(&[7; 32])
+    }
+
+    fn trusted() -> Result<DaemonKey, Error> {
+        DaemonKey::parse(&write_public_key(daemon_key().verifying_key().as_bytes()))
+    }
+
+    /// Makes the signature header of a response, from the request as it arrived.
+    type Signer = fn(&SignedExchange<'_>) -> Option<String>;
+
+    #[expect(clippy::unnecessary_wraps, reason = "a `Signer` may leave the signature out")]
+    fn genuine(exchange: &SignedExchange<'_>) -> Option<String> {
+        let signature = daemon_key().sign(exchange.signing_input().as_bytes());
+        Some(base64::encode_url(&signature.to_bytes()))
+    }
+
+    /// The answer with a signature, as the daemon would sign it.
+    fn signed(request: &str, answer: &str, signer: Signer) -> String {
+        let (head, body) = request.split_once("\r\n\u{0}").unwrap_or((request, ""));
+        let header = |name: &str| {
+            let line = head.lines().find_map(|line| line.strip_prefix(name));
+            line.unwrap_or_default().trim()
+        };
+        let mut line = head.split(' ');
+        let (method, target) = (line.next().unwrap(), line.next().unwrap());
+        let status = answer.get(9..12).and_then(|digits| digits.parse().ok());
+        let (Some(status), Some((first, rest))) = (status, answer.split_once("\r\n")) else {
+            return answer.to_owned();
+        };
+        let text = rest.split_once("\r\n\r\n").map_or("", |(_, text)| text);
+        let text = if rest.starts_with("Transfer-Encoding: chunked") {
+            text.split("\r\n").skip(1).step_by(2).collect()
+        } else {
+            text.to_owned()
+        };
+        let signature = signer(&SignedExchange {
+            nonce: header("Countersign-Nonce: "),
+            method,
+            target,
+            credential: header("Authorization: "),
+            request: Digest::of(body.as_bytes()),
+            status,
+            response: Digest::of(text.as_bytes()),
+        });
+        match signature {
+            Some(signature) => {
+                format!("{first}\r\nCountersign-Signature: {signature}\r\n{rest}")
+            }
+            None => answer.to_owned(),
+        }
+    }
+
     /// Serves these responses, one per connection; an empty one closes the connection.
     fn serve(listener: TcpListener, answers: Vec<String>) -> Heard {
+        serve_signed(listener, answers, genuine)
+    }
+
+    fn serve_signed(listener: TcpListener, answers: Vec<String>, signer: Signer) -> Heard {
         let heard = Heard::default();
         let log = Arc::clone(&heard);
         thread::spawn(move || {
@@ -38,7 +100,9 @@ mod fails_closed {
                 }
                 let mut body = vec![0; length];
                 input.read_exact(&mut body).unwrap();
-                text.push_str(std::str::from_utf8(&body).unwrap());
+                let body = std::str::from_utf8(&body).unwrap();
+                let answer = signed(&format!("{text}\u{0}{body}"), &answer, signer);
+                text.push_str(body);
                 log.lock().unwrap().push(text);
                 let _ = input.get_mut().write_all(answer.as_bytes());
             }
@@ -47,9 +111,77 @@ mod fails_closed {
     }
 
     fn stand_in(answers: Vec<String>) -> (AgentClient, Heard) {
+        stand_in_signed(answers, genuine)
+    }
+
+    fn stand_in_signed(answers: Vec<String>, signer: Signer) -> (AgentClient, Heard) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let endpoint = Endpoint::Tcp(listener.local_addr().unwrap().to_string());
-        (AgentClient::new(endpoint, Some("csa_x".to_owned())), serve(listener, answers))
+        let agent = AgentClient::new(endpoint, Some("csa_x".to_owned())).trusting(trusted());
+        (agent, serve_signed(listener, answers, signer))
+    }
+
+    #[test]
+    fn only_the_pinned_key_is_believed() {
+        let forgeries: [(&str, Signer); 9] = [
+            ("no signature", |_| None),
+            ("no base64", |_| Some("approved".to_owned())),
+            ("zeros", |_| Some(base64::encode_url(&[0; 64]))),
+            ("another key", |exchange| {
+                let other = SigningKey::from_bytes(&[8; 32]);
+                let signature = other.sign(exchange.signing_input().as_bytes());
+                Some(base64::encode_url(&signature.to_bytes()))
+            }),
+            ("a replayed nonce", |exchange| {
+                genuine(&SignedExchange { nonce: "an-earlier-nonce-of-the-client", ..*exchange })
+            }),
+            ("another call", |exchange| {
+                genuine(&SignedExchange { request: Digest::of(b"{}"), ..*exchange })
+            }),
+            ("another request id", |exchange| {
+                genuine(&SignedExchange { target: "/v1/requests/0/wait?seconds=20", ..*exchange })
+            }),
+            ("another agent", |exchange| {
+                genuine(&SignedExchange { credential: "Bearer csa_y", ..*exchange })
+            }),
+            ("a changed decision", |exchange| {
+                genuine(&SignedExchange { response: Digest::of(b"denied"), ..*exchange })
+            }),
+        ];
+        let passed = || json(&document(None, "approved", Some("approved"), "a"));
+        for (name, forgery) in forgeries {
+            for answers in [vec![passed()], vec![ended("approved")], vec![pending(); 2]] {
+                let (agent, _) = stand_in_signed(answers, forgery);
+                let found = agent.ask(&question());
+                assert!(matches!(found, Err(Error::Untrusted(_))), "{name}: {found:?}");
+            }
+            let redeemed = json(&format!("{{\"redeemed\":true,\"request\":\"{ID}\"}}"));
+            let (agent, _) = stand_in_signed(vec![redeemed], forgery);
+            let found = agent.redeem("permit", &question());
+            assert!(matches!(found, Err(Error::Untrusted(_))), "{name}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn without_a_pinned_key_no_daemon_is_believed() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let endpoint = Endpoint::Tcp(listener.local_addr().unwrap().to_string());
+        let _heard = serve(listener, vec![ended("approved")]);
+        let found = AgentClient::new(endpoint, None).ask(&question());
+        assert!(matches!(found, Err(Error::Untrusted(_))), "{found:?}");
+    }
+
+    #[test]
+    fn a_key_file_that_others_can_change_pins_nothing() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("daemon.pub");
+        assert!(matches!(DaemonKey::read(&file), Err(Error::Untrusted(_))));
+        std::fs::write(&file, trusted().unwrap().text()).unwrap();
+        for (mode, is_read) in [(0o644, true), (0o664, false), (0o646, false)] {
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(DaemonKey::read(&file).is_ok(), is_read, "{mode:o}");
+        }
     }
 
     fn answer(status: &str, kind: &str, body: &str) -> String {
@@ -189,6 +321,7 @@ mod fails_closed {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let agent = AgentClient::new(Endpoint::Tcp(address.to_string()), None);
+        let agent = agent.trusting(trusted());
         let heard = serve(listener, answers);
         let later = thread::spawn(move || {
             // The fake daemon stops after its last response; another one starts at the same
@@ -214,14 +347,12 @@ mod fails_closed {
     }
 
     #[test]
-    fn an_unreachable_daemon_is_reported_soon() {
+    fn an_unreachable_daemon_is_reported() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let endpoint = Endpoint::Tcp(listener.local_addr().unwrap().to_string());
         drop(listener);
-        let start = Instant::now();
         let found = AgentClient::new(endpoint, None).ask(&question());
         assert!(matches!(found, Err(Error::Unreachable { sent: false, .. })), "{found:?}");
-        assert!(start.elapsed() < Duration::from_secs(5));
     }
 
     #[test]

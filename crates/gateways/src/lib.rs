@@ -4,6 +4,7 @@
 //! through `client`, and every error on the way is a denial.
 
 pub mod agents;
+mod freeze_marker;
 pub mod hook;
 pub mod install;
 pub mod live;

@@ -119,3 +119,27 @@ fn call<'a>(at: &LookedAt<'a>, arguments: Value<'a>) -> Call<'a> {
         facts: None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use countersign_json::canonical::Digest;
+    use hmac::{Hmac, KeyInit as _, Mac as _};
+    use sha2::Sha256;
+
+    use super::*;
+
+    #[test]
+    fn a_proof_is_the_hmac_of_the_observer_and_the_digest() {
+        for seed in 0..32u8 {
+            let byte = |at: usize| seed.wrapping_mul(u8::try_from(at).unwrap() ^ 0x5a);
+            let key: [u8; 32] = std::array::from_fn(byte);
+            let covers = Digest::of(&[seed]);
+            let mut mac = Hmac::<Sha256>::new_from_slice(&key).unwrap();
+            mac.update(&[FactObserver::Hook as u8]);
+            mac.update(covers.as_bytes());
+            let expected: [u8; 32] = mac.finalize().into_bytes().into();
+            let proof = FactsKey::new(key).prove(FactObserver::Hook, &covers);
+            assert_eq!(proof.as_bytes(), &expected);
+        }
+    }
+}

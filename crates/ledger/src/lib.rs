@@ -4,4 +4,5 @@ pub mod checkpoint;
 pub mod entry;
 pub mod merkle;
 pub mod permit;
+pub mod response_signature;
 pub mod verify;

@@ -113,6 +113,10 @@ def test_the_program_is_found_by_the_installer_s_file_and_then_on_the_path(
     try:
         written.write_text(f"{hook.program}\n")
         assert "error" not in call("read_file", {"path": str(keep / "thesis.txt"), "offset": 1})
+        # A variable of the agent does not choose another program.
+        monkeypatch.setenv("COUNTERSIGN_BINARY", "/nowhere/countersign")
+        assert "error" not in call("read_file", {"path": str(keep / "thesis.txt"), "offset": 2})
+        monkeypatch.delenv("COUNTERSIGN_BINARY")
         written.write_text("")
         assert "absolute path" in call("read_file", dict(read))["error"]
     finally:

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from countersign import AsyncClient, Client
+from countersign.adapters.turns import TurnCall
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 # Without rate limits, which other tests cover.
@@ -48,6 +49,7 @@ class DaemonFixture:
         folder.mkdir(parents=True, exist_ok=True)
         self.config = folder / "countersign.toml"
         self.config.write_text(SETTINGS)
+        self.key_file = folder / "state/daemon.pub"
         self.passphrase = ""
         self.start()
         said = {"name": "owner", "passphrase": self.passphrase, "channel": "terminal"}
@@ -59,8 +61,8 @@ class DaemonFixture:
             raise
 
     def start(self, agents: str = "127.0.0.1:0") -> None:
-        words = [binary(), "serve", "--json", "--config", self.config, "--agents", agents]
-        words += ["--state", self.folder / "state", "--log", "error"]
+        words = [binary(), "serve", "--json", "--print-passphrase", "--agents", agents]
+        words += ["--config", self.config, "--state", self.folder / "state", "--log", "error"]
         self.process = subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE)
         assert self.process.stdout is not None
         told = json.loads(self.process.stdout.readline())
@@ -75,10 +77,10 @@ class DaemonFixture:
         self.process.stdout.close()
 
     def client(self) -> Client:
-        return Client(self.agents, self.token)
+        return Client(self.agents, self.token, daemon_key=self.key_file)
 
     def async_client(self) -> AsyncClient:
-        return AsyncClient(self.agents, self.token)
+        return AsyncClient(self.agents, self.token, daemon_key=self.key_file)
 
     def _people(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
         connection = http.client.HTTPConnection(self.people, timeout=120)
@@ -213,6 +215,9 @@ def agent_environment(
             monkeypatch.delenv(name)
     monkeypatch.setenv("COUNTERSIGN_BINARY", program)
     monkeypatch.setenv("HOME", str(tmp_path))
+    pinned = tmp_path / ".config/countersign/daemon.pub"
+    pinned.parent.mkdir(parents=True, exist_ok=True)
+    pinned.write_text(running_daemon.key_file.read_text())
     monkeypatch.setenv("COUNTERSIGN_AGENTS", running_daemon.agents)
     monkeypatch.setenv("COUNTERSIGN_AGENT_TOKEN", running_daemon.token)
     yield
@@ -226,3 +231,18 @@ def no_daemon(monkeypatch: pytest.MonkeyPatch) -> None:
     """No daemon listens, and the client gives up soon."""
     monkeypatch.setenv("COUNTERSIGN_AGENTS", "127.0.0.1:1")
     monkeypatch.setattr("countersign.steps._FIRST_CONTACT", 0.2)
+
+
+@pytest.fixture
+def turn_polls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The receiver of an e-mail, each time its call looked whether it may run in its turn."""
+    polls: list[str] = []
+    may_run = TurnCall._may_run
+
+    def counted(self: TurnCall) -> bool:
+        found = may_run(self)
+        polls.append(str(self.call.arguments["to"]))
+        return found
+
+    monkeypatch.setattr(TurnCall, "_may_run", counted)
+    return polls

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
+import os
 import socket
 import threading
 import time
@@ -13,6 +15,8 @@ from typing import Any
 
 import pytest
 from conftest import DaemonFixture
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from countersign import (
     AsyncClient,
@@ -33,7 +37,9 @@ from countersign import (
     request_confirmation_async,
     secret_file,
 )
+from countersign.daemon_key import DaemonKey, SignedExchange
 from countersign.endpoint import agent_endpoint, people_endpoint
+from countersign.wire import Reading
 
 MAIL = Call(tool="send_email", arguments={"to": "ana@example.com"}, description="The notes")
 
@@ -203,8 +209,39 @@ def test_request_confirmation_denies_without_a_daemon(monkeypatch: pytest.Monkey
     assert asyncio.run(request_confirmation_async("access_calendar", "Look")) is False
 
 
+_SIGNER = Ed25519PrivateKey.from_private_bytes(b"\x09" * 32)
+#: The key of the fake daemon, for the clients that are to believe it.
+FAKE_KEY = DaemonKey(_SIGNER.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw))
+
+
+def sign(request: str, response: bytes) -> bytes:
+    """The response with a signature, as the daemon signs it; one that is not valid stays as is."""
+    try:
+        answer = Reading().feed(response)
+    except (CountersignError, ConnectionError):
+        return response
+    if answer is None:
+        return response
+    head, _, body = request.partition("\r\n\r\n")
+    first, *lines = head.split("\r\n")
+    headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
+    method, target, _ = first.split(" ")
+    exchange = SignedExchange(
+        nonce=headers["countersign-nonce"],
+        method=method,
+        target=target,
+        credential=headers.get("authorization", ""),
+        request=body.encode(),
+        status=answer.status,
+        response=answer.text.encode(),
+    )
+    signature = base64.urlsafe_b64encode(_SIGNER.sign(exchange.text())).rstrip(b"=")
+    status, _, rest = response.partition(b"\r\n")
+    return status + b"\r\nCountersign-Signature: " + signature + b"\r\n" + rest
+
+
 def fake_daemon(respond: Callable[[str], bytes]) -> str:
-    """A server that sends these responses."""
+    """A server that sends these responses, signed with `FAKE_KEY`."""
     server = socket.create_server(("127.0.0.1", 0))
 
     def serve() -> None:
@@ -212,7 +249,7 @@ def fake_daemon(respond: Callable[[str], bytes]) -> str:
             wire, _ = server.accept()
             with wire:
                 head = wire.recv(65536).decode()
-                wire.sendall(respond(head))
+                wire.sendall(sign(head, respond(head)))
 
     threading.Thread(target=serve, daemon=True).start()
     return f"127.0.0.1:{server.getsockname()[1]}"
@@ -242,8 +279,8 @@ WAITS = {**GOOD, "state": "pending", "decision": None, "id": "x" * 26}
 def clients() -> list[Callable[[str], Request]]:
     call = Call(command="ls", timeout=0.1)
     return [
-        lambda endpoint: Client(endpoint, "t").ask(call),
-        lambda endpoint: asyncio.run(AsyncClient(endpoint, "t").ask(call)),
+        lambda endpoint: Client(endpoint, "t", daemon_key=FAKE_KEY).ask(call),
+        lambda endpoint: asyncio.run(AsyncClient(endpoint, "t", daemon_key=FAKE_KEY).ask(call)),
     ]
 
 
@@ -299,7 +336,8 @@ def test_chunks_are_joined() -> None:
         b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
     )
     pieces = b"".join(b"%x\r\n%s\r\n" % (1, text[n : n + 1]) for n in range(len(text)))
-    assert Client(fake_daemon(lambda _: head + pieces + b"0\r\n\r\n"), "t").ask(Call(command="ls"))
+    address = fake_daemon(lambda _: head + pieces + b"0\r\n\r\n")
+    assert Client(address, "t", daemon_key=FAKE_KEY).ask(Call(command="ls"))
 
 
 def test_endpoints_are_found_as_the_program_finds_them(tmp_path: Path) -> None:
@@ -330,6 +368,34 @@ def test_endpoints_are_found_as_the_program_finds_them(tmp_path: Path) -> None:
     for bad in ["", "6001", "host:", "host:x", "https://a:1", "unix:x", ":1", "a b:1", "a\r\nb:1"]:
         with pytest.raises(BadInput):
             Endpoint.parse(bad)
+
+
+def test_a_system_service_hides_every_other_socket(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = {"HOME": str(tmp_path)}
+    folder, service = tmp_path / "run/countersign", tmp_path / "etc/countersign.service"
+    monkeypatch.setattr(endpoint, "_SYSTEM_FOLDER", folder)
+    monkeypatch.setattr(endpoint, "_SYSTEM_SERVICE", service)
+    for parent in (folder.parent, service.parent):
+        parent.mkdir(mode=0o755)
+
+    def found(**more: str) -> str:
+        return agent_endpoint(has_token=False, environ={**home, **more}).path
+
+    own = found()
+    assert own.startswith(str(tmp_path / ".local"))
+    service.write_text("")
+    is_root = os.getuid() == 0
+    # Installed, but not running: still no other socket.
+    assert (found() == str(folder / "agents.sock")) == is_root
+    assert found(COUNTERSIGN_STATE="/srv/cs") == "/srv/cs/agents.sock"
+    service.unlink()
+    folder.mkdir()
+    assert (found() == str(folder / "agents.sock")) == is_root
+    # A folder in which an agent could have created it proves nothing.
+    folder.parent.chmod(0o777)
+    assert found() == own
 
 
 def test_the_socket_is_found_without_the_variables_that_hosts_strip(

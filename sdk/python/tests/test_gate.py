@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from conftest import DaemonFixture
-from test_client import GOOD, fake_daemon, http_answer
+from test_client import FAKE_KEY, GOOD, fake_daemon, http_answer
 
 from countersign import (
     BadInput,
@@ -258,12 +258,30 @@ def test_a_rejected_call_does_not_affect_the_others() -> None:
     passed = {**GOOD, "tool": "read_file"}
     answer = {"group": None, "stages": [[0], [1]], "requests": [{"problem": refused}, passed]}
     calls: list[Any] = [(read_file, {"path": "a"}), (read_file, {"path": "b"})]
-    results = gate_batch(calls, client=Client(fake_daemon(lambda _: http_answer(answer)), "t"))
+    address = fake_daemon(lambda _: http_answer(answer))
+    results = gate_batch(calls, client=Client(address, "t", daemon_key=FAKE_KEY))
     assert str(results[0].error) == "slow down"
     assert results[1].value == "b"
     assert ran == ["read b"]
     for stages in ([[0]], [[0, 0], [1]], [[0, 1, 2]], [["0"], [1]], None, [0, 1]):
         bad = {**answer, "stages": stages}
         with pytest.raises(Unexpected):
-            gate_batch(calls, client=Client(fake_daemon(lambda _, bad=bad: http_answer(bad)), "t"))  # type: ignore[misc]
+            address = fake_daemon(lambda _, bad=bad: http_answer(bad))  # type: ignore[misc]
+            gate_batch(calls, client=Client(address, "t", daemon_key=FAKE_KEY))
     assert ran == ["read b"]
+
+
+def test_a_freeze_refuses_every_call_with_its_reason(running_daemon: DaemonFixture) -> None:
+    people = running_daemon._people
+    people("POST", "/v1/freeze", {})
+    try:
+        with pytest.raises(CountersignError, match="frozen by owner"):
+            send_email("ana@example.com")
+        with pytest.raises(CountersignError, match="frozen by owner"):
+            asyncio.run(send_email_later("ana@example.com"))
+        assert ran == []
+    finally:
+        people("POST", "/v1/thaw", {"resume": "people"})
+        people("POST", "/v1/thaw", {"resume": "grants"})
+    with running_daemon.answering("approve"):
+        assert send_email("bo@example.com") == "sent to bo@example.com"

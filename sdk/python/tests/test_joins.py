@@ -7,7 +7,6 @@ import hashlib
 import subprocess
 import sys
 import threading
-import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 
 import pytest
 from conftest import DaemonFixture
-from test_client import WAITS, fake_daemon, http_answer
+from test_client import FAKE_KEY, WAITS, fake_daemon, http_answer
 
 from countersign import (
     AsyncClient,
@@ -139,7 +138,7 @@ def test_the_request_stays_pending_when_the_daemon_stops() -> None:
         return http_answer(WAITS)
 
     with pytest.raises(StillWaiting) as caught:
-        Client(fake_daemon(vanishes), "t").clear(mail(), patience=1)
+        Client(fake_daemon(vanishes), "t", daemon_key=FAKE_KEY).clear(mail(), patience=1)
     assert str(WAITS["id"]) in str(caught.value)
 
 
@@ -253,26 +252,35 @@ def test_cancelling_a_batch_cancels_all_its_requests(running_daemon: DaemonFixtu
 
 def test_cancelling_during_the_submission_cancels_the_request() -> None:
     heads: list[str] = []
+    arrived, cancelled = threading.Event(), threading.Event()
 
     def slow(head: str) -> bytes:
         heads.append(head.split(" HTTP")[0])
         if head.startswith(("POST /v1/requests?", "POST /v1/batches")):
-            time.sleep(0.3)
+            arrived.set()
+            assert cancelled.wait(60)
         if head.startswith("POST /v1/batches"):
             return http_answer({"group": "g", "stages": [[0]], "requests": [WAITS]})
         return http_answer(WAITS)
 
     async def hurried(waits: Any) -> None:
         task = asyncio.create_task(waits)
-        await asyncio.sleep(0.1)
+        while not arrived.is_set():
+            assert not task.done()
+            await asyncio.sleep(0.01)
         task.cancel()
+        # The task handles the cancellation before the response arrives.
+        await asyncio.sleep(0)
+        cancelled.set()
         with pytest.raises(asyncio.CancelledError):
             await task
 
-    client = AsyncClient(fake_daemon(slow), "t")
-    cancelled = f"POST /v1/requests/{WAITS['id']}/cancel"
+    client = AsyncClient(fake_daemon(slow), "t", daemon_key=FAKE_KEY)
+    cancel = f"POST /v1/requests/{WAITS['id']}/cancel"
     asyncio.run(hurried(client.clear(mail())))
-    assert heads == ["POST /v1/requests?wait=0", cancelled]
+    assert heads == ["POST /v1/requests?wait=0", cancel]
     heads.clear()
+    arrived.clear()
+    cancelled.clear()
     asyncio.run(hurried(client.plan([mail()])))
-    assert heads == ["POST /v1/batches", cancelled]
+    assert heads == ["POST /v1/batches", cancel]

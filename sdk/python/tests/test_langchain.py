@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 import uuid
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -145,7 +144,7 @@ def test_a_tool_that_fails_is_reported(run: Run, running_daemon: DaemonFixture) 
 
 
 def test_a_turn_is_one_group_and_one_denial_does_not_affect_the_others(
-    run: Run, running_daemon: DaemonFixture
+    run: Run, running_daemon: DaemonFixture, turn_polls: list[str]
 ) -> None:
     to = [f"{name}-{uuid.uuid4().hex[:6]}@example.com" for name in ("ana", "bob", "cleo")]
     with running_daemon.meanwhile(lambda: run(" ".join(to))) as results:
@@ -153,8 +152,9 @@ def test_a_turn_is_one_group_and_one_denial_does_not_affect_the_others(
         assert ana["group"] == bob["group"] == cleo["group"] is not None
         running_daemon.decide(cleo, "approve")
         running_daemon.decide(bob, "deny", reason="not to Bob")
-        # Approved, and still not before what was called first.
-        time.sleep(0.2)
+        # Approved, and still not before what was called first: it has looked at its turn again.
+        looked = turn_polls.count(to[2])
+        running_daemon.wait_until(lambda: bool(ran) or turn_polls.count(to[2]) > looked + 3)
         assert ran == []
         running_daemon.decide(ana, "approve")
     said = [one for one in results[0]["messages"] if isinstance(one, ToolMessage)]

@@ -159,7 +159,7 @@ def test_parallel_calls_wait_in_parallel_and_one_denial_does_not_affect_the_othe
 
 def test_a_retry_after_the_patience_continues_to_wait(running_daemon: DaemonFixture) -> None:
     arguments = json.dumps({"to": f"{uuid.uuid4()}@example.com"})
-    assert "Still waiting for a person" in told(arguments, patience=0.3)
+    assert "a person has not decided yet" in told(arguments, patience=0.3)
     (waiting,) = running_daemon.pending()
     running_daemon.decide(waiting, "approve")
     assert told(arguments).startswith("sent to")

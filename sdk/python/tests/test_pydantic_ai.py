@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import datetime
-import time
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -157,7 +156,7 @@ def test_the_frameworks_test_model_is_gated(running_daemon: DaemonFixture) -> No
 
 @pytest.mark.parametrize("behind", ["capability", "toolset"])
 def test_a_turn_is_one_group_and_one_denial_does_not_affect_the_others(
-    behind: str, running_daemon: DaemonFixture
+    behind: str, running_daemon: DaemonFixture, turn_polls: list[str]
 ) -> None:
     to = [f"{name}-{uuid.uuid4().hex[:6]}@example.com" for name in ("ana", "bob", "cleo")]
     told: list[str] = []
@@ -172,8 +171,9 @@ def test_a_turn_is_one_group_and_one_denial_does_not_affect_the_others(
         assert ana["group"] == bob["group"] == cleo["group"] is not None
         running_daemon.decide(cleo, "approve")
         running_daemon.decide(bob, "deny", reason="not to Bob")
-        # Approved, and still not before what was called first.
-        time.sleep(0.2)
+        # Approved, and still not before what was called first: it has looked at its turn again.
+        looked = turn_polls.count(to[2])
+        running_daemon.wait_until(lambda: bool(ran) or turn_polls.count(to[2]) > looked + 3)
         assert ran == []
         running_daemon.decide(ana, "approve")
     assert [one.split(":")[0] for one in told] == ["success", "failed", "success"]

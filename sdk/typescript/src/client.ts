@@ -1,6 +1,6 @@
 /** The agent API: ask, wait, cancel, use the permit, report the outcome. */
 
-import { randomBytes } from "node:crypto";
+import { randomBytes, type KeyObject } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 
 import {
@@ -11,6 +11,7 @@ import {
   type Call,
   type EncodedCall,
 } from "./call.js";
+import { findDaemonKey, readDaemonKey } from "./daemon-key.js";
 import { resolveConnection, type ConnectionOptions } from "./endpoint.js";
 import { Fault, NotApproved } from "./errors.js";
 import { exchange } from "./http.js";
@@ -191,7 +192,7 @@ export class Countersign {
 
   /** The number of pending requests, from the health check. */
   async health(): Promise<number> {
-    const found = await this.send("GET", "/health", { patience: COURTESY });
+    const found = await this.#readPublic("/health", COURTESY);
     if (isPlainObject(found) && found["service"] === "countersign") {
       if (typeof found["pending"] === "number") return found["pending"];
     }
@@ -200,7 +201,7 @@ export class Countersign {
 
   /** Returns only if the daemon is ready to decide; throws otherwise. */
   async ready(): Promise<void> {
-    await this.send("GET", "/ready", { patience: 10_000 });
+    await this.#readPublic("/ready", 10_000);
   }
 
   /** Uses the permit of an approval. Returns only if the permit was accepted for this call. */
@@ -235,7 +236,18 @@ export class Countersign {
     more: { body?: string; key?: string; patience?: number; signal?: AbortSignal | undefined } = {},
   ): Promise<unknown> {
     const { endpoint, token } = await resolveConnection(this.#given);
-    return exchange(endpoint, token, { method, path, patience: USUAL, ...more });
+    const { daemonKey, variables = process.env } = this.#given;
+    const key = (): KeyObject =>
+      daemonKey === undefined
+        ? findDaemonKey(variables["HOME"] ?? "/")
+        : readDaemonKey(daemonKey);
+    return exchange(endpoint, token, { method, path, patience: USUAL, ...more }, key);
+  }
+
+  /** A path whose response lets nothing run, so that any daemon may answer. */
+  async #readPublic(path: string, patience: number): Promise<unknown> {
+    const { endpoint, token } = await resolveConnection(this.#given);
+    return exchange(endpoint, token, { method: "GET", path, patience });
   }
 
   /** The same, retried while the daemon is down: only for requests with a key. */

@@ -2,7 +2,7 @@
 
 import { readFileSync, statSync } from "node:fs";
 import { connect } from "node:net";
-import { isAbsolute, join } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 
 import { Fault } from "./errors.js";
 
@@ -22,11 +22,27 @@ export interface ConnectionOptions {
   readonly token?: string | undefined;
   /** A file with the agent's token that only its owner can read. */
   readonly tokenFile?: string | undefined;
+  /**
+   * The file with the daemon's public key; else the key that `countersign serve` or
+   * `countersign keys trust` wrote for this user. A response that it did not sign is refused.
+   */
+  readonly daemonKey?: string | undefined;
   /** The environment to use; else that of the process. */
   readonly variables?: Variables | undefined;
 }
 
 const SOCKET_NAME = "agents.sock";
+const MACOS = process.platform === "darwin";
+/**
+ * The folder of the socket of a system service, and the file that starts the service. Only root can
+ * create them.
+ */
+const SYSTEM: SystemPlaces = {
+  folder: MACOS ? "/var/db/countersign-run" : "/run/countersign",
+  service: MACOS
+    ? "/Library/LaunchDaemons/countersign.daemon.plist"
+    : "/etc/systemd/system/countersign.service",
+};
 /** Time to connect to a socket, in milliseconds; a socket is on this machine. */
 const CONNECT = 1_000;
 
@@ -44,6 +60,13 @@ export async function resolveConnection(
   }
   const named = given.agents ?? set(variables, "COUNTERSIGN_AGENTS");
   if (named !== undefined) return { endpoint: parseEndpoint(named), token };
+  const isNamed = ["COUNTERSIGN_STATE", "COUNTERSIGN_CONFIG"].some(
+    (name) => set(variables, name) !== undefined,
+  );
+  const system = isNamed ? undefined : systemSocket(SYSTEM);
+  if (token === undefined && system !== undefined) {
+    return { endpoint: { kind: "unix", path: system }, token };
+  }
   const places = folders(variables);
   const listen = readListen(places.config);
   // Over the socket the daemon identifies callers by their user.
@@ -65,6 +88,25 @@ async function defaultSocket(variables: Variables, places: Folders): Promise<str
   if (set(variables, "COUNTERSIGN_STATE") !== undefined || uid === undefined) return expected;
   const runtime = join(`/run/user/${uid}/countersign`, SOCKET_NAME);
   return firstOpen(expected, [runtime, join(places.state, SOCKET_NAME)], uid);
+}
+
+/** Where a system service is seen. */
+export interface SystemPlaces {
+  folder: string;
+  service: string;
+}
+
+/**
+ * The socket of a system service, if one is installed, whether it runs or not. No other socket takes
+ * its place: an agent could serve one wherever its user may write.
+ */
+export function systemSocket(places: SystemPlaces): string | undefined {
+  const installed = [places.folder, places.service].some((path) => {
+    if (statSync(path, { throwIfNoEntry: false }) === undefined) return false;
+    const parent = statSync(dirname(path));
+    return parent.uid === 0 && (parent.mode & 0o022) === 0;
+  });
+  return installed ? join(places.folder, SOCKET_NAME) : undefined;
 }
 
 /**

@@ -22,6 +22,7 @@ export interface Problem {
  * - `input`: the input is invalid and was not sent.
  * - `unreachable`: the daemon does not answer, or the connection broke.
  * - `unexpected`: the response is not a valid response of the daemon.
+ * - `untrusted`: the response is not signed by the pinned key of the daemon.
  * - `unavailable`: the daemon is running, but not able to decide.
  * - `refused`: the daemon rejected the request; `problem` says why.
  * - `aborted`: the caller's signal was aborted.
@@ -30,6 +31,7 @@ export type FaultKind =
   | "input"
   | "unreachable"
   | "unexpected"
+  | "untrusted"
   | "unavailable"
   | "refused"
   | "aborted";
@@ -91,8 +93,9 @@ export class NotApproved extends Error {
   /** The request is still pending, and the caller's time is over. */
   static waiting(tool: string, request: RequestDocument): NotApproved {
     const said =
-      `still waiting for a person (request ${request.id}, "${request.phrase}"); propose the ` +
-      "same call again to continue waiting, and do nothing else instead";
+      `pending: a person has not decided yet (request ${request.id}, "${request.phrase}"). ` +
+      "Propose exactly the same call again later: the answer will be there. Do not try it " +
+      "another way.";
     return new NotApproved(tool, "waiting", said, { request });
   }
 

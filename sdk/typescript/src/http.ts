@@ -1,8 +1,10 @@
 /** One HTTP exchange, bounded in size and time, over TCP or the socket. */
 
+import type { KeyObject } from "node:crypto";
 // Not fetch: it rejects port 6000 and does not support Unix sockets.
 import { request, type IncomingMessage } from "node:http";
 
+import { checkResponse, newNonce } from "./daemon-key.js";
 import { authority, endpointText, type Endpoint } from "./endpoint.js";
 import { Fault, type Problem } from "./errors.js";
 
@@ -22,22 +24,49 @@ export interface Exchange {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The JSON of the response. An incomplete or invalid response is thrown as a `Fault`. */
+/** One whole HTTP response. */
+interface WholeResponse {
+  readonly status: number;
+  readonly type: string;
+  readonly text: string;
+  readonly signature: string | undefined;
+}
+
+/**
+ * The JSON of the response. An incomplete or invalid response is thrown as a `Fault`, and so is one
+ * that the daemon's key did not sign. Without a key any daemon may answer: only for responses that
+ * let nothing run.
+ */
 export async function exchange(
   endpoint: Endpoint,
   token: string | undefined,
   asked: Exchange,
+  key?: () => KeyObject,
 ): Promise<unknown> {
-  const { status, type, text } = await whole(endpoint, token, asked);
-  if (status >= 200 && status <= 204) return parsed(text);
-  throw problem(status, type, text);
+  const nonce = newNonce();
+  const { status, type, text, signature } = await whole(endpoint, token, asked, nonce);
+  if (status < 200 || status > 204) throw problem(status, type, text);
+  if (key !== undefined) {
+    const signed = {
+      nonce,
+      method: asked.method,
+      target: asked.path,
+      credential: token === undefined ? "" : `Bearer ${token}`,
+      request: asked.body ?? "",
+      status,
+      response: text,
+    };
+    checkResponse(key(), signed, signature);
+  }
+  return parsed(text);
 }
 
 function whole(
   endpoint: Endpoint,
   token: string | undefined,
   asked: Exchange,
-): Promise<{ status: number; type: string; text: string }> {
+  nonce: string,
+): Promise<WholeResponse> {
   return new Promise((resolve, reject) => {
     let sent = false;
     const lost = (why: string): Fault =>
@@ -46,6 +75,7 @@ function whole(
       Host: authority(endpoint),
       Accept: "application/json",
       Connection: "close",
+      "Countersign-Nonce": nonce,
     };
     if (token !== undefined) headers["Authorization"] = `Bearer ${token}`;
     if (asked.key !== undefined) headers["Idempotency-Key"] = asked.key;
@@ -98,9 +128,7 @@ function whole(
   });
 }
 
-async function read(
-  incoming: IncomingMessage,
-): Promise<{ status: number; type: string; text: string }> {
+async function read(incoming: IncomingMessage): Promise<WholeResponse> {
   const { headers } = incoming;
   // A body that ends with the connection could be truncated without notice.
   const hasLength =
@@ -126,7 +154,9 @@ async function read(
     throw unexpected("the body is not UTF-8");
   }
   const type = (headers["content-type"] ?? "").split(";")[0] ?? "";
-  return { status: incoming.statusCode ?? 0, type: type.trim().toLowerCase(), text };
+  const found = headers["countersign-signature"];
+  const signature = Array.isArray(found) ? found.join() : found;
+  return { status: incoming.statusCode ?? 0, type: type.trim().toLowerCase(), text, signature };
 }
 
 function parsed(text: string): unknown {

@@ -87,7 +87,7 @@ export function adapterContract(name: string, framework: Framework, traits: Trai
       async () => {
         const options = { client, patienceSeconds: 0.3 };
         const first = runScenario([risky(20)], { options });
-        assert.match(await first.seen, /still waiting for a person \(request [0-9a-z]+,/);
+        assert.match(await first.seen, /a person has not decided yet \(request [0-9a-z]+,/);
         const asked = await daemon.answer(quiet);
         const second = runScenario([risky(20)], { options });
         assert.match(await second.seen, /the message is on its way/);

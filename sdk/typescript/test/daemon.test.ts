@@ -1,6 +1,8 @@
 /** The client against the real daemon, with a person who decides. */
 
 import assert from "node:assert/strict";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import type { ClientRequest } from "node:http";
 import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 
@@ -10,6 +12,21 @@ import { TestDaemon, risky } from "./test-daemon.js";
 
 const no = { choice: "deny", reason: "not today" } as const;
 const yes = { choice: "approve", reason: "as planned" } as const;
+
+/** Resolves when the client has started this many submissions; a retry is one of its own. */
+function submissions(count: number): Promise<void> {
+  return new Promise((resolve) => {
+    const started = (message: unknown): void => {
+      const { request } = message as { request: ClientRequest };
+      if (request.method !== "POST" || !request.path.startsWith("/v1/requests")) return;
+      count -= 1;
+      if (count > 0) return;
+      unsubscribe("http.client.request.start", started);
+      resolve();
+    };
+    subscribe("http.client.request.start", started);
+  });
+}
 
 test("one daemon", async (t) => {
   const daemon = await TestDaemon.open(t);
@@ -116,8 +133,9 @@ test("one daemon", async (t) => {
   await t.test("aborted during the submission: cancelled when its id is known", async () => {
     const stop = new AbortController();
     daemon.freeze();
+    const started = submissions(1);
     const sent = client.requestConfirmation({ tool: "send_message", arguments: risky(8) }, stop);
-    await pause(200);
+    await started;
     stop.abort();
     await assert.rejects(sent, { state: "cancelled" });
     daemon.thaw();
@@ -223,7 +241,7 @@ test("one daemon", async (t) => {
     async () => {
       await daemon.knowUser();
       const variables = { HOME: daemon.folder, COUNTERSIGN_CONFIG: daemon.config };
-      const own = new Countersign({ variables });
+      const own = new Countersign({ variables, daemonKey: daemon.daemonKey });
       const coming = requestConfirmation(
         { tool: "send_message", arguments: risky(19) },
         { client: own },
@@ -262,8 +280,9 @@ test("requests survive a restart of the daemon and are made once", async (t) => 
   await waits;
   await daemon.kill();
   // The second call starts while the daemon is down, and retries.
+  const retried = submissions(2);
   const second = send(risky(2));
-  await pause(300);
+  await retried;
   await daemon.start();
   await daemon.answer(yes);
   await daemon.answer(yes);

@@ -12,6 +12,7 @@ import {
   listenSettings,
   parseEndpoint,
   resolveConnection,
+  systemSocket,
 } from "../src/endpoint.js";
 
 test("every form of an address is parsed", () => {
@@ -113,6 +114,24 @@ test("the socket is found without the variables that hosts strip", async (t) => 
   assert.deepEqual(endpoint, { kind: "unix", path: join(own, "agents.sock") });
   const named = await resolveConnection({ variables: { ...variables, COUNTERSIGN_STATE: "/s" } });
   assert.deepEqual(named.endpoint, { kind: "unix", path: "/s/agents.sock" });
+});
+
+test("a system service hides every other socket", (t) => {
+  const root = mkdtempSync(join(tmpdir(), "countersign-"));
+  t.after(() => rmSync(root, { recursive: true }));
+  const places = { folder: join(root, "run/countersign"), service: join(root, "etc/unit") };
+  for (const name of ["run", "etc"]) mkdirSync(join(root, name), { mode: 0o755 });
+  assert.equal(systemSocket(places), undefined);
+  writeFileSync(places.service, "");
+  const expected = process.getuid?.() === 0 ? join(places.folder, "agents.sock") : undefined;
+  // Installed, but not running: still no other socket.
+  assert.equal(systemSocket(places), expected);
+  rmSync(places.service);
+  mkdirSync(places.folder);
+  assert.equal(systemSocket(places), expected);
+  // A folder in which an agent could have created it proves nothing.
+  chmodSync(join(root, "run"), 0o777);
+  assert.equal(systemSocket(places), undefined);
 });
 
 test("an unsupported configuration is rejected", () => {

@@ -1,11 +1,16 @@
 /** Against a fake daemon that sends invalid responses, breaks off and stalls: nothing is approved. */
 
 import assert from "node:assert/strict";
+import { generateKeyPairSync, sign, type KeyObject } from "node:crypto";
 import { once } from "node:events";
-import { createServer, type ServerResponse } from "node:http";
-import { test } from "node:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type OutgoingHttpHeaders, type ServerResponse } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
 
 import { callDigest, sha256 } from "../src/call.js";
+import { signedText, type SignedExchange } from "../src/daemon-key.js";
 import { batch, Countersign, gated } from "../src/index.js";
 
 const ID = "01m7ge9tkt6z8p8nkwacf5ef2n";
@@ -63,11 +68,53 @@ interface Words {
   batch?: (reply: ServerResponse) => void;
 }
 
+/** The key of the daemon that the client pins, and that of an impostor. */
+const genuine = generateKeyPairSync("ed25519");
+const another = generateKeyPairSync("ed25519");
+const folder = mkdtempSync(join(tmpdir(), "countersign-key-"));
+const daemonKey = join(folder, "daemon.pub");
+writeFileSync(daemonKey, keyText(genuine.publicKey), { mode: 0o644 });
+after(() => rmSync(folder, { recursive: true }));
+
+function keyText(key: KeyObject): string {
+  return `countersign-daemon-key-1 ${String(key.export({ format: "jwk" }).x)}\n`;
+}
+
+/** The signature that a response gets, if any. */
+type Forgery = (exchange: SignedExchange) => string | undefined;
+
+const signedWith =
+  (key: KeyObject, changed: Partial<SignedExchange> = {}): Forgery =>
+  (exchange) => {
+    const text = Buffer.from(signedText({ ...exchange, ...changed }));
+    return sign(null, text, key).toString("base64url");
+  };
+
+let forgery = signedWith(genuine.privateKey);
+/** The bodies of the requests that are being answered. */
+const bodies = new WeakMap<ServerResponse, string>();
+
+/** Signs a response as the daemon would, or as the test wants it. */
+function signedHeaders(reply: ServerResponse, status: number, body: string): OutgoingHttpHeaders {
+  const { req: asked } = reply;
+  const signature = forgery({
+    nonce: String(asked.headers["countersign-nonce"]),
+    method: asked.method ?? "",
+    target: asked.url ?? "",
+    credential: asked.headers.authorization ?? "",
+    request: bodies.get(reply) ?? "",
+    status,
+    response: body,
+  });
+  return signature === undefined ? {} : { "countersign-signature": signature };
+}
+
 const json =
   (value: unknown, status = 200, type = "application/json") =>
   (reply: ServerResponse): void => {
     const body = typeof value === "string" ? value : JSON.stringify(value);
-    reply.writeHead(status, { "content-type": type, "content-length": Buffer.byteLength(body) });
+    const length = { "content-type": type, "content-length": Buffer.byteLength(body) };
+    reply.writeHead(status, { ...length, ...signedHeaders(reply, status, body) });
     reply.end(body);
   };
 
@@ -79,8 +126,10 @@ async function standIn(
   const server = createServer((asked, reply) => {
     const path = asked.url ?? "";
     paths.push(path);
-    asked.resume();
+    let body = "";
+    asked.setEncoding("utf8").on("data", (piece: string) => (body += piece));
     asked.on("end", () => {
+      bodies.set(reply, body);
       if (path.startsWith("/v1/requests?")) (words.ask ?? json(approved))(reply);
       else if (path.includes("/wait")) (words.wait ?? json(approved))(reply);
       else if (path.endsWith("/redeem")) (words.redeem ?? json(used))(reply);
@@ -101,7 +150,7 @@ async function standIn(
 async function tried(words: Words): Promise<{ error: string; ran: number; paths: string[] }> {
   const paths: string[] = [];
   const { port, close } = await standIn(words, paths);
-  const client = new Countersign({ agents: `127.0.0.1:${port}`, token: "csa_x" });
+  const client = new Countersign({ agents: `127.0.0.1:${port}`, token: "csa_x", daemonKey });
   let ran = 0;
   const run = gated(() => (ran += 1), { tool: "send", client, timeoutSeconds: 0.001 });
   const error = await run(ARGUMENTS).then(
@@ -119,6 +168,59 @@ test("the fake daemon can approve", async () => {
   assert.equal((await tried({})).ran, 1);
   const waited = await tried({ ask: json(pending, 201) });
   assert.equal(waited.ran, 1);
+});
+
+test("no impostor is believed", async () => {
+  const key = genuine.privateKey;
+  const forgeries: Record<string, Forgery> = {
+    "no signature": () => undefined,
+    "not base64": () => "approved",
+    zeros: () => "A".repeat(86),
+    "another key": signedWith(another.privateKey),
+    "a replayed nonce": signedWith(key, { nonce: "n".repeat(43) }),
+    "another call": signedWith(key, { request: "{}" }),
+    "another path": signedWith(key, { target: "/v1/requests/0" }),
+    "another agent": signedWith(key, { credential: "Bearer csa_y" }),
+    "another decision": signedWith(key, { response: "denied" }),
+  };
+  try {
+    for (const [name, forged] of Object.entries(forgeries)) {
+      forgery = forged;
+      for (const words of [{}, { ask: json(pending, 201) }]) {
+        const { error, ran } = await tried(words);
+        assert.equal(ran, 0, name);
+        assert.match(error, /not trusted/, name);
+      }
+      // An approval that was believed, and a permit that an impostor claims to have redeemed.
+      let answers = 0;
+      forgery = (exchange) =>
+        (answers += 1) === 1 ? signedWith(key)(exchange) : forged(exchange);
+      const { error, ran } = await tried({});
+      assert.equal(ran, 0, name);
+      assert.match(error, /not trusted/, name);
+    }
+  } finally {
+    forgery = signedWith(key);
+  }
+});
+
+test("no variable chooses another key, and without a key no daemon is believed", async () => {
+  const { port, close } = await standIn({});
+  const evil = mkdtempSync(join(tmpdir(), "countersign-evil-"));
+  writeFileSync(join(evil, "daemon.pub"), keyText(genuine.publicKey), { mode: 0o644 });
+  const variables = {
+    HOME: join(evil, "home"),
+    COUNTERSIGN_AGENTS: `127.0.0.1:${port}`,
+    COUNTERSIGN_STATE: evil,
+    XDG_STATE_HOME: evil,
+    XDG_CONFIG_HOME: evil,
+    COUNTERSIGN_DAEMON_KEY: join(evil, "daemon.pub"),
+  };
+  const client = new Countersign({ token: "csa_x", variables });
+  const call = { tool: "send", arguments: ARGUMENTS };
+  await assert.rejects(client.requestConfirmation(call), /not trusted.*countersign keys trust/s);
+  rmSync(evil, { recursive: true });
+  close();
 });
 
 const other = "0".repeat(64);
@@ -215,7 +317,7 @@ test("a response for another request does not approve, even without a permit", a
     ask: json(pending),
     wait: json({ ...approved, id: ID.replace("0", "1") }),
   });
-  const client = new Countersign({ agents: `127.0.0.1:${port}`, token: "csa_x" });
+  const client = new Countersign({ agents: `127.0.0.1:${port}`, token: "csa_x", daemonKey });
   const asked = client.requestConfirmation({ tool: "send", arguments: ARGUMENTS });
   await assert.rejects(asked, /for another request/);
   close();
@@ -234,7 +336,7 @@ test("a batch response for other calls runs nothing", async () => {
   for (const [requests, times] of answers) {
     const batched = { group: null, parallel: true, stages: [[0]], reasons: [], requests };
     const { port, close } = await standIn({ batch: json(batched) });
-    const client = new Countersign({ agents: `127.0.0.1:${port}`, token: "csa_x" });
+    const client = new Countersign({ agents: `127.0.0.1:${port}`, token: "csa_x", daemonKey });
     let ran = 0;
     const calls = [{ tool: "send", arguments: ARGUMENTS, run: () => (ran += 1) }];
     const [result] = await batch(calls, { client });

@@ -75,15 +75,21 @@ export class TestDaemon {
     return join(this.folder, "countersign.toml");
   }
 
+  /** The file with the daemon's public key. */
+  get daemonKey(): string {
+    return join(this.folder, "state", "daemon.pub");
+  }
+
   /** The agent. */
   client(): Countersign {
-    return new Countersign({ agents: this.agents, token: this.token });
+    return new Countersign({ agents: this.agents, token: this.token, daemonKey: this.daemonKey });
   }
 
   async start(): Promise<unknown> {
     const words = [
       "serve",
       "--json",
+      "--print-passphrase",
       "--config",
       this.config,
       "--state",

@@ -50,6 +50,9 @@ fn edits(scope: &InstallScope, command: &HookCommand) -> Vec<FileEdit> {
     let plugin = folder(scope).join("plugins/countersign");
     let mut edits = plugin_files::edits(plugin_files::HERMES, &plugin, command);
     edits.push(FileEdit::whole(plugin.join("binary"), format!("{}\n", command.program)));
+    if let Some(file) = &command.daemon_key {
+        edits.push(FileEdit::whole(plugin.join("daemon_key"), format!("{file}\n")));
+    }
     edits.push(FileEdit::part(folder(scope).join("config.yaml"), ENABLED));
     edits
 }

@@ -1,5 +1,6 @@
 //! The arguments of a hook, as the installer and our plugins write them.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::agents::{self, AgentDescriptor};
@@ -16,6 +17,8 @@ pub struct HookArgs {
     pub agent: Option<String>,
     /// How long the agent waits, in seconds.
     pub patience: Option<u32>,
+    /// The file with the daemon's public key.
+    pub daemon_key: Option<PathBuf>,
 }
 
 impl HookArgs {
@@ -26,13 +29,17 @@ impl HookArgs {
             ["--agent", name, rest @ ..] => (Some((*name).to_owned()), rest),
             rest => (None, rest),
         };
-        let patience = match rest {
+        let (patience, rest) = match rest {
+            ["--patience", seconds, rest @ ..] => (Some(seconds.parse().ok()?), rest),
+            rest => (None, rest),
+        };
+        let daemon_key = match rest {
             [] => None,
-            ["--patience", seconds] => Some(seconds.parse().ok()?),
+            ["--daemon-key", file] => Some(PathBuf::from(file)),
             _ => return None,
         };
         let plain = !host.starts_with('-') && agent.as_deref().is_none_or(|a| !a.starts_with('-'));
-        plain.then(|| HookArgs { host: (*host).to_owned(), agent, patience })
+        plain.then(|| HookArgs { host: (*host).to_owned(), agent, patience, daemon_key })
     }
 
     /// The agent and the name that people see; an unknown agent's name as the error.
@@ -50,6 +57,9 @@ impl HookArgs {
         let mut words = vec!["hook".to_owned(), self.host.clone()];
         words.extend(self.agent.iter().flat_map(|name| ["--agent".to_owned(), name.clone()]));
         words.extend(["--patience".to_owned(), left.as_secs().max(1).to_string()]);
+        if let Some(file) = &self.daemon_key {
+            words.extend(["--daemon-key".to_owned(), file.display().to_string()]);
+        }
         words
     }
 
@@ -74,6 +84,10 @@ mod tests {
         assert_eq!(parse("hook claude"), Some(("claude".to_owned(), None, None)));
         let plugin = Some(("plugin".to_owned(), Some("hermes".to_owned()), Some(5)));
         assert_eq!(parse("hook plugin --agent hermes --patience 5"), plugin);
+        let words = ["hook", "claude", "--patience", "5", "--daemon-key", "/k"];
+        let pinned = HookArgs::parse(&words).unwrap();
+        assert_eq!(pinned.daemon_key.as_deref(), Some(std::path::Path::new("/k")));
+        assert_eq!(pinned.with_patience(Duration::from_secs(5)), words);
         for other in [
             "hook",
             "hook --help",

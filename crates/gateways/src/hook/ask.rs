@@ -11,6 +11,8 @@ use crate::machine_look::{LookedAt, MachineLook};
 
 /// How long a daemon may be away that answered before: long enough for a restart.
 const MAX_ABSENCE: Duration = Duration::from_secs(30);
+/// The longest deadline that the daemon knows, in seconds: seven days.
+const LONGEST_DEADLINE: u32 = 7 * 24 * 3600;
 /// How often an approval may turn out to be redeemed by another process.
 const MAX_REDEEMED_ELSEWHERE: usize = 3;
 
@@ -30,7 +32,7 @@ pub fn ask(
         let ended = match daemon.wait_until(waiting, || daemon.join(&question), |_| true) {
             Ok(WaitResult::Ended(outcome)) => outcome,
             Ok(WaitResult::Pending { request, .. }) => {
-                return HookAnswer::Denied(messages::still_waiting(&request));
+                return HookAnswer::Denied(messages::pending(&request));
             }
             Err(error) => return HookAnswer::Denied(messages::failed(&error)),
         };
@@ -106,6 +108,8 @@ pub fn question(call: &ProposedCall, look: &MachineLook) -> Result<CallRequest, 
     question.host = call.host.map(ToOwned::to_owned);
     question.platform = Some("cli".to_owned());
     question.call_id.clone_from(&call.call_id);
+    // A person may take hours; the daemon shortens this to what the operator allows.
+    question.timeout_seconds = Some(LONGEST_DEADLINE);
     look.add_facts(&mut question, &looked_at(call));
     Ok(question)
 }

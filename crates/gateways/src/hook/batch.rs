@@ -116,7 +116,7 @@ fn decided(
         BatchItem::Answered => return HookAnswer::Denied(messages::invalid_answer()),
     };
     if request.state == RequestStatus::Pending {
-        return HookAnswer::Denied(messages::still_waiting(&request));
+        return HookAnswer::Denied(messages::pending(&request));
     }
     match Outcome::of(*request) {
         Ok(Some(ended)) => ask::redeem(daemon, &ended, call, question, look).unwrap_or_else(|| {

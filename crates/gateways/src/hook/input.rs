@@ -99,10 +99,13 @@ mod tests {
     #[test]
     fn chunks_are_joined_and_an_input_without_end_times_out() {
         let (here, mut there) = io::pipe().unwrap();
+        let unread = here.try_clone().unwrap();
         let speaks = thread::spawn(move || {
             for chunk in ["{\"a\"", ":1", "}"] {
                 there.write_all(chunk.as_bytes()).unwrap();
-                thread::sleep(Duration::from_millis(10));
+                while rustix::io::ioctl_fionread(&unread).unwrap() > 0 {
+                    thread::sleep(Duration::from_millis(1));
+                }
             }
         });
         assert_eq!(read(&here, Instant::now() + Duration::from_mins(1)).unwrap(), b"{\"a\":1}");

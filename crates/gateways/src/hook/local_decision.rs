@@ -78,7 +78,7 @@ impl LocalGate {
             HookEvent::After(done) => is_harmless(&done.call).then_some(HookAnswer::Noted),
             HookEvent::Message { text, .. } => {
                 let screened = crisis::screen(text, &ScreenOptions::default());
-                (!screened.crisis).then_some(HookAnswer::Card(None))
+                screened.card.is_none().then_some(HookAnswer::Card(None))
             }
         }
     }

@@ -33,10 +33,11 @@ pub fn denied(ended: &Outcome) -> String {
 }
 
 /// The agent would give up waiting: the request stays pending, and the same call joins it.
-pub fn still_waiting(request: &RequestRecord) -> String {
+pub fn pending(request: &RequestRecord) -> String {
     format!(
-        "Countersign: still waiting for a person (request {}, \"{}\"), so this call was not run \
-         yet. Propose the same call again to continue waiting; do nothing else instead.",
+        "Countersign: pending. A person has not decided yet (request {}, \"{}\"), so this call was \
+         not run. Continue with other work that does not depend on it. Propose exactly the \
+         same call again later: the answer will be there. Do not try it another way.",
         request.id.as_deref().unwrap_or_default(),
         request.phrase,
     )
@@ -53,6 +54,10 @@ pub fn unreachable(why: &str) -> String {
 /// The denial for an error of the daemon.
 pub fn failed(error: &Error) -> String {
     match error {
+        Error::Denied(problem) if problem.name() == "frozen" => {
+            let why = problem.detail.trim_start_matches("denied: ");
+            format!("Countersign: {why}. Stop, and tell the person; do not try it another way.")
+        }
         Error::Denied(problem) => {
             let why = problem.detail.trim_start_matches("denied: ");
             format!("Countersign: denied by the rules: {why}. Do not try it another way.")

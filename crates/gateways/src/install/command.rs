@@ -21,8 +21,11 @@ const NO_ANSWER: &str = "Countersign gave no answer, so this call must not run."
 pub struct HookCommand {
     /// The absolute path of `countersign`.
     pub program: String,
-    /// After how many seconds the hook answers "still waiting".
+    /// After how many seconds the hook answers that no person has decided yet.
     pub patience: u32,
+    /// The absolute path of the file with the daemon's public key. Written into the command, so
+    /// that no variable of the agent can choose another file.
+    pub daemon_key: Option<String>,
 }
 
 impl HookCommand {
@@ -31,12 +34,18 @@ impl HookCommand {
     /// exits with 2 and a message on standard error: every agent treats that as a denial, and most
     /// agents run the call in all other cases.
     pub fn gate(&self, agent: &str) -> String {
+        let key = if self.daemon_key.is_some() { " --daemon-key \"$1\"" } else { "" };
         let script = format!(
-            "{ASKS}{agent} --patience {}) && case $a in {{*}}) printf %s \"$a\" && exit;; esac; \
+            "{ASKS}{agent} --patience {}{key}) && case $a in {{*}}) printf %s \"$a\" && exit;; esac; \
              echo \"{NO_ANSWER}\" >&2; exit 2",
             self.patience
         );
-        format!("{SHELL} -c {} {}", quoted(&script), quoted(&self.program))
+        let mut command = format!("{SHELL} -c {} {}", quoted(&script), quoted(&self.program));
+        if let Some(file) = &self.daemon_key {
+            command.push(' ');
+            command.push_str(&quoted(file));
+        }
+        command
     }
 
     /// The command after a call and for a message of a person: its answer decides nothing.
@@ -50,7 +59,7 @@ pub fn program_of(command: &str, agent: &str) -> Option<String> {
     let words = split(command)?;
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let program = match words.as_slice() {
-        [SHELL, "-c", script, program] => {
+        [SHELL, "-c", script, program] | [SHELL, "-c", script, program, _] => {
             let rest = script.strip_prefix(ASKS)?.strip_prefix(agent)?;
             rest.starts_with(' ').then_some(*program)?
         }
@@ -111,7 +120,7 @@ mod tests {
     use super::*;
 
     fn command(program: &str) -> HookCommand {
-        HookCommand { program: program.to_owned(), patience: 60 }
+        HookCommand { program: program.to_owned(), patience: 60, daemon_key: None }
     }
 
     #[test]
@@ -120,7 +129,10 @@ mod tests {
             ["/usr/bin/countersign", "/home/a b/it's/countersign", "/x/$HOME/countersign"]
         {
             let written = command(program);
-            for command in [written.gate("claude"), written.notify("claude")] {
+            let pinned = Some("/home/a b/it's/daemon.pub".to_owned());
+            let pinned = HookCommand { daemon_key: pinned, ..written.clone() };
+            let gates = [written.gate("claude"), pinned.gate("claude")];
+            for command in gates.into_iter().chain([written.notify("claude")]) {
                 assert_eq!(program_of(&command, "claude").as_deref(), Some(program), "{command}");
                 assert_eq!(program_of(&command, "codex"), None, "{command}");
             }
@@ -161,7 +173,8 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("it's a countersign");
-        let command = command(program.to_str().unwrap()).gate("codex");
+        let parts = command(program.to_str().unwrap());
+        let command = parts.gate("codex");
         let write = |script: &str| {
             std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
             std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
@@ -192,6 +205,11 @@ mod tests {
             let (code, out, err) = run(shell, &command);
             assert_eq!((code, err.as_str()), (Some(0), ""));
             assert_eq!(out, "{hook codex --patience 60}");
+            let key = Some("/it's \"a\" $key".to_owned());
+            let pinned = HookCommand { daemon_key: key, ..parts.clone() }.gate("codex");
+            write("for word; do printf '{%s}' \"$word\"; done");
+            let words = "{hook}{codex}{--patience}{60}{--daemon-key}{/it's \"a\" $key}";
+            assert_eq!(run(shell, &pinned).1, words);
             let closed = format!("({command}) >&-");
             assert_eq!(run(shell, &closed).0, Some(2), "an answer that cannot be written");
         }

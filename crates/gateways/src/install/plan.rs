@@ -193,6 +193,7 @@ fn add(
         exact,
         program: command.program.clone(),
         patience: command.patience,
+        daemon_key: command.daemon_key.clone(),
     };
     record.remember(entry, folders)?;
     Ok(AppliedEdit { path: edit.path.clone(), removed: false, backup })

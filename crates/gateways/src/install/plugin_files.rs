@@ -9,14 +9,21 @@ include!(concat!(env!("OUT_DIR"), "/plugins.rs"));
 
 /// In a plugin, the placeholder for the path of `countersign`, inside a quoted string.
 const PLACEHOLDER: &str = "__COUNTERSIGN__";
+/// The placeholder for the path of the file with the daemon's public key.
+const KEY_PLACEHOLDER: &str = "__DAEMON_KEY__";
 
 /// The files of a plugin in a folder, with the program's path filled in.
 pub fn edits(files: &[(&str, &str)], folder: &Path, command: &HookCommand) -> Vec<FileEdit> {
     // The plugins hold the placeholder between double quotes.
-    let quoted = serde_json::Value::from(command.program.as_str()).to_string();
-    let path = quoted.trim_matches('"');
+    let inside = |path: &str| {
+        let quoted = serde_json::Value::from(path).to_string();
+        quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default().to_owned()
+    };
+    let path = inside(&command.program);
+    let key = inside(command.daemon_key.as_deref().unwrap_or_default());
     let edit = |(name, text): &(&str, &str)| {
-        FileEdit::whole(folder.join(name), text.replace(PLACEHOLDER, path))
+        let text = text.replace(PLACEHOLDER, &path).replace(KEY_PLACEHOLDER, &key);
+        FileEdit::whole(folder.join(name), text)
     };
     files.iter().map(edit).collect()
 }

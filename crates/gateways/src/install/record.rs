@@ -43,8 +43,11 @@ pub struct InstalledFile {
     pub exact: bool,
     /// The program that was written into the file.
     pub program: String,
-    /// After how many seconds the hook answers "still waiting".
+    /// After how many seconds the hook answers that no person has decided yet.
     pub patience: u32,
+    /// The file with the daemon's public key that was written into the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub daemon_key: Option<String>,
 }
 
 /// The digest of a text, as the record stores it.
@@ -106,7 +109,8 @@ impl InstallRecord {
         mut paths: impl Iterator<Item = &'a Path>,
     ) -> Option<HookCommand> {
         let entry = paths.find_map(|path| self.about(agent, path))?;
-        Some(HookCommand { program: entry.program.clone(), patience: entry.patience })
+        let InstalledFile { program, patience, daemon_key, .. } = entry.clone();
+        Some(HookCommand { program, patience, daemon_key })
     }
 
     /// Adds an entry, and the folders that were created for it.

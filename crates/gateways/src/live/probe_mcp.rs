@@ -321,11 +321,10 @@ mod tests {
             passing,
             ProbeResult::Unprotected("the forbidden call reached the server behind it".into())
         );
-        let begun = Instant::now();
-        for silent in ["exit 0", "exec sleep 60", "echo gone >&2; exit 1"] {
+        // The one that sleeps never ends by itself.
+        for silent in ["exit 0", "exec sleep 100000", "echo gone >&2; exit 1"] {
             assert!(matches!(found(silent), ProbeResult::Untested(_)), "{silent}");
         }
-        assert!(begun.elapsed() < Duration::from_secs(20));
         // A refusal without a server behind it proves nothing.
         let (no, ok) = (NO.replace('\n', ""), r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
         let list = ok.replace(":1,", ":2,");

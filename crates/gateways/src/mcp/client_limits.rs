@@ -5,8 +5,8 @@ use std::time::Duration;
 use crate::agents;
 use crate::install::McpClient;
 
-/// The longest deadline of a question, in seconds.
-const MAX_DEADLINE: u32 = 24 * 3600;
+/// The longest deadline that the daemon knows, in seconds: seven days.
+const MAX_DEADLINE: u32 = 7 * 24 * 3600;
 
 /// How long the client of this name waits.
 pub fn time_limit(name: Option<&str>) -> Duration {
@@ -17,9 +17,8 @@ pub fn time_limit(name: Option<&str>) -> Duration {
     Duration::from_secs(known.map_or(McpClient::DEFAULT_PATIENCE, |known| known.patience_seconds))
 }
 
-/// How long people have to answer, in seconds; nothing for the default, which is the least: a
-/// client that gives up sooner can repeat its call.
-pub fn deadline(time_limit: Duration) -> Option<u32> {
-    let seconds = u32::try_from(time_limit.as_secs()).unwrap_or(MAX_DEADLINE).min(MAX_DEADLINE);
-    (seconds > 300).then_some(seconds)
+/// How long people have to answer, in seconds: as long as the operator allows, because a client
+/// that gives up sooner can repeat its call.
+pub const fn deadline() -> u32 {
+    MAX_DEADLINE
 }

@@ -175,6 +175,8 @@ fn hints(given: Annotations) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use countersign_client::{AgentClient, Endpoint};
     use countersign_json as json;
 
@@ -185,7 +187,7 @@ mod tests {
         // No one listens there: what is recorded waits.
         let agent = AgentClient::new(Endpoint::parse("127.0.0.1:1").unwrap(), None);
         let place = CallPlace { server: "files", project: Some("/srv/shop".to_owned()) };
-        plan_call(&place, call, status, &Reporter::new(agent))
+        plan_call(&place, call, status, &Reporter::new(agent, Path::new("/nonexistent")))
     }
 
     fn tool_call(name: &str, raw: &str, status: &ToolStatus) -> CallPlan {

@@ -85,9 +85,9 @@ pub fn denied_message(reason: &str) -> String {
 /// The message to the model about a call that no one has decided yet.
 pub fn pending_message(reference: &str) -> String {
     format!(
-        "Not run yet: this call still waits for a person's approval (reference {reference}). \
-         Tell the user, and repeat the identical call to continue waiting; nothing else will run \
-         it."
+        "Not run yet: this call is pending, it waits for a person's approval (reference \
+         {reference}). Tell the user, continue with other work, and repeat the identical call \
+         later: the answer will be there. Nothing else will run it."
     )
 }
 

@@ -1,6 +1,7 @@
 //! Reports to the daemon in the background: calls that passed, and outcomes of approved calls.
 
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,6 +12,7 @@ use countersign_client::{self as client, AgentClient, ReportStatus};
 use countersign_json::canonical::Digest;
 
 use super::server_message;
+use crate::freeze_marker::is_frozen;
 
 /// How many passed calls may wait to be recorded; the next one is asked about instead.
 const MAX_WAITING: usize = 4000;
@@ -51,14 +53,17 @@ enum Job {
 #[derive(Debug)]
 pub struct Reporter {
     agent: AgentClient,
+    /// The folder of the gateways.
+    folder: PathBuf,
     waiting: Arc<AtomicUsize>,
     thread: Mutex<Option<(Sender<Job>, JoinHandle<()>)>>,
 }
 
 impl Reporter {
-    /// Reports to this daemon.
-    pub fn new(agent: AgentClient) -> Reporter {
-        Reporter { agent, waiting: Arc::default(), thread: Mutex::new(None) }
+    /// Reports to this daemon; the folder of the gateways says whether everything is frozen.
+    pub fn new(agent: AgentClient, folder: &Path) -> Reporter {
+        let folder = folder.to_owned();
+        Reporter { agent, folder, waiting: Arc::default(), thread: Mutex::new(None) }
     }
 
     /// Records a call that passes without the daemon. Returns false if it cannot be recorded:
@@ -69,7 +74,8 @@ impl Reporter {
         if let Some(project) = project {
             let _ = write!(call, ",\"project\":{}", serde_json::Value::from(project));
         }
-        if call.len() > MAX_CALL || self.waiting.load(Ordering::Relaxed) >= MAX_WAITING {
+        let is_full = call.len() > MAX_CALL || self.waiting.load(Ordering::Relaxed) >= MAX_WAITING;
+        if is_full || is_frozen(&self.folder) {
             return false;
         }
         let is_sent = self.send(Job::Pass(call, Instant::now()));

@@ -48,7 +48,7 @@ kinds! {
     Deny "deny" "A request or call was denied."
     Expire "expire" "A request was not answered in time."
     Cancel "cancel" "The agent cancelled its request."
-    Escalate "climb" "A request escalated to the next level."
+    Escalate "escalate" "A request escalated to the next level."
     Notified "notified" "A person was notified."
     NotifyFailed "notify_failed" "A notification failed."
     Permit "permit" "A permit was issued."
@@ -73,4 +73,6 @@ kinds! {
     GateUnprotected "gate_unprotected" "The gate of an agent did not block, was removed, or could not be tested."
     GateProtected "gate_protected" "The gate of an agent blocks again, or can be tested again."
     Acknowledge "acknowledge" "A person accepted a store that was rolled back, replaced or not signed."
+    Frozen "frozen" "A person stopped every call."
+    Thawed "thawed" "A person ended a stage of a freeze."
 }

@@ -66,10 +66,10 @@ fn the_words_are_stable_and_unique() {
     let words: Vec<&str> = EntryKind::ALL.iter().map(|kind| kind.as_str()).collect();
     assert_eq!(
         words.join(" "),
-        "start stop pass ask vote approve deny expire cancel climb notified notify_failed permit \
+        "start stop pass ask vote approve deny expire cancel escalate notified notify_failed permit \
          redeem outcome grant revoke used_grant screen crisis_begin crisis_lift person agent \
          login_failed locked_out config clock gap checkpoint_sent edit quarantine \
-         gate_unprotected gate_protected acknowledge"
+         gate_unprotected gate_protected acknowledge frozen thawed"
     );
     for &kind in EntryKind::ALL {
         assert_eq!(EntryKind::parse(kind.as_str()), Some(kind));

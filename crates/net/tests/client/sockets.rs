@@ -1,7 +1,7 @@
 //! The client against real sockets: bounds, private addresses, TLS names, proxies.
 
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use countersign_net::{Client, HttpReply, HttpRequest, HttpUrl, MAX_BODY, NetError};
 use countersign_net::{Options, ProxyRules};
@@ -149,10 +149,8 @@ async fn a_response_is_bounded_in_size_and_time() {
     let short = Duration::from_millis(200);
     for text in ["HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf", ""] {
         let (port, ..) = server(text).await;
-        let begin = Instant::now();
         let late = post(&client, &format!("http://127.0.0.1:{port}/"), short).await;
         assert_eq!(late, Err(NetError::TimedOut(short)), "{text:?}");
-        assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
     }
     // Where only the status is wanted, the body is not waited for.
     let (port, ..) = server("HTTP/1.1 202 OK\r\ncontent-length: 100\r\n\r\n").await;

@@ -7,6 +7,7 @@ from .batch import BatchResult, gate_batch, gate_batch_async
 from .call import Call
 from .client import AsyncClient, Client, secret_file
 from .confirm import request_confirmation, request_confirmation_async
+from .daemon_key import DaemonKey
 from .endpoint import Endpoint
 from .errors import (
     BadInput,
@@ -21,6 +22,7 @@ from .errors import (
     Unavailable,
     Unexpected,
     Unreachable,
+    Untrusted,
 )
 from .gate import gated
 from .permit import verify_permit
@@ -36,6 +38,7 @@ __all__ = [
     "Clearance",
     "Client",
     "CountersignError",
+    "DaemonKey",
     "Decision",
     "Endpoint",
     "Forbidden",
@@ -51,6 +54,7 @@ __all__ = [
     "Unavailable",
     "Unexpected",
     "Unreachable",
+    "Untrusted",
     "gate_batch",
     "gate_batch_async",
     "gated",

@@ -12,11 +12,12 @@ from typing import Any, TypeVar
 
 from . import steps
 from .call import Call
+from .daemon_key import KeySource
 from .endpoint import Endpoint, agent_endpoint
 from .errors import BadInput, CountersignError
 from .request import Request, State
 from .steps import AskOptions, Batch, Clearance, Outcome
-from .wire import Steps, drive, drive_async
+from .wire import Connection, Steps, drive, drive_async
 
 _T = TypeVar("_T")
 
@@ -28,18 +29,33 @@ def _nothing(_: Request) -> None:
 class _Agent:
     """The daemon's address and the agent's token."""
 
-    def __init__(self, endpoint: Endpoint | str | None = None, token: str | None = None) -> None:
+    def __init__(
+        self,
+        endpoint: Endpoint | str | None = None,
+        token: str | None = None,
+        *,
+        daemon_key: KeySource = None,
+    ) -> None:
         """Finds a missing argument as ``countersign ask`` does.
 
         The token is ``COUNTERSIGN_AGENT_TOKEN``. The endpoint is ``COUNTERSIGN_AGENTS``, else the
         address in ``countersign.toml``. Over the socket, no token is needed: the daemon identifies
         callers by their user.
+
+        ``daemon_key`` is the daemon's public key, or its file. By default it is the key that
+        ``countersign serve`` or ``countersign keys trust`` wrote for this user; a response that it
+        did not sign is an error.
         """
         token = token or os.environ.get("COUNTERSIGN_AGENT_TOKEN") or None
         if endpoint is None:
             endpoint = agent_endpoint(has_token=token is not None)
         self.endpoint = Endpoint.parse(endpoint) if isinstance(endpoint, str) else endpoint
         self._token = token
+        self._daemon_key = daemon_key
+
+    @property
+    def _connection(self) -> Connection:
+        return Connection(self.endpoint, self._token, self._daemon_key)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self.endpoint)!r})"
@@ -176,7 +192,7 @@ class Client(_Agent):
         self._do(steps.ready())
 
     def _do(self, conversation: Steps[_T]) -> _T:
-        return drive(conversation, self.endpoint, self._token)
+        return drive(conversation, self._connection)
 
     def _awaited(
         self,
@@ -307,7 +323,7 @@ class AsyncClient(_Agent):
         await self._do(steps.ready())
 
     async def _do(self, conversation: Steps[_T]) -> _T:
-        return await drive_async(conversation, self.endpoint, self._token)
+        return await drive_async(conversation, self._connection)
 
     async def _awaited(
         self,
@@ -350,14 +366,18 @@ def sync_of(client: _Agent | None) -> Client:
     """A blocking client for the same endpoint."""
     if isinstance(client, Client):
         return client
-    return Client() if client is None else Client(client.endpoint, client._token)
+    if client is None:
+        return Client()
+    return Client(client.endpoint, client._token, daemon_key=client._daemon_key)
 
 
 def async_of(client: _Agent | None) -> AsyncClient:
     """A client for an event loop, for the same endpoint."""
     if isinstance(client, AsyncClient):
         return client
-    return AsyncClient() if client is None else AsyncClient(client.endpoint, client._token)
+    if client is None:
+        return AsyncClient()
+    return AsyncClient(client.endpoint, client._token, daemon_key=client._daemon_key)
 
 
 def secret_file(name: str | os.PathLike[str]) -> str:

@@ -6,6 +6,7 @@ import os
 import re
 import socket
 import stat
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,15 @@ from .errors import BadInput
 
 _AUTHORITY = re.compile(r"[A-Za-z0-9._:\[\]-]+:[0-9]{1,5}")
 _SOCKET_NAME = "agents.sock"
+_MACOS = sys.platform == "darwin"
+#: The folder of the socket of a system service, and the file that starts the service. Only root can
+#: create them.
+_SYSTEM_FOLDER = Path("/var/db/countersign-run" if _MACOS else "/run/countersign")
+_SYSTEM_SERVICE = Path(
+    "/Library/LaunchDaemons/countersign.daemon.plist"
+    if _MACOS
+    else "/etc/systemd/system/countersign.service"
+)
 #: Time to connect to a socket, in seconds; a socket is on this machine.
 _CONNECT = 1.0
 
@@ -64,6 +74,9 @@ def agent_endpoint(*, has_token: bool, environ: Mapping[str, str] | None = None)
     variables = os.environ if environ is None else environ
     if named := variables.get("COUNTERSIGN_AGENTS"):
         return Endpoint.parse(named)
+    is_named = variables.get("COUNTERSIGN_STATE") or variables.get("COUNTERSIGN_CONFIG")
+    if not has_token and not is_named and (system := _system_socket()):
+        return Endpoint(path=str(system))
     listen = _listen(variables)
     path = _text(listen, "socket")
     if path is None and not has_token:
@@ -93,6 +106,24 @@ def _default_socket(variables: Mapping[str, str]) -> Path:
         return expected
     runtime = Path(f"/run/user/{os.getuid()}/countersign") / _SOCKET_NAME
     return _first_open(expected, [runtime, _state(variables) / _SOCKET_NAME])
+
+
+def _system_socket() -> Path | None:
+    """The socket of a system service, if one is installed, whether it runs or not.
+
+    No other socket takes its place: an agent could serve one wherever its user may write.
+    """
+    places = (_SYSTEM_FOLDER, _SYSTEM_SERVICE)
+    installed = (path.exists() and _only_root_adds(path) for path in places)
+    return _SYSTEM_FOLDER / _SOCKET_NAME if any(installed) else None
+
+
+def _only_root_adds(path: Path) -> bool:
+    try:
+        parent = path.parent.stat()
+    except OSError:
+        return False
+    return parent.st_uid == 0 and not parent.st_mode & 0o022
 
 
 def _first_open(expected: Path, alternatives: Sequence[Path]) -> Path:

@@ -34,6 +34,16 @@ class Unexpected(CountersignError):
         super().__init__(f"unexpected response from the daemon: {what}")
 
 
+class Untrusted(CountersignError):
+    """The response does not come from the daemon whose key is pinned."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(
+            f"the daemon is not trusted: {why}; nothing was approved. Start `countersign serve` on "
+            "this machine, or pin the daemon's key with `countersign keys trust`"
+        )
+
+
 class Problem(CountersignError):
     """A problem document (RFC 9457): the daemon rejected the request."""
 
@@ -91,8 +101,9 @@ class StillWaiting(NotApproved):
 
     def __init__(self, request: Request) -> None:
         super().__init__(
-            f'Still waiting for a person (request {request.id}, "{request.phrase}"), so this call '
-            "was not run yet",
+            f'Pending: a person has not decided yet (request {request.id}, "{request.phrase}"), so '
+            "this call was not run. Propose exactly the same call again later: the answer will be "
+            "there. Do not try it another way.",
             request,
         )
 

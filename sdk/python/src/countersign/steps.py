@@ -318,7 +318,7 @@ def pending() -> Steps[list[dict[str, Any]]]:
 
 def health() -> Steps[int]:
     """The number of pending requests, from the health check."""
-    found = yield from _object(Exchange("GET", "/health", patience=3.0))
+    found = yield from _object(Exchange("GET", "/health", patience=3.0, public=True))
     pending = found.get("pending")
     if found.get("service") != "countersign" or type(pending) is not int:
         raise Unexpected("the response is from another service")
@@ -327,7 +327,7 @@ def health() -> Steps[int]:
 
 def ready() -> Steps[None]:
     """Returns only if the daemon is ready to decide; raises otherwise."""
-    yield from wire.said(Exchange("GET", "/ready", patience=10.0))
+    yield from wire.said(Exchange("GET", "/ready", patience=10.0, public=True))
 
 
 def plan(

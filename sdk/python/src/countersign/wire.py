@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from . import plain
+from .daemon_key import KeySource, SignedExchange, check, new_nonce
 from .endpoint import Endpoint
 from .errors import BadInput, CountersignError, Unexpected, Unreachable, problem
 
@@ -39,6 +40,8 @@ class Exchange:
     key: str | None = None
     #: Timeout of the whole exchange, in seconds.
     patience: float = USUAL
+    #: Whether its response lets nothing run, so that any daemon may answer.
+    public: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,18 @@ class Answer:
     status: int
     content_type: str
     text: str
+    signature: str | None = None
+
+
+@dataclass(frozen=True)
+class Connection:
+    """Where a daemon is, who asks, and which key is believed."""
+
+    endpoint: Endpoint
+    token: str | None
+    key: KeySource = None
+    #: Whether responses must be signed: those of the agent API are, those of the people API not.
+    signed: bool = True
 
 
 _T = TypeVar("_T")
@@ -62,7 +77,7 @@ _T = TypeVar("_T")
 Steps = Generator["Exchange | Pause", "Answer | None", _T]
 
 
-def drive(steps: Steps[_T], endpoint: Endpoint, token: str | None) -> _T:
+def drive(steps: Steps[_T], connection: Connection) -> _T:
     """Carries out an operation, blocking."""
     answer: Answer | None = None
     failure: CountersignError | None = None
@@ -76,12 +91,12 @@ def drive(steps: Steps[_T], endpoint: Endpoint, token: str | None) -> _T:
             time.sleep(step.seconds)
             continue
         try:
-            answer = _exchange(endpoint, token, step)
+            answer = _exchange(connection, step)
         except CountersignError as error:
             failure = error
 
 
-async def drive_async(steps: Steps[_T], endpoint: Endpoint, token: str | None) -> _T:
+async def drive_async(steps: Steps[_T], connection: Connection) -> _T:
     """Carries out an operation on the event loop."""
     answer: Answer | None = None
     failure: CountersignError | None = None
@@ -95,7 +110,7 @@ async def drive_async(steps: Steps[_T], endpoint: Endpoint, token: str | None) -
             await asyncio.sleep(step.seconds)
             continue
         # A separate task: `wait_for` of older Pythons may lose a cancellation.
-        exchange = asyncio.ensure_future(_exchange_async(endpoint, token, step))
+        exchange = asyncio.ensure_future(_exchange_async(connection, step))
         try:
             await asyncio.wait({exchange})
         except asyncio.CancelledError:
@@ -133,9 +148,10 @@ def said(exchange: Exchange) -> Steps[Answer]:
     raise Unexpected(f"status {answer.status} without a problem document")
 
 
-def _exchange(endpoint: Endpoint, token: str | None, exchange: Exchange) -> Answer:
+def _exchange(connection: Connection, exchange: Exchange) -> Answer:
     until = time.monotonic() + exchange.patience
-    question = _encode_request(endpoint, token, exchange)
+    endpoint, nonce = connection.endpoint, new_nonce()
+    question = _encode_request(connection, exchange, nonce)
     sent = False
     try:
         with _open(endpoint, min(_CONNECT, exchange.patience)) as wire:
@@ -147,7 +163,7 @@ def _exchange(endpoint: Endpoint, token: str | None, exchange: Exchange) -> Answ
                 wire.settimeout(_left(until))
                 answer = reading.feed(wire.recv(_PIECE))
                 if answer is not None:
-                    return answer
+                    return _checked(connection, exchange, nonce, answer)
     except OSError as error:
         raise Unreachable(str(endpoint), _why(error), sent=sent) from None
 
@@ -172,8 +188,9 @@ def _left(until: float) -> float:
     return left
 
 
-async def _exchange_async(endpoint: Endpoint, token: str | None, exchange: Exchange) -> Answer:
-    question = _encode_request(endpoint, token, exchange)
+async def _exchange_async(connection: Connection, exchange: Exchange) -> Answer:
+    endpoint, nonce = connection.endpoint, new_nonce()
+    question = _encode_request(connection, exchange, nonce)
     sent = False
     try:
         opening = (
@@ -184,7 +201,9 @@ async def _exchange_async(endpoint: Endpoint, token: str | None, exchange: Excha
         reader, writer = await asyncio.wait_for(opening, min(_CONNECT, exchange.patience))
         sent = True
         try:
-            return await asyncio.wait_for(_read_reply(reader, writer, question), exchange.patience)
+            reading = _read_reply(reader, writer, question)
+            answer = await asyncio.wait_for(reading, exchange.patience)
+            return _checked(connection, exchange, nonce, answer)
         finally:
             writer.close()
             with contextlib.suppress(OSError):
@@ -205,24 +224,43 @@ async def _read_reply(
             return answer
 
 
+def _checked(connection: Connection, exchange: Exchange, nonce: str, answer: Answer) -> Answer:
+    """The response, if the pinned key signed it. Only a success can let a call run."""
+    if connection.signed and not exchange.public and 200 <= answer.status < 300:
+        signed = SignedExchange(
+            nonce=nonce,
+            method=exchange.method,
+            target=exchange.path,
+            credential="" if connection.token is None else f"Bearer {connection.token}",
+            request=(exchange.body or "").encode(),
+            status=answer.status,
+            response=answer.text.encode(),
+        )
+        check(connection.key, signed, answer.signature)
+    return answer
+
+
 def _why(error: BaseException) -> str:
     if isinstance(error, (TimeoutError, asyncio.TimeoutError)):
         return "timed out"
     return str(error) or type(error).__name__
 
 
-def _encode_request(endpoint: Endpoint, token: str | None, exchange: Exchange) -> bytes:
+def _encode_request(connection: Connection, exchange: Exchange, nonce: str) -> bytes:
+    token = connection.token
     for value in (exchange.path, token, exchange.key):
         if value is not None and not _VISIBLE.fullmatch(value):
             raise BadInput("an address, token or key contains an invalid character")
     lines = [
         f"{exchange.method} {exchange.path} HTTP/1.1",
-        f"Host: {endpoint.authority}",
+        f"Host: {connection.endpoint.authority}",
         "Accept: application/json",
         "Connection: close",
     ]
     if token is not None:
         lines.append(f"Authorization: Bearer {token}")
+    if connection.signed:
+        lines.append(f"Countersign-Nonce: {nonce}")
     if exchange.key is not None:
         lines.append(f"Idempotency-Key: {exchange.key}")
     body = b"" if exchange.body is None else exchange.body.encode()
@@ -236,7 +274,7 @@ class Reading:
 
     def __init__(self) -> None:
         self._bytes = bytearray()
-        self._head: tuple[int, str, int | None] | None = None
+        self._head: _Head | None = None
 
     def feed(self, piece: bytes) -> Answer | None:
         """The response when it is complete; an earlier end is an error."""
@@ -253,18 +291,27 @@ class Reading:
             del self._bytes[: at + 4]
         if len(self._bytes) > _LONGEST_ANSWER:
             raise Unexpected("the body is too long")
-        status, content_type, length = self._head
-        body = _whole(self._bytes, length)
+        head = self._head
+        body = _whole(self._bytes, head.length)
         if body is None:
             return None
         try:
-            return Answer(status, content_type, body.decode())
+            return Answer(head.status, head.content_type, body.decode(), head.signature)
         except UnicodeDecodeError:
             raise Unexpected("the body is not UTF-8") from None
 
 
-def _head(head: bytes) -> tuple[int, str, int | None]:
-    """Status, content type and length; no length for a chunked body."""
+@dataclass(frozen=True)
+class _Head:
+    """The head of a response; no length for a chunked body."""
+
+    status: int
+    content_type: str
+    length: int | None
+    signature: str | None
+
+
+def _head(head: bytes) -> _Head:
     try:
         first, *lines = head.decode("ascii").split("\r\n")
     except UnicodeDecodeError:
@@ -275,6 +322,7 @@ def _head(head: bytes) -> tuple[int, str, int | None]:
     length: int | None = None
     chunked = False
     content_type = ""
+    signature: str | None = None
     for line in lines:
         name, colon, value = line.partition(":")
         if not colon:
@@ -290,6 +338,10 @@ def _head(head: bytes) -> tuple[int, str, int | None]:
             raise Unexpected("unsupported encoding")
         elif name == "content-type":
             content_type = value.partition(";")[0].strip().lower()
+        elif name == "countersign-signature":
+            if signature is not None:
+                raise Unexpected("the response has two signatures")
+            signature = value
     if length is None and not chunked and status[1] == "204":
         length = 0
     # A body that ends with the connection could be truncated without notice.
@@ -297,7 +349,7 @@ def _head(head: bytes) -> tuple[int, str, int | None]:
         raise Unexpected("the length of the body is missing")
     if length is not None and length > _LONGEST_ANSWER:
         raise Unexpected("the body is too long")
-    return int(status[1]), content_type, length
+    return _Head(int(status[1]), content_type, length, signature)
 
 
 def _whole(have: bytearray, length: int | None) -> bytes | None:

@@ -47,7 +47,7 @@ impl ScratchUser {
 
     fn command(&self) -> HookCommand {
         let program = self.home().join("bin/countersign").display().to_string();
-        HookCommand { program, patience: 600 }
+        HookCommand { program, patience: 600, daemon_key: Some("/home/ana/daemon.pub".to_owned()) }
     }
 
     fn record(&self) -> InstallRecord {
@@ -351,7 +351,8 @@ fn settings_that_disable_a_gate_are_reported() {
     let agent = named("gemini").unwrap();
     let elsewhere = house.home().join("bin/countersign-old");
     fs::copy(house.home().join("bin/countersign"), &elsewhere).unwrap();
-    let command = HookCommand { program: elsewhere.display().to_string(), patience: 9 };
+    let command =
+        HookCommand { program: elsewhere.display().to_string(), patience: 9, daemon_key: None };
     house.run_with(agent, &place, InstallAction::Install, &command).unwrap();
     assert_eq!(house.status(agent, &place).state, Protection::Protected, "the same program twice");
     fs::write(&elsewhere, "#!/bin/sh\nexit 0 # harmless\n").unwrap();

@@ -102,7 +102,7 @@ impl<T: Transport> Engine<T> {
             }
             CallPlan::Ask(mut question) => {
                 let time_limit = self.time_limit(&call.meta);
-                question.question.timeout_seconds = client_limits::deadline(time_limit);
+                question.question.timeout_seconds = Some(client_limits::deadline());
                 held.identity = call.identity();
                 held.progress.clone_from(&call.meta.progress);
                 held.end = Instant::now() + time_limit;

@@ -78,7 +78,7 @@ impl<T: Transport> Engine<T> {
             Step::Hold(question) => question,
         };
         let time_limit = self.time_limit(&call.meta);
-        question.question.timeout_seconds = client_limits::deadline(time_limit);
+        question.question.timeout_seconds = Some(client_limits::deadline());
         let token = call.state.and_then(raw_json::unquote);
         let token = token.filter(|token| ResumeTokens::is_ours(token));
         let (key, ids) = (CallWaiter::new_key(), (id, written_id));

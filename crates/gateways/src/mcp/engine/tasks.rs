@@ -43,7 +43,7 @@ impl<T: Transport> Engine<T> {
             self.pending.add(question, waiter, None);
             return self.follow(held, updates).await;
         };
-        question.question.timeout_seconds = client_limits::deadline(task::TIME_LIMIT);
+        question.question.timeout_seconds = Some(client_limits::deadline());
         let task_id = RequestId::read(&format!("\"{name}\"")).unwrap_or_else(|| id.clone());
         let (waiter, mut updates) = waiter(&held, &task_id);
         self.pending.add(question, waiter, None);

@@ -53,7 +53,8 @@ pub fn run_http(
     let upstream = Upstream::parse(url).map_err(|error| McpError(format!("{url}: {error}")))?;
     let tokens = ResumeTokens::new().map_err(|error| failed(&error))?;
     let pins = Pins::new(&settings.state, &settings.server, &[url.to_owned()]);
-    let knowledge = ServerKnowledge::new(KnownTools::new(pins), Reporter::new(agent.clone()));
+    let reporter = Reporter::new(agent.clone(), &settings.state);
+    let knowledge = ServerKnowledge::new(KnownTools::new(pins), reporter);
     let pending = PendingCalls::new(agent, tokens);
     let transport = HttpTransport::new(upstream, Arc::clone(&knowledge));
     let engine = Engine::new(settings, transport, knowledge, pending);

@@ -74,7 +74,8 @@ pub fn run_stdio(
         .spawn()
         .map_err(|error| McpError(format!("{program}: {error}")))?;
     let pins = Pins::new(&settings.state, &settings.server, words);
-    let knowledge = ServerKnowledge::new(KnownTools::new(pins), Reporter::new(agent.clone()));
+    let reporter = Reporter::new(agent.clone(), &settings.state);
+    let knowledge = ServerKnowledge::new(KnownTools::new(pins), reporter);
     let pending = PendingCalls::new(agent, tokens);
     let code = runtime.block_on(serve(settings, knowledge, pending, child));
     code.map_err(|error| failed(&error))

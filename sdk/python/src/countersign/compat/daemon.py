@@ -33,9 +33,9 @@ _LONGEST = 600.0
 class ConfirmationDaemon:
     """The daemon that asks people: started by this object, or already running.
 
-    ``start`` spawns ``countersign serve``. At its first start it writes the owner's passphrase to
-    the output it inherits, not through this process. If an agent can read that output, start the
-    daemon elsewhere first: ``start`` uses a running one.
+    ``start`` spawns ``countersign serve``. At its first start it shows the owner's passphrase on
+    the terminal it inherits, not through this process; without a terminal it creates no person. If
+    an agent can read that terminal, start the daemon elsewhere first: ``start`` uses a running one.
     """
 
     def __init__(
@@ -180,7 +180,7 @@ class ConfirmationDaemon:
         ):
             if value is not None:
                 words += [f"--{name}", value]
-        # The output goes to the terminal, not to this process: it contains the passphrase.
+        # The output goes to the terminal, not to this process: it may contain the passphrase.
         self._process = subprocess.Popen(words, stdin=subprocess.DEVNULL)
         atexit.register(self.stop)
         until = time.monotonic() + _OPENING
@@ -234,14 +234,20 @@ class ConfirmationDaemon:
     def _client(self) -> Client:
         token = self._token or os.environ.get("COUNTERSIGN_AGENT_TOKEN")
         if token:
-            return Client(Endpoint(host=self.host, port=self.port), token)
+            endpoint = Endpoint(host=self.host, port=self.port)
+            return Client(endpoint, token, daemon_key=self._daemon_key())
         # Over the socket the daemon identifies callers by their user, without a token.
         said = {name: text for name, text in os.environ.items() if name != "COUNTERSIGN_AGENTS"}
         if self._state is not None:
             said["COUNTERSIGN_STATE"] = str(Path(self._state).absolute())
         if self._config is not None:
             said["COUNTERSIGN_CONFIG"] = self._config
-        return Client(agent_endpoint(has_token=False, environ=said))
+        endpoint = agent_endpoint(has_token=False, environ=said)
+        return Client(endpoint, daemon_key=self._daemon_key())
+
+    def _daemon_key(self) -> Path | None:
+        """The key of a daemon whose state folder the program named."""
+        return None if self._state is None else Path(self._state).absolute() / "daemon.pub"
 
     def _get(self, name: str) -> ConfirmationRequest:
         return seen(self._client().get(name), self._asked.get(name))

@@ -7,7 +7,7 @@ import os
 from .. import steps
 from ..endpoint import Endpoint, people_endpoint
 from ..errors import CountersignError
-from ..wire import drive
+from ..wire import Connection, drive
 
 
 class NeedsPerson(CountersignError, PermissionError):
@@ -27,4 +27,5 @@ def respond(
     token = token or os.environ.get("COUNTERSIGN_TOKEN")
     if not token:
         raise NeedsPerson
-    return drive(steps.respond(name, approved, reason), endpoint or people_endpoint(), token)
+    connection = Connection(endpoint or people_endpoint(), token, signed=False)
+    return drive(steps.respond(name, approved, reason), connection)
