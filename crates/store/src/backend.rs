@@ -13,8 +13,8 @@ use crate::{
     Applied, CrisisSession, DeliveryAttempt, DeliveryStatus, IndexedEntry, LedgerSlice,
     LinkedAccount, NewRequest, OutboxEntry, Passkey, ProofPath, PushSubscription, Redemption,
     RequestQuery, RowComparison, SimilarCalls, Store, StoreEvent, StoreResult, StoredAgent,
-    StoredLogin, StoredPerson, StoredRequest, StoredRequestPage, SubmitResult, TreeHead,
-    WriteContext,
+    StoredLogin, StoredPerson, StoredRequest, StoredRequestPage, StoredSessionMemory, SubmitResult,
+    TreeHead, WriteContext,
 };
 
 /// One of the backends. A new backend is a new variant.
@@ -74,6 +74,8 @@ forward! {
     create_grant(grant: Grant, context: WriteContext) -> StoreResult<()>;
     revoke_grant(id: Id, person: String, context: WriteContext) -> StoreResult<bool>;
     grants(all: bool) -> StoreResult<Vec<Grant>>;
+    save_session_memory(saved: StoredSessionMemory) -> StoreResult<()>;
+    session_memories() -> StoreResult<Vec<StoredSessionMemory>>;
     begin_crisis(crisis: CrisisSession, context: WriteContext) -> StoreResult<()>;
     lift_crisis(
         agent: String,

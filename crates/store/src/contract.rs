@@ -22,7 +22,7 @@ use crate::people::{
 use crate::record::{
     Applied, CrisisSession, DeliveryAttempt, DeliveryStatus, IndexedEntry, LedgerSlice, NewRequest,
     OutboxEntry, ProofPath, Redemption, RequestQuery, RowComparison, SimilarCalls, StoredRequest,
-    StoredRequestPage, SubmitResult, TreeHead, WriteContext,
+    StoredRequestPage, StoredSessionMemory, SubmitResult, TreeHead, WriteContext,
 };
 
 /// A store. An error means that nothing of the call was stored; the caller must not act as if it
@@ -119,14 +119,16 @@ pub trait Store: Send + Sync + 'static {
 
     // Grants.
 
-    /// Stores a new grant. Durable.
+    /// Stores a new grant. Durable. An approval for the session is not stored here: `apply` stores
+    /// it with its decision, and it is believed only with the ledger entries of its request.
     fn create_grant(
         &self,
         grant: Grant,
         context: WriteContext,
     ) -> impl Future<Output = StoreResult<()>> + Send;
 
-    /// Revokes a grant; `false` if there is no such active grant. Durable.
+    /// Revokes a grant or an approval for the session; `false` if there is no such active one.
+    /// Durable.
     fn revoke_grant(
         &self,
         id: Id,
@@ -136,6 +138,20 @@ pub trait Store: Send + Sync + 'static {
 
     /// All active grants, newest first; with `all`, expired and revoked ones as well.
     fn grants(&self, all: bool) -> impl Future<Output = StoreResult<Vec<Grant>>> + Send;
+
+    // Sessions.
+
+    /// Stores what a session did before. Durable, but deferred. Sessions that were idle for
+    /// [`SESSION_IDLE`](crate::SESSION_IDLE) are forgotten, and the oldest beyond a limit.
+    fn save_session_memory(
+        &self,
+        saved: StoredSessionMemory,
+    ) -> impl Future<Output = StoreResult<()>> + Send;
+
+    /// What all sessions did before, the most recent first.
+    fn session_memories(
+        &self,
+    ) -> impl Future<Output = StoreResult<Vec<StoredSessionMemory>>> + Send;
 
     // Crisis.
 

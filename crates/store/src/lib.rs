@@ -19,7 +19,7 @@ pub use people::{
 pub use record::{
     AnnouncementKind, Applied, AttemptResult, CrisisSession, DeliveryAttempt, DeliveryStatus,
     EditRecord, IndexedEntry, LedgerSlice, NewRequest, OutboxEntry, ProofPath, Redemption,
-    RequestQuery, RowComparison, RowDifference, SimilarCalls, StoredRequest, StoredRequestPage,
-    SubmitResult, TreeHead, WriteContext,
+    RequestQuery, RowComparison, RowDifference, SESSION_IDLE, SimilarCalls, StoredRequest,
+    StoredRequestPage, StoredSessionMemory, SubmitResult, TreeHead, WriteContext,
 };
 pub use sqlite::{OfflineLedger, SqliteOptions, SqliteStore};

@@ -1,6 +1,7 @@
 //! The records that callers write to the store and read from it.
 
 use countersign_json::canonical::Digest;
+use countersign_risk::session_answer::SessionQuestion;
 use countersign_types::id::Id;
 use countersign_types::time::{Millis, Timestamp};
 use countersign_workflow::request::{EscalationLevel, Request, State, Transition};
@@ -47,6 +48,11 @@ pub struct NewRequest {
     pub idempotency: Option<String>,
     /// The batch it belongs to.
     pub group: Option<Id>,
+    /// What it asks about, if it has a session.
+    pub session_question: SessionQuestion,
+    /// Further approvals for the session that cover the call together with the grant that decided
+    /// it.
+    pub further_grants: Vec<Id>,
     /// How long after the approval its permit is valid.
     pub permit_for: Millis,
     /// Policy and facts.
@@ -70,6 +76,8 @@ pub struct StoredRequest {
     pub detail: String,
     /// The batch it belongs to.
     pub group: Option<Id>,
+    /// What it asks about, if it has a session.
+    pub session_question: SessionQuestion,
     /// The digest of the policy in force when it was made.
     pub policy: Digest,
     /// When its permit expires; `None` unless approved.
@@ -177,6 +185,22 @@ pub struct CrisisSession {
     pub since: Timestamp,
 }
 
+/// After this time without a call that writes files, the memory of a session is forgotten.
+pub const SESSION_IDLE: Millis = Millis::from_seconds(24 * 60 * 60);
+
+/// What a session did before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredSessionMemory {
+    /// The agent, as authenticated.
+    pub agent: String,
+    /// The session, as the agent named it.
+    pub session: String,
+    /// The memory, as JSON; redacted.
+    pub memory: String,
+    /// When it last changed.
+    pub used: Timestamp,
+}
+
 /// An announcement in the outbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutboxEntry {
@@ -260,21 +284,21 @@ pub struct IndexedEntry {
     pub entry: Vec<u8>,
 }
 
-/// The requests compared with the ledger.
+/// The requests and grants compared with the ledger.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RowComparison {
     /// How many requests have a row.
     pub requests: u64,
-    /// How many differ.
+    /// How many requests and grants differ.
     pub differences: u64,
     /// The first of them.
     pub listed: Vec<RowDifference>,
 }
 
-/// A request whose row and ledger entries differ.
+/// A request or grant whose row and ledger entries differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowDifference {
-    /// The request.
+    /// The request or grant.
     pub request: Id,
     /// Its state in the row; `None` if there is no row.
     pub row: Option<String>,

@@ -1,5 +1,6 @@
 //! Grants: standing permissions given by a person, and what they can never cover.
 
+mod answers;
 mod members;
 
 use std::fmt;
@@ -7,14 +8,21 @@ use std::fmt;
 use serde::Serialize;
 
 use countersign_json::Value;
-use countersign_json::canonical::CallDigest;
+use countersign_json::canonical::{CallDigest, Digest};
 use countersign_risk::assess::Assessment;
 use countersign_risk::tools;
 use countersign_types::id::Id;
 use countersign_types::tier::Tier;
-use countersign_types::time::{Moment, Timestamp};
+use countersign_types::time::{Millis, Moment, Timestamp};
 
+pub use answers::covering_answers;
 pub use members::is_command_shape;
+
+/// How long an approval for the session lasts at most.
+pub const SESSION_ANSWER_LASTS: Millis = Millis::from_seconds(12 * 60 * 60);
+
+/// How long an approval for the repository lasts at most, used or not.
+pub const REPOSITORY_ANSWER_LASTS: Millis = Millis::from_seconds(90 * 24 * 60 * 60);
 
 /// Which calls a grant covers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -44,6 +52,27 @@ pub enum GrantShape {
         /// The tool's name.
         tool: String,
     },
+    /// Calls that ask only about what a person approved for the rest of the session. Its id is
+    /// that of the approved request. Several of them may cover a call together, see
+    /// [`covering_answers`].
+    SameQuestion {
+        /// The keys of what was approved.
+        keys: Vec<Digest>,
+    },
+    /// The same for all sessions of the agent in a repository.
+    SameProgram {
+        /// The repository's folder.
+        repository: String,
+        /// The keys of what was approved.
+        keys: Vec<Digest>,
+    },
+}
+
+impl GrantShape {
+    /// Whether it is an approval for the session or the repository, which rests on its request.
+    pub fn is_answer(&self) -> bool {
+        matches!(self, GrantShape::SameQuestion { .. } | GrantShape::SameProgram { .. })
+    }
 }
 
 /// A standing permission.
@@ -77,6 +106,8 @@ pub struct GrantQuery<'a> {
     pub agent: &'a str,
     /// Its session.
     pub session: &'a str,
+    /// The folder of the repository that it runs in, as the daemon found it.
+    pub repository: Option<&'a str>,
     /// Addresses that people confirmed to belong to the agent's user.
     pub own_addresses: &'a [String],
     /// Its digests.
@@ -164,6 +195,7 @@ impl Grant {
             GrantShape::Targets { tool, targets } => {
                 *tool == seen.tool && reaches_only(asked, targets, same_target)
             }
+            GrantShape::SameQuestion { .. } | GrantShape::SameProgram { .. } => false,
             GrantShape::ToSelf { tool } => {
                 *tool == seen.tool && reaches_only(asked, asked.own_addresses, same_address)
             }
@@ -247,6 +279,7 @@ mod tests {
         let asked = GrantQuery {
             agent: "claude",
             session: "s1",
+            repository: None,
             own_addresses: &own_addresses,
             digest: &digest,
             arguments: &call.arguments,

@@ -14,8 +14,8 @@ mod simulation {
     use countersign_types::time::{Millis, Moment, Timestamp};
     use countersign_workflow::assurance::{Assurance, Authority, RequiredAssurance, Tenure};
     use countersign_workflow::request::{
-        Choice, Decider, EditedCall, EscalationLevel, EscalationTimes, Event, Profile, Quorum,
-        Request, Requester, State, Terms, Transition, TransitionError,
+        ApprovalScope, Choice, Decider, EditedCall, EscalationLevel, EscalationTimes, Event,
+        Profile, Quorum, Request, Requester, State, Terms, Transition, TransitionError,
     };
 
     const PEOPLE: [&str; 4] = ["ana", "bo", "cy", "dee"];
@@ -73,6 +73,9 @@ mod simulation {
             let late = now.at.0 >= self.deadline;
             let end = match event {
                 Event::Time => late.then_some(State::Expired),
+                // Whatever people voted before, and whoever asked.
+                Event::Freeze { .. } if late => Some(State::Expired),
+                Event::Freeze { .. } => Some(State::Denied),
                 Event::Cancel { by } => {
                     (!late && *by == self.requester).then_some(State::Cancelled)
                 }
@@ -177,6 +180,9 @@ mod simulation {
     }
 
     fn random_event(dice: &mut Dice, requester: &Requester) -> Event {
+        if dice.one_in(40) {
+            return Event::Freeze { person: (*dice.pick(&PEOPLE)).to_owned() };
+        }
         match dice.below(10) {
             0..3 => Event::Time,
             3 => {
@@ -188,6 +194,7 @@ mod simulation {
             _ => Event::Answer {
                 person: (*dice.pick(&PEOPLE)).to_owned(),
                 choice: if dice.one_in(3) { Choice::Deny } else { Choice::Approve },
+                scope: ApprovalScope::Once,
                 seen: if dice.one_in(6) { call(2) } else { call(1) },
                 edited: dice.one_in(5).then(|| EditedCall {
                     digest: call(3),

@@ -1,4 +1,4 @@
--- The card of an edited call: how the edit was judged when it was approved. It is written once, with
+-- The card of an edited call: how the edit was assessed when it was approved. It is written once, with
 -- the approval, and shown beside the original.
 ALTER TABLE request_text ADD COLUMN edited_card TEXT;
 CREATE TRIGGER edited_card_stays BEFORE UPDATE OF edited_card ON request_text

@@ -4,15 +4,18 @@ use std::borrow::Cow;
 
 use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_types::id::Id;
-use countersign_workflow::request::{Choice, Event, State, Transition};
+use countersign_workflow::request::{
+    ApprovalScope, Choice, Decider, Event, FREEZE, Request, State, Transition, Vote,
+};
 use rusqlite::{OptionalExtension as _, params};
 
 use super::batch::Batch;
 use super::columns::{DecisionColumns, drill_kind};
-use super::entry::{entry, number_fact, set_request, text_fact};
+use super::entry::{Fact, entry, number_fact, set_request, text_fact};
 use super::errors::signed;
 use super::outbox::announce;
 use super::request_row::{LoadedRequest, load};
+use super::session_answers::{self, DECIDED_SCOPE};
 use crate::error::{StoreError, StoreResult};
 use crate::event::StoreEvent;
 use crate::record::{AnnouncementKind, Applied, StoredRequest, WriteContext};
@@ -32,8 +35,10 @@ pub(super) fn apply(
             "an edited approval needs the edited arguments".to_owned(),
         ));
     }
+    let scope = session_answers::scope_of(&event);
     let votes = stored.request.votes.len();
     let change = stored.request.apply(event, batch.now)?;
+    session_answers::check_scope(&stored, scope)?;
     if change == Transition::Nothing {
         return Ok(Applied { stored, change });
     }
@@ -55,7 +60,19 @@ pub(super) fn apply(
     if card_after.is_some() && matches!(change, Transition::Ended(_)) {
         replace_card(batch, &mut stored)?;
     }
-    match &change {
+    publish(batch, &stored, &change, context)?;
+    Ok(Applied { stored, change })
+}
+
+/// Announces a change, and what follows from it for the session and the repository.
+fn publish(
+    batch: &mut Batch<'_>,
+    stored: &StoredRequest,
+    change: &Transition,
+    context: &WriteContext,
+) -> StoreResult<()> {
+    let id = stored.request.id;
+    match change {
         Transition::Nothing => {}
         Transition::Escalated(level) => {
             announce(batch, id, AnnouncementKind::Escalated(*level))?;
@@ -65,11 +82,29 @@ pub(super) fn apply(
             batch.publish(StoreEvent::Voted(id));
         }
         Transition::Ended(decision) => {
+            settle_session(batch, stored, context)?;
             announce(batch, id, AnnouncementKind::Ended(decision.state))?;
             batch.publish_end(stored.clone());
         }
     }
-    Ok(Applied { stored, change })
+    Ok(())
+}
+
+/// Makes an approval for the session or the repository a grant; a denial ends those that it
+/// contradicts.
+fn settle_session(
+    batch: &mut Batch<'_>,
+    stored: &StoredRequest,
+    context: &WriteContext,
+) -> StoreResult<()> {
+    let request = &stored.request;
+    match request.state {
+        // The call of a drill does not exist.
+        State::Approved if request.requester.is_drill() => Ok(()),
+        State::Approved => session_answers::create(batch, stored),
+        State::Denied => session_answers::end_denied(batch, stored, context),
+        _ => Ok(()),
+    }
 }
 
 /// Replaces the card by the one for ended requests, if there is one.
@@ -126,7 +161,7 @@ fn save(batch: &Batch<'_>, stored: &StoredRequest, votes: usize) -> StoreResult<
         let place = count(place)?;
         batch
             .conn
-            .prepare_cached("INSERT INTO vote VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?
+            .prepare_cached("INSERT INTO vote VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?
             .execute(params![
                 request.id.as_bytes(),
                 vote.person,
@@ -134,7 +169,8 @@ fn save(batch: &Batch<'_>, stored: &StoredRequest, votes: usize) -> StoreResult<
                 choice,
                 vote.channel,
                 vote.reason,
-                vote.at.0
+                vote.at.0,
+                vote.scope.label(),
             ])?;
     }
     Ok(())
@@ -148,8 +184,36 @@ fn save_edit(batch: &Batch<'_>, stored: &StoredRequest) -> StoreResult<()> {
     Ok(())
 }
 
+/// The denial by a freeze.
+fn frozen_vote(change: &Transition) -> Option<Vote> {
+    let Transition::Ended(decision) = change else { return None };
+    let Decider::People(people) = &decision.by else { return None };
+    (decision.channel == FREEZE).then(|| Vote {
+        scope: ApprovalScope::Once,
+        person: people.first().cloned().unwrap_or_default(),
+        choice: Choice::Deny,
+        channel: decision.channel.clone(),
+        reason: decision.reason.clone(),
+        at: decision.at,
+    })
+}
+
 fn count(number: usize) -> StoreResult<i64> {
     signed(u64::try_from(number).unwrap_or(u64::MAX))
+}
+
+/// Adds the facts of the vote that caused a change.
+fn add_vote<'a>(facts: &mut Vec<Fact<'a>>, request: &'a Request) {
+    if let Some(vote) = request.votes.last() {
+        facts.extend([text_fact("channel", &vote.channel), text_fact("reason", &vote.reason)]);
+        if vote.scope != ApprovalScope::Once {
+            facts.push(text_fact("scope", vote.scope.label()));
+        }
+    }
+    let scope = request.approval_scope();
+    if scope != ApprovalScope::Once {
+        facts.push(text_fact(DECIDED_SCOPE, scope.label()));
+    }
 }
 
 fn append_entry(
@@ -160,7 +224,9 @@ fn append_entry(
 ) -> StoreResult<()> {
     let request = &stored.request;
     let id = request.id.to_string();
-    let vote = request.votes.last();
+    // A freeze ends a request for which its person may have voted before.
+    let by_freeze = frozen_vote(change);
+    let vote = by_freeze.as_ref().or(request.votes.last());
     let mut facts = Vec::new();
     facts.extend(drill_kind(&request.requester).map(|kind| text_fact("drill", kind)));
     let kind = match change {
@@ -186,10 +252,8 @@ fn append_entry(
             State::Expired | State::Pending => EntryKind::Expire,
         },
     };
-    if let Some(vote) =
-        vote.filter(|_| matches!(kind, EntryKind::Vote | EntryKind::Approve | EntryKind::Deny))
-    {
-        facts.extend([text_fact("channel", &vote.channel), text_fact("reason", &vote.reason)]);
+    if matches!(kind, EntryKind::Vote | EntryKind::Approve | EntryKind::Deny) {
+        add_vote(&mut facts, request);
     }
     let mut entry = entry(kind, context, facts)?;
     set_request(&mut entry, request, &stored.session, &id);

@@ -14,19 +14,15 @@ use tokio::sync::broadcast;
 use super::batch::Batch;
 use super::store::SqliteStore;
 use super::{
-    apply, credentials, grants, ledger, outbox, people, permits, query, recorded, request_row,
-    requests,
+    apply, credentials, crises, grants, ledger, outbox, people, permits, query, recorded,
+    request_row, requests, session_memory,
 };
-use crate::contract::Store;
-use crate::error::{StoreError, StoreResult};
-use crate::event::StoreEvent;
-use crate::people::{
-    LinkedAccount, Passkey, PushSubscription, StoredAgent, StoredLogin, StoredPerson,
-};
-use crate::record::{
-    Applied, CrisisSession, DeliveryAttempt, DeliveryStatus, IndexedEntry, LedgerSlice, NewRequest,
-    OutboxEntry, ProofPath, Redemption, RequestQuery, RowComparison, SimilarCalls, StoredRequest,
-    StoredRequestPage, SubmitResult, TreeHead, WriteContext,
+use crate::{
+    Applied, CrisisSession, DeliveryAttempt, DeliveryStatus, IndexedEntry, LedgerSlice,
+    LinkedAccount, NewRequest, OutboxEntry, Passkey, ProofPath, PushSubscription, Redemption,
+    RequestQuery, RowComparison, SimilarCalls, Store, StoreError, StoreEvent, StoreResult,
+    StoredAgent, StoredLogin, StoredPerson, StoredRequest, StoredRequestPage, StoredSessionMemory,
+    SubmitResult, TreeHead, WriteContext,
 };
 
 impl Store for SqliteStore {
@@ -141,11 +137,20 @@ impl Store for SqliteStore {
 
     async fn grants(&self, all: bool) -> StoreResult<Vec<Grant>> {
         let now = self.clock.now().at;
-        self.read(move |conn| grants::grants(conn, now, all)).await
+        self.read_recorded(move |conn, head| grants::grants(conn, now, all, head)).await
+    }
+
+    async fn save_session_memory(&self, saved: StoredSessionMemory) -> StoreResult<()> {
+        self.write_deferred(Duration::ZERO, move |batch| session_memory::save(batch, &saved)).await
+    }
+
+    async fn session_memories(&self) -> StoreResult<Vec<StoredSessionMemory>> {
+        let now = self.clock.now().at;
+        self.read(move |conn| session_memory::all(conn, now)).await
     }
 
     async fn begin_crisis(&self, crisis: CrisisSession, context: WriteContext) -> StoreResult<()> {
-        self.write(move |batch| grants::begin_crisis(batch, &crisis, &context)).await
+        self.write(move |batch| crises::begin_crisis(batch, &crisis, &context)).await
     }
 
     async fn lift_crisis(
@@ -155,12 +160,12 @@ impl Store for SqliteStore {
         person: String,
         context: WriteContext,
     ) -> StoreResult<bool> {
-        self.write(move |batch| grants::lift_crisis(batch, &agent, &session, &person, &context))
+        self.write(move |batch| crises::lift_crisis(batch, &agent, &session, &person, &context))
             .await
     }
 
     async fn crises(&self) -> StoreResult<Vec<CrisisSession>> {
-        self.read(grants::crises).await
+        self.read(crises::crises).await
     }
 
     async fn save_person(&self, person: StoredPerson, context: WriteContext) -> StoreResult<()> {

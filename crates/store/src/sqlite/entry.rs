@@ -11,7 +11,7 @@ use crate::error::{StoreError, StoreResult};
 use crate::record::WriteContext;
 
 /// A fact of an entry.
-type Fact<'a> = (Cow<'a, str>, Value<'a>);
+pub(super) type Fact<'a> = (Cow<'a, str>, Value<'a>);
 
 /// The maximum length of a text fact in bytes.
 const MAX_TEXT_FACT: usize = 4_096;

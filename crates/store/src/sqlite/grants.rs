@@ -1,21 +1,27 @@
-//! Grants and sessions in crisis.
+//! Grants.
 
 use std::borrow::Cow;
 
 use countersign_json::canonical::{CallDigest, Digest};
 use countersign_ledger::entry::EntryKind;
+use countersign_risk::session_answer::RepositoryQuestion;
 use countersign_types::id::Id;
 use countersign_types::time::Timestamp;
 use countersign_workflow::grant::{Grant, GrantShape};
-use rusqlite::{Connection, params};
+use countersign_workflow::request::ApprovalScope;
+use rusqlite::{Connection, Row, params};
 
 use super::batch::Batch;
 use super::columns::{Columns, texts, texts_json};
 use super::entry::{entry, number_fact, text_fact};
 use super::errors::corrupt;
+use super::grant_facts::{CONTENT, USES, content};
+use super::grant_record;
+use super::session_answers::{AnswerClaim, answer_row, append_revocation, is_recorded};
+use super::session_question::question;
 use crate::error::{StoreError, StoreResult};
 use crate::event::StoreEvent;
-use crate::record::{CrisisSession, WriteContext};
+use crate::record::{TreeHead, WriteContext};
 
 /// Stores a grant. An existing one is never overwritten, because it may have been revoked.
 pub(super) fn create(
@@ -30,6 +36,12 @@ pub(super) fn create(
             ("targets", Some(tool), Some(texts_json(targets)?), None)
         }
         GrantShape::ToSelf { tool } => ("to_self", Some(tool), None, None),
+        GrantShape::SameQuestion { .. } | GrantShape::SameProgram { .. } => {
+            return Err(StoreError::Invalid(
+                "an approval for the session or the repository is made by approving its request"
+                    .to_owned(),
+            ));
+        }
     };
     let sql = "INSERT INTO given VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, \
                ?14) ON CONFLICT (id) DO NOTHING";
@@ -52,14 +64,30 @@ pub(super) fn create(
     if inserted == 0 {
         return Err(StoreError::Exists("grant"));
     }
+    append_grant(batch, grant, (shape, tool.map(String::as_str)), context)
+}
+
+/// Appends the entry that gives a grant.
+fn append_grant(
+    batch: &mut Batch<'_>,
+    grant: &Grant,
+    (shape, tool): (&str, Option<&str>),
+    context: &WriteContext,
+) -> StoreResult<()> {
     let id = grant.id.to_string();
+    let content = content(grant)?.to_string();
     let mut facts = vec![text_fact("grant", &id), text_fact("shape", shape)];
+    facts.push(text_fact(CONTENT, &content));
+    facts.extend(grant.uses_left.map(|uses| number_fact(USES, uses)));
     facts.extend(tool.map(|tool| text_fact("tool", tool)));
     let mut entry = entry(EntryKind::Grant, context, facts)?;
     entry.person = Some(Cow::Borrowed(&grant.made_by));
     entry.agent = grant.agent.as_deref().map(Cow::Borrowed);
     entry.session = grant.session.as_deref().map(Cow::Borrowed);
-    entry.digest = digest.map(|digest| digest.canonical);
+    entry.digest = match &grant.shape {
+        GrantShape::Exact { digest } => Some(digest.canonical),
+        _ => None,
+    };
     batch.append(entry)?;
     batch.publish(StoreEvent::Settings);
     Ok(())
@@ -79,6 +107,10 @@ pub(super) fn revoke(
     if revoked == 0 {
         return Ok(false);
     }
+    if answer_row(batch.conn, id)?.is_some() {
+        append_revocation(batch, id, Some(person), None, context)?;
+        return Ok(true);
+    }
     let id = id.to_string();
     let mut entry = entry(EntryKind::Revoke, context, vec![text_fact("grant", &id)])?;
     entry.person = Some(Cow::Borrowed(person));
@@ -88,30 +120,100 @@ pub(super) fn revoke(
 }
 
 /// All grants, newest first; only active ones unless `all`.
-pub(super) fn grants(conn: &Connection, now: Timestamp, all: bool) -> StoreResult<Vec<Grant>> {
-    let sql = "SELECT id, shape, tool, targets, digest, raw, both_bind, agent, session, made_by, \
-               made_at, expires, uses_left, revoked FROM given ORDER BY id DESC";
-    let mut statement = conn.prepare_cached(sql)?;
-    let mut rows = statement.query([])?;
+pub(super) fn grants(
+    conn: &Connection,
+    now: Timestamp,
+    all: bool,
+    head: TreeHead,
+) -> StoreResult<Vec<Grant>> {
     let mut grants = Vec::new();
-    while let Some(row) = rows.next()? {
-        let mut columns = Columns::of(row);
-        let id = Id::from_bytes(columns.next()?);
-        let shape = shape(&mut columns)?;
-        let (agent, session, made_by) = (columns.next()?, columns.next()?, columns.next()?);
-        let (made_at, expires) = (columns.time()?, columns.maybe_time()?);
-        let (uses_left, revoked) = (columns.next()?, columns.maybe_time()?);
-        let grant =
-            Grant { id, shape, agent, session, made_by, made_at, expires, uses_left, revoked };
-        if all || grant.is_active(now) {
+    for grant in rows(conn)? {
+        let active = grant.is_active(now);
+        if active && !is_believed(conn, &grant, now, head)? {
+            continue;
+        }
+        if all || active {
             grants.push(grant);
         }
     }
     Ok(grants)
 }
 
+/// All rows, newest first, whatever the ledger says about them.
+pub(super) fn rows(conn: &Connection) -> StoreResult<Vec<Grant>> {
+    let sql = format!("{SELECT} ORDER BY g.id DESC");
+    let mut statement = conn.prepare_cached(&sql)?;
+    let mut rows = statement.query([])?;
+    let mut grants = Vec::new();
+    while let Some(row) = rows.next()? {
+        grants.push(read(row)?);
+    }
+    Ok(grants)
+}
+
+/// One grant, if the ledger says that it may be used now.
+pub(super) fn believed(
+    conn: &Connection,
+    id: Id,
+    now: Timestamp,
+    head: TreeHead,
+) -> StoreResult<bool> {
+    let sql = format!("{SELECT} WHERE g.id = ?1");
+    let mut statement = conn.prepare_cached(&sql)?;
+    let mut rows = statement.query([id.as_bytes()])?;
+    let Some(row) = rows.next()? else { return Ok(false) };
+    let grant = read(row)?;
+    Ok(grant.is_active(now) && is_believed(conn, &grant, now, head)?)
+}
+
+const SELECT: &str = "SELECT g.id, g.shape, t.session_question, g.tool, g.targets, g.digest, \
+                      g.raw, g.both_bind, g.agent, g.session, g.made_by, g.made_at, g.expires, \
+                      g.uses_left, g.revoked FROM given g LEFT JOIN request_text t \
+                      ON (g.shape = 'same_question' OR g.shape = 'same_program') \
+                      AND t.request = g.id";
+
+fn read(row: &Row<'_>) -> StoreResult<Grant> {
+    let mut columns = Columns::of(row);
+    let id = Id::from_bytes(columns.next()?);
+    let shape = shape(&mut columns)?;
+    let (agent, session, made_by) = (columns.next()?, columns.next()?, columns.next()?);
+    let (made_at, expires) = (columns.time()?, columns.maybe_time()?);
+    let (uses_left, revoked) = (columns.next()?, columns.maybe_time()?);
+    Ok(Grant { id, shape, agent, session, made_by, made_at, expires, uses_left, revoked })
+}
+
+/// Whether a grant is believed: a row without its ledger entries grants nothing.
+fn is_believed(
+    conn: &Connection,
+    grant: &Grant,
+    now: Timestamp,
+    head: TreeHead,
+) -> StoreResult<bool> {
+    let (scope, repository) = match &grant.shape {
+        GrantShape::SameQuestion { .. } => (ApprovalScope::Session, None),
+        GrantShape::SameProgram { repository, .. } => {
+            (ApprovalScope::Repository, Some(repository.as_str()))
+        }
+        GrantShape::Exact { .. }
+        | GrantShape::Action { .. }
+        | GrantShape::Targets { .. }
+        | GrantShape::ToSelf { .. } => {
+            return grant_record::is_recorded(conn, grant, head);
+        }
+    };
+    let claim = AnswerClaim {
+        agent: grant.agent.as_deref().unwrap_or_default(),
+        session: grant.session.as_deref().unwrap_or_default(),
+        repository,
+        person: &grant.made_by,
+        scope,
+    };
+    is_recorded(conn, grant.id, claim, now, head)
+}
+
 fn shape(columns: &mut Columns<'_, '_>) -> StoreResult<GrantShape> {
     let word: String = columns.next()?;
+    let asked = columns.next::<Option<String>>()?;
     let (tool, targets) = (columns.next::<Option<String>>()?, columns.next::<Option<String>>()?);
     let canonical = columns.next::<Option<[u8; 32]>>()?;
     let raw = columns.next::<Option<[u8; 32]>>()?;
@@ -126,76 +228,14 @@ fn shape(columns: &mut Columns<'_, '_>) -> StoreResult<GrantShape> {
             GrantShape::Targets { tool, targets: texts(&targets)? }
         }
         ("to_self", Some(tool), ..) => GrantShape::ToSelf { tool },
+        ("same_question", ..) => {
+            GrantShape::SameQuestion { keys: question(asked.as_deref())?.answers }
+        }
+        ("same_program", ..) => {
+            let RepositoryQuestion { folder: repository, answers: keys } =
+                question(asked.as_deref())?.repository.unwrap_or_default();
+            GrantShape::SameProgram { repository, keys }
+        }
         _ => return Err(corrupt(format!("unknown grant shape `{word}`"))),
     })
-}
-
-/// Marks a session as in crisis. The recorded level only rises.
-pub(super) fn begin_crisis(
-    batch: &mut Batch<'_>,
-    crisis: &CrisisSession,
-    context: &WriteContext,
-) -> StoreResult<()> {
-    if !(1..=6).contains(&crisis.level) {
-        return Err(StoreError::Invalid(format!(
-            "crisis level {} is not between 1 and 6",
-            crisis.level
-        )));
-    }
-    let sql = "INSERT INTO crisis VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (agent, session) \
-               DO UPDATE SET level = max(level, excluded.level), \
-               imminent = max(imminent, excluded.imminent), since = min(since, excluded.since)";
-    batch.conn.prepare_cached(sql)?.execute(params![
-        crisis.agent,
-        crisis.session,
-        crisis.level,
-        crisis.imminent,
-        crisis.since.0
-    ])?;
-    let mut entry =
-        entry(EntryKind::CrisisBegin, context, vec![number_fact("level", crisis.level)])?;
-    entry.agent = Some(Cow::Borrowed(&crisis.agent));
-    entry.session = Some(Cow::Borrowed(&crisis.session));
-    batch.append(entry)?;
-    batch.publish(StoreEvent::Settings);
-    Ok(())
-}
-
-/// Removes the crisis mark of a session by a person's decision.
-pub(super) fn lift_crisis(
-    batch: &mut Batch<'_>,
-    agent: &str,
-    session: &str,
-    person: &str,
-    context: &WriteContext,
-) -> StoreResult<bool> {
-    let lifted = batch
-        .conn
-        .prepare_cached("DELETE FROM crisis WHERE agent = ?1 AND session = ?2")?
-        .execute([agent, session])?;
-    if lifted == 0 {
-        return Ok(false);
-    }
-    let mut entry = entry(EntryKind::CrisisLift, context, Vec::new())?;
-    entry.agent = Some(Cow::Borrowed(agent));
-    entry.session = Some(Cow::Borrowed(session));
-    entry.person = Some(Cow::Borrowed(person));
-    batch.append(entry)?;
-    batch.publish(StoreEvent::Settings);
-    Ok(true)
-}
-
-/// Every session in crisis.
-pub(super) fn crises(conn: &Connection) -> StoreResult<Vec<CrisisSession>> {
-    let sql = "SELECT agent, session, level, imminent, since FROM crisis ORDER BY since";
-    let mut statement = conn.prepare_cached(sql)?;
-    let mut rows = statement.query([])?;
-    let mut crises = Vec::new();
-    while let Some(row) = rows.next()? {
-        let mut columns = Columns::of(row);
-        let (agent, session) = (columns.next()?, columns.next()?);
-        let (level, imminent) = (columns.next()?, columns.next()?);
-        crises.push(CrisisSession { agent, session, level, imminent, since: columns.time()? });
-    }
-    Ok(crises)
 }

@@ -3,6 +3,7 @@
 use countersign_ledger::entry::Entry;
 use countersign_types::id::Id;
 
+use super::grant_facts::grants_of;
 use crate::error::StoreError;
 
 /// Encoded entries in order, each after its length in four bytes.
@@ -60,9 +61,10 @@ impl PendingEntries {
         let length = u32::try_from(text.len()).map_err(too_long)?;
         self.bytes.extend_from_slice(&length.to_be_bytes());
         self.bytes.extend_from_slice(text.as_bytes());
-        if let Some(request) = entry.request.as_deref().and_then(Id::parse) {
-            self.requests.push((request, self.count));
-        }
+        let request = entry.request.as_deref().and_then(Id::parse);
+        let grants = grants_of(entry).into_iter().filter(|id| Some(*id) != request);
+        let about = grants.chain(request).map(|id| (id, self.count));
+        self.requests.extend(about);
         self.count += 1;
         self.newest = entry.at;
         Ok(())
@@ -83,7 +85,8 @@ impl PendingEntries {
         &self.bytes
     }
 
-    /// The requests that entries are about, each with the entry's position among the pending ones.
+    /// The requests and grants that entries are about, each with the entry's position among the
+    /// pending ones.
     pub fn requests(&self) -> &[(Id, u64)] {
         &self.requests
     }

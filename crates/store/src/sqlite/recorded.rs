@@ -7,15 +7,15 @@ use std::collections::HashMap;
 
 use countersign_json::canonical::Digest;
 use countersign_ledger::entry::{Entry, EntryKind};
-use countersign_ledger::merkle::{leaf_hash, verify_inclusion};
 use countersign_types::id::Id;
 use countersign_types::time::Timestamp;
 use countersign_workflow::request::{Decider, Requester, State};
 use rusqlite::Connection;
 
-use super::errors::{signed, unsigned};
-use super::ledger::{entries, inclusion_proof_of};
-use super::{query, request_row, requests};
+use super::grant_record::RecordedGrants;
+use super::ledger::entries;
+use super::newest_entry::newest_entry;
+use super::{grants, query, request_row, requests};
 use crate::error::{StoreError, StoreResult};
 use crate::record::{
     RequestQuery, RowComparison, RowDifference, StoredRequest, StoredRequestPage, TreeHead,
@@ -82,7 +82,7 @@ fn has_approval(conn: &Connection, stored: &StoredRequest, head: TreeHead) -> St
         Decider::Policy => (EntryKind::Pass, None),
         Decider::Deadline | Decider::Requester => return Ok(false),
     };
-    each_entry(conn, request.id, head, |entry| {
+    newest_entry(conn, request.id, head, |entry| {
         let by = person.is_none() || entry.person.as_deref() == person.map(String::as_str);
         let agent =
             entry.agent.is_none() || entry.agent.as_deref() == Some(request.requester.name());
@@ -97,34 +97,7 @@ pub(super) fn redeemed(
     id: Id,
     head: TreeHead,
 ) -> StoreResult<Option<Timestamp>> {
-    each_entry(conn, id, head, |entry| entry.kind == EntryKind::Redeem)
-}
-
-/// The time of the newest entry about a request that fits and is in the tree.
-fn each_entry(
-    conn: &Connection,
-    id: Id,
-    head: TreeHead,
-    fits: impl Fn(&Entry<'_>) -> bool,
-) -> StoreResult<Option<Timestamp>> {
-    let sql = "SELECT seq FROM story WHERE request = ?1 AND seq < ?2 ORDER BY seq DESC";
-    let mut statement = conn.prepare_cached(sql)?;
-    let mut rows = statement.query(rusqlite::params![id.as_bytes(), signed(head.size)?])?;
-    let name = id.to_string();
-    while let Some(row) = rows.next()? {
-        let seq = unsigned(row.get(0)?)?;
-        let Some(bytes) = entries(conn, seq, 1)?.entries.pop() else { continue };
-        let Ok(entry) = Entry::decode(&bytes) else { continue };
-        if entry.request.as_deref() != Some(&*name) || !fits(&entry) {
-            continue;
-        }
-        let Some(proof) = inclusion_proof_of(conn, head.size, seq, head.size)? else { continue };
-        let leaf = leaf_hash(&bytes);
-        if verify_inclusion(&leaf, seq, head.size, &proof, &head.root).is_ok() {
-            return Ok(Some(Timestamp(entry.at)));
-        }
-    }
-    Ok(None)
+    newest_entry(conn, id, head, |entry| entry.kind == EntryKind::Redeem)
 }
 
 /// What the ledger says about one request.
@@ -136,9 +109,11 @@ struct RecordedState {
     redeemed: bool,
 }
 
-/// Compares every request with the entries about it.
+/// Compares every request and every grant with the entries about it.
 pub(super) fn compare(conn: &Connection) -> StoreResult<RowComparison> {
-    let mut recorded = recorded_states(conn)?;
+    let (mut recorded, recorded_grants) = recorded_states(conn)?;
+    let is_approved = |id| recorded.get(&id).is_some_and(|entry| entry.state == State::Approved);
+    let grants = recorded_grants.differences(grants::rows(conn)?, is_approved)?;
     let mut found = RowComparison::default();
     let sql = "SELECT id, state, decided_digest, redeemed IS NOT NULL FROM request ORDER BY id";
     let mut statement = conn.prepare(sql)?;
@@ -167,6 +142,9 @@ pub(super) fn compare(conn: &Connection) -> StoreResult<RowComparison> {
         let ledger = Some(describe(entry.state.label(), entry.redeemed));
         add(&mut found, RowDifference { request, row: None, ledger });
     }
+    for grant in grants {
+        add(&mut found, grant);
+    }
     Ok(found)
 }
 
@@ -181,18 +159,19 @@ fn describe(state: &str, redeemed: bool) -> String {
     if redeemed { format!("{state}, permit used") } else { state.to_owned() }
 }
 
-/// The state of every request, from the entries alone.
-fn recorded_states(conn: &Connection) -> StoreResult<HashMap<Id, RecordedState>> {
-    let mut states = HashMap::new();
+/// The state of every request and every grant, from the entries alone.
+fn recorded_states(conn: &Connection) -> StoreResult<(HashMap<Id, RecordedState>, RecordedGrants)> {
+    let (mut states, mut grants) = (HashMap::new(), RecordedGrants::default());
     let mut next = 0;
     loop {
         let page = entries(conn, next, PAGE)?.entries;
         if page.is_empty() {
-            return Ok(states);
+            return Ok((states, grants));
         }
         for bytes in &page {
             next += 1;
             let Ok(entry) = Entry::decode(bytes) else { continue };
+            grants.follow(&entry);
             let Some(id) = entry.request.as_deref().and_then(Id::parse) else { continue };
             follow(&mut states, id, &entry);
         }

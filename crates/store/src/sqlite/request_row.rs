@@ -6,12 +6,13 @@ use countersign_types::id::Id;
 use countersign_types::tier::Tier;
 use countersign_types::time::{Millis, Timestamp};
 use countersign_workflow::request::{
-    Choice, Decider, Decision, Quorum, Request, Requester, Schedule, State, Vote,
+    ApprovalScope, Choice, Decider, Decision, Quorum, Request, Requester, Schedule, State, Vote,
 };
 use rusqlite::{Connection, Row};
 
 use super::columns::{Columns, level, texts};
 use super::errors::{corrupt, unsigned};
+use super::session_question::question;
 use crate::error::StoreResult;
 use crate::record::StoredRequest;
 
@@ -34,7 +35,8 @@ macro_rules! select {
             "SELECT ",
             columns!(),
             ", r.session, r.batch, r.policy, r.permit_until, r.redeemed, r.edited, r.outcome, ",
-            "r.permit_for, t.tool, t.brief, t.card, t.card_after, t.detail, t.edited_card ",
+            "r.permit_for, t.tool, t.brief, t.card, t.card_after, t.detail, t.edited_card, ",
+            "t.session_question ",
             "FROM request r JOIN request_text t ON t.request = r.id WHERE ",
             $which
         )
@@ -96,6 +98,7 @@ fn read_stored(conn: &Connection, row: &Row<'_>) -> StoreResult<LoadedRequest> {
     let (tool, brief) = (columns.next()?, columns.next()?);
     let (card, card_after) = (columns.next()?, columns.next()?);
     let (detail, edited_card) = (columns.next()?, columns.next()?);
+    let session_question = question(columns.next::<Option<String>>()?.as_deref())?;
     let stored = StoredRequest {
         request,
         tool,
@@ -104,6 +107,7 @@ fn read_stored(conn: &Connection, row: &Row<'_>) -> StoreResult<LoadedRequest> {
         card,
         detail,
         group,
+        session_question,
         policy,
         permit_until,
         redeemed,
@@ -197,7 +201,7 @@ fn decision(state: State, columns: &mut Columns<'_, '_>) -> StoreResult<Option<D
 }
 
 const VOTES: &str =
-    "SELECT person, choice, channel, reason, at FROM vote WHERE request = ?1 ORDER BY place";
+    "SELECT person, choice, scope, channel, reason, at FROM vote WHERE request = ?1 ORDER BY place";
 
 fn votes(conn: &Connection, id: Id) -> StoreResult<Vec<Vote>> {
     let mut statement = conn.prepare_cached(VOTES)?;
@@ -211,8 +215,11 @@ fn votes(conn: &Connection, id: Id) -> StoreResult<Vec<Vote>> {
             "deny" => Choice::Deny,
             other => return Err(corrupt(format!("unknown vote `{other}`"))),
         };
+        let word = columns.word()?;
+        let scope = ApprovalScope::parse(word);
+        let scope = scope.ok_or_else(|| corrupt(format!("unknown scope `{word}`")))?;
         let (channel, reason) = (columns.next()?, columns.next()?);
-        votes.push(Vote { person, choice, channel, reason, at: columns.time()? });
+        votes.push(Vote { person, choice, scope, channel, reason, at: columns.time()? });
     }
     Ok(votes)
 }

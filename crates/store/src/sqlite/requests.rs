@@ -1,18 +1,23 @@
 //! Stores new requests.
 
+use countersign_json::canonical::Digest;
 use countersign_ledger::entry::EntryKind;
 use countersign_types::id::Id;
 use countersign_types::tier::Tier;
 use countersign_types::time::Timestamp;
-use countersign_workflow::request::{Decider, Requester, State, TransitionError};
+use countersign_workflow::request::{ApprovalScope, Decider, Requester, State};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::batch::Batch;
 use super::columns::{DecisionColumns, drill_kind, requester_kind};
 use super::entry::{entry, set_request, text_fact};
 use super::errors::signed;
+use super::grant_facts::COUNTED_GRANTS;
+use super::grant_use::{counted_grants, use_grant};
 use super::outbox::announce;
 use super::request_row::load;
+use super::session_answers::answer_row;
+use super::session_question::{QUESTION, question_text};
 use crate::error::{StoreError, StoreResult};
 use crate::event::StoreEvent;
 use crate::record::{AnnouncementKind, NewRequest, StoredRequest, SubmitResult};
@@ -35,8 +40,8 @@ pub(super) fn submit(batch: &mut Batch<'_>, mut new: NewRequest) -> StoreResult<
     };
     // The entry is checked first, then the one row that may exist already.
     append_entry(batch, &new, grant_id)?;
-    if let Some(id) = grant_id {
-        use_grant(batch, id, &new)?;
+    for id in grant_id.iter().chain(&new.further_grants) {
+        use_grant(batch, *id, &new)?;
     }
     insert(batch.conn, &new)?;
     let id = new.request.id;
@@ -66,6 +71,7 @@ fn stored(new: NewRequest) -> StoredRequest {
         card,
         detail: new.detail,
         group: new.group,
+        session_question: new.session_question,
         policy: new.context.policy,
         permit_until,
         redeemed: None,
@@ -131,24 +137,6 @@ fn validate(new: &NewRequest) -> StoreResult<()> {
     }
 }
 
-/// Consumes one use of a grant that is active now and covers this agent and session.
-fn use_grant(batch: &Batch<'_>, id: Id, new: &NewRequest) -> StoreResult<()> {
-    if !batch.now.reliable {
-        return Err(StoreError::Refused(TransitionError::ClockUnreliable));
-    }
-    let sql = "UPDATE given SET uses_left = uses_left - 1 WHERE id = ?1 AND revoked IS NULL \
-               AND (expires IS NULL OR expires > ?2) AND (uses_left IS NULL OR uses_left > 0) \
-               AND (agent IS NULL OR agent = ?3) AND (session IS NULL OR session = ?4)";
-    let name = new.request.requester.name();
-    let used = batch.conn.prepare_cached(sql)?.execute(params![
-        id.as_bytes(),
-        batch.now.at.0,
-        name,
-        new.session
-    ])?;
-    if used == 1 { Ok(()) } else { Err(StoreError::GrantInactive) }
-}
-
 fn insert(conn: &Connection, new: &NewRequest) -> StoreResult<()> {
     let request = &new.request;
     let decision =
@@ -202,16 +190,25 @@ fn insert_text(conn: &Connection, new: &NewRequest) -> StoreResult<()> {
         Some(after) if request.state.has_ended() => (after, None),
         after => (&new.card, after.as_ref()),
     };
-    conn.prepare_cached("INSERT INTO request_text VALUES (?1, ?2, ?3, ?4, ?5, ?6, NULL)")?
+    conn.prepare_cached("INSERT INTO request_text VALUES (?1, ?2, ?3, ?4, ?5, ?6, NULL, ?7)")?
         .execute(params![
             request.id.as_bytes(),
             new.tool,
             new.brief,
             card,
             new.detail,
-            card_after
+            card_after,
+            question_text(&new.session_question)?,
         ])?;
     Ok(())
+}
+
+/// The fact that says who approved what a grant rests on.
+fn approved_by(scope: ApprovalScope) -> &'static str {
+    match scope {
+        ApprovalScope::Once | ApprovalScope::Session => "approved_for_session_by",
+        ApprovalScope::Repository => "approved_for_repository_by",
+    }
 }
 
 fn append_entry(batch: &mut Batch<'_>, new: &NewRequest, grant_id: Option<Id>) -> StoreResult<()> {
@@ -223,8 +220,25 @@ fn append_entry(batch: &mut Batch<'_>, new: &NewRequest, grant_id: Option<Id>) -
         _ => EntryKind::Deny,
     };
     let (id, grant) = (request.id.to_string(), grant_id.map(|id| id.to_string()));
+    let answered = grant_id.map(|id| answer_row(batch.conn, id)).transpose()?.flatten();
+    let further: Vec<String> = new.further_grants.iter().map(Id::to_string).collect();
+    let further = further.join(" ");
+    let used: Vec<Id> = grant_id.iter().chain(&new.further_grants).copied().collect();
+    let counted = counted_grants(batch.conn, &used)?;
+    let question = question_text(&new.session_question)?;
+    let question = question.map(|text| Digest::of(text.as_bytes()).to_string());
     let mut facts = vec![text_fact("tier", request.tier.label()), text_fact("tool", &new.tool)];
     facts.extend(grant.as_deref().map(|grant| text_fact("grant", grant)));
+    facts.extend(answered.as_ref().map(|row| text_fact(approved_by(row.scope), &row.person)));
+    if !further.is_empty() {
+        facts.push(text_fact("further_grants", &further));
+    }
+    if !counted.is_empty() {
+        facts.push(text_fact(COUNTED_GRANTS, &counted));
+    }
+    if kind == EntryKind::Ask {
+        facts.extend(question.as_deref().map(|digest| text_fact(QUESTION, digest)));
+    }
     facts.extend(drill_kind(&request.requester).map(|kind| text_fact("drill", kind)));
     let mut entry = entry(kind, &new.context, facts)?;
     set_request(&mut entry, request, &new.session, &id);

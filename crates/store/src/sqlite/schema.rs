@@ -8,7 +8,7 @@ use crate::error::OpenError;
 const APPLICATION: i64 = 0x4353_474E;
 
 /// The migration at index `n` upgrades schema `n` to `n + 1`. Released migrations never change.
-const MIGRATIONS: [&str; 8] = [
+const MIGRATIONS: [&str; 10] = [
     include_str!("../../migrations/sqlite/0001_first.sql"),
     include_str!("../../migrations/sqlite/0002_fewer_trees.sql"),
     include_str!("../../migrations/sqlite/0003_ways_in.sql"),
@@ -17,6 +17,8 @@ const MIGRATIONS: [&str; 8] = [
     include_str!("../../migrations/sqlite/0006_waiting_periods.sql"),
     include_str!("../../migrations/sqlite/0007_edited_cards.sql"),
     include_str!("../../migrations/sqlite/0008_escalation_names.sql"),
+    include_str!("../../migrations/sqlite/0009_session_answers.sql"),
+    include_str!("../../migrations/sqlite/0010_repository_answers.sql"),
 ];
 
 /// Upgrades the store to the newest schema, and rejects a newer one. Foreign keys must be off,
@@ -61,7 +63,7 @@ mod tests {
         let mut conn = Connection::open_in_memory().unwrap();
         migrate(&mut conn).unwrap();
         for (table, columns) in
-            [("request", 35), ("request_text", 7), ("vote", 7), ("outbox", 6), ("delivery", 8)]
+            [("request", 35), ("request_text", 8), ("vote", 8), ("outbox", 6), ("delivery", 8)]
         {
             let values = vec!["1"; columns].join(", ");
             let update = "UPDATE request SET state = 1, decider = 1, decided = 1 WHERE id = 1";

@@ -321,13 +321,10 @@ fn replaced_text_leaves_no_trace_in_the_files() {
         }
         assert!(!files_with(&fixture, WORDS).is_empty(), "one still waits for its answer");
         store.apply(*last, says("ana", Choice::Deny), context()).await.unwrap();
-        for _ in 0..200 {
-            if files_with(&fixture, WORDS).is_empty() {
-                break;
-            }
+        // The time limit of `run` ends this if they stay.
+        while !files_with(&fixture, WORDS).is_empty() {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        assert_eq!(files_with(&fixture, WORDS), Vec::<std::path::PathBuf>::new());
         verified(&store).await;
     });
 }

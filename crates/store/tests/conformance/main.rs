@@ -11,6 +11,8 @@ mod races;
 #[cfg(test)]
 mod requests;
 #[cfg(test)]
+mod session_answers;
+#[cfg(test)]
 mod settings;
 #[cfg(test)]
 mod setup;
@@ -59,6 +61,13 @@ mod sqlite {
         settings::a_passkey_keeps_its_key_and_its_end,
         settings::revoking_a_person_ends_all_credentials,
         settings::announcements_are_retried_until_done,
+        session_answers::an_approval_for_the_session_covers_its_session_until_revoked,
+        session_answers::several_people_approve_for_the_session_only_together,
+        session_answers::a_call_that_asks_about_nothing_known_is_approved_once,
+        session_answers::a_denial_ends_the_approvals_that_it_contradicts,
+        session_answers::an_approval_for_the_repository_covers_its_repository_only,
+        session_answers::an_approval_for_the_session_expires_and_is_bounded,
+        session_answers::session_memories_survive_and_are_forgotten_when_idle,
         ledger::the_ledger_verifies_and_its_proofs_hold,
         ledger::time_never_goes_back_and_an_unsettled_clock_approves_nothing,
         ledger::only_a_newer_checkpoint_is_stored,

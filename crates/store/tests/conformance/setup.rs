@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use countersign_json::canonical::{CallDigest, Digest};
 use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_ledger::verify::Verifier;
+use countersign_risk::session_answer::SessionQuestion;
 use countersign_risk::word_pair::word_pair;
 use countersign_store::{
     NewRequest, SqliteOptions, SqliteStore, Store, StoredRequest, SubmitResult, WriteContext,
@@ -17,7 +18,8 @@ use countersign_types::tier::Tier;
 use countersign_types::time::{Clock, Millis, Moment, Timestamp};
 use countersign_workflow::assurance::{Authority, RequiredAssurance, Tenure};
 use countersign_workflow::request::{
-    AutomaticDecision, Choice, EscalationTimes, Event, Quorum, Request, Requester, State, Terms,
+    ApprovalScope, AutomaticDecision, Choice, EscalationTimes, Event, Quorum, Request, Requester,
+    State, Terms,
 };
 
 pub const START: i64 = 1_800_000_000_000;
@@ -140,6 +142,8 @@ pub fn asked(approve: u8) -> NewRequest {
         detail: "{}".to_owned(),
         idempotency: None,
         group: None,
+        session_question: SessionQuestion::default(),
+        further_grants: Vec::new(),
         permit_for: Millis::from_seconds(60),
         context: context(),
     }
@@ -163,6 +167,7 @@ pub fn says(person: &str, choice: Choice) -> Event {
     Event::Answer {
         person: person.to_owned(),
         choice,
+        scope: ApprovalScope::Once,
         seen: call(1),
         edited: None,
         channel: "web".to_owned(),

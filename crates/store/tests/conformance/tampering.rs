@@ -2,6 +2,8 @@
 
 use countersign_store::{OfflineLedger, Redemption, RequestQuery, Store, StoreError};
 use countersign_types::id::Id;
+use countersign_types::time::Timestamp;
+use countersign_workflow::grant::{Grant, GrantShape};
 use countersign_workflow::request::{Choice, State};
 use rusqlite::{Connection, params};
 
@@ -17,7 +19,7 @@ fn forge(fixture: &SqliteFixture, id: Id) -> Connection {
                decided_raw = raw, decided_both_bind = both_bind, permit_until = deadline, \
                votes = 1 WHERE id = ?1";
     assert_eq!(conn.execute(sql, [id.as_bytes()]).unwrap(), 1);
-    let vote = "INSERT INTO vote VALUES (?1, 'ana', 0, 'approve', 'web', '', ?2)";
+    let vote = "INSERT INTO vote VALUES (?1, 'ana', 0, 'approve', 'web', '', ?2, 'once')";
     conn.execute(vote, params![id.as_bytes(), START]).unwrap();
     conn
 }
@@ -109,5 +111,100 @@ fn a_permit_is_not_used_again_because_a_row_says_so() {
         conn.execute("UPDATE request SET redeemed = NULL WHERE id = ?1", [id.as_bytes()]).unwrap();
         assert!(matches!(redeem().await.unwrap(), Redemption::AlreadyUsed(_)));
         assert_eq!(store.compare_rows().await.unwrap().differences, 1);
+    });
+}
+
+fn grant(uses_left: Option<u32>) -> Grant {
+    Grant {
+        id: fresh_id(),
+        shape: GrantShape::Targets { tool: "send".to_owned(), targets: vec!["a@x".to_owned()] },
+        agent: Some(AGENT.to_owned()),
+        session: None,
+        made_by: "ana".to_owned(),
+        made_at: Timestamp(START),
+        expires: Some(Timestamp(START + 60_000)),
+        uses_left,
+        revoked: None,
+    }
+}
+
+/// Grants whose rows are edited: what is done first, and the edit.
+const EDITS: [(&str, &str); 11] = [
+    ("shape", "UPDATE given SET shape = 'action', targets = NULL WHERE id = ?1"),
+    ("tool", "UPDATE given SET tool = 'terminal' WHERE id = ?1"),
+    ("targets", "UPDATE given SET targets = '[\"a@x\",\"eve@x\"]' WHERE id = ?1"),
+    ("agent", "UPDATE given SET agent = NULL WHERE id = ?1"),
+    ("session", "UPDATE given SET session = 's-1' WHERE id = ?1"),
+    ("maker", "UPDATE given SET made_by = 'bo' WHERE id = ?1"),
+    ("expired", "UPDATE given SET expires = 9000000000000 WHERE id = ?1"),
+    ("unlimited", "UPDATE given SET uses_left = NULL WHERE id = ?1"),
+    ("more uses", "UPDATE given SET uses_left = 3 WHERE id = ?1"),
+    ("revoked", "UPDATE given SET revoked = NULL WHERE id = ?1"),
+    (
+        "answer",
+        "UPDATE given SET shape = 'same_question', agent = NULL, tool = NULL, targets = NULL \
+         WHERE id = ?1",
+    ),
+];
+
+#[test]
+fn an_edited_grant_is_not_believed() {
+    run(async {
+        for (name, sql) in EDITS {
+            let fixture = SqliteFixture::new();
+            let store = fixture.open();
+            let uses = matches!(name, "unlimited" | "more uses").then_some(3);
+            let grant = grant(uses);
+            let id = grant.id;
+            store.create_grant(grant, context()).await.unwrap();
+            submit(&store, granted(id)).await;
+            assert_eq!(store.grants(false).await.unwrap().len(), 1, "{name}");
+            assert_eq!(store.compare_rows().await.unwrap().differences, 0, "{name}");
+            if name == "revoked" {
+                store.revoke_grant(id, "ana".to_owned(), context()).await.unwrap();
+            }
+            if name == "expired" {
+                fixture.clock().forward(60_000);
+            }
+            let conn = Connection::open(fixture.file()).unwrap();
+            conn.execute_batch("PRAGMA ignore_check_constraints = ON").unwrap();
+            assert_eq!(conn.execute(sql, [id.as_bytes()]).unwrap(), 1, "{name}");
+            assert_grant_not_believed(&store, id, name).await;
+            let found = store.compare_rows().await.unwrap();
+            assert_eq!((found.differences, found.listed[0].request), (1, id), "{name}");
+            drop(store);
+            assert_grant_not_believed(&fixture.open(), id, name).await;
+        }
+    });
+}
+
+async fn assert_grant_not_believed(store: &impl Store, id: Id, name: &str) {
+    let used = store.submit(granted(id)).await;
+    assert_eq!(used.unwrap_err(), StoreError::GrantInactive, "{name}");
+    assert_eq!(store.grants(false).await.unwrap(), [], "{name}");
+}
+
+#[test]
+fn an_inserted_grant_is_not_believed() {
+    run(async {
+        let fixture = SqliteFixture::new();
+        let store = fixture.open();
+        let honest = grant(None);
+        store.create_grant(honest.clone(), context()).await.unwrap();
+        let conn = Connection::open(fixture.file()).unwrap();
+        let id = fresh_id();
+        let sql = "INSERT INTO given SELECT ?1, shape, tool, targets, digest, raw, both_bind, \
+                   agent, session, made_by, made_at, expires, uses_left, revoked FROM given";
+        assert_eq!(conn.execute(sql, [id.as_bytes()]).unwrap(), 1);
+        // The entry of another grant does not help.
+        let sql = "INSERT INTO story SELECT ?1, seq FROM story WHERE request = ?2";
+        conn.execute(sql, [id.as_bytes(), honest.id.as_bytes()]).unwrap();
+        let used = store.submit(granted(id)).await;
+        assert_eq!(used.unwrap_err(), StoreError::GrantInactive);
+        assert_eq!(store.grants(false).await.unwrap(), std::slice::from_ref(&honest));
+        submit(&store, granted(honest.id)).await;
+        let found = store.compare_rows().await.unwrap();
+        assert_eq!((found.differences, found.listed[0].request), (1, id));
+        assert_eq!(found.listed[0].ledger, None);
     });
 }

@@ -32,6 +32,12 @@ pub enum TransitionError {
     EditNeedsOnePerson,
     /// A call in a crisis can only be approved unchanged or denied.
     EditInCrisis,
+    /// An edited call is approved once.
+    EditForSession,
+    /// No approval for the rest of a session covers this call.
+    NotForSession,
+    /// No approval for the repository covers this call.
+    NotForRepository,
     /// The identity of the approver is not certain enough.
     InsufficientAssurance(InsufficientAssurance),
     /// The person, their role or the account they use is newer than the request.
@@ -73,6 +79,15 @@ impl fmt::Display for TransitionError {
             }
             TransitionError::EditNeedsOnePerson => {
                 "several people decide this call, so it cannot be edited"
+            }
+            TransitionError::EditForSession => {
+                "an edited call is approved once, not for the session or the repository"
+            }
+            TransitionError::NotForSession => {
+                "this call cannot be approved for the session; approve it once, or deny it"
+            }
+            TransitionError::NotForRepository => {
+                "this call cannot be approved for the repository; approve it once, or deny it"
             }
             TransitionError::EditInCrisis => {
                 "a call in a crisis can only be approved unchanged or denied"

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::error::TransitionError;
+use super::scope::ApprovalScope;
 use super::{Decider, Decision, EscalationLevel, Quorum, Request, Requester, State};
 use crate::assurance::{Authority, RequiredAssurance, may_approve};
 use countersign_json::canonical::CallDigest;
@@ -27,6 +28,8 @@ pub struct Vote {
     pub person: String,
     /// Approve or deny.
     pub choice: Choice,
+    /// For how long the person approved; `Once` for a denial.
+    pub scope: ApprovalScope,
     /// Through which channel.
     pub channel: String,
     /// Why.
@@ -62,6 +65,8 @@ pub enum Event {
         person: String,
         /// Approve or deny.
         choice: Choice,
+        /// For how long an approval counts.
+        scope: ApprovalScope,
         /// The digest of the call that the person was shown.
         seen: CallDigest,
         /// The call to run instead, if the person edited it.
@@ -80,6 +85,11 @@ pub enum Event {
     Cancel {
         /// The authenticated requester.
         by: Requester,
+    },
+    /// A person froze everything: the request is denied, whatever its quorum.
+    Freeze {
+        /// The person.
+        person: String,
     },
     /// Time passed: the request may escalate or expire.
     Time,
@@ -128,7 +138,7 @@ impl Request {
         if self.state.has_ended() {
             return match event {
                 Event::Time => Ok(Transition::Nothing),
-                Event::Answer { .. } | Event::Cancel { .. } => {
+                Event::Answer { .. } | Event::Cancel { .. } | Event::Freeze { .. } => {
                     Err(TransitionError::Ended(self.state))
                 }
             };
@@ -136,8 +146,21 @@ impl Request {
         match event {
             Event::Time => Ok(self.pass_time(now)),
             Event::Cancel { by } => self.cancel(&by, now),
-            Event::Answer { person, choice, seen, edited, channel, reason, word, standing } => {
-                let vote = Vote { person, choice, channel, reason, at: now.at };
+            Event::Freeze { .. } if self.schedule.is_over(now.at) => Ok(self.pass_time(now)),
+            Event::Freeze { person } => Ok(self.freeze(person, now)),
+            Event::Answer {
+                person,
+                choice,
+                scope,
+                seen,
+                edited,
+                channel,
+                reason,
+                word,
+                standing,
+            } => {
+                let scope = if choice == Choice::Approve { scope } else { ApprovalScope::Once };
+                let vote = Vote { person, choice, scope, channel, reason, at: now.at };
                 self.answer(vote, &Shown { seen, word: &word }, edited, standing, now)
             }
         }
@@ -216,6 +239,12 @@ impl Request {
             Err(TransitionError::ReasonRequired)
         } else if needs_word(tier, crisis) && !word_pair(&runs.canonical).has(shown.word) {
             Err(TransitionError::WordRequired)
+        } else if edited.is_some() && vote.scope != ApprovalScope::Once {
+            Err(TransitionError::EditForSession)
+        } else if vote.scope == ApprovalScope::Repository && tier > Tier::Medium {
+            Err(TransitionError::NotForRepository)
+        } else if vote.scope != ApprovalScope::Once && needs_reason {
+            Err(TransitionError::NotForSession)
         } else if edited.is_some() && crisis {
             Err(TransitionError::EditInCrisis)
         } else if edited.is_some() && quorum > 1 {
@@ -277,7 +306,7 @@ impl Request {
         Decider::People(said.map(|vote| vote.person.clone()).collect())
     }
 
-    fn end(
+    pub(super) fn end(
         &mut self,
         state: State,
         by: Decider,

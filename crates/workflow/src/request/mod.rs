@@ -6,6 +6,8 @@
 mod error;
 mod escalation;
 mod event;
+mod freeze;
+mod scope;
 
 #[cfg(test)]
 mod tests;
@@ -20,6 +22,8 @@ use countersign_types::time::Timestamp;
 pub use error::TransitionError;
 pub use escalation::{EscalationLevel, EscalationTimes, Profile, Schedule};
 pub use event::{Choice, EditedCall, Event, Transition, Vote, needs_word};
+pub use freeze::FREEZE;
+pub use scope::ApprovalScope;
 
 /// The state of a request. It leaves `Pending` once and never changes again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -228,6 +232,16 @@ impl Request {
     /// Whether an approval needs a reason: for CRITICAL and in a crisis.
     pub fn needs_reason(&self) -> bool {
         self.tier == Tier::Critical || self.crisis
+    }
+
+    /// For how long the people approved: the narrowest scope of their approvals.
+    pub fn approval_scope(&self) -> ApprovalScope {
+        let by_people = self.decision.as_ref().is_some_and(|decision| {
+            decision.state == State::Approved && matches!(decision.by, Decider::People(_))
+        });
+        let approvals = self.votes.iter().filter(|vote| vote.choice == Choice::Approve);
+        let narrowest = approvals.map(|vote| vote.scope).min();
+        narrowest.filter(|_| by_people).unwrap_or_default()
     }
 
     /// When the passing of time next changes the request; `None` once it has ended.

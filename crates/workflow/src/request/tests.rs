@@ -22,6 +22,7 @@ fn says(person: &str, choice: Choice, reason: &str) -> Event {
     Event::Answer {
         person: person.to_owned(),
         choice,
+        scope: ApprovalScope::Once,
         seen: call(1),
         edited: None,
         channel: "web".to_owned(),
@@ -277,4 +278,39 @@ fn high_takes_one_of_the_words_of_the_call_that_runs() {
     }
     asked.apply(no, at(1)).unwrap();
     assert_eq!(asked.state, State::Denied);
+}
+
+#[test]
+fn an_approval_for_the_session_takes_every_approval_and_no_edit() {
+    let for_session = |person: &str| {
+        let mut event = says(person, Choice::Approve, "");
+        if let Event::Answer { scope, .. } = &mut event {
+            *scope = ApprovalScope::Session;
+        }
+        event
+    };
+    let two = Quorum { approve: 2, deny: 1 };
+    for (first, scope) in [
+        (for_session("ana"), ApprovalScope::Session),
+        (says("ana", Choice::Approve, ""), ApprovalScope::Once),
+    ] {
+        let mut asked = request(Tier::Medium, two);
+        asked.apply(first, at(1)).unwrap();
+        assert_eq!(asked.approval_scope(), ApprovalScope::Once, "not decided yet");
+        asked.apply(for_session("bo"), at(2)).unwrap();
+        assert_eq!((asked.state, asked.approval_scope()), (State::Approved, scope));
+    }
+    let mut edited = for_session("ana");
+    if let Event::Answer { edited, word, .. } = &mut edited {
+        *word = word_pair(&call(9).canonical).to_string();
+        *edited = Some(edited_call(Tier::Medium, Quorum::default()));
+    }
+    let mut asked = request(Tier::Medium, Quorum::default());
+    assert_eq!(asked.apply(edited, at(1)), Err(TransitionError::EditForSession));
+    let mut grave = request(Tier::Critical, Quorum::default());
+    let mut event = for_session("ana");
+    if let Event::Answer { reason, .. } = &mut event {
+        "as agreed".clone_into(reason);
+    }
+    assert_eq!(grave.apply(event, at(1)), Err(TransitionError::NotForSession));
 }
