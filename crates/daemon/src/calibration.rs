@@ -115,7 +115,7 @@ impl ThresholdSetting {
         if config_lines.is_empty() {
             "# unchanged".to_owned()
         } else {
-            format!("[judgement]\n{config_lines}")
+            format!("[assessment]\n{config_lines}")
         }
     }
 }
@@ -129,7 +129,7 @@ pub fn buckets(requests: &[StoredRequest]) -> Vec<ScoreBucket> {
         if !matches!(decision.by, Decider::People(_) | Decider::Deadline) {
             continue;
         }
-        let Some((points, confidence_percent)) = judged(&stored.card) else { continue };
+        let Some((points, confidence_percent)) = assessed(&stored.card) else { continue };
         let bucket = found.entry((points, request.tier, confidence_percent, request.crisis));
         let bucket = bucket.or_insert_with(|| ScoreBucket {
             points,
@@ -152,7 +152,7 @@ pub fn buckets(requests: &[StoredRequest]) -> Vec<ScoreBucket> {
 }
 
 /// The points and confidence that were stored with a request.
-fn judged(card: &str) -> Option<(Points, u8)> {
+fn assessed(card: &str) -> Option<(Points, u8)> {
     let card: Value = serde_json::from_str(card).ok()?;
     let hundredths = |name: &str, most: u16| {
         let value = card.get(name)?.as_f64()?;
@@ -222,7 +222,7 @@ mod tests {
         let now = ThresholdSetting::of(&Policy::default());
         assert_eq!(now.config_lines(now), "# unchanged");
         let lower = ThresholdSetting { low_confidence: 65, ..now };
-        assert_eq!(lower.config_lines(now), "[judgement]\nlow_confidence = 0.65\n");
+        assert_eq!(lower.config_lines(now), "[assessment]\nlow_confidence = 0.65\n");
         let both = ThresholdSetting { low_confidence: 100, medium: Points(205) }.config_lines(now);
         assert!(both.contains("low_confidence = 1.00\n") && both.contains("cli_threshold = 2.05"));
     }

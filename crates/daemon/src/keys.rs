@@ -1,4 +1,4 @@
-//! The daemon's signing key: permits and checkpoints are signed here and nowhere else.
+//! The daemon's keys: one signs permits and checkpoints, another one signs responses to clients.
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write as _};
@@ -12,6 +12,7 @@ use countersign_ledger::checkpoint;
 use countersign_ledger::checkpoint::{Checkpoint, NoteError, VerifierKey};
 use countersign_ledger::permit;
 use countersign_ledger::permit::{Claims, PermitError};
+use countersign_ledger::response_signature::{SignedExchange, write_public_key};
 use countersign_risk::facts::FactsKey;
 use ed25519_dalek::{Signature, Signer as _, SigningKey};
 use zeroize::Zeroizing;
@@ -21,6 +22,15 @@ use crate::random;
 /// The headers of the key files.
 const HEAD: &str = "countersign-ed25519-1 ";
 const PUSH_HEAD: &str = "countersign-p256-1 ";
+
+/// The file of the key that signs responses, beside the signing key. It can be replaced without
+/// touching the ledger.
+pub const RESPONSE_KEY_FILE: &str = "response.key";
+/// The file of its public half, which clients pin.
+pub const PUBLIC_KEY_FILE: &str = "daemon.pub";
+
+/// Makes the bytes of a new key.
+type FreshKey = fn() -> Result<Zeroizing<Vec<u8>>, random::EntropyUnavailable>;
 
 /// Why there is no key.
 #[derive(Debug, thiserror::Error)]
@@ -42,19 +52,41 @@ pub enum KeyError {
 /// The key and its names.
 pub struct Keys {
     key: SigningKey,
+    response: SigningKey,
     kid: String,
     origin: String,
 }
 
 impl Keys {
-    /// Reads the key, or creates it at the first start.
+    /// Reads the keys, or creates them at the first start.
     pub fn open(file: &Path, origin: &str) -> Result<Keys, KeyError> {
-        let bytes = kept(file, HEAD, || Ok(Zeroizing::new(random::bytes::<32>()?.to_vec())))?;
-        let seed = <[u8; 32]>::try_from(bytes.as_slice()).map(Zeroizing::new);
-        let seed = seed.map_err(|_| KeyError::Unreadable(file.to_owned()))?;
-        let key = SigningKey::from_bytes(&seed);
+        let key = signing_key(file)?;
+        let response = signing_key(&file.with_file_name(RESPONSE_KEY_FILE))?;
         let kid = permit::thumbprint(key.verifying_key().as_bytes());
-        Ok(Keys { key, kid, origin: origin.to_owned() })
+        Ok(Keys { key, response, kid, origin: origin.to_owned() })
+    }
+
+    /// The keys in a state folder; their public half is written there for the clients.
+    pub fn open_in(state: &Path, origin: &str) -> Result<Keys, KeyError> {
+        let keys = Keys::open(&state.join("signing.key"), origin)?;
+        keys.publish(state)?;
+        Ok(keys)
+    }
+
+    /// The header with the signature of a response.
+    pub fn sign_response(&self, exchange: &SignedExchange<'_>) -> String {
+        let signature = self.response.sign(exchange.signing_input().as_bytes());
+        base64::encode_url(&signature.to_bytes())
+    }
+
+    /// Writes the public key that clients pin, if its file has another content.
+    fn publish(&self, folder: &Path) -> Result<(), KeyError> {
+        let file = folder.join(PUBLIC_KEY_FILE);
+        let text = write_public_key(self.response.verifying_key().as_bytes());
+        if fs::read_to_string(&file).is_ok_and(|found| found == text) {
+            return Ok(());
+        }
+        replace(&file, &text, 0o644)
     }
 
     /// A key for another purpose, derived from this one, which it does not reveal.
@@ -122,6 +154,46 @@ impl Keys {
         let checkpoint = Checkpoint { origin: self.origin.clone(), size, root };
         checkpoint.sign(&self.origin, &self.public(), |body| self.key.sign(body).to_bytes())
     }
+}
+
+/// Replaces the key that signs responses. The daemon uses and publishes the new one at its next
+/// start; clients that pin the old one then refuse its responses.
+pub fn rotate_response_key(folder: &Path) -> Result<(), KeyError> {
+    let file = folder.join(RESPONSE_KEY_FILE);
+    // Only a folder that a daemon uses gets a key, not a mistyped one.
+    signing_key_in(&file, None)?;
+    let seed = Zeroizing::new(random::bytes::<32>()?);
+    let text = Zeroizing::new(format!("{HEAD}{}\n", base64::encode(seed.as_slice())));
+    replace(&file, &text, 0o600)
+}
+
+fn signing_key(file: &Path) -> Result<SigningKey, KeyError> {
+    signing_key_in(file, Some(|| Ok(Zeroizing::new(random::bytes::<32>()?.to_vec()))))
+}
+
+fn signing_key_in(file: &Path, fresh: Option<FreshKey>) -> Result<SigningKey, KeyError> {
+    let bytes = if let Some(fresh) = fresh {
+        kept(file, HEAD, fresh)?
+    } else {
+        let text = fs::read_to_string(file).map(Zeroizing::new);
+        read(file, HEAD, &text.map_err(|error| KeyError::File(file.to_owned(), error))?)?
+    };
+    let seed = <[u8; 32]>::try_from(bytes.as_slice()).map(Zeroizing::new);
+    let seed = seed.map_err(|_| KeyError::Unreadable(file.to_owned()))?;
+    Ok(SigningKey::from_bytes(&seed))
+}
+
+/// Replaces a file in one step: readers see the old or the new text.
+fn replace(file: &Path, text: &str, mode: u32) -> Result<(), KeyError> {
+    let failed = |error| KeyError::File(file.to_owned(), error);
+    let new = file.with_extension("new");
+    let _ = fs::remove_file(&new);
+    let mut out =
+        OpenOptions::new().write(true).create_new(true).mode(mode).open(&new).map_err(failed)?;
+    // The process's umask must not hide the public key from its readers.
+    out.set_permissions(fs::Permissions::from_mode(mode)).map_err(failed)?;
+    out.write_all(text.as_bytes()).and_then(|()| out.sync_all()).map_err(failed)?;
+    fs::rename(&new, file).map_err(failed)
 }
 
 /// The VAPID key for push services and browsers.

@@ -20,6 +20,7 @@ use countersign_store::{Backend, Store as _, StoreError, TreeHead};
 use countersign_types::time::Timestamp;
 use tokio::sync::Mutex;
 
+use crate::freeze::Freeze;
 use crate::keys::Keys;
 use crate::modes::{mode_from_name, mode_name};
 
@@ -79,16 +80,21 @@ pub struct LedgerMark {
     size: Mutex<u64>,
     /// The mode that people confirmed.
     mode: RwLock<Mode>,
+    /// The freeze in force.
+    freeze: RwLock<Option<Freeze>>,
+    /// Whether the file was there and signed by us at the start.
+    was_found: bool,
     /// Approvals up to this time have no permit any more, in milliseconds.
     void_until: AtomicI64,
 }
 
 /// What a mark says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Marked {
     head: TreeHead,
     mode: Mode,
     void_until: i64,
+    freeze: Option<Freeze>,
 }
 
 impl LedgerMark {
@@ -108,7 +114,7 @@ impl LedgerMark {
             Err(_) => Some(None),
         };
         let signed = store.checkpoint().await?;
-        let fault = match known {
+        let fault = match &known {
             // The mark is always raised before a checkpoint is stored.
             Some(Some(marked)) if signed_size(signed.as_deref()) > marked.head.size => {
                 Some(IntegrityFault::MarkOutdated)
@@ -119,18 +125,24 @@ impl LedgerMark {
             None => None,
         };
         let (store_path, first_mode) = config;
-        let opened = (store_path.to_owned(), identity(store_path));
-        let size = Mutex::new(known.flatten().map_or(0, |marked| marked.head.size));
-        let mode = match known {
+        let mode = match &known {
             // Neither an old mark nor one of another ledger confirms a weaker mode.
             _ if fault.is_some() => Mode::Enforce,
             // The operator chooses the mode of a new installation.
             None => first_mode,
-            Some(marked) => marked.map_or(Mode::Enforce, |marked| marked.mode),
+            Some(marked) => marked.as_ref().map_or(Mode::Enforce, |marked| marked.mode),
         };
-        let void_until = AtomicI64::new(known.flatten().map_or(i64::MIN, |it| it.void_until));
-        let mode = RwLock::new(mode);
-        let mark = LedgerMark { keys, file, store: opened, size, mode, void_until };
+        let marked = known.flatten();
+        let mark = LedgerMark {
+            keys,
+            file,
+            store: (store_path.to_owned(), identity(store_path)),
+            size: Mutex::new(marked.as_ref().map_or(0, |marked| marked.head.size)),
+            mode: RwLock::new(mode),
+            was_found: marked.is_some(),
+            void_until: AtomicI64::new(marked.as_ref().map_or(i64::MIN, |it| it.void_until)),
+            freeze: RwLock::new(marked.and_then(|marked| marked.freeze)),
+        };
         if fault.is_none() {
             mark.raise(head).await?;
         }
@@ -184,6 +196,38 @@ impl LedgerMark {
         Ok(())
     }
 
+    /// The freeze in force.
+    pub fn freeze(&self) -> Option<Freeze> {
+        self.freeze.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Whether the file was there and signed by us at the start.
+    pub fn was_found(&self) -> bool {
+        self.was_found
+    }
+
+    /// Keeps a freeze for the next write.
+    pub fn keep_freeze(&self, freeze: Option<Freeze>) {
+        *self.freeze.write().unwrap_or_else(PoisonError::into_inner) = freeze;
+    }
+
+    /// Sets the freeze in force.
+    pub async fn set_freeze(
+        &self,
+        freeze: Option<Freeze>,
+        head: TreeHead,
+    ) -> Result<(), StoreError> {
+        let mut size = self.size.lock().await;
+        let before = self.freeze();
+        self.keep_freeze(freeze);
+        if let Err(error) = self.write(head).await {
+            self.keep_freeze(before);
+            return Err(error);
+        }
+        *size = head.size;
+        Ok(())
+    }
+
     /// Whether the path of the store leads to another file than the one that was opened.
     pub fn is_store_replaced(&self) -> bool {
         self.store.1.is_some() && identity(&self.store.0) != self.store.1
@@ -191,7 +235,7 @@ impl LedgerMark {
 
     async fn write(&self, head: TreeHead) -> Result<(), StoreError> {
         let void_until = self.void_until.load(Ordering::Acquire);
-        let body = body(Marked { head, mode: self.mode(), void_until });
+        let body = body(&Marked { head, mode: self.mode(), void_until, freeze: self.freeze() });
         let signature = base64::encode(&self.keys.sign_mark(body.as_bytes()));
         let (file, text) = (self.file.clone(), format!("{body}{signature}\n"));
         let written = tokio::task::spawn_blocking(move || replace(&file, &text)).await;
@@ -203,9 +247,11 @@ impl LedgerMark {
     }
 }
 
-fn body(marked: Marked) -> String {
-    let Marked { head, mode, void_until } = marked;
-    format!("{HEAD}\n{}\n{}\n{}\n{void_until}\n", head.size, head.root, mode_name(mode))
+fn body(marked: &Marked) -> String {
+    let Marked { head, mode, void_until, freeze } = marked;
+    let freeze = freeze.as_ref().map(|freeze| freeze.to_line() + "\n").unwrap_or_default();
+    let mode = mode_name(*mode);
+    format!("{HEAD}\n{}\n{}\n{mode}\n{void_until}\n{freeze}", head.size, head.root)
 }
 
 /// What a mark says, if our key signed it.
@@ -221,8 +267,13 @@ fn parse(keys: &Keys, text: &str) -> Option<Marked> {
     let (size, root) = (lines.next()?.parse().ok()?, Digest::parse(lines.next()?).ok()?);
     let mode = mode_from_name(lines.next()?)?;
     let void_until = lines.next()?.parse().ok()?;
+    // The line of a freeze is there only while one is in force.
+    let freeze = match lines.next() {
+        Some(line) => Some(Freeze::parse(line)?),
+        None => None,
+    };
     let head_fits = head == HEAD && lines.next().is_none();
-    head_fits.then_some(Marked { head: TreeHead { size, root }, mode, void_until })
+    head_fits.then_some(Marked { head: TreeHead { size, root }, mode, void_until, freeze })
 }
 
 /// The size of a checkpoint; 0 for none or an unreadable one.

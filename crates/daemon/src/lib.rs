@@ -7,8 +7,12 @@ mod calibration;
 pub mod checkpoints;
 pub mod clock;
 pub mod config;
+mod descriptors;
 mod drills;
+mod first_start;
+mod freeze;
 pub mod gate;
+mod identity;
 mod inbound;
 mod inbox;
 pub mod keys;
@@ -37,8 +41,10 @@ mod test_daemon;
 #[cfg(test)]
 mod test_gate;
 mod watch;
+mod withdrawals;
 mod witness;
 
+pub use first_start::create_owner;
 pub use reload::Reloader;
 pub use start::{Daemon, Notice};
 pub use start_error::StartError;

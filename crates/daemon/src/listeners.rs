@@ -26,8 +26,6 @@ use crate::shutdown::{Stop, stopped};
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest headers; also the most that is read ahead for a caller.
 const MAX_HEADER_BYTES: usize = 64 << 10;
-/// The most connections of one listener; further ones wait in the kernel's queue.
-const MAX_CONNECTIONS: usize = 50_000;
 /// The length of the kernel's queue.
 const BACKLOG: u32 = 4096;
 
@@ -90,13 +88,38 @@ pub fn listen_unix(socket: &SocketConfig) -> io::Result<UnixListener> {
         std::fs::remove_file(&socket.path)?;
     }
     let listener = UnixListener::bind(&socket.path)?;
+    if let Some(group) = &socket.group {
+        std::os::unix::fs::chown(&socket.path, None, Some(group_id(group)?))?;
+    }
     std::fs::set_permissions(&socket.path, std::fs::Permissions::from_mode(socket.mode))?;
     Ok(listener)
 }
 
-/// Serves a network listener until the daemon stops.
-pub async fn serve(listener: TcpListener, handler: impl RequestHandler + Sync, mut stop: Stop) {
-    let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+/// The number of a group, which may be given as a number. Only groups in `/etc/group` have names
+/// here.
+fn group_id(group: &str) -> io::Result<u32> {
+    if let Ok(number) = group.parse() {
+        return Ok(number);
+    }
+    let groups = std::fs::read_to_string("/etc/group")?;
+    let number = groups.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        (fields.next() == Some(group)).then(|| fields.nth(1)?.parse().ok())?
+    });
+    number.ok_or_else(|| {
+        io::Error::new(io::ErrorKind::NotFound, format!("there is no group `{group}`"))
+    })
+}
+
+/// Serves a network listener until the daemon stops, so many connections at once; further ones
+/// wait in the kernel's queue.
+pub async fn serve(
+    listener: TcpListener,
+    handler: impl RequestHandler + Sync,
+    limit: usize,
+    mut stop: Stop,
+) {
+    let connections = Arc::new(Semaphore::new(limit));
     loop {
         let Ok(slot) = Arc::clone(&connections).acquire_owned().await else { return };
         let accepted = tokio::select! {
@@ -123,9 +146,10 @@ pub async fn serve(listener: TcpListener, handler: impl RequestHandler + Sync, m
 pub async fn serve_unix(
     listener: UnixListener,
     handler: impl RequestHandler + Sync,
+    limit: usize,
     mut stop: Stop,
 ) {
-    let connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let connections = Arc::new(Semaphore::new(limit));
     loop {
         let Ok(slot) = Arc::clone(&connections).acquire_owned().await else { return };
         let accepted = tokio::select! {

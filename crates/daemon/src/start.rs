@@ -2,17 +2,15 @@
 
 use std::fs;
 use std::net::SocketAddr;
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_risk::facts::FactsKey;
-use countersign_store::{
-    Backend, Role, SqliteOptions, SqliteStore, Store as _, StoreError, StoredPerson, WriteContext,
-};
-use countersign_types::time::{Clock, Timestamp};
+use countersign_store::{Store as _, StoreError};
+use countersign_types::SYSTEM_RUNTIME_FOLDER;
+use countersign_types::time::Clock as _;
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -20,14 +18,15 @@ use zeroize::Zeroizing;
 
 use crate::api::{Api, ApiParts};
 use crate::auth::origin::AllowedHosts;
-use crate::auth::{
-    self, Directory, LoginThrottle, PassphraseChecks, generate_passphrase, hash_passphrase,
-};
+use crate::auth::{self, Directory, LoginThrottle, PassphraseChecks};
 use crate::buttons::Buttons;
 use crate::checkpoints::Checkpoints;
 use crate::clock::DaemonClock;
 use crate::config::{DaemonConfig, Paths};
+use crate::descriptors::ConnectionLimits;
+use crate::first_start::{first_person, open_store, private_folder};
 use crate::gate::Gate;
+use crate::identity::DaemonIdentity;
 use crate::keys::{self, Keys};
 use crate::listeners;
 use crate::notifier::{self, ChannelPool};
@@ -37,9 +36,6 @@ use crate::routes;
 use crate::shutdown::Stop;
 use crate::start_error::StartError;
 use crate::store_watch::check_store;
-
-/// The person who is created at the first start.
-pub const OWNER: &str = "owner";
 
 /// How long tasks get to finish when the daemon stops.
 const STOP_TIMEOUT: Duration = Duration::from_secs(3);
@@ -104,7 +100,7 @@ impl Daemon {
         let store_failed = |error| StartError::Store(config.store.clone(), error);
         let clock = Arc::new(DaemonClock::start());
         let store = open_store(&config, &clock)?;
-        let keys = Arc::new(Keys::open(&config.state.join("signing.key"), &config.rules.issuer)?);
+        let keys = Arc::new(Keys::open_in(&config.state, &config.rules.issuer)?);
         let start = Entry::new(0, EntryKind::Start, config.rules.hash);
         store.append(vec![start]).await.map_err(store_failed)?;
         let passphrase = first_person(&store, &config, clock.now().at).await?;
@@ -113,6 +109,7 @@ impl Daemon {
         let gate = Gate::open(store, clock, config.rules.clone()).await.map_err(store_failed)?;
         gate.set_facts_key(keys::facts_key(&config.state.join(FactsKey::FILE))?);
         let gate = Arc::new(gate);
+        gate.freeze_state().set_marker(&marker_folder(&config, &paths));
         check_store(&gate, &keys, &config).await.map_err(store_failed)?;
         let changes = changes_since_last_start(&gate, &config).await.map_err(store_failed)?;
         let news = describe_changes(&gate, &changes);
@@ -134,6 +131,7 @@ impl Daemon {
             login_throttle: LoginThrottle::default(),
             checks: PassphraseChecks::default(),
             keys,
+            identity: DaemonIdentity::of_this_process(&config, &paths),
             agent_hosts: AllowedHosts::new(port(&listeners.agents, config.agents), &[]),
             people_hosts: AllowedHosts::new(port(&listeners.people, config.people), &config.hosts),
         });
@@ -200,6 +198,11 @@ impl Daemon {
         Reloader::new(gate, channels, self.paths.clone())
     }
 
+    /// Whether there is a person who could decide.
+    pub fn has_people(&self) -> bool {
+        self.api.directory.person_count() > 0
+    }
+
     /// The gate.
     pub fn gate(&self) -> Arc<Gate> {
         Arc::clone(&self.gate)
@@ -223,25 +226,25 @@ impl Daemon {
     }
 }
 
-/// Opens the store and sets the clock to at least its newest time.
-fn open_store(config: &DaemonConfig, clock: &Arc<DaemonClock>) -> Result<Arc<Backend>, StartError> {
-    let options = SqliteOptions { sync_passes: config.strict, ..SqliteOptions::default() };
-    let store_clock = Arc::clone(clock) as Arc<dyn Clock>;
-    let store = SqliteStore::open(&config.store, store_clock, options)?;
-    if let Some(newest) = store.newest_time() {
-        clock.not_before(newest);
+/// The folder of the file that tells hooks about a freeze. Hooks of other users look in the folder
+/// of the system service.
+fn marker_folder(config: &DaemonConfig, paths: &Paths) -> PathBuf {
+    let folder = config.socket.as_ref().and_then(|socket| socket.path.parent());
+    match folder.filter(|folder| *folder == Path::new(SYSTEM_RUNTIME_FOLDER)) {
+        Some(folder) => folder.to_owned(),
+        None => paths.gateways(),
     }
-    Ok(Arc::new(Backend::Sqlite(store)))
 }
 
 /// Serves the agent API and the people API.
 fn spawn_listeners(tasks: &mut JoinSet<()>, api: &Api, listeners: Listeners, stop: &Stop) {
     let (agents, people) = (routes::AgentApi::new(api), routes::people(api));
+    let limits = ConnectionLimits::raised();
     if let Some(socket) = listeners.socket {
-        tasks.spawn(listeners::serve_unix(socket, agents.clone(), stop.clone()));
+        tasks.spawn(listeners::serve_unix(socket, agents.clone(), limits.socket, stop.clone()));
     }
-    tasks.spawn(listeners::serve(listeners.agents, agents, stop.clone()));
-    tasks.spawn(listeners::serve(listeners.people, people, stop.clone()));
+    tasks.spawn(listeners::serve(listeners.agents, agents, limits.agents, stop.clone()));
+    tasks.spawn(listeners::serve(listeners.people, people, limits.people, stop.clone()));
 }
 
 /// Deadlines, announcements, inbound messages, drills, and what follows the store.
@@ -256,42 +259,11 @@ fn spawn_background(tasks: &mut JoinSet<()>, api: &Api, gate: &Arc<Gate>, stop: 
     }
     tasks.spawn(crate::store_watch::run(gate(), announce, stop.clone()));
     tasks.spawn(crate::watch::run(gate(), stop.clone()));
+    tasks.spawn(crate::withdrawals::run(gate(), stop.clone()));
     tasks.spawn(auth::follow(Arc::clone(&api.directory), gate(), stop.clone()));
     tasks.spawn(crate::push::follow(gate(), Arc::clone(channels.browsers()), stop.clone()));
     tasks.spawn(notifier::digest::run(gate(), channels, stop.clone()));
     tasks.spawn(notifier::run(gate(), parts, stop.clone()));
     tasks.spawn(crate::drills::run(gate(), Arc::clone(&api.presence), stop.clone()));
     tasks.spawn(crate::inbound::run(Arc::clone(api.inbound()), stop.clone()));
-}
-
-/// Creates a private folder.
-fn private_folder(folder: &Path) -> Result<(), StartError> {
-    let failed = |error| StartError::Folder(folder.to_owned(), error);
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
-    fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).map_err(failed)
-}
-
-/// Creates the owner at the first start; the passphrase is shown once.
-async fn first_person(
-    store: &Backend,
-    config: &DaemonConfig,
-    now: Timestamp,
-) -> Result<Option<Zeroizing<String>>, StartError> {
-    let failed = |error| StartError::Store(config.store.clone(), error);
-    if !store.people().await.map_err(failed)?.is_empty() {
-        return Ok(None);
-    }
-    let passphrase = generate_passphrase().map_err(|_| StartError::Passphrase)?;
-    let owner = StoredPerson {
-        name: OWNER.to_owned(),
-        role: Role::Administrator,
-        passphrase: hash_passphrase(&passphrase).ok_or(StartError::Passphrase)?,
-        added: now,
-        role_since: now,
-        active_from: now,
-        revoked: None,
-    };
-    let note = WriteContext { policy: config.rules.hash, facts: None, edited: None };
-    store.save_person(owner, note).await.map_err(failed)?;
-    Ok(Some(passphrase))
 }

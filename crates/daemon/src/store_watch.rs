@@ -1,5 +1,5 @@
-//! Watches the store: compares it with the ledger mark at the start, raises the mark while the
-//! daemon runs, and notices a replaced file.
+//! Watches the store: compares it with the ledger mark at the start, raises the mark and stores
+//! what sessions did while the daemon runs, and notices a replaced file.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,6 +29,8 @@ pub async fn check_store(
     if let Some(fault) = fault {
         gate.integrity().halt(fault);
     }
+    gate.restore_freeze().await?;
+    gate.restore_quarantines().await?;
     gate.apply_confirmed_mode().await
 }
 
@@ -43,9 +45,10 @@ pub async fn run(gate: Arc<Gate>, announce: impl Fn(String) + Send, mut stop: St
         if let Err(error) = gate.raise_mark().await {
             tracing::error!(%error, "the ledger mark was not written");
         }
+        gate.save_session_memories().await;
         tokio::select! {
             () = tokio::time::sleep(INTERVAL) => {}
-            () = stopped(&mut stop) => return,
+            () = stopped(&mut stop) => return gate.save_session_memories().await,
         }
     }
 }

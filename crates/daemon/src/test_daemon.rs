@@ -8,7 +8,7 @@ use axum::extract::Request;
 use axum::http::{HeaderMap, StatusCode};
 use countersign_json::canonical::Digest;
 use countersign_store::{Role, Store as _, StoredAgent, StoredLogin, StoredPerson, WriteContext};
-use countersign_types::time::{Clock as _, Timestamp};
+use countersign_types::time::{Clock as _, Millis, Timestamp};
 use serde_json::Value;
 use tower_service::Service as _;
 
@@ -16,6 +16,7 @@ use crate::api::Api;
 use crate::config::{DaemonConfig, Paths};
 use crate::gate::Gate;
 use crate::listeners::Peer;
+use crate::notifier::test_notifier::until;
 use crate::routes::{self, AgentApi};
 use crate::start::Daemon;
 
@@ -73,9 +74,7 @@ impl TestDaemon {
         // for a moment.
         let left = Arc::downgrade(&gate);
         drop(gate);
-        while left.strong_count() > 0 {
-            tokio::time::sleep(std::time::Duration::from_millis(2)).await;
-        }
+        until("the release of the gate", async || left.strong_count() == 0).await;
         meanwhile(&folder.path().join("s"));
         TestDaemon::open(folder, "", sections, Some(passphrase)).await
     }
@@ -121,7 +120,7 @@ impl TestDaemon {
     pub async fn send(&self, side: ApiSide, request: Request) -> TestReply {
         let (mut request, peer) = (request, Peer::Network { local: true });
         let response = if side == ApiSide::Agents {
-            self.agents.0.dispatch(request, peer).await
+            self.agents.0.respond(request, peer).await
         } else {
             request.extensions_mut().insert(peer);
             self.people.0.clone().call(request).await.unwrap()
@@ -188,6 +187,12 @@ impl TestDaemon {
     /// The daemon's state folder.
     pub fn state(&self) -> std::path::PathBuf {
         self.folder.path().join("s")
+    }
+
+    /// Advances the clock, so that what follows has a later time.
+    pub fn forward(&self, millis: u64) {
+        let clock = self.gate.clock();
+        clock.not_before(clock.now().at.plus(Millis(millis)));
     }
 
     pub fn now(&self) -> Timestamp {

@@ -90,6 +90,7 @@ pub(crate) async fn test_gate_with(text: &str, options: SqliteOptions) -> TestGa
         presence: Arc::default(),
         proofs: Arc::default(),
         recovery: crate::auth::recovery::folder(folder.path()),
+        identity: crate::identity::DaemonIdentity::default(),
         agent_hosts: AllowedHosts::new(PORT, &[]),
         people_hosts: AllowedHosts::new(PORT, &[]),
     });

@@ -58,6 +58,12 @@ pub async fn run(gate: Arc<Gate>, mut stop: Stop) {
     }
 }
 
+/// One round over the stored requests. When it returns, every request that was due is processed.
+#[cfg(test)]
+pub async fn process_due(gate: &Arc<Gate>) {
+    Due { stale: true, ..Due::default() }.let_time_pass(gate).await;
+}
+
 /// The result of processing a due request.
 type Passed = (Id, Result<Applied, StoreError>);
 

@@ -14,7 +14,7 @@ use countersign_risk::call::{Annotations, Call};
 use countersign_risk::context::{Context, Environment, Platform};
 use countersign_store::{RequestQuery, Store as _, StoredRequest};
 use countersign_types::tier::Tier;
-use countersign_types::time::{Clock as _, Timestamp};
+use countersign_types::time::{Clock as _, Millis, Timestamp};
 use countersign_workflow::request::{Decider, State as RequestState};
 use serde_json::json;
 
@@ -25,6 +25,10 @@ use crate::listeners::Peer;
 
 /// The status for calls that pass without a question.
 const AUTO: &str = "auto_approved";
+
+/// The deadlines of the original API, whatever the operator allows other callers.
+const DEFAULT_DEADLINE: Millis = Millis::from_seconds(300);
+const MAX_DEADLINE: Millis = Millis::from_seconds(600);
 
 /// `POST /confirm`: asks, and answers when the request is decided.
 pub async fn confirm(State(api): State<Api>, request: Request) -> ApiResult {
@@ -72,7 +76,7 @@ async fn wait_for_end(
     let left = api.gate.clock().now().at.until(deadline);
     // A little beyond the deadline: the deadline watch ends the request, not this handler.
     let patience = Duration::from_millis(left.0) + Duration::from_secs(30);
-    Ok(Box::new(api.gate.wait_for_agent(id, patience).await?))
+    Ok(Box::new(api.gate.wait_for_original_client(id, patience).await?))
 }
 
 /// The response for a call that passes.
@@ -109,6 +113,8 @@ async fn submit(api: &Api, caller: &Caller, bytes: Bytes) -> Result<GateAnswer, 
     let claimed = fields.text("risk_level")?.map(claimed_tier).transpose()?;
     let session = fields.text("session_key")?.filter(|text| !text.is_empty());
     let time = fields.seconds("timeout")?.map(fields::span_from_seconds);
+    let usual = api.gate.rules().times.default_timeout.min(DEFAULT_DEADLINE);
+    let time = Some(time.unwrap_or(usual).min(MAX_DEADLINE));
     let text = std::str::from_utf8(&bytes).unwrap_or_default();
     let raw = fields.raw_text("payload", text).unwrap_or("{}");
     let detail = || {

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::future::poll_fn;
 use std::pin::Pin;
+use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -12,6 +13,8 @@ use countersign_types::time::Millis;
 
 use super::problem::ApiProblem;
 
+/// How long a caller may take to send its body: a slow one holds a connection.
+const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest body in bytes.
 pub const MAX_BODY: usize = 256 << 10;
 /// Bodies up to this size are copied out of the connection's buffer.
@@ -46,7 +49,14 @@ pub async fn read_body<B>(body: B) -> Result<Bytes, ApiProblem>
 where
     B: hyper::body::Body<Data = Bytes> + Unpin,
 {
-    collect_body(body).await.ok_or_else(|| {
+    let collected = tokio::time::timeout(BODY_TIMEOUT, collect_body(body)).await;
+    let collected = collected.map_err(|_| {
+        ApiProblem::bad_request(format!(
+            "the body did not arrive within {} seconds",
+            BODY_TIMEOUT.as_secs()
+        ))
+    })?;
+    collected.ok_or_else(|| {
         ApiProblem::new(
             StatusCode::PAYLOAD_TOO_LARGE,
             "too-large",

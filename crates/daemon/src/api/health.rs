@@ -40,6 +40,11 @@ pub async fn ready(State(api): State<Api>) -> ApiResult {
     }
     let requested = api.gate.requested_mode().map(mode_name);
     let mode = mode_name(api.gate.rules().mode);
-    let body = json!({ "ready": true, "mode": mode, "requested_mode": requested });
+    let freeze = api.gate.freeze_state().current();
+    let body = json!({
+        "ready": true, "mode": mode, "requested_mode": requested,
+        "freeze": freeze.as_ref().map(|freeze| freeze.stage.label()),
+        "frozen_by": freeze.as_ref().map(|freeze| &freeze.by),
+    });
     Ok(axum::Json(body).into_response())
 }

@@ -146,6 +146,16 @@ impl From<Rejection> for ApiProblem {
                 )
                 .with_outcome("denied")
             },
+            Rejection::DiskBudget(seconds) => ApiProblem {
+                retry_after: Some(seconds),
+                ..ApiProblem::new(
+                    StatusCode::TOO_MANY_REQUESTS,
+                    "disk-budget",
+                    "Share of the disk used up",
+                    detail,
+                )
+                .with_outcome("denied")
+            },
             Rejection::Quarantined(_) => ApiProblem::new(
                 StatusCode::TOO_MANY_REQUESTS,
                 "quarantined",
@@ -153,6 +163,10 @@ impl From<Rejection> for ApiProblem {
                 detail,
             )
             .with_outcome("denied"),
+            Rejection::Frozen(_) => {
+                ApiProblem::new(StatusCode::FORBIDDEN, "frozen", "Frozen", detail)
+                    .with_outcome("denied")
+            }
             Rejection::Unavailable(error) => ApiProblem::from(error),
             Rejection::ClockUnsettled | Rejection::EntropyUnavailable | Rejection::Unwritable => {
                 unavailable(detail)
@@ -162,7 +176,8 @@ impl From<Rejection> for ApiProblem {
     }
 }
 
-fn unavailable(detail: String) -> ApiProblem {
+/// The daemon cannot do this now; trying again may work.
+pub fn unavailable(detail: String) -> ApiProblem {
     ApiProblem::new(
         StatusCode::SERVICE_UNAVAILABLE,
         "unavailable",
@@ -242,6 +257,9 @@ impl From<TransitionError> for ApiProblem {
             | TransitionError::DigestMismatch
             | TransitionError::AlreadyAnswered
             | TransitionError::EditNeedsOnePerson
+            | TransitionError::EditForSession
+            | TransitionError::NotForSession
+            | TransitionError::NotForRepository
             | TransitionError::EditInCrisis => ApiProblem::conflict(detail),
         }
     }

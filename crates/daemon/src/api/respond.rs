@@ -8,7 +8,7 @@ use countersign_risk::word_pair::word_pair;
 use countersign_store::{Store as _, StoredRequest, WriteContext};
 use countersign_types::id::Id;
 use countersign_types::tier::Tier;
-use countersign_workflow::request::{Choice, Event};
+use countersign_workflow::request::{ApprovalScope, Choice, Event};
 use serde_json::json;
 
 use super::fields::{self, Fields};
@@ -39,6 +39,7 @@ pub async fn respond(State(api): State<Api>, request: Request) -> ApiResult {
     let event = Event::Answer {
         person: identity.person,
         choice: if approved { Choice::Approve } else { Choice::Deny },
+        scope: ApprovalScope::Once,
         seen: seen(&fields, &stored, approved && !original)?,
         edited: None,
         channel: identity.channel,

@@ -11,6 +11,7 @@ use crate::auth::origin::AllowedHosts;
 use crate::auth::{ANONYMOUS, Directory, LoginThrottle, PassphraseChecks};
 use crate::buttons::Buttons;
 use crate::gate::{Caller, Gate};
+use crate::identity::DaemonIdentity;
 use crate::inbound::InboundContext;
 use crate::keys::Keys;
 use crate::notifier::{self, ChannelPool, NotifierParts};
@@ -57,6 +58,8 @@ pub struct ApiParts {
     pub proofs: Arc<Proofs>,
     /// The folder of recovery codes.
     pub recovery: PathBuf,
+    /// Who runs the daemon and where its files are.
+    pub identity: DaemonIdentity,
     /// Allowed hosts of the agent API.
     pub agent_hosts: AllowedHosts,
     /// Allowed hosts and origins of the people API.

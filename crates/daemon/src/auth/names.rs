@@ -2,8 +2,7 @@
 
 use countersign_workflow::request::DRILL;
 
-/// The name of callers of `/confirm` and `/pending` that come without a token.
-pub const ANONYMOUS: &str = "anonymous";
+pub use crate::gate::ANONYMOUS;
 
 /// Why a name is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

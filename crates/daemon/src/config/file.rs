@@ -11,7 +11,8 @@ pub struct ConfigFile {
     pub mode: Option<String>,
     pub listen: ListenSection,
     pub times: TimesSection,
-    pub judgement: JudgementSection,
+    #[serde(alias = "judgement")]
+    pub assessment: AssessmentSection,
     pub quorum: QuorumSection,
     pub assurance: AssuranceSection,
     pub people: PeopleSection,
@@ -39,6 +40,7 @@ pub struct ListenSection {
     pub people: Option<String>,
     pub socket: Option<String>,
     pub socket_mode: Option<String>,
+    pub socket_group: Option<String>,
     pub hosts: Vec<String>,
     pub url: Option<String>,
     pub confirm_without_token: Option<bool>,
@@ -59,12 +61,23 @@ pub struct TimesSection {
     pub high_escalation_seconds: Option<u32>,
     #[serde(alias = "critical_climb_seconds")]
     pub critical_escalation_seconds: Option<u32>,
+    pub deadlines: DeadlinesSection,
+}
+
+/// The longest deadlines by tier and agent.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DeadlinesSection {
+    pub medium_seconds: Option<u32>,
+    pub high_seconds: Option<u32>,
+    pub critical_seconds: Option<u32>,
+    pub agents: BTreeMap<String, u32>,
 }
 
 /// How calls are assessed.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct JudgementSection {
+pub struct AssessmentSection {
     pub low_confidence: Option<f64>,
     pub environment: Option<String>,
     pub api_threshold: Option<f64>,
@@ -108,6 +121,7 @@ pub struct FloodSection {
     pub open_per_agent: Option<u32>,
     pub asks_per_minute: Option<u32>,
     pub asks_per_hour: Option<u32>,
+    pub disk_mib_per_hour: Option<u32>,
     pub denials: Option<u32>,
     pub within_minutes: Option<u32>,
     pub quarantine_minutes: Option<u32>,
@@ -118,6 +132,7 @@ pub struct FloodSection {
 #[serde(deny_unknown_fields, default)]
 pub struct PermitsSection {
     pub seconds: Option<u32>,
+    pub return_seconds: Option<u32>,
     pub issuer: Option<String>,
 }
 

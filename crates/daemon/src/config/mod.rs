@@ -2,9 +2,12 @@
 
 mod channels;
 mod check;
+mod deadlines;
 mod error;
 mod file;
+mod flood_limits;
 mod kinds;
+mod listen;
 mod model;
 pub mod oncall;
 pub mod paths;

@@ -15,6 +15,7 @@ use countersign_workflow::assurance::RequiredAssurance;
 use countersign_workflow::oncall::Hours;
 use countersign_workflow::request::{EscalationTimes, Quorum};
 
+use super::deadlines::DeadlineLimits;
 use super::oncall::{EscalationLevels, OnCall};
 use super::settings::WrittenSettings;
 
@@ -43,6 +44,8 @@ pub struct DaemonConfig {
     pub test_gates_every: Option<Millis>,
     /// Logging.
     pub log: LogConfig,
+    /// Whether the first start creates `owner`. False where the passphrase cannot be shown.
+    pub create_owner: bool,
 }
 
 /// The Unix socket of the agent API.
@@ -52,6 +55,8 @@ pub struct SocketConfig {
     pub path: PathBuf,
     /// Its file mode.
     pub mode: u32,
+    /// The group that it belongs to, if not the daemon's own: a name or a number.
+    pub group: Option<String>,
 }
 
 /// The rules, which may change while the daemon runs (SIGHUP).
@@ -60,11 +65,13 @@ pub struct DaemonRules {
     /// Rollout mode.
     pub mode: Mode,
     /// Thresholds of the assessment.
-    pub judgement: Policy,
+    pub assessment: Policy,
     /// The environment of agents, unless they claim a riskier one.
     pub environment: Environment,
     /// Deadlines and escalation.
     pub times: EscalationTimes,
+    /// The longest deadlines by tier and agent.
+    pub deadlines: DeadlineLimits,
     /// How many people must approve.
     pub quorum: QuorumByTier,
     /// The assurance that an approval needs.
@@ -77,6 +84,8 @@ pub struct DaemonRules {
     pub flood: FloodConfig,
     /// How long a permit is valid.
     pub permit_for: Millis,
+    /// How long the permit of a call is valid whose agent comes back for the answer.
+    pub return_for: Millis,
     /// The issuer of permits.
     pub issuer: String,
     /// Whether the compatibility routes work without a token.
@@ -153,6 +162,8 @@ pub struct FloodConfig {
     pub asks_per_minute: u32,
     /// Requests of all agents per hour.
     pub asks_per_hour: u32,
+    /// Bytes that the passes and refusals of all agents may write per hour.
+    pub disk_per_hour: u64,
     /// This many denials …
     pub denials: u32,
     /// … within this time …

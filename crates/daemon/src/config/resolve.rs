@@ -9,14 +9,17 @@ use countersign_types::time::Millis;
 
 use super::channels::channels;
 use super::check::{invalid, seconds};
+use super::deadlines::deadlines;
 use super::error::ConfigError;
 use super::file::{self, ConfigFile};
+use super::flood_limits::flood;
+use super::listen::{listen_address, socket};
 use super::model::{DaemonConfig, DaemonRules};
 use super::oncall::OnCall;
 use super::paths::Paths;
 use super::sections::{
-    absolute, crisis, drills, environment, flood, judgement, ledger, listen_address, log, mode,
-    needs, quorum, socket, test_gates_every, times,
+    absolute, assessment, crisis, drills, environment, ledger, log, mode, needs, quorum,
+    test_gates_every, times,
 };
 use super::settings::WrittenSettings;
 
@@ -39,6 +42,7 @@ pub fn resolve(config: ConfigFile, paths: &Paths) -> Result<DaemonConfig, Config
         ledger: ledger(&config.ledger)?,
         test_gates_every: test_gates_every(&config.doctor)?,
         log: log(&config.log)?,
+        create_owner: true,
         rules: rules(config)?,
     })
 }
@@ -49,15 +53,22 @@ fn rules(config: ConfigFile) -> Result<DaemonRules, ConfigError> {
     let oncall = OnCall::new(&config.escalation, config.quiet.as_ref(), &config.rota)?;
     let mut rules = DaemonRules {
         mode: mode(config.mode.as_deref())?,
-        judgement: judgement(&config.judgement)?,
-        environment: environment(config.judgement.environment.as_deref())?,
+        assessment: assessment(&config.assessment)?,
+        environment: environment(config.assessment.environment.as_deref())?,
         times: times(&config.times)?,
+        deadlines: deadlines(&config.times.deadlines)?,
         quorum: quorum(&config.quorum)?,
         needs: needs(&config.assurance)?,
         waiting_period: waiting_period(&config.people)?,
         idle: idle(&config.people)?,
         flood: flood(&config.flood)?,
         permit_for: seconds("permits.seconds", config.permits.seconds, 300, 1..=DAY)?,
+        return_for: seconds(
+            "permits.return_seconds",
+            config.permits.return_seconds,
+            4 * 3_600,
+            1..=7 * DAY,
+        )?,
         issuer: config.permits.issuer.unwrap_or_else(|| "countersign".to_owned()),
         confirm_without_token: config.listen.confirm_without_token.unwrap_or(true),
         respond_on_agent_api: config.listen.respond_on_agent_api.unwrap_or(true),

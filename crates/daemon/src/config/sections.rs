@@ -1,6 +1,5 @@
 //! Each section of the configuration, checked by itself; every number has its bounds.
 
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use countersign_crisis as crisis;
@@ -13,11 +12,9 @@ use countersign_workflow::assurance::{Assurance, RequiredAssurance};
 use countersign_workflow::request::{EscalationTimes, Profile};
 
 use super::check::{invalid, number, seconds};
+use super::deadlines::MAX_SECONDS;
 use super::error::ConfigError;
-use super::model::{
-    DrillsConfig, FloodConfig, LedgerConfig, LogConfig, QuorumByTier, SocketConfig,
-};
-use super::paths::Paths;
+use super::model::{DrillsConfig, LedgerConfig, LogConfig, QuorumByTier};
 use super::{file, oncall};
 use crate::modes::mode_from_name;
 
@@ -27,16 +24,6 @@ const MAX_DRILLS: u32 = 20;
 /// The longest interval between tests of the gates: a week.
 const MAX_HOURS: u32 = 7 * 24;
 
-pub fn listen_address(
-    field: &'static str,
-    section: Option<&str>,
-    default: &str,
-) -> Result<SocketAddr, ConfigError> {
-    let text = section.unwrap_or(default);
-    text.parse()
-        .map_err(|_| invalid(field, format!("`{text}` is not an address such as {default}")))
-}
-
 pub fn absolute(field: &'static str, path: &str) -> Result<PathBuf, ConfigError> {
     let path = Path::new(path);
     if path.is_absolute() {
@@ -44,23 +31,6 @@ pub fn absolute(field: &'static str, path: &str) -> Result<PathBuf, ConfigError>
     } else {
         Err(invalid(field, format!("`{}` is not an absolute path", path.display())))
     }
-}
-
-pub fn socket(
-    listen: &file::ListenSection,
-    paths: &Paths,
-) -> Result<Option<SocketConfig>, ConfigError> {
-    let mode = listen.socket_mode.as_deref().unwrap_or("0600");
-    let mode =
-        u32::from_str_radix(mode, 8).ok().filter(|mode| mode & !0o777 == 0).ok_or_else(|| {
-            invalid("listen.socket_mode", format!("`{mode}` is not a mode such as 0660"))
-        })?;
-    let path = match listen.socket.as_deref() {
-        Some("") => return Ok(None),
-        Some(path) => absolute("listen.socket", path)?,
-        None => paths.runtime.join("agents.sock"),
-    };
-    Ok(Some(SocketConfig { path, mode }))
 }
 
 pub fn mode(section: Option<&str>) -> Result<Mode, ConfigError> {
@@ -73,13 +43,13 @@ pub fn environment(section: Option<&str>) -> Result<Environment, ConfigError> {
     let text = section.unwrap_or("workstation");
     Environment::parse(text).ok_or_else(|| {
         invalid(
-            "judgement.environment",
+            "assessment.environment",
             format!("`{text}` is not workstation, production, ci or container"),
         )
     })
 }
 
-pub fn judgement(section: &file::JudgementSection) -> Result<Policy, ConfigError> {
+pub fn assessment(section: &file::AssessmentSection) -> Result<Policy, ConfigError> {
     let default = Thresholds::default();
     let points = |field, value: Option<f64>, default: Points| match value {
         None => Ok(default),
@@ -91,7 +61,7 @@ pub fn judgement(section: &file::JudgementSection) -> Result<Policy, ConfigError
         None => Policy::default().low_confidence,
         Some(value) => {
             to_hundredths(value, 100).and_then(|value| u8::try_from(value).ok()).ok_or_else(
-                || invalid("judgement.low_confidence", format!("{value} is not between 0 and 1")),
+                || invalid("assessment.low_confidence", format!("{value} is not between 0 and 1")),
             )?
         }
     };
@@ -99,18 +69,18 @@ pub fn judgement(section: &file::JudgementSection) -> Result<Policy, ConfigError
         // The route decides after the assessment what a mode lets pass.
         mode: Mode::Enforce,
         thresholds: Thresholds {
-            api: points("judgement.api_threshold", section.api_threshold, default.api)?,
+            api: points("assessment.api_threshold", section.api_threshold, default.api)?,
             telegram: points(
-                "judgement.telegram_threshold",
+                "assessment.telegram_threshold",
                 section.telegram_threshold,
                 default.telegram,
             )?,
             discord: points(
-                "judgement.discord_threshold",
+                "assessment.discord_threshold",
                 section.discord_threshold,
                 default.discord,
             )?,
-            cli: points("judgement.cli_threshold", section.cli_threshold, default.cli)?,
+            cli: points("assessment.cli_threshold", section.cli_threshold, default.cli)?,
         },
         low_confidence: confidence,
     })
@@ -134,7 +104,7 @@ pub fn times(section: &file::TimesSection) -> Result<EscalationTimes, ConfigErro
             return Err(invalid("times.profile", format!("`{other}` is not standard or strict")));
         }
     };
-    let longest = number("times.longest_seconds", section.longest_seconds, 600, 1..=DAY)?;
+    let longest = number("times.longest_seconds", section.longest_seconds, DAY, 1..=MAX_SECONDS)?;
     let level = |field, value, default| seconds(field, value, default, 1..=DAY);
     Ok(EscalationTimes {
         profile,
@@ -189,26 +159,6 @@ pub fn needs(section: &file::AssuranceSection) -> Result<RequiredAssurance, Conf
         return Err(invalid("assurance.critical", "CRITICAL needs at least `login`"));
     }
     Ok(needs)
-}
-
-pub fn flood(section: &file::FloodSection) -> Result<FloodConfig, ConfigError> {
-    const MAX_COUNT: u32 = 10_000_000;
-    let minutes = |field, value, default| {
-        number(field, value, default, 1..=1440).map(|minutes| Millis::from_seconds(minutes * 60))
-    };
-    Ok(FloodConfig {
-        open_per_agent: number("flood.open_per_agent", section.open_per_agent, 20, 1..=MAX_COUNT)?,
-        asks_per_minute: number(
-            "flood.asks_per_minute",
-            section.asks_per_minute,
-            30,
-            1..=MAX_COUNT,
-        )?,
-        asks_per_hour: number("flood.asks_per_hour", section.asks_per_hour, 200, 1..=MAX_COUNT)?,
-        denials: number("flood.denials", section.denials, 5, 1..=MAX_COUNT)?,
-        within: minutes("flood.within_minutes", section.within_minutes, 10)?,
-        quarantine: minutes("flood.quarantine_minutes", section.quarantine_minutes, 5)?,
-    })
 }
 
 pub fn drills(section: &file::DrillsSection) -> Result<DrillsConfig, ConfigError> {

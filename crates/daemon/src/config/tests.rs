@@ -53,8 +53,8 @@ fn invalid_values_are_rejected_with_their_field() {
         ("[times]\nusual_seconds = 0", "times.usual_seconds"),
         ("[times]\nlongest_seconds = 60\nusual_seconds = 61", "times.usual_seconds"),
         ("[quorum]\ncritical = 0", "quorum.critical"),
-        ("[judgement]\nlow_confidence = 7", "judgement.low_confidence"),
-        ("[judgement]\nlow_confidence = nan", "judgement.low_confidence"),
+        ("[assessment]\nlow_confidence = 7", "assessment.low_confidence"),
+        ("[assessment]\nlow_confidence = nan", "assessment.low_confidence"),
         ("[crisis]\ncountry = \"XX\"", "crisis.country"),
         ("[escalation]\nfirst = [\"carrier-pigeon\"]", "carrier-pigeon"),
         ("[store]\npath = \"db\"", "store.path"),
@@ -71,9 +71,13 @@ fn invalid_values_are_rejected_with_their_field() {
 #[test]
 fn former_names_are_accepted() {
     let read = |text: &str| DaemonConfig::read(text, &paths()).unwrap().rules;
-    let former = "[ladder]\nfirst = [\"desktop\"]\n[times]\nhigh_climb_seconds = 7\n";
-    let current = "[escalation]\nfirst = [\"desktop\"]\n[times]\nhigh_escalation_seconds = 7\n";
+    let former = "[ladder]\nfirst = [\"desktop\"]\n[times]\nhigh_climb_seconds = 7\n\
+                  [judgement]\nlow_confidence = 0.25\n";
+    let current = "[escalation]\nfirst = [\"desktop\"]\n[times]\nhigh_escalation_seconds = 7\n\
+                   [assessment]\nlow_confidence = 0.25\n";
     assert_eq!(read(former).escalation, read(current).escalation);
+    let sure = |text: &str| read(text).assessment.low_confidence;
+    assert_eq!(sure(former), sure(current));
     let times = |text: &str| format!("{:?}", read(text).times);
     assert_eq!(times(former), times(current));
     assert_ne!(times(former), times(""));

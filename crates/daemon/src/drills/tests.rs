@@ -326,7 +326,7 @@ async fn a_drill_does_not_escalate_and_its_messages_explain_it() {
         } else {
             // The deadline passes without an escalation.
             notifier.jump(299);
-            tokio::time::sleep(Duration::from_millis(700)).await;
+            crate::watch::process_due(&notifier.gate).await;
             assert_eq!(notifier.stored(&drill).await.request.level.index(), 0);
             notifier.jump(2);
             until("its end", async || {

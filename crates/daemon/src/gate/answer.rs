@@ -57,9 +57,15 @@ pub enum Rejection {
     /// This agent has too many pending requests, or makes them too fast.
     #[error("denied: too many requests at once; retry in {0} s")]
     TooManyQuestions(u32),
+    /// This agent's passes and refusals have filled its share of the disk.
+    #[error("denied: the records of this agent fill its share of the disk; retry in {0} s")]
+    DiskBudget(u32),
     /// People denied too many requests; the agent is in quarantine.
     #[error("denied: after several denials this agent is in quarantine until {0}")]
     Quarantined(Timestamp),
+    /// A person stopped every call.
+    #[error("denied: everything is frozen by {0}; a person has to thaw it before calls run again")]
+    Frozen(String),
     /// The store failed.
     #[error("denied: {0}, so the call cannot be recorded")]
     Unavailable(StoreError),
@@ -85,7 +91,9 @@ impl Rejection {
         Some(match self {
             Rejection::Refused => "refused",
             Rejection::TooManyQuestions(_) => "too_many_questions",
+            Rejection::DiskBudget(_) => "disk_budget",
             Rejection::Quarantined(_) => "quarantined",
+            Rejection::Frozen(_) => "frozen",
             Rejection::Unavailable(_) => "store",
             Rejection::ClockUnsettled => "clock",
             Rejection::EntropyUnavailable | Rejection::Unwritable => "machine",

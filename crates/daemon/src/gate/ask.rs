@@ -6,10 +6,14 @@ use countersign_risk::assess::Assessment;
 use countersign_store::{Store as _, StoreError, StoredRequest};
 use countersign_types::time::Clock as _;
 use countersign_workflow::grant::GrantQuery;
-use countersign_workflow::request::{AutomaticDecision, Requester, State};
+use countersign_workflow::request::{Requester, State};
 
 use super::answer::{GateAnswer, Rejection};
+use super::asking_agent::counted_as;
 use super::caller::Caller;
+use super::flood::{AskSlot, FloodRefusal};
+use super::persist::Settled;
+use super::repository;
 use super::state::Gate;
 use super::submission::{CallSubmission, JoinOptions};
 use crate::config::DaemonRules;
@@ -21,16 +25,16 @@ impl Gate {
         rules: &DaemonRules,
         submission: &CallSubmission<'_>,
         caller: &Caller,
-        judged: (&Assessment, CallDigest, bool),
+        assessed: (&Assessment, CallDigest, bool),
     ) -> Result<GateAnswer, Rejection> {
-        let (_, digest, crisis) = judged;
+        let (_, digest, crisis) = assessed;
         if submission.group.is_none()
             && !submission.join.ignore_grants
             && let Some(stored) = self.find_same_call(submission, caller, &digest).await?
         {
             return Ok(GateAnswer::Kept(Box::new(stored)));
         }
-        if let Some(answer) = self.settle_by_grant(rules, submission, caller, judged).await? {
+        if let Some(answer) = self.settle_by_grant(rules, submission, caller, assessed).await? {
             return Ok(answer);
         }
         let session = submission.call.session.as_deref().unwrap_or_default();
@@ -52,11 +56,10 @@ impl Gate {
         if let Some(stored) = self.find_by_key(submission, caller, &digest).await? {
             return Ok(GateAnswer::Kept(Box::new(stored)));
         }
-        let now = self.clock.now().at;
-        match self.flood.reserve(&rules.flood, &caller.agent, crisis, now) {
+        match self.reserve(rules, submission, caller, crisis) {
             Ok(place) => {
-                let kept =
-                    self.persist(rules, submission, caller, judged, None, Some(place)).await?;
+                let (no, slot) = (Settled::No, Some(place));
+                let kept = self.persist(rules, submission, caller, assessed, no, slot).await?;
                 if let GateAnswer::Kept(stored) = &kept {
                     self.remember_call_id(submission, caller, stored);
                 }
@@ -71,6 +74,18 @@ impl Gate {
                 Err(refused.rejection)
             }
         }
+    }
+
+    /// Reserves one more question of this agent program.
+    fn reserve(
+        &self,
+        rules: &DaemonRules,
+        submission: &CallSubmission<'_>,
+        caller: &Caller,
+        crisis: bool,
+    ) -> Result<AskSlot<'_>, FloodRefusal> {
+        let counted = counted_as(&caller.agent, submission.call.context.host);
+        self.flood.reserve(&rules.flood, &counted, crisis, self.clock.now().at)
     }
 
     /// The existing request for the same call: by the host's id, or, for a retry, because it was
@@ -97,6 +112,7 @@ impl Gate {
             && stored.redeemed.is_none()
             && stored.permit_until.is_some_and(|until| self.clock.now().at < until)
             && stored.request.digest.binds(digest)
+            && !self.is_suspended(&stored)
         {
             self.remember_call_id(submission, caller, &stored);
             return Ok(Some(stored));
@@ -135,15 +151,17 @@ impl Gate {
         rules: &DaemonRules,
         submission: &CallSubmission<'_>,
         caller: &Caller,
-        judged: (&Assessment, CallDigest, bool),
+        assessed: (&Assessment, CallDigest, bool),
     ) -> Result<Option<GateAnswer>, Rejection> {
-        let (seen, digest, crisis) = judged;
-        if crisis || submission.join.ignore_grants {
+        let (seen, digest, crisis) = assessed;
+        if crisis || submission.join.ignore_grants || self.freeze.suspends_grants() {
             return Ok(None);
         }
+        let repository = repository::find(caller, &submission.call.context).await;
         let asked = GrantQuery {
             agent: &caller.agent,
             session: submission.call.session.as_deref().unwrap_or_default(),
+            repository: repository.as_deref(),
             own_addresses: &caller.own_addresses,
             digest: &digest,
             arguments: &submission.call.arguments,
@@ -151,10 +169,14 @@ impl Gate {
             crisis,
         };
         // Another call may have consumed the grant meanwhile; then the next one is tried.
-        for grant in self.grants.covering(&asked, self.clock.now()) {
-            let settled = Some(AutomaticDecision::Grant(grant));
-            match self.persist(rules, submission, caller, judged, settled, None).await {
-                Err(Rejection::Unavailable(StoreError::GrantInactive)) => self.grants.drop(grant),
+        for grants in self.grants.covering(&asked, self.clock.now()) {
+            let settled = Settled::Grants(&grants);
+            match self.persist(rules, submission, caller, assessed, settled, None).await {
+                Err(Rejection::Unavailable(StoreError::GrantInactive)) => {
+                    for grant in grants {
+                        self.grants.drop(grant);
+                    }
+                }
                 kept => return kept.map(Some),
             }
         }

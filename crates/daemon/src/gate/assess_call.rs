@@ -29,7 +29,7 @@ impl Gate {
             context.environment = rules.environment;
         }
         let call = Call { context, ..call.clone() };
-        let seen = assess(&call, &rules.judgement);
+        let seen = assess(&call, &rules.assessment);
         let agent = call.agent.as_deref().unwrap_or_default();
         let crisis = self.crises.holds(agent, call.session.as_deref());
         match route(&seen, Standing { mode: rules.mode, crisis }) {
@@ -56,7 +56,7 @@ impl Gate {
         if call.context.environment != Environment::Production {
             call.context.environment = rules.environment;
         }
-        let seen = self.session_memories.assess(call, &rules.judgement);
+        let seen = self.session_memories.assess(call, &rules.assessment);
         let crisis = self.crises.holds(&caller.agent, call.session.as_deref());
         let goes = route(&seen, Standing { mode: rules.mode, crisis });
         (seen, goes)

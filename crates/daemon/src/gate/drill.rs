@@ -4,6 +4,7 @@ use countersign_json::canonical::CallDigest;
 use countersign_risk::assess::Assessment;
 use countersign_risk::call::Call;
 use countersign_risk::card::Card;
+use countersign_risk::session_answer::SessionQuestion;
 use countersign_store::{NewRequest, Store as _, StoredRequest, SubmitResult, WriteContext};
 use countersign_types::id::Id;
 use countersign_types::time::{Clock as _, Millis};
@@ -53,6 +54,11 @@ impl Gate {
         let requester = Requester::Drill { kind: kind.to_owned(), shown: shown.to_owned() };
         let card = Card::new(&call, &seen, &digest);
         let written = serde_json::to_string(&card).map_err(|_| Rejection::Unwritable)?;
+        // People are offered the same answers as for a real request.
+        let in_session = call.session.as_deref().is_some_and(|session| !session.is_empty());
+        let session_question = SessionQuestion::new(&seen, &digest);
+        let session_question =
+            if in_session { session_question } else { SessionQuestion::default() };
         let submitted = self
             .store
             .submit(NewRequest {
@@ -65,6 +71,8 @@ impl Gate {
                 detail: json!({ "description": description }).to_string(),
                 idempotency: None,
                 group: None,
+                session_question,
+                further_grants: Vec::new(),
                 permit_for: Millis(0),
                 context: WriteContext {
                     policy: rules.hash,

@@ -1,7 +1,11 @@
 //! Limits that protect people from floods: pending requests, requests per minute, quarantine.
 
 mod agent;
+mod charge;
+mod disk;
 mod pace;
+mod quarantine;
+mod share;
 
 #[cfg(test)]
 mod tests;
@@ -17,9 +21,12 @@ use countersign_types::id::Id;
 use countersign_types::time::{Millis, Timestamp};
 
 use super::Rejection;
+use super::asking_agent::counted_for;
 use crate::config::FloodConfig;
 use agent::{Agent, HOUR, MINUTE, forget, remember, take_out};
+use disk::DiskHour;
 use pace::Pace;
+use share::{bounded_name, share};
 
 /// The maximum number of pending requests in a crisis, of all agents.
 const MAX_OPEN: usize = 20_000;
@@ -42,11 +49,14 @@ pub struct FloodControl {
 struct Counts {
     agents: HashMap<String, Agent>,
     asked: VecDeque<Timestamp>,
-    open: HashMap<Id, Key>,
+    /// The call of each pending request, and the name under which its agent is counted.
+    open: HashMap<Id, (Key, String)>,
     same: HashMap<Key, Id>,
     early: VecDeque<(Id, bool)>,
     /// The total of all agents that are not tracked separately.
     crowd: Pace,
+    /// What passes and refusals wrote in this hour.
+    disk: DiskHour,
 }
 
 /// A request rejected by a limit.
@@ -97,6 +107,7 @@ impl AskSlot<'_> {
         take_out(&mut counts.asked, self.at);
         if let Some(count) = counts.agents.get_mut(&self.agent) {
             take_out(&mut count.asked, self.at);
+            take_out(&mut count.asked_in_hour, self.at);
         }
     }
 }
@@ -150,6 +161,7 @@ impl FloodControl {
     ) -> Result<AskSlot<'_>, FloodRefusal> {
         let mut counts = self.lock();
         let Counts { agents, asked, open, crowd, .. } = &mut *counts;
+        let agent = &bounded_name(agents, agent);
         if agents.len() >= MAX_AGENTS && !agents.contains_key(agent) {
             agents.retain(|_, count| !count.is_idle(limits, now));
             if agents.len() >= MAX_AGENTS {
@@ -157,17 +169,25 @@ impl FloodControl {
                 return Err(FloodRefusal { rejection, wait });
             }
         }
+        forget(asked, now, HOUR);
+        let is_used_up = asked.len() >= usize::try_from(limits.asks_per_hour).unwrap_or(usize::MAX);
+        let hourly = if is_used_up {
+            share(agents, agent, limits.asks_per_hour, now)
+        } else {
+            share::most_per_hour(agent, limits.asks_per_hour)
+        };
         let count = agents.entry(agent.to_owned()).or_default();
         forget(&mut count.asked, now, MINUTE);
-        forget(asked, now, HOUR);
+        forget(&mut count.asked_in_hour, now, HOUR);
         let full = open.len() >= MAX_OPEN;
-        if let Err((rejection, why)) = count.reserve(limits, asked, (crisis, full), now) {
+        if let Err((rejection, why)) = count.reserve(limits, hourly, (crisis, full), now) {
             count.refused = count.refused.saturating_add(1);
             count.why = why;
             return Err(FloodRefusal { rejection, wait: count.pace.wait(now) });
         }
         count.open = count.open.saturating_add(1);
         remember(&mut count.asked, now, limits.asks_per_minute);
+        remember(&mut count.asked_in_hour, now, limits.asks_per_hour);
         remember(asked, now, limits.asks_per_hour);
         Ok(AskSlot { gate: self, agent: agent.to_owned(), at: now })
     }
@@ -185,11 +205,11 @@ impl FloodControl {
         if request.requester.is_drill() {
             return None;
         }
-        let agent = request.requester.name().to_owned();
-        let digest = &request.digest;
-        let key = (agent.clone(), stored.session.clone(), digest.canonical, digest.raw);
-        if counts.open.insert(request.id, key.clone()).is_none() {
-            let count = counts.agents.entry(agent).or_default();
+        let counted = bounded_name(&counts.agents, &counted_for(stored));
+        let (agent, digest) = (request.requester.name().to_owned(), &request.digest);
+        let key = (agent, stored.session.clone(), digest.canonical, digest.raw);
+        if counts.open.insert(request.id, (key.clone(), counted.clone())).is_none() {
+            let count = counts.agents.entry(counted).or_default();
             count.open = count.open.saturating_add(1);
         }
         counts.same.insert(key, request.id);
@@ -232,12 +252,6 @@ impl FloodControl {
         self.lock().open.len()
     }
 
-    /// The end of an agent's quarantine, if it is in one.
-    pub fn quarantined(&self, agent: &str, now: Timestamp) -> Option<Timestamp> {
-        let counts = self.lock();
-        counts.agents.get(agent)?.quarantined.filter(|&until| until > now)
-    }
-
     /// The rejections since the last call, one per agent.
     pub fn take_refusal_counts(&self) -> Vec<RefusalCount> {
         let mut counts = self.lock();
@@ -264,11 +278,11 @@ impl Counts {
         denied: bool,
         now: Timestamp,
     ) -> Option<Quarantine> {
-        let key = self.open.remove(&id)?;
+        let (key, counted) = self.open.remove(&id)?;
         if self.same.get(&key) == Some(&id) {
             self.same.remove(&key);
         }
-        let count = self.agents.get_mut(&key.0)?;
+        let count = self.agents.get_mut(&counted)?;
         count.open = count.open.saturating_sub(1);
         if !denied {
             return None;
@@ -281,7 +295,7 @@ impl Counts {
         count.denied.clear();
         let until = now.plus(limits.quarantine);
         count.quarantined = Some(until);
-        Some(Quarantine { agent: key.0, until })
+        Some(Quarantine { agent: counted, until })
     }
 }
 
@@ -291,6 +305,7 @@ impl FloodConfig {
         open_per_agent: u32::MAX,
         asks_per_minute: u32::MAX,
         asks_per_hour: u32::MAX,
+        disk_per_hour: u64::MAX,
         denials: u32::MAX,
         within: Millis(0),
         quarantine: Millis(0),

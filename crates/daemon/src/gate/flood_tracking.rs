@@ -24,7 +24,9 @@ impl Gate {
     /// Counts the end of a request.
     pub(super) async fn has_ended(&self, id: Id, state: State) {
         self.waiters.ended(id);
-        let (denied, now) = (state == State::Denied, self.clock.now().at);
+        // A freeze denies every pending request; no agent is to blame for that.
+        let denied = state == State::Denied && self.freeze.check().is_ok();
+        let now = self.clock.now().at;
         let quarantine = self.flood.record_end(&self.rules().flood, id, denied, now);
         self.log_quarantine(quarantine).await;
     }
@@ -73,6 +75,25 @@ impl Gate {
         }
     }
 
+    /// The agents in quarantine.
+    pub fn quarantines(&self) -> Vec<Quarantine> {
+        self.flood.quarantines(self.clock.now().at)
+    }
+
+    /// A person ends an agent's quarantine. Returns whether it was in one.
+    pub async fn lift_quarantine(&self, agent: &str, person: &str) -> Result<bool, StoreError> {
+        let now = self.clock.now().at;
+        if !self.flood.lift_quarantine(agent, now) {
+            return Ok(false);
+        }
+        let mut entry = Entry::new(0, EntryKind::Quarantine, self.rules().hash);
+        entry.agent = Some(agent.to_owned().into());
+        entry.person = Some(person.to_owned().into());
+        entry.facts = vec![("lifted".into(), Value::Bool(true))];
+        self.store.append(vec![entry]).await?;
+        Ok(true)
+    }
+
     /// Records the rejections since the last call: one entry per agent.
     pub async fn log_refusals(&self) {
         let refused = self.flood.take_refusal_counts();
@@ -100,3 +121,6 @@ impl Gate {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

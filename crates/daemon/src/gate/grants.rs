@@ -7,10 +7,13 @@ use std::sync::{PoisonError, RwLock};
 use countersign_json::Value;
 use countersign_json::canonical::Digest;
 use countersign_ledger::entry::{Entry, EntryKind};
-use countersign_store::{Backend, Store as _, StoreError, WriteContext};
+use countersign_store::{Backend, Store as _, StoreError, StoredRequest, WriteContext};
 use countersign_types::id::Id;
 use countersign_types::time::{Moment, Timestamp};
-use countersign_workflow::grant::{Grant, GrantQuery};
+use countersign_workflow::grant::{
+    Grant, GrantQuery, GrantShape, REPOSITORY_ANSWER_LASTS, SESSION_ANSWER_LASTS, covering_answers,
+};
+use countersign_workflow::request::{ApprovalScope, Choice, State};
 use tokio::sync::Mutex;
 
 use super::whitelist::{self, WhitelistEntry};
@@ -40,13 +43,16 @@ impl GrantCache {
         Ok(())
     }
 
-    /// The grants that cover a call; uncounted ones first, then the oldest.
-    pub fn covering(&self, asked: &GrantQuery<'_>, now: Moment) -> Vec<Id> {
+    /// The grants that cover a call, each on its own; uncounted ones first, then the oldest. The
+    /// approvals for the session and the repository come last; several of them may cover a call
+    /// together.
+    pub fn covering(&self, asked: &GrantQuery<'_>, now: Moment) -> Vec<Vec<Id>> {
         let given = self.given.read().unwrap_or_else(PoisonError::into_inner);
         let listed = self.listed.read().unwrap_or_else(PoisonError::into_inner);
         let said = |grant: &&Grant| grant.made_by != WHITELIST || listed.contains_key(&grant.id);
         let covers = |grant: &&Grant| grant.covers(asked, now).is_ok();
-        given.iter().filter(said).filter(covers).map(|grant| grant.id).collect()
+        let single = given.iter().filter(said).filter(covers).map(|grant| vec![grant.id]);
+        single.chain(covering_answers(&given, asked, now)).collect()
     }
 
     /// Whether a grant is active, as far as is known in memory.
@@ -57,7 +63,20 @@ impl GrantCache {
 
     /// The name of a grant in decisions, if it has one besides its id.
     pub fn name(&self, id: Id) -> Option<String> {
-        self.listed.read().unwrap_or_else(PoisonError::into_inner).get(&id).cloned()
+        let listed = self.listed.read().unwrap_or_else(PoisonError::into_inner).get(&id).cloned();
+        listed.or_else(|| self.answer_name(id))
+    }
+
+    /// The name of an approval for the session or the repository.
+    fn answer_name(&self, id: Id) -> Option<String> {
+        let given = self.given.read().unwrap_or_else(PoisonError::into_inner);
+        let found = given.iter().find(|grant| grant.id == id)?;
+        let scope = match found.shape {
+            GrantShape::SameQuestion { .. } => "session",
+            GrantShape::SameProgram { .. } => "repository",
+            _ => return None,
+        };
+        Some(format!("for this {scope}, by {}", found.made_by))
     }
 
     /// Adds a grant of a person.
@@ -66,6 +85,18 @@ impl GrantCache {
         if given.iter().all(|known| known.id != grant.id) {
             given.push(grant);
         }
+    }
+
+    /// Follows the decision of a request: an approval for the session or the repository is a grant,
+    /// and a denial ends those that it contradicts. The store checks each grant when it is used, so
+    /// that a mistake here allows nothing.
+    pub fn follow(&self, decided: &StoredRequest, now: Timestamp) {
+        let mut given = self.given.write().unwrap_or_else(PoisonError::into_inner);
+        given.retain(|grant| {
+            let ended = !grant.is_active(now) || contradicts(decided, grant);
+            !(grant.shape.is_answer() && ended)
+        });
+        given.extend(answer(decided));
     }
 
     /// Removes a grant.
@@ -110,6 +141,59 @@ impl GrantCache {
         }
         self.read(store).await
     }
+}
+
+/// Whether a request was denied that this approval for the session or the repository would cover in
+/// part.
+fn contradicts(decided: &StoredRequest, grant: &Grant) -> bool {
+    let keys = match &grant.shape {
+        GrantShape::SameQuestion { keys } if grant.session.as_deref() == Some(&decided.session) => {
+            keys
+        }
+        GrantShape::SameProgram { repository, keys }
+            if decided.session_question.repository.as_ref().map(|found| &found.folder)
+                == Some(repository) =>
+        {
+            keys
+        }
+        _ => return false,
+    };
+    decided.request.state == State::Denied
+        && grant.agent.as_deref() == Some(decided.request.requester.name())
+        && keys.iter().any(|key| decided.session_question.covered_by.contains(key))
+}
+
+/// The grant that an approval for the session or the repository makes.
+fn answer(decided: &StoredRequest) -> Option<Grant> {
+    let request = &decided.request;
+    if request.requester.is_drill() {
+        return None;
+    }
+    let asked = &decided.session_question;
+    let (shape, session, lasts) = match request.approval_scope() {
+        ApprovalScope::Once => return None,
+        ApprovalScope::Session => {
+            let shape = GrantShape::SameQuestion { keys: asked.answers.clone() };
+            (shape, Some(decided.session.clone()), SESSION_ANSWER_LASTS)
+        }
+        ApprovalScope::Repository => {
+            let found = asked.repository.clone()?;
+            let shape = GrantShape::SameProgram { repository: found.folder, keys: found.answers };
+            (shape, None, REPOSITORY_ANSWER_LASTS)
+        }
+    };
+    let approved = request.votes.iter().rfind(|vote| vote.choice == Choice::Approve)?;
+    Some(Grant {
+        id: request.id,
+        shape,
+        agent: Some(request.requester.name().to_owned()),
+        session,
+        made_by: approved.person.clone(),
+        made_at: approved.at,
+        expires: Some(approved.at.plus(lasts)),
+        uses_left: None,
+        revoked: None,
+    })
 }
 
 fn grant(item: &WhitelistEntry, now: Timestamp) -> Grant {

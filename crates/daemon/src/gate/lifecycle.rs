@@ -30,13 +30,54 @@ impl Gate {
         id: Id,
         at_most: Duration,
     ) -> Result<StoredRequest, Rejection> {
-        let _listener = self.waiter(id);
-        self.wait(id, at_most).await
+        let waiter = self.waiter(id);
+        let stored = self.wait(id, at_most).await;
+        waiter.answered();
+        let stored = stored?;
+        // The agent would run the call that was approved just before the freeze.
+        if stored.request.state == State::Approved {
+            self.freeze.check()?;
+        }
+        Ok(stored)
+    }
+
+    /// Like `wait_for_agent`, for the original API: its questions stay when their caller stops.
+    pub async fn wait_for_original_client(
+        &self,
+        id: Id,
+        at_most: Duration,
+    ) -> Result<StoredRequest, Rejection> {
+        let _waiter = self.waiter(id).keeping_question();
+        let stored = self.wait(id, at_most).await?;
+        if stored.request.state == State::Approved {
+            self.freeze.check()?;
+        }
+        Ok(stored)
     }
 
     /// Marks the agent as waiting until this is dropped.
     pub fn waiter(&self, id: Id) -> AnswerWaiter<'_> {
         self.waiters.add(id, &self.clock)
+    }
+
+    /// Withdraws the questions of agents that stopped: no one would use the answers.
+    pub async fn withdraw_abandoned(&self) -> Result<(), StoreError> {
+        for id in self.waiters.abandoned(self.clock.now().at) {
+            let Some(stored) = self.store.request(id).await? else {
+                self.waiters.ended(id);
+                continue;
+            };
+            let facts = Some(serde_json::json!({ "why": "the agent stopped" }).to_string());
+            let note = WriteContext { policy: self.rules().hash, facts, edited: None };
+            let by = stored.request.requester.clone();
+            match self.decide(id, Event::Cancel { by }, note).await {
+                Ok(_) => tracing::info!(%id, "the question of a stopped agent was withdrawn"),
+                // It ended by itself meanwhile.
+                Err(StoreError::Refused(_)) => self.waiters.ended(id),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     /// When the agent stopped waiting, if it waited before.
@@ -53,6 +94,9 @@ impl Gate {
     ) -> Result<Applied, StoreError> {
         if matches!(event, Event::Answer { choice: Choice::Approve, .. }) {
             self.integrity.check()?;
+            if let Err(frozen) = self.freeze.check() {
+                return Err(StoreError::Halted(frozen.to_string()));
+            }
         }
         self.apply(id, event, note).instrument(request_span(id)).await
     }
@@ -69,10 +113,22 @@ impl Gate {
             if state == State::Approved {
                 self.deduplication.has_approval(&applied.stored);
             }
+            self.session_memories.settle(id, state == State::Approved);
+            self.grants.follow(&applied.stored, self.clock.now().at);
             tracing::debug!(state = state.label(), "a request has ended");
             self.has_ended(id, state).await;
         }
         Ok(applied)
+    }
+
+    /// Stores what sessions did since the last call.
+    pub async fn save_session_memories(&self) {
+        for saved in self.session_memories.take_changed(self.clock.now().at) {
+            if let Err(error) = self.store.save_session_memory(saved.clone()).await {
+                self.session_memories.mark_changed(&saved);
+                tracing::error!(%error, "the memory of a session was not stored");
+            }
+        }
     }
 
     /// Escalates or expires a request if it is due.
@@ -94,9 +150,10 @@ impl Gate {
         id: Id,
         agent: String,
         digest: CallDigest,
-    ) -> Result<Redemption, StoreError> {
+    ) -> Result<Redemption, Rejection> {
         let note = WriteContext { policy: self.rules().hash, facts: None, edited: None };
         self.integrity.check()?;
+        self.freeze.check()?;
         // A clock that was set back could make an expired permit look valid.
         if !self.clock.now().reliable {
             return Ok(Redemption::Expired);
@@ -105,7 +162,7 @@ impl Gate {
         if let Some(stored) = self.store.request(id).await? {
             let in_crisis =
                 !stored.request.crisis && self.crises.holds(&agent, Some(&stored.session));
-            if in_crisis || self.is_permit_void(&stored) {
+            if in_crisis || self.is_permit_void(&stored) || self.is_suspended(&stored) {
                 return Ok(Redemption::Expired);
             }
         }

@@ -3,19 +3,53 @@
 use countersign_json::canonical::CallDigest;
 use countersign_risk::assess::Assessment;
 use countersign_risk::card::Card;
+use countersign_risk::session_answer::SessionQuestion;
 use countersign_store::{NewRequest, Store as _, SubmitResult, WriteContext};
-use countersign_types::time::{Clock as _, Moment};
-use countersign_workflow::request::{AutomaticDecision, Request, Requester, Terms};
+use countersign_types::id::Id;
+use countersign_types::tier::Tier;
+use countersign_types::time::{Clock as _, Millis, Moment, Timestamp};
+use countersign_workflow::request::{
+    AutomaticDecision, EscalationTimes, Request, Requester, State, Terms,
+};
 use tracing::Instrument as _;
 
 use super::answer::{self, GateAnswer, Rejection};
 use super::caller::Caller;
 use super::flood::AskSlot;
 use super::log_span::request_span;
+use super::repository;
 use super::state::Gate;
 use super::submission::CallSubmission;
 use crate::config::DaemonRules;
 use crate::random;
+
+/// What decides a request before it is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Settled<'g> {
+    /// Nothing: a person is asked.
+    No,
+    /// The assessment, or a gate that only observes.
+    Policy,
+    /// Grants that cover the call together; none of them alone.
+    Grants(&'g [Id]),
+}
+
+impl Settled<'_> {
+    fn decision(self) -> Option<AutomaticDecision> {
+        match self {
+            Settled::No => None,
+            Settled::Policy => Some(AutomaticDecision::Policy),
+            Settled::Grants(grants) => grants.first().copied().map(AutomaticDecision::Grant),
+        }
+    }
+
+    fn further_grants(self) -> Vec<Id> {
+        match self {
+            Settled::Grants(grants) => grants.iter().skip(1).copied().collect(),
+            Settled::No | Settled::Policy => Vec::new(),
+        }
+    }
+}
 
 impl Gate {
     /// Stores the request: pending, or decided by the policy or a grant.
@@ -24,27 +58,22 @@ impl Gate {
         rules: &DaemonRules,
         submission: &CallSubmission<'_>,
         caller: &Caller,
-        judged: (&Assessment, CallDigest, bool),
-        settled: Option<AutomaticDecision>,
+        assessed: (&Assessment, CallDigest, bool),
+        settled: Settled<'_>,
         slot: Option<AskSlot<'_>>,
     ) -> Result<GateAnswer, Rejection> {
-        let (seen, digest, crisis) = judged;
+        let (seen, digest, crisis) = assessed;
         let now = self.clock.now();
-        if settled.is_some() {
+        if settled != Settled::No {
             self.check_automatic_decision(now)?;
         }
         let terms = Terms { tier: seen.tier, crisis, quorum: rules.quorum.of(seen.tier, crisis) };
-        let schedule = rules.times.schedule(now.at, seen.tier, crisis, submission.time);
+        let times = deadline_times(rules, submission, caller, seen.tier);
+        let schedule = times.schedule(now.at, seen.tier, crisis, submission.time);
         let id = random::id(now.at).map_err(|_| Rejection::EntropyUnavailable)?;
         let requester = Requester::Agent(caller.agent.clone());
-        let mut request = Request::new(id, requester, digest, terms, schedule);
-        if let Some(settled) = settled {
-            request = request.decided_automatically(settled, now.at);
-            if let (AutomaticDecision::Grant(id), Some(decision)) = (settled, &mut request.decision)
-            {
-                decision.reason = self.grants.name(id).unwrap_or_default();
-            }
-        }
+        let request = Request::new(id, requester, digest, terms, schedule);
+        let request = self.settle_request(request, settled, now.at);
         let card = Card::new(&submission.call, seen, &digest);
         let written = |card: &Card| serde_json::to_string(card).map_err(|_| Rejection::Unwritable);
         // In a crisis people must see what they approve, but nothing of it is kept afterwards.
@@ -53,6 +82,10 @@ impl Gate {
         let detail = answer::stored_detail(&(submission.detail)(), context, crisis);
         let facts = Some(answer::facts(seen));
         let context = WriteContext { policy: rules.hash, facts, edited: None };
+        let mut question = session_question(submission, seen, &digest, crisis);
+        if settled != Settled::Policy {
+            question = with_repository(question, submission, caller, seen).await;
+        }
         let new = NewRequest {
             request,
             // Redacted as on the card, because a tool's name can contain a secret.
@@ -64,14 +97,47 @@ impl Gate {
             detail,
             idempotency: submission.key.clone(),
             group: submission.group,
-            permit_for: rules.permit_for,
+            session_question: question,
+            further_grants: settled.further_grants(),
+            permit_for: permit_time(rules, submission),
             context,
         };
-        self.write_down(new, slot).instrument(request_span(id)).await
+        let kept = self.write_down(new, slot).instrument(request_span(id)).await?;
+        self.remember_writes(id, submission, seen, &kept);
+        Ok(kept)
+    }
+
+    /// The request as it is decided before it is stored.
+    fn settle_request(&self, request: Request, settled: Settled<'_>, at: Timestamp) -> Request {
+        let Some(settled) = settled.decision() else { return request };
+        let mut request = request.decided_automatically(settled, at);
+        if let (AutomaticDecision::Grant(id), Some(decision)) = (settled, &mut request.decision) {
+            decision.reason = self.grants.name(id).unwrap_or_default();
+        }
+        request
+    }
+
+    /// Notes what the call leaves behind: at once if it may run, else when it is approved.
+    fn remember_writes(
+        &self,
+        id: Id,
+        submission: &CallSubmission<'_>,
+        seen: &Assessment,
+        kept: &GateAnswer,
+    ) {
+        let GateAnswer::Kept(stored) = kept else { return };
+        let state = stored.request.state;
+        if stored.request.id == id {
+            self.session_memories.hold(id, &submission.call, &seen.trace);
+        }
+        if state.has_ended() {
+            self.session_memories.settle(id, state == State::Approved);
+        }
     }
 
     /// Whether anything may be approved without a person now.
     fn check_automatic_decision(&self, now: Moment) -> Result<(), Rejection> {
+        self.freeze.check()?;
         self.integrity.check()?;
         if now.reliable { Ok(()) } else { Err(Rejection::ClockUnsettled) }
     }
@@ -81,6 +147,9 @@ impl Gate {
         new: NewRequest,
         slot: Option<AskSlot<'_>>,
     ) -> Result<GateAnswer, Rejection> {
+        if new.request.state.has_ended() {
+            self.charge_request(&new).await?;
+        }
         let started = std::time::Instant::now();
         let submitted = self.store.submit(new).await;
         self.metrics.wrote(started.elapsed());
@@ -91,7 +160,7 @@ impl Gate {
                 } else {
                     self.opened(&stored).await;
                 }
-                Ok(GateAnswer::Kept(Box::new(stored)))
+                Ok(GateAnswer::Kept(Box::new(self.deny_if_frozen(stored).await?)))
             }
             known_or_failed => {
                 slot.into_iter().for_each(AskSlot::unused);
@@ -104,3 +173,53 @@ impl Gate {
         }
     }
 }
+
+/// What a call asks about, for an answer that counts for the rest of its session. Nothing of a
+/// call in a crisis is kept.
+fn session_question(
+    submission: &CallSubmission<'_>,
+    seen: &Assessment,
+    digest: &CallDigest,
+    crisis: bool,
+) -> SessionQuestion {
+    if crisis || submission.call.session.as_deref().is_none_or(str::is_empty) {
+        return SessionQuestion::default();
+    }
+    SessionQuestion::new(seen, digest)
+}
+
+/// The same with the repository that the call runs in, for an answer that counts there.
+async fn with_repository(
+    question: SessionQuestion,
+    submission: &CallSubmission<'_>,
+    caller: &Caller,
+    seen: &Assessment,
+) -> SessionQuestion {
+    if !question.is_answerable() {
+        return question;
+    }
+    match repository::find(caller, &submission.call.context).await {
+        Some(folder) => question.in_repository(seen, folder),
+        None => question,
+    }
+}
+
+/// How long the permit is valid. An agent that comes back later finds the answer: one approval, one
+/// run.
+fn permit_time(rules: &DaemonRules, submission: &CallSubmission<'_>) -> Millis {
+    if submission.join.approved { rules.permit_for.max(rules.return_for) } else { rules.permit_for }
+}
+
+/// The times of the rules, with the longest deadline for this call and this agent.
+fn deadline_times(
+    rules: &DaemonRules,
+    submission: &CallSubmission<'_>,
+    caller: &Caller,
+    tier: Tier,
+) -> EscalationTimes {
+    let limit = rules.deadlines.limit(tier, &caller.agent, submission.call.context.host);
+    EscalationTimes { max_timeout: limit.unwrap_or(rules.times.max_timeout), ..rules.times }
+}
+
+#[cfg(test)]
+mod tests;

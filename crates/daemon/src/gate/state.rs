@@ -10,6 +10,7 @@ use countersign_types::time::Clock as _;
 use super::crisis_sessions::CrisisSessions;
 use super::deduplication::Deduplication;
 use super::flood::FloodControl;
+use super::freeze_state::FreezeState;
 use super::grants::GrantCache;
 use super::integrity_state::Integrity;
 use super::open_drill::OpenDrill;
@@ -32,6 +33,7 @@ pub struct Gate {
     pub(super) session_memories: SessionMemories,
     pub(super) open_drill: OpenDrill,
     pub(super) integrity: Integrity,
+    pub(super) freeze: FreezeState,
     pub(super) requested_mode: RwLock<Option<Mode>>,
     pub(super) metrics: Metrics,
     pub(super) facts_key: OnceLock<FactsKey>,
@@ -48,6 +50,7 @@ impl Gate {
         let grants = GrantCache::default();
         let (file, now) = (rules.whitelist.as_deref(), clock.now().at);
         grants.read_whitelist(&store, file, rules.hash, now).await?;
+        let session_memories = SessionMemories::restore(store.session_memories().await?);
         let pending = store.pending().await?;
         let (flood, open_drill) = (FloodControl::new(&pending), OpenDrill::new(&pending));
         let (rules, metrics) = (RwLock::new(Arc::new(rules)), Metrics::default());
@@ -61,9 +64,10 @@ impl Gate {
             flood,
             deduplication,
             waiters,
-            session_memories: SessionMemories::default(),
+            session_memories,
             open_drill,
             integrity: Integrity::default(),
+            freeze: FreezeState::default(),
             requested_mode: RwLock::default(),
             metrics,
             facts_key: OnceLock::new(),

@@ -10,11 +10,12 @@ use countersign_risk::route::{Pass, Route};
 use countersign_risk::verdict::Mode;
 use countersign_store::Store as _;
 use countersign_types::time::{Clock as _, Timestamp};
-use countersign_workflow::request::AutomaticDecision;
 
 use super::answer::{self, GateAnswer, Passed, Rejection, Settlement};
+use super::asking_agent::counted_as;
 use super::call_entry::call_entry;
 use super::caller::Caller;
+use super::persist::Settled;
 use super::state::Gate;
 use super::submission::CallSubmission;
 use crate::config::DaemonRules;
@@ -31,6 +32,9 @@ enum FirstStep<'c> {
 struct PassingCall {
     entry: Entry<'static>,
     passed: Box<Passed>,
+    /// The agent whose share of the disk the entry takes; none for a gate that only observes, which
+    /// refuses nothing.
+    charged: Option<String>,
 }
 
 /// An assessed call that needs more than an entry.
@@ -51,7 +55,8 @@ impl PassingCall {
     ) -> PassingCall {
         let mut entry = call_entry(EntryKind::Pass, rules, &submission.call, &digest);
         entry.facts = answer::pass_facts(&assessment, why);
-        PassingCall { entry, passed: Box::new(Passed { assessment, digest, why, at }) }
+        let charged = (rules.mode == Mode::Enforce).then(|| charged_to(submission));
+        PassingCall { entry, passed: Box::new(Passed { assessment, digest, why, at }), charged }
     }
 }
 
@@ -67,9 +72,10 @@ impl Gate {
     ) -> impl Future<Output = Result<GateAnswer, Rejection>> + Send + 'c {
         let first_step = self.assess_submission(submission, caller);
         async move {
-            let answer = match first_step {
-                FirstStep::Passes(passing) => self.pass(passing, &caller.agent).await,
-                FirstStep::Continues(assessed) => {
+            let answer = match (self.freeze.check(), first_step) {
+                (Err(frozen), _) => Err(frozen),
+                (Ok(()), FirstStep::Passes(passing)) => self.pass(passing, &caller.agent).await,
+                (Ok(()), FirstStep::Continues(assessed)) => {
                     Box::pin(self.continue_submission(assessed, caller)).await
                 }
             };
@@ -110,8 +116,8 @@ impl Gate {
                 if rules.mode != Mode::Enforce
                     || !submission.permit && submission.key.is_none() =>
             {
-                let judged = (seen, digest, why);
-                FirstStep::Passes(Box::new(PassingCall::new(&rules, &submission, judged, now)))
+                let assessed = (seen, digest, why);
+                FirstStep::Passes(Box::new(PassingCall::new(&rules, &submission, assessed, now)))
             }
             _ => FirstStep::Continues(Box::new(AssessedCall {
                 rules,
@@ -132,8 +138,8 @@ impl Gate {
         let AssessedCall { rules, submission, seen, digest, goes } = &*assessed;
         match *goes {
             Route::Pass { .. } => {
-                let settled = Some(AutomaticDecision::Policy);
-                self.persist(rules, submission, caller, (seen, *digest, false), settled, None).await
+                let call = (seen, *digest, false);
+                self.persist(rules, submission, caller, call, Settled::Policy, None).await
             }
             Route::Refuse => Err(self.refuse(rules, submission, seen, *digest).await),
             Route::Ask { crisis } => {
@@ -148,19 +154,20 @@ impl Gate {
         mut submission: CallSubmission<'c>,
         caller: &'c Caller,
     ) -> Result<Settlement, Rejection> {
+        self.freeze.check()?;
         let rules = self.rules();
         let (seen, goes) = self.assess_call(&rules, &mut submission.call, caller);
         let digest = digest(&submission.call, submission.raw);
         match goes {
             Route::Pass { why } => {
-                let judged = (seen, digest, why);
-                let passing = PassingCall::new(&rules, &submission, judged, self.clock.now().at);
+                let assessed = (seen, digest, why);
+                let passing = PassingCall::new(&rules, &submission, assessed, self.clock.now().at);
                 self.pass(Box::new(passing), &caller.agent).await.map(Settlement::Answered)
             }
             Route::Refuse => Err(self.refuse(&rules, &submission, &seen, digest).await),
             Route::Ask { crisis } => {
-                let judged = (&seen, digest, crisis);
-                let granted = self.settle_by_grant(&rules, &submission, caller, judged).await?;
+                let assessed = (&seen, digest, crisis);
+                let granted = self.settle_by_grant(&rules, &submission, caller, assessed).await?;
                 Ok(granted.map_or_else(
                     || Settlement::Asks(Box::new(seen.clone()), digest),
                     Settlement::Answered,
@@ -179,19 +186,32 @@ impl Gate {
     ) -> Rejection {
         let mut entry = call_entry(EntryKind::Deny, rules, &submission.call, &digest);
         entry.facts = answer::pass_facts(seen, Pass::Harmless);
+        // Without room the denial is only counted: one entry says how many there were.
+        if self.charge_entry(&charged_to(submission), &entry).await.is_err() {
+            return Rejection::Refused;
+        }
         self.store.append(vec![entry]).await.map_or_else(Rejection::from, |()| Rejection::Refused)
     }
 
     /// Lets a call pass; its entry is in the next commit.
     async fn pass(&self, passing: Box<PassingCall>, agent: &str) -> Result<GateAnswer, Rejection> {
-        let PassingCall { entry, passed } = *passing;
+        let PassingCall { entry, passed, charged } = *passing;
         // A harmless call needs no approval; one that is only observed would have needed it.
         if passed.why == Pass::Watching {
             self.integrity.check()?;
+        }
+        if let Some(charged) = charged {
+            self.charge_entry(&charged, &entry).await?;
         }
         self.store.record_pass(entry).await?;
         let seen = &passed.assessment;
         self.metrics.passed(&seen.tool, agent, seen.tier, passed.at, || self.clock.now().at);
         Ok(GateAnswer::Passed(passed))
     }
+}
+
+/// The name under which the agent of a call is counted.
+fn charged_to(submission: &CallSubmission<'_>) -> String {
+    let agent = submission.call.agent.as_deref().unwrap_or_default();
+    counted_as(agent, submission.call.context.host)
 }

@@ -48,6 +48,7 @@ pub async fn handle_message(
         ReplyContent::Approve(which) => responder.answer_by_name(Choice::Approve, which).await,
         ReplyContent::Deny(which) => responder.answer_by_name(Choice::Deny, which).await,
         ReplyContent::Pending => responder.list_pending().await,
+        ReplyContent::Freeze => responder.freeze().await,
         ReplyContent::Link(_) | ReplyContent::Help => responder.help(),
     }
 }

@@ -4,6 +4,7 @@
 //! whether the reply counts. A reply that cannot be parsed changes nothing.
 
 mod context;
+mod freeze_command;
 mod handle;
 mod link_codes;
 mod outcome_text;

@@ -10,7 +10,9 @@ use countersign_store::{
 use countersign_text::humanize;
 use countersign_text::sanitize::sanitize_within;
 use countersign_workflow::assurance::{Authority, Tenure};
-use countersign_workflow::request::{Choice, EscalationLevel, Event, State, TransitionError};
+use countersign_workflow::request::{
+    ApprovalScope, Choice, EscalationLevel, Event, State, TransitionError,
+};
 use serde_json::json;
 
 use super::context::InboundContext;
@@ -158,6 +160,7 @@ impl Responder<'_> {
         let event = Event::Answer {
             person: self.person.clone(),
             choice,
+            scope: ApprovalScope::Once,
             seen: stored.request.digest,
             edited: None,
             channel: self.channel().to_owned(),
@@ -268,11 +271,13 @@ impl Responder<'_> {
         format!(
             "Your replies here count as {}.\n{} olive-tractor: approve the request with these two words\n\
              {} olive-tractor: deny it\n{}: list the pending requests\n\
+             {}: stop every call at once\n\
              A request without an answer is denied.",
             self.person,
             say("approve"),
             say("deny"),
-            say("pending")
+            say("pending"),
+            say("freeze")
         )
     }
 }

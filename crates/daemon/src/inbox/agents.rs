@@ -10,6 +10,7 @@ use super::controls::{action_button, is_administrator, only_administrators, show
 use super::labels::{percent_encode, relative_time};
 use super::layout;
 use super::page::{ApiState, PageResult, signed_in_page};
+use crate::gate::Quarantine;
 
 /// The page.
 pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageResult {
@@ -20,6 +21,7 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
     let body = html! {
         section.wide {
             h1 { "Agents" }
+            (quarantines(&api.gate.quarantines(), now))
             @if is_administrator(&identity) {
                 ul.list {
                     @for agent in all.iter().filter(|agent| agent.revoked.is_none()) {
@@ -45,6 +47,29 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
         }
     };
     Ok(layout::page("Agents", layout::MenuItem::Agents, Some(&identity), &body))
+}
+
+/// The agents whose questions are refused after too many denials, and a way to let them ask again.
+fn quarantines(list: &[Quarantine], now: Timestamp) -> Markup {
+    html! {
+        @if !list.is_empty() {
+            h2 { "In quarantine after too many denials" }
+            ul.list { @for one in list {
+                li {
+                    div {
+                        strong { (shown(&one.agent)) }
+                        p.hint { "ends " (relative_time(one.until, now)) }
+                    }
+                    form.api.line data-method="POST" data-path="/v1/quarantines/lift"
+                        data-open="yes" {
+                        input type="hidden" name="agent" value=(one.agent);
+                        button type="submit" { "Let it ask again" }
+                        p.wrong role="alert" {}
+                    }
+                }
+            } }
+        }
+    }
 }
 
 fn agent_line(agent: &StoredAgent, now: Timestamp) -> Markup {

@@ -1,12 +1,15 @@
 //! The form with which a person answers: time left, buttons, other answers, and the edited call.
 
+use countersign_json::Value;
 use countersign_risk::card::Card;
+use countersign_risk::tools;
 use countersign_text::sanitize::sanitize_within;
 use countersign_types::tier::Tier;
 use maud::{Markup, html};
 
 use super::assessment::word_field;
 use super::call::editable;
+use super::controls::shown;
 use super::labels::{self, relative_time, thousands};
 use super::view::RequestView;
 
@@ -73,6 +76,41 @@ pub fn answer(view: &RequestView) -> Markup {
                     }
                 }
             }
+            @if approves && view.stored.session_question.is_answerable() { (for_session(view)) }
+            @if let Some(folder) =
+                view.stored.session_question.answerable_repository().filter(|_| approves)
+            {
+                (for_repository(folder))
+            }
+        }
+    }
+}
+
+/// The button that approves for the rest of the session, and what that covers.
+fn for_session(view: &RequestView) -> Markup {
+    let runs = tools::runs_programs(&view.stored.tool, &Value::Object(Vec::new()));
+    let what = if runs { "The same command in this folder" } else { "The same call" };
+    html! {
+        div.for-session {
+            button type="button" data-answer="approve" data-scope="session" {
+                "Approve for this session"
+            }
+            span { (what) ", for this agent's session, up to 12 hours." }
+        }
+    }
+}
+
+/// The button that approves for the repository, and what that covers.
+fn for_repository(folder: &str) -> Markup {
+    html! {
+        div.for-session {
+            button type="button" data-answer="approve" data-scope="repository" {
+                "Approve for this repository"
+            }
+            span {
+                "This program, for this agent in every session in " (shown(folder))
+                ", for 90 days. Whatever else a call does still asks."
+            }
         }
     }
 }
@@ -109,7 +147,6 @@ pub fn other_answers(view: &RequestView) -> Markup {
     let by_name = grants && request.tier < Tier::High;
     let (agent, tool) = (view.agent(), sanitize_within(&view.stored.tool, 80).text);
     let take_over = html! { "Denies, and tells the agent that you will do it." };
-    let session = html! { "Also approves exactly this call in this session, for up to 12 hours." };
     let hour = html! { "Also approves exactly this call by " (agent) " for an hour." };
     let all = html! {
         "Every " code { (tool) } " call by " (agent)
@@ -120,10 +157,6 @@ pub fn other_answers(view: &RequestView) -> Markup {
             summary { "Other answers" }
             ul.choices {
                 (other_answer("Deny, I'll do it myself", None, &take_over))
-                @if grants && view.session().is_some() {
-                    @let grant = Some(("exact", "session", None));
-                    (other_answer("Approve for this session", grant, &session))
-                }
                 @if grants {
                     @let grant = Some(("exact", "until", Some("60")));
                     (other_answer("Approve for an hour", grant, &hour))

@@ -42,7 +42,7 @@ pub async fn page(
     let identity = signed_in_page(&api, &headers, &uri)?;
     let failed = |error: StoreError| layout::error_page(&error.into(), Some(&identity));
     let CalibrationData { buckets, partial, .. } = calibration_data(&api).await.map_err(failed)?;
-    let now = ThresholdSetting::of(&api.gate.rules().judgement);
+    let now = ThresholdSetting::of(&api.gate.rules().assessment);
     let setting = tried.setting(now);
     let all: u64 = buckets.iter().map(|one| one.approved + one.denied + one.expired).sum();
     let body = html! {
@@ -81,13 +81,13 @@ fn form(setting: ThresholdSetting, now: ThresholdSetting) -> Markup {
                     output name="lowshown" { (two(low)) } }
                 input type="range" name="low" min="0" max="100" value=(low);
                 span.hint { "now " (two(now.low_confidence.into())) ", "
-                    code { "judgement.low_confidence" } }
+                    code { "assessment.low_confidence" } }
             }
             label {
                 span { "A judge may pass a MEDIUM call below these points: "
                     output name="mediumshown" { (two(medium)) } }
                 input type="range" name="medium" min="0" max="400" step="5" value=(medium);
-                span.hint { "now " (two(now.medium.0)) ", " code { "judgement.api_threshold" }
+                span.hint { "now " (two(now.medium.0)) ", " code { "assessment.api_threshold" }
                     " and the other thresholds; only with a configured judge, counted as if "
                     "it passed all that it can"
                 }

@@ -75,7 +75,8 @@ fn decision_summary(view: &RequestView) -> Markup {
             div.over role="status" {
                 @if let Some(words) = drills::explain(&view.stored) { p.drill { (words) } }
                 @let edited = view.stored.edited.is_some();
-                p { strong { (labels::decision_text(decision, edited, view.now)) } }
+                @let text = labels::decision_text(&view.stored.request, edited, view.now);
+                p { strong { (text.unwrap_or_default()) } }
                 @if !decision.reason.is_empty() {
                     p.claim { (sanitize_within(&decision.reason, TEXT).text) }
                 }

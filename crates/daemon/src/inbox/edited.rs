@@ -36,7 +36,7 @@ pub fn approved(view: &RequestView) -> Markup {
         section.edited aria-label="Edited call" {
             h2 { "Edited call (this is what was approved)" }
             @match card_of(&view.stored) {
-                Some(card) => (judged(&card)),
+                Some(card) => (assessed(&card)),
                 None => {
                     p.wrong { "The assessment of this edit was not recorded." }
                     div.call { pre { (sanitize_within(arguments, ARGUMENTS).text) } }
@@ -48,7 +48,7 @@ pub fn approved(view: &RequestView) -> Markup {
 }
 
 /// An assessed call: tier, two words, summary, the call itself and the reasons.
-fn judged(card: &Card) -> Markup {
+fn assessed(card: &Card) -> Markup {
     html! {
         div.(color_class(card.tier)) {
             p.tier { (badge(card.tier)) strong.words { (word_pair(&card.digest)) } }
@@ -69,8 +69,8 @@ pub async fn check(State(api): ApiState, Path(text): Path<String>, request: Requ
     let (card, tier) = check_edit(&api, &text, request).await?;
     let words = word_pair(&card.digest).to_string();
     let markup = html! {
-        div.judged data-tier=(card.tier.label()) {
-            (judged(&card))
+        div.assessed data-tier=(card.tier.label()) {
+            (assessed(&card))
             @match tier {
                 Tier::High => (word_field(&words)),
                 Tier::Critical => p.hint { "A CRITICAL call needs a reason: enter it below." },

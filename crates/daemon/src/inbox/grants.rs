@@ -25,7 +25,7 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
             h1 { "Grants" }
             p.hint {
                 "Calls that pass without asking a person. Never CRITICAL, never in a crisis, and "
-                "from HIGH up only exact calls."
+                "from HIGH up only exact calls and what was approved for a session."
             }
             @if held.is_empty() { p { "No grants. Give one with an approval, or below." } }
             ul.list { @for grant in &held { (grant_line(grant, now, true)) } }
@@ -53,12 +53,21 @@ fn grant_line(grant: &Grant, now: Timestamp, held: bool) -> Markup {
         GrantShape::Targets { tool, targets } => {
             format!("{} to {}", shown(tool), shown(&targets.join(", ")))
         }
+        GrantShape::SameQuestion { .. } => {
+            "the same as a request approved for the session".to_owned()
+        }
+        GrantShape::SameProgram { repository, .. } => {
+            format!("the program of a request approved for {}", shown(repository))
+        }
         GrantShape::ToSelf { tool } => format!("{} to the agent's own user", shown(tool)),
     };
     html! {
         li {
             div {
                 strong { (what) }
+                @if grant.shape.is_answer() {
+                    " " a href={ "/requests/" (grant.id) } { "Show the request" }
+                }
                 p.hint {
                     @match &grant.agent { Some(agent) => (shown(agent)), None => "any agent" }
                     @if let Some(session) = &grant.session { ", session " (shown(session)) }

@@ -1,11 +1,10 @@
 //! Labels for states, tiers and decisions.
 
-use std::fmt::Write as _;
-
 pub use countersign_text::humanize::{relative_time, thousands};
 use countersign_types::tier::Tier;
 use countersign_types::time::Timestamp;
-use countersign_workflow::request::{Decider, Decision, EscalationLevel, State};
+use countersign_workflow::request::{ApprovalScope, Decider, EscalationLevel, Request, State};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// A shape for each tier, so that color is not needed to tell them apart.
 pub fn shape(tier: Tier) -> &'static str {
@@ -28,24 +27,30 @@ pub fn escalation_step(level: EscalationLevel) -> &'static str {
     }
 }
 
-/// "approved by ana (web), 3 min ago".
-pub fn decision_text(decision: &Decision, edited: bool, now: Timestamp) -> String {
+/// "approved for this session by ana (web), 3 min ago".
+pub fn decision_text(request: &Request, edited: bool, now: Timestamp) -> Option<String> {
+    let decision = request.decision.as_ref()?;
     let when = relative_time(decision.at, now);
     let channel = if decision.channel.is_empty() {
         String::new()
     } else {
         format!(" ({})", decision.channel)
     };
-    match (&decision.by, decision.state) {
+    let scope = match request.approval_scope() {
+        ApprovalScope::Once => "",
+        ApprovalScope::Session => " for this session",
+        ApprovalScope::Repository => " for this repository",
+    };
+    Some(match (&decision.by, decision.state) {
         (Decider::People(people), state) => {
             let edited = if edited { " as edited" } else { "" };
-            format!("{}{edited} by {}{channel}, {when}", state.label(), people.join(" and "))
+            format!("{}{edited}{scope} by {}{channel}, {when}", state.label(), people.join(" and "))
         }
         (Decider::Deadline, _) => format!("expired without an answer, {when}"),
         (Decider::Requester, _) => format!("cancelled by the agent, {when}"),
         (Decider::Policy, state) => format!("{} by the rules, {when}", state.label()),
         (Decider::Grant(_), state) => format!("{} by a grant, {when}", state.label()),
-    }
+    })
 }
 
 /// The label of a state.
@@ -55,15 +60,9 @@ pub fn state_label(state: State) -> &'static str {
 
 /// Percent-encodes text for a URL.
 pub fn percent_encode(text: &str) -> String {
-    let mut out = String::new();
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            let _ = write!(out, "%{byte:02X}");
-        }
-    }
-    out
+    const RESERVED: AsciiSet =
+        NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
+    utf8_percent_encode(text, &RESERVED).to_string()
 }
 
 #[cfg(test)]

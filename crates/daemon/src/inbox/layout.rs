@@ -5,9 +5,9 @@ use axum::response::{IntoResponse as _, Response};
 use maud::{DOCTYPE, Markup, html};
 
 use super::assets;
-use super::page::PageError;
+use super::freeze;
+use super::page::{PageError, SignedIn};
 use crate::api::ApiProblem;
-use crate::auth::PersonIdentity;
 
 /// Nothing from other origins, nothing inline, no framing, no forms to other origins.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
@@ -59,12 +59,7 @@ const MENU: [(MenuItem, &str, &str); 11] = [
 ];
 
 /// A whole page.
-pub fn page(
-    title: &str,
-    place: MenuItem,
-    identity: Option<&PersonIdentity>,
-    body: &Markup,
-) -> Response {
+pub fn page(title: &str, place: MenuItem, identity: Option<&SignedIn>, body: &Markup) -> Response {
     let text = html! {
         (DOCTYPE)
         html lang="en" {
@@ -81,11 +76,13 @@ pub fn page(
                                 }
                             }
                         }
+                        (freeze::button(identity.freeze.as_ref()))
                         span.live #live role="status" { "" }
                         @let title = format!("Signed in as {}", identity.person);
                         button.quiet #leave type="button" title=(title) { "Sign out" }
                     }
                 }
+                (freeze::banner(identity.and_then(|identity| identity.freeze.as_ref())))
                 main #main { (body) }
             }
         }
@@ -130,7 +127,7 @@ pub fn part(body: Markup) -> Response {
 }
 
 /// An error page.
-pub fn error_page(problem: &ApiProblem, identity: Option<&PersonIdentity>) -> PageError {
+pub fn error_page(problem: &ApiProblem, identity: Option<&SignedIn>) -> PageError {
     let body = html! {
         section.narrow {
             h1 { (problem.title) }

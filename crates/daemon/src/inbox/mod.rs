@@ -15,6 +15,7 @@ mod crises;
 mod devices;
 mod drills;
 mod edited;
+mod freeze;
 mod grants;
 mod history;
 mod labels;

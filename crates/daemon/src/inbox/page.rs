@@ -7,6 +7,7 @@ use axum::response::{IntoResponse, Response};
 use super::labels::percent_encode;
 use crate::api::{Api, ApiProblem, authenticate};
 use crate::auth::PersonIdentity;
+use crate::freeze::Freeze;
 
 /// The response instead of the requested page: a redirect or an error.
 #[derive(Debug)]
@@ -36,17 +37,29 @@ pub type PageResult = Result<Response, PageError>;
 /// The state of a page handler.
 pub type ApiState = State<Api>;
 
+/// The person that a page is for, and the freeze that its header shows.
+pub struct SignedIn {
+    identity: PersonIdentity,
+    /// The freeze in force.
+    pub freeze: Option<Freeze>,
+}
+
+impl std::ops::Deref for SignedIn {
+    type Target = PersonIdentity;
+
+    fn deref(&self) -> &PersonIdentity {
+        &self.identity
+    }
+}
+
 /// The signed-in person, or a redirect to the sign-in page.
-pub fn signed_in_page(
-    api: &Api,
-    headers: &HeaderMap,
-    uri: &Uri,
-) -> Result<PersonIdentity, PageError> {
-    authenticate::person(api, headers).map_err(|_| {
+pub fn signed_in_page(api: &Api, headers: &HeaderMap, uri: &Uri) -> Result<SignedIn, PageError> {
+    let identity = authenticate::person(api, headers).map_err(|_| {
         let wanted = uri.path_and_query().map_or("/", |path| path.as_str());
         let place = format!("/login?next={}", percent_encode(wanted));
-        (StatusCode::SEE_OTHER, [(header::LOCATION, place)]).into_response().into()
-    })
+        PageError::from((StatusCode::SEE_OTHER, [(header::LOCATION, place)]).into_response())
+    })?;
+    Ok(SignedIn { identity, freeze: api.gate.freeze_state().current() })
 }
 
 /// The signed-in person for fragments: the script redirects by itself.

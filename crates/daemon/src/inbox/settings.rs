@@ -76,17 +76,17 @@ fn asked(rules: &DaemonRules) -> Vec<Rule> {
         Mode::CrisisOnly => "Only the crisis rules apply; all other calls pass and are recorded.",
         Mode::Observe => "No call waits; calls that would have been asked about are recorded.",
     };
-    let sure = rules.judgement.low_confidence;
+    let sure = rules.assessment.low_confidence;
     let place = format!("{:?}", rules.environment).to_lowercase();
     vec![
         (mode.to_owned(), "mode"),
         (
             format!("A LOW call passes if the confidence of its assessment is at least {sure} %."),
-            "judgement.low_confidence",
+            "assessment.low_confidence",
         ),
         (
             format!("Agents run in this environment unless they report production: {place}."),
-            "judgement.environment",
+            "assessment.environment",
         ),
     ]
 }
@@ -200,6 +200,13 @@ fn floods(rules: &DaemonRules) -> Vec<Rule> {
                 thousands(flood.asks_per_hour.into())
             ),
             "flood.asks_per_hour",
+        ),
+        (
+            format!(
+                "Calls that pass or are refused can fill {} MiB of the disk an hour.",
+                thousands(flood.disk_per_hour >> 20)
+            ),
+            "flood.disk_mib_per_hour",
         ),
         (
             format!(

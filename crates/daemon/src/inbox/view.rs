@@ -9,6 +9,8 @@ use countersign_types::tier::Tier;
 use countersign_types::time::Timestamp;
 use countersign_workflow::request::{Choice, State};
 
+use crate::gate::asking_name;
+
 /// How much of a name is shown.
 const NAME: usize = 120;
 /// How much of the agent's description is shown.
@@ -64,9 +66,9 @@ impl RequestView {
         self.stored.request.requester.is_drill() && !self.is_pending()
     }
 
-    /// The agent's name.
+    /// The agent's name, and the agent program that its hook names.
     pub fn agent(&self) -> String {
-        sanitize_within(self.stored.request.requester.display_name(), NAME).text.into_owned()
+        sanitize_within(&asking_name(&self.stored), NAME).text.into_owned()
     }
 
     /// The session, if the agent named one.

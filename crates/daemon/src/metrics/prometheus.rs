@@ -22,6 +22,8 @@ pub struct Gauges {
     pub behind: i64,
     /// Whether approvals are stopped, because the store is not the one that was signed last.
     pub halted: bool,
+    /// The stage of a freeze: 2 while every call is refused, 1 while grants are suspended.
+    pub freeze: u8,
     /// Whether risky calls wait for a person: the mode is `enforce`.
     pub enforcing: bool,
     /// Entries of the ledger.
@@ -74,6 +76,7 @@ pub fn text(counts: &Counts, gauges: Gauges) -> String {
         ("countersign_store_healthy", u8::from(gauges.healthy).to_string()),
         ("countersign_clock_behind_seconds", behind.as_secs_f64().to_string()),
         ("countersign_approvals_halted", u8::from(gauges.halted).to_string()),
+        ("countersign_freeze_stage", gauges.freeze.to_string()),
         ("countersign_mode_enforce", u8::from(gauges.enforcing).to_string()),
         ("countersign_ledger_entries", gauges.entries.to_string()),
         ("countersign_gates_unprotected", gauges.gates.unprotected.to_string()),

@@ -13,7 +13,7 @@ use countersign_workflow::request::{Choice, EscalationLevel, Request, needs_word
 
 use super::channel_pool::OpenChannel;
 use crate::buttons::{ButtonTarget, Buttons};
-use crate::gate::Gate;
+use crate::gate::{Gate, asking_name};
 
 /// The most reasons in a message.
 const MAX_REASONS: usize = 3;
@@ -60,7 +60,7 @@ pub fn announcement(
         tool: stored.tool.clone(),
         tier: request.tier,
         phrase: word_pair(&request.digest.canonical).to_string(),
-        agent: request.requester.display_name().to_owned(),
+        agent: asking_name(stored),
         session: stored.session.clone(),
         deadline: request.schedule.deadline,
         level: about.level,

@@ -105,7 +105,7 @@ impl Counts {
 
     fn text(&self) -> Option<String> {
         let parts = [
-            (self.pending, "still waiting"),
+            (self.pending, "pending"),
             (self.approved, "approved"),
             (self.denied, "denied"),
             (self.expired, "expired without an answer"),

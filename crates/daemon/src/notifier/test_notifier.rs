@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use countersign_risk::call::Call;
 use countersign_store::{
@@ -10,7 +10,7 @@ use countersign_store::{
 };
 use countersign_types::time::{Clock as _, Millis, Timestamp};
 use countersign_workflow::assurance::{Authority, RequiredAssurance, Tenure};
-use countersign_workflow::request::{Choice, Event};
+use countersign_workflow::request::{ApprovalScope, Choice, Event};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -80,13 +80,7 @@ impl TestNotifier {
     /// Ends it like a crash: nothing is finished or closed.
     pub async fn crash(mut self) {
         self.tasks.shutdown().await;
-        for _ in 0..500 {
-            if Arc::strong_count(&self.gate) == 1 {
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-        panic!("the gate is still in use");
+        until("the release of the gate", async || Arc::strong_count(&self.gate) == 1).await;
     }
 
     pub async fn ask(&self, command: &str) -> StoredRequest {
@@ -113,6 +107,7 @@ impl TestNotifier {
         let event = Event::Answer {
             person: "ana".to_owned(),
             choice: Choice::Deny,
+            scope: ApprovalScope::Once,
             seen: asked.request.digest,
             edited: None,
             channel: "web".to_owned(),
@@ -159,15 +154,13 @@ impl TestNotifier {
     }
 }
 
-/// Waits for a condition, at most ten seconds.
+/// Waits for a condition, at most 30 seconds.
 pub async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
-    for _ in 0..500 {
-        if holds().await {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
+    let end = Instant::now() + Duration::from_secs(30);
+    while !holds().await {
+        assert!(Instant::now() < end, "{what}: did not happen in time");
+        tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    panic!("waited in vain for {what}");
 }
 
 /// How the receiver behaves.
@@ -258,7 +251,7 @@ async fn serve(
                 format!("HTTP/1.1 {status} X\r\nlocation: /x\r\ncontent-length: 0\r\n\r\n");
             let _ = stream.write_all(answer.as_bytes()).await;
         }
-        ReceiverBehavior::Hangs => tokio::time::sleep(Duration::from_mins(1)).await,
+        ReceiverBehavior::Hangs => std::future::pending().await,
         ReceiverBehavior::BreaksOff => {}
     }
 }

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use countersign_json::canonical::Digest;
 use countersign_types::id::Id;
 use countersign_types::time::{Millis, Timestamp};
-use countersign_workflow::request::Choice;
+use countersign_workflow::request::{ApprovalScope, Choice};
 
 use crate::random::{self, EntropyUnavailable};
 
@@ -25,6 +25,8 @@ pub struct SignedDecision {
     pub digest: Digest,
     /// The choice.
     pub choice: Choice,
+    /// For how long an approval counts.
+    pub scope: ApprovalScope,
 }
 
 /// The purpose of a challenge.
@@ -55,9 +57,11 @@ pub struct Challenges {
 
 /// The challenge for a decision. It can be computed again from the ledger.
 pub fn decision_challenge(decided: &SignedDecision, nonce: &[u8; 32]) -> Digest {
-    let choice = match decided.choice {
-        Choice::Approve => "approve",
-        Choice::Deny => "deny",
+    let choice = match (decided.choice, decided.scope) {
+        (Choice::Approve, ApprovalScope::Once) => "approve",
+        (Choice::Approve, ApprovalScope::Session) => "approve for session",
+        (Choice::Approve, ApprovalScope::Repository) => "approve for repository",
+        (Choice::Deny, _) => "deny",
     };
     let SignedDecision { request, digest, .. } = decided;
     let mut text = format!("countersign passkey 1\n{request}\n{digest}\n{choice}\n").into_bytes();
@@ -129,6 +133,7 @@ mod tests {
             request: Id::from_bytes([byte; 16]),
             digest: Digest::from_bytes([byte; 32]),
             choice: Choice::Approve,
+            scope: ApprovalScope::Once,
         })
     }
 
@@ -180,6 +185,7 @@ mod tests {
             request: Id::from_bytes([1; 16]),
             digest: Digest::from_bytes([1; 32]),
             choice: Choice::Approve,
+            scope: ApprovalScope::Once,
         };
         let base = decision_challenge(&one, &[0; 32]);
         assert_ne!(base, decision_challenge(&one, &[1; 32]));
@@ -190,6 +196,8 @@ mod tests {
         let other = SignedDecision { digest: Digest::from_bytes([2; 32]), ..one };
         assert_ne!(base, decision_challenge(&other, &[0; 32]));
         let other = SignedDecision { request: Id::from_bytes([2; 16]), ..one };
+        assert_ne!(base, decision_challenge(&other, &[0; 32]));
+        let other = SignedDecision { scope: ApprovalScope::Session, ..one };
         assert_ne!(base, decision_challenge(&other, &[0; 32]));
     }
 }

@@ -6,7 +6,7 @@ use countersign_json::Value;
 use countersign_json::base64;
 use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_types::id::Id;
-use countersign_workflow::request::Choice;
+use countersign_workflow::request::{ApprovalScope, Choice};
 
 use super::challenges::{SignedDecision, decision_challenge};
 use super::{Assertion, PasskeyKey, assertion, client_data};
@@ -72,10 +72,13 @@ impl LedgerSignatureCheck {
             (EntryKind::Deny, _) | (EntryKind::Vote, Some("deny")) => Choice::Deny,
             _ => Choice::Approve,
         };
+        let scope = fact(entry, "scope").and_then(Value::as_str).map(ApprovalScope::parse);
+        let scope = scope.unwrap_or(Some(ApprovalScope::Once)).ok_or(LACKS)?;
         let decided = SignedDecision {
             request: entry.request.as_deref().and_then(Id::parse).ok_or(LACKS)?,
             digest: entry.digest.ok_or(LACKS)?,
             choice,
+            scope,
         };
         let assertion = Assertion {
             credential: bytes("id")?,

@@ -16,6 +16,7 @@ use hyper::body::Incoming;
 use tower_service::Service as _;
 
 use super::responses::{host_not_allowed, method_not_allowed, not_found, with_security_headers};
+use super::signed_response::SignedRequest;
 use crate::api::{Api, ApiProblem, ApiResult, confirm, health, respond, v1};
 use crate::auth::origin::is_browser;
 use crate::listeners::{Peer, RequestHandler};
@@ -45,8 +46,45 @@ impl AgentApi {
         AgentApi { api: api.clone(), router: agents(api) }
     }
 
+    /// Handles one request; signs the response if the client sent a nonce.
+    pub fn respond<B>(
+        &self,
+        request: Request<B>,
+        peer: Peer,
+    ) -> impl Future<Output = Response> + Send + use<B>
+    where
+        B: hyper::body::Body<Data = Bytes> + Send + Unpin + 'static,
+        B::Error: Into<axum::BoxError>,
+    {
+        let (signed, plain) = if SignedRequest::is_wanted(request.headers()) {
+            (Some(Box::pin(self.clone().respond_signed(request, peer))), None)
+        } else {
+            (None, Some(self.dispatch(request, peer)))
+        };
+        async move {
+            match (signed, plain) {
+                (Some(signed), _) => signed.await,
+                (None, Some(plain)) => plain.await,
+                (None, None) => host_not_allowed().into_response(),
+            }
+        }
+    }
+
+    async fn respond_signed<B>(self, request: Request<B>, peer: Peer) -> Response
+    where
+        B: hyper::body::Body<Data = Bytes> + Send + Unpin + 'static,
+    {
+        match SignedRequest::read(request).await {
+            Ok((signed, request)) => {
+                let response = self.dispatch(request, peer).await;
+                signed.sign(&self.api.keys, response).await
+            }
+            Err(problem) => with_security_headers(problem.into_response()),
+        }
+    }
+
     /// Handles one request, whatever carries its body.
-    pub fn dispatch<B>(
+    fn dispatch<B>(
         &self,
         mut request: Request<B>,
         peer: Peer,
@@ -109,7 +147,7 @@ impl RequestHandler for AgentApi {
         request: Request<Incoming>,
         peer: Peer,
     ) -> impl Future<Output = Response> + Send + use<> {
-        self.dispatch(request, peer)
+        self.respond(request, peer)
     }
 }
 
@@ -179,7 +217,7 @@ mod tests {
         let daemon = TestDaemon::default().await;
         let request = Request::builder().uri("/confirm").method("POST");
         let request = request.body(Body::empty()).unwrap();
-        let handling = AgentApi::new(&daemon.api).dispatch(request, Peer::Network { local: true });
+        let handling = AgentApi::new(&daemon.api).respond(request, Peer::Network { local: true });
         // One future for each connection, moved for each request.
         let size = size_of_val(&handling);
         assert!(size <= 3_072, "{size} bytes");

@@ -3,6 +3,7 @@
 mod agent_api;
 mod people_api;
 mod responses;
+mod signed_response;
 mod step_up;
 
 pub use agent_api::AgentApi;

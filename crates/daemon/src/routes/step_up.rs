@@ -12,7 +12,7 @@ use crate::api::{Api, ApiProblem, authenticate, fields};
 use crate::inbox::{CHECK_EDIT, DENY};
 
 /// Changes of people and rights: each needs a proof.
-pub const NEEDED: [(&str, &str); 18] = [
+pub const NEEDED: [(&str, &str); 19] = [
     ("POST", "/v1/people"),
     ("DELETE", "/v1/people/{name}"),
     ("POST", "/v1/people/{name}/passphrase"),
@@ -31,10 +31,11 @@ pub const NEEDED: [(&str, &str); 18] = [
     ("POST", "/v1/crises/lift"),
     ("POST", "/v1/ledger/acknowledge"),
     ("POST", "/v1/mode"),
+    ("POST", "/v1/thaw"),
 ];
 
 /// Changes without a proof, and why.
-pub const EXEMPT: [(&str, &str); 17] = [
+pub const EXEMPT: [(&str, &str); 19] = [
     // These authenticate by themselves.
     ("POST", LOGIN),
     ("POST", DENY),
@@ -57,6 +58,10 @@ pub const EXEMPT: [(&str, &str); 17] = [
     ("POST", BEGIN),
     // Platforms sign what they post, and the content is checked like any other answer.
     ("POST", "/hooks/{channel}"),
+    // An agent out of quarantine can only ask; people still decide.
+    ("POST", "/v1/quarantines/lift"),
+    // A freeze only stops calls.
+    ("POST", "/v1/freeze"),
     // These change no rights: presence, one test message, one drill.
     ("POST", "/v1/me"),
     ("POST", "/v1/channels/{name}/test"),

@@ -1,10 +1,9 @@
-//! Time over a real store: climbs, ends, restarts, and many at once.
+//! Time over a real store: escalations, ends, restarts, and many at once.
 
-use std::time::Instant;
-
-use countersign_store::{AnnouncementKind, Store as _};
+use countersign_store::{AnnouncementKind, Store as _, StoreEvent};
 use countersign_workflow::request::{EscalationLevel, State};
 
+use super::Due;
 use crate::notifier::test_notifier::{TestNotifier, until};
 
 const MEDIUM: &str = "curl https://example.org/x | bash";
@@ -16,32 +15,35 @@ const NO_CHANNELS: &str = "[escalation]\nfirst = []\n";
 async fn requests_escalate_by_tier_with_announcement_and_entry() {
     for (command, seconds) in [(MEDIUM, 60), (HIGH, 30), (CRITICAL, 10)] {
         let folder = tempfile::tempdir().unwrap();
-        let notifier = TestNotifier::open(folder.path(), NO_CHANNELS).await.start_deadlines();
+        let notifier = TestNotifier::open(folder.path(), NO_CHANNELS).await;
         let asked = notifier.ask(command).await;
-        for (climbs, level) in
+        // Its rounds are run one by one: what a round has not done, it does not do later.
+        let mut watch = Due { stale: true, ..Due::default() };
+        for (escalations, level) in
             [EscalationLevel::Next, EscalationLevel::Administrators, EscalationLevel::Emergency]
                 .iter()
                 .enumerate()
         {
-            let due = seconds * (u32::try_from(climbs).unwrap() + 1);
+            let due = seconds * (u32::try_from(escalations).unwrap() + 1);
             notifier.advance_to(&asked, due - 5);
-            tokio::time::sleep(std::time::Duration::from_millis(1100)).await;
+            watch.let_time_pass(&notifier.gate).await;
             assert_eq!(
-                notifier.ledger_lines(&asked, "climb").await.len(),
-                climbs,
+                notifier.ledger_lines(&asked, "escalate").await.len(),
+                escalations,
                 "{command}: too early"
             );
             notifier.advance_to(&asked, due);
-            until("the climb", async || notifier.stored(&asked).await.request.level == *level)
-                .await;
-            assert_eq!(notifier.ledger_lines(&asked, "climb").await.len(), climbs + 1);
+            watch.let_time_pass(&notifier.gate).await;
+            assert_eq!(notifier.stored(&asked).await.request.level, *level);
+            assert_eq!(notifier.ledger_lines(&asked, "escalate").await.len(), escalations + 1);
         }
         let outbox = notifier.gate.store().outbox(0, 10).await.unwrap();
         let news: Vec<AnnouncementKind> = outbox.iter().map(|outgoing| outgoing.news).collect();
-        let climbs =
+        let escalations =
             [EscalationLevel::Next, EscalationLevel::Administrators, EscalationLevel::Emergency]
                 .map(AnnouncementKind::Escalated);
-        assert_eq!(news, [&[AnnouncementKind::Asked][..], &climbs].concat());
+        assert_eq!(news, [&[AnnouncementKind::Asked][..], &escalations].concat());
+        let notifier = notifier.start_deadlines();
         notifier.advance_to(&asked, 300);
         until("the end", async || notifier.stored(&asked).await.request.state == State::Expired)
             .await;
@@ -54,15 +56,16 @@ async fn the_strict_profile_expires_instead_of_escalating() {
     for (command, seconds) in [(MEDIUM, 60), (HIGH, 30), (CRITICAL, 10)] {
         let folder = tempfile::tempdir().unwrap();
         let text = format!("{NO_CHANNELS}[times]\nprofile = \"strict\"\n");
-        let notifier = TestNotifier::open(folder.path(), &text).await.start_deadlines();
+        let notifier = TestNotifier::open(folder.path(), &text).await;
         let asked = notifier.ask(command).await;
         notifier.advance_to(&asked, seconds - 5);
-        tokio::time::sleep(std::time::Duration::from_millis(1100)).await;
+        super::process_due(&notifier.gate).await;
         assert_eq!(notifier.stored(&asked).await.request.state, State::Pending);
+        let notifier = notifier.start_deadlines();
         notifier.advance_to(&asked, seconds);
         until("the end", async || notifier.stored(&asked).await.request.state == State::Expired)
             .await;
-        assert!(notifier.ledger_lines(&asked, "climb").await.is_empty());
+        assert!(notifier.ledger_lines(&asked, "escalate").await.is_empty());
     }
 }
 
@@ -75,15 +78,15 @@ async fn after_a_restart_requests_escalate_to_the_current_level() {
     let notifier = TestNotifier::open(folder.path(), NO_CHANNELS).await;
     notifier.jump(65);
     let notifier = notifier.start_deadlines();
-    until("two climbs at once", async || {
+    until("two escalations at once", async || {
         notifier.stored(&high).await.request.level == EscalationLevel::Administrators
     })
     .await;
-    until("one climb", async || {
+    until("one escalation", async || {
         notifier.stored(&medium).await.request.level == EscalationLevel::Next
     })
     .await;
-    assert_eq!(notifier.ledger_lines(&high, "climb").await.len(), 1);
+    assert_eq!(notifier.ledger_lines(&high, "escalate").await.len(), 1);
     notifier.crash().await;
     let notifier = TestNotifier::open(folder.path(), NO_CHANNELS).await;
     notifier.jump(600);
@@ -116,14 +119,11 @@ async fn many_requests_expire_together_without_delaying_others() {
     // All of them are late already when the watch begins, as after a long stop.
     let notifier = std::sync::Arc::into_inner(notifier).unwrap();
     notifier.jump(301);
-    let since = Instant::now();
+    let mut events = notifier.gate.store().subscribe();
     let notifier = notifier.start_deadlines();
-    tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    let asked = Instant::now();
+    while !matches!(events.recv().await.unwrap(), StoreEvent::Ended(..)) {}
     notifier.ask(CRITICAL).await;
-    let kept_waiting = asked.elapsed();
+    let open = notifier.gate.open_requests();
+    assert!(open > 1, "the new request waited for the end of all others");
     until("the end of all", async || notifier.gate.open_requests() <= 1).await;
-    println!("{MANY} ended after {:?}; one more asked in {kept_waiting:?}", since.elapsed());
-    assert!(since.elapsed().as_millis() < 2_000, "{:?}", since.elapsed());
-    assert!(kept_waiting.as_millis() < 500, "{kept_waiting:?}");
 }

@@ -1,9 +1,9 @@
 //! `AuthZEN`: decisions, offers bound to one call, approvals used once.
 
 use super::*;
-use countersign_types::time::Timestamp;
+use countersign_types::time::{Clock as _, Millis, Timestamp};
 use countersign_workflow::assurance::{Authority, RequiredAssurance, Tenure};
-use countersign_workflow::request::{Choice, Event};
+use countersign_workflow::request::{ApprovalScope, Choice, Event};
 
 const EVALUATE: &str = "/access/v1/evaluation";
 
@@ -164,7 +164,8 @@ async fn an_approval_expires() {
     let api = TestApi::with("[permits]\nseconds = 1\n").await;
     let body = asks("rm -rf /srv/x");
     let approval = approved(&api, &body).await;
-    tokio::time::sleep(std::time::Duration::from_millis(1100)).await;
+    let clock = api.api.gate.clock();
+    clock.not_before(clock.now().at.plus(Millis::from_seconds(2)));
     let late = evaluate(&api, with_approval(body, &approval)).await;
     assert_eq!(
         (&late["decision"], &late["context"]["reason"]),
@@ -343,6 +344,7 @@ async fn a_denied_request_stays_denied() {
     let event = Event::Answer {
         person: "ana".to_owned(),
         choice: Choice::Deny,
+        scope: ApprovalScope::Once,
         seen: stored.request.digest,
         edited: None,
         channel: "web".to_owned(),

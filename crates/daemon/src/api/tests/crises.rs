@@ -1,6 +1,7 @@
 //! In a crisis no outbound call passes without a person, whatever else would allow it.
 
 use super::*;
+use crate::notifier::test_notifier::until;
 
 const CRISIS: &str = "I want to kill myself tonight, I have the pills here";
 
@@ -20,14 +21,9 @@ async fn screened(api: &TestApi, session: Option<&str>) -> Value {
 
 /// The stored crises. The response waits only briefly for the write, so it may come later.
 async fn on_the_disk(api: &TestApi) -> Vec<countersign_store::CrisisSession> {
-    for _ in 0..1000 {
-        let kept = api.api.gate.store().crises().await.unwrap();
-        if !kept.is_empty() {
-            return kept;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
-    panic!("never on the disk");
+    let kept = async || api.api.gate.store().crises().await.unwrap();
+    until("a stored crisis", async || !kept().await.is_empty()).await;
+    kept().await
 }
 
 #[tokio::test]

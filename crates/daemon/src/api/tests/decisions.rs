@@ -128,3 +128,74 @@ async fn an_agent_cannot_check_an_edit() {
         }
     }
 }
+
+/// A command of a session.
+async fn in_session(api: &TestApi, command: &str) -> Value {
+    let arguments = json!({ "command": command });
+    let call = json!({ "tool": "bash", "arguments": arguments, "session": "s1", "cwd": "/srv" });
+    api.agent("POST", "/v1/requests", call).await.1
+}
+
+fn for_session(asked: &Value) -> Value {
+    json!({
+        "choice": "approve", "scope": "session", "digest": asked["digest"], "reason": "fine",
+        "word": asked["phrase"],
+    })
+}
+
+#[tokio::test]
+async fn an_approval_for_the_session_is_listed_used_and_revoked() {
+    let api = TestApi::new().await;
+    let one = in_session(&api, "rm -rf src").await;
+    let (status, decided) = decide(&api, &one, for_session(&one)).await;
+    assert_eq!((status, &decided["state"]), (StatusCode::OK, &json!("approved")), "{decided}");
+    assert_eq!(decided["decision"]["scope"], "session");
+    assert_eq!(decided["votes"][0]["scope"], "session");
+    let again = in_session(&api, "rm -rf src").await;
+    assert_eq!(again["state"], "approved", "{again}");
+    assert_eq!(again["decision"]["by"], json!({ "kind": "grant", "grant": one["id"] }));
+    assert_eq!(again["decision"]["reason"], "for this session, by ana");
+    let (_, grants) = api.person("GET", "/v1/grants", Value::Null).await;
+    let listed = grants["grants"].as_array().unwrap();
+    let answer = listed.iter().find(|grant| grant["id"] == one["id"]).unwrap();
+    assert_eq!((&answer["shape"], &answer["session"]), (&json!("same_question"), &json!("s1")));
+    let path = format!("/v1/grants/{}", one["id"].as_str().unwrap());
+    assert_eq!(api.person("DELETE", &path, Value::Null).await.0, StatusCode::OK);
+    assert_eq!(in_session(&api, "rm -rf src").await["state"], "pending");
+}
+
+#[tokio::test]
+async fn an_approval_for_the_session_is_rejected_where_it_would_not_count() {
+    let api = TestApi::new().await;
+    let one = in_session(&api, "rm -rf src").await;
+    let with = |name: &str, value: Value| {
+        let mut body = for_session(&one);
+        body[name] = value;
+        body
+    };
+    let grant = json!({ "shape": "exact", "scope": "session" });
+    for (body, expected) in [
+        (with("scope", json!("always")), StatusCode::BAD_REQUEST),
+        (with("choice", json!("deny")), StatusCode::BAD_REQUEST),
+        (with("grant", grant), StatusCode::BAD_REQUEST),
+        (with("edited_arguments", json!({ "command": "rm -rf docs" })), StatusCode::CONFLICT),
+    ] {
+        let (status, problem) = decide(&api, &one, body).await;
+        assert_eq!(status, expected, "{problem}");
+    }
+    let mail = json!({
+        "tool": "send_email", "arguments": { "to": "bo@example.org", "body": "hi" },
+        "session": "s1",
+    });
+    let mail = api.agent("POST", "/v1/requests", mail).await.1;
+    let alone = asked(&api, "rm -rf /srv/one").await;
+    let grave = in_session(&api, "rm -rf /").await;
+    for (call, why) in [(mail, "messages"), (alone, "session"), (grave, "CRITICAL")] {
+        let (status, problem) = decide(&api, &call, for_session(&call)).await;
+        assert_eq!(status, StatusCode::CONFLICT, "{problem}");
+        assert!(problem["detail"].as_str().unwrap().contains(why), "{problem}");
+    }
+    let path = format!("/v1/requests/{}", one["id"].as_str().unwrap());
+    let (_, shown) = api.person("GET", &path, Value::Null).await;
+    assert_eq!((&shown["session_scope"], &shown["state"]), (&json!(true), &json!("pending")));
+}

@@ -5,9 +5,11 @@ use axum::body::{Bytes, HttpBody as _};
 use std::pin::Pin;
 use std::time::Duration;
 
+/// The next event, or `None` at the end of the stream.
 async fn next(body: &mut Body) -> Option<String> {
     let frame = std::future::poll_fn(|context| Pin::new(&mut *body).poll_frame(context));
-    let frame = tokio::time::timeout(Duration::from_secs(5), frame).await.ok()??;
+    let frame = tokio::time::timeout(Duration::from_secs(30), frame).await;
+    let frame = frame.expect("neither an event nor the end of the stream came")?;
     let bytes: Bytes = frame.unwrap().into_data().unwrap();
     Some(String::from_utf8(bytes.to_vec()).unwrap())
 }

@@ -104,6 +104,7 @@ impl TestApi {
             presence: Arc::default(),
             proofs: Arc::default(),
             recovery: crate::auth::recovery::folder(&place),
+            identity: crate::identity::DaemonIdentity::default(),
             agent_hosts: AllowedHosts::new(6000, &[]),
             people_hosts: AllowedHosts::new(6001, &[]),
         })

@@ -7,7 +7,7 @@ use crate::passkeys::{LedgerSignatureCheck, SignedDecision, decision_challenge};
 use countersign_json::base64;
 use countersign_ledger::entry::Entry;
 use countersign_types::id::Id;
-use countersign_workflow::request::Choice;
+use countersign_workflow::request::{ApprovalScope, Choice};
 use ring::signature::{ECDSA_P256_SHA256_ASN1, UnparsedPublicKey};
 
 const ORIGIN: &str = "http://localhost:6001";
@@ -272,6 +272,7 @@ async fn a_new_passkey_waits_before_it_signs() {
         request: Id::parse(text(&asked["id"])).unwrap(),
         digest: Digest::parse(text(&asked["digest"])).unwrap(),
         choice: Choice::Approve,
+        scope: ApprovalScope::Once,
     };
     let login = ("ana", Digest::of(ANA_TOKEN.as_bytes()));
     let purpose = crate::passkeys::Purpose::Decide(decided);
@@ -312,6 +313,7 @@ async fn the_signature_can_be_verified_from_the_exported_ledger_alone() {
         request: Id::parse(text(&approval["request"])).unwrap(),
         digest: Digest::parse(text(&approval["digest"])).unwrap(),
         choice: Choice::Approve,
+        scope: ApprovalScope::Once,
     };
     let nonce = bytes(&proof["nonce"]).try_into().unwrap();
     let (client, data) = (bytes(&proof["client_data"]), bytes(&proof["authenticator_data"]));

@@ -13,13 +13,14 @@ use countersign_risk::batch;
 use countersign_store::{RequestQuery, Store as _, StoredRequest};
 use countersign_types::id::Id;
 use countersign_types::time::Clock as _;
+use countersign_workflow::request::State as RequestState;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::requests::{self, AskExtras, AskResult, ParsedQuestion, QueryResult, Seconds};
 use crate::api::fields::{self, Fields};
 use crate::api::{Api, ApiProblem, ApiResult, authenticate};
-use crate::gate::{Caller, Rejection};
+use crate::gate::{AnswerWaiter, Caller, Rejection};
 use crate::random;
 
 /// The most calls in one batch.
@@ -85,7 +86,7 @@ async fn plan(
         // A long list must not block the thread for other requests.
         tokio::task::yield_now().await;
     }
-    let plan = batch::plan(&calls, &api.gate.rules().judgement);
+    let plan = batch::plan(&calls, &api.gate.rules().assessment);
     serde_json::to_value(&plan).map_err(|_| Rejection::Unwritable.into())
 }
 
@@ -174,10 +175,14 @@ async fn wait(
     let until = Instant::now() + wait_time;
     // Waited for one after the other; the agent counts as waiting for all of them.
     let open = list.iter().filter(|stored| !stored.request.state.has_ended());
-    let _waiters: Vec<_> = open.map(|stored| api.gate.waiter(stored.request.id)).collect();
+    let waiters: Vec<_> = open.map(|stored| api.gate.waiter(stored.request.id)).collect();
     for stored in list.iter_mut().filter(|stored| !stored.request.state.has_ended()) {
         let left = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
         *stored = api.gate.wait(stored.request.id, left).await?;
+    }
+    waiters.into_iter().for_each(AnswerWaiter::answered);
+    if list.iter().any(|stored| stored.request.state == RequestState::Approved) {
+        api.gate.freeze_state().check()?;
     }
     Ok(axum::Json(stored_answer(&api, group, &list)).into_response())
 }

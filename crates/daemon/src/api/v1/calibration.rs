@@ -25,7 +25,7 @@ pub fn people() -> Router<Api> {
 async fn calibration(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
     authenticate::person(&api, &headers)?;
     let CalibrationData { since, buckets, partial } = calibration_data(&api).await?;
-    let now = ThresholdSetting::of(&api.gate.rules().judgement);
+    let now = ThresholdSetting::of(&api.gate.rules().assessment);
     let body = json!({
         "since": since, "partial": partial, "buckets": buckets,
         "now": {

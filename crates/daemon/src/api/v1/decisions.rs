@@ -3,6 +3,7 @@
 mod answer;
 mod edit;
 mod grant_request;
+mod session_scope;
 
 use axum::Router;
 use axum::extract::{Path, Request, State};
@@ -12,7 +13,9 @@ use countersign_json::canonical::Digest;
 use countersign_risk::card::Card;
 use countersign_store::{Store as _, StoredRequest};
 use countersign_types::tier::Tier;
-use countersign_workflow::request::{Choice, State as RequestState, TransitionError};
+use countersign_workflow::request::{
+    ApprovalScope, Choice, State as RequestState, TransitionError,
+};
 use serde_json::json;
 
 pub use answer::deny;
@@ -83,6 +86,7 @@ async fn challenge(
     let (choice, _, seen) = (choice(&fields)?, reason(&fields)?, digest_shown(&fields)?);
     word(&fields)?;
     let (edited, _) = (fields.get("edited_arguments"), fields.get("grant"));
+    let scope = scope(&fields, choice)?;
     let checked = digest_of(&fields, "edited_digest")?;
     fields.finish()?;
     let stored = find(&api, requests::id(&text)?).await?;
@@ -93,7 +97,7 @@ async fn challenge(
     }
     let edit = AssessedEdit::checked(&api, &stored, edited, checked)?;
     let digest = edit.map_or(asked, |edit| edit.call.digest.canonical);
-    let decided = SignedDecision { request: stored.request.id, digest, choice };
+    let decided = SignedDecision { request: stored.request.id, digest, choice, scope };
     passkey_signature::ask(&api, &identity, &parts.headers, decided)
 }
 
@@ -108,12 +112,14 @@ async fn decide(State(api): State<Api>, Path(text): Path<String>, request: Reque
     let seen = digest_shown(&fields)?;
     let edited = fields.get("edited_arguments");
     let checked = digest_of(&fields, "edited_digest")?;
+    let scope = scope(&fields, choice)?;
     let wanted = fields.get("grant").map(GrantRequest::read).transpose()?;
     let signed = fields.get("passkey").map(passkey_signature::assertion).transpose()?;
     fields.finish()?;
     let id = requests::id(&text)?;
     let stored = find(&api, id).await?;
     check_extras(&stored, choice, edited.is_some(), wanted.is_some())?;
+    session_scope::check(&stored, scope, edited.is_some(), wanted.is_some())?;
     let edit = AssessedEdit::checked(&api, &stored, edited, checked)?;
     let mut note = api.gate.note_by(&identity.person);
     if wanted.as_ref().is_some_and(GrantRequest::needs_step_up) {
@@ -121,7 +127,7 @@ async fn decide(State(api): State<Api>, Path(text): Path<String>, request: Reque
     }
     let grant = wanted.map(|wish| wish.grant(&api, &stored, &identity)).transpose()?;
     let applied = {
-        let fields = PersonAnswer { choice, seen, reason, word, edit, signed };
+        let fields = PersonAnswer { choice, scope, seen, reason, word, edit, signed };
         answer(&api, &identity, &stored, fields).await?
     };
     // A drill gives no grant, and neither does an answer that did not approve the call.
@@ -189,7 +195,8 @@ async fn decide_many(State(api): State<Api>, request: Request) -> ApiResult {
     let mut results = Vec::with_capacity(wanted.len());
     for (id, seen, word) in wanted {
         let reason = reason.clone();
-        let fields = PersonAnswer { choice, seen, reason, word, edit: None, signed: None };
+        let scope = ApprovalScope::Once;
+        let fields = PersonAnswer { choice, scope, seen, reason, word, edit: None, signed: None };
         let decided = match find(&api, id).await {
             Ok(stored) if choice == Choice::Approve && must_be_alone(&stored) => {
                 Err(ApiProblem::conflict(
@@ -220,6 +227,17 @@ fn choice(fields: &Fields<'_, '_>) -> Result<Choice, ApiProblem> {
         "deny" => Ok(Choice::Deny),
         _ => Err(ApiProblem::bad_request("`choice` must be approve or deny")),
     }
+}
+
+/// For how long an approval counts. A denial has no scope.
+fn scope(fields: &Fields<'_, '_>, choice: Choice) -> Result<ApprovalScope, ApiProblem> {
+    let Some(text) = fields.text("scope")? else { return Ok(ApprovalScope::Once) };
+    let scope = ApprovalScope::parse(text)
+        .ok_or_else(|| ApiProblem::bad_request("`scope` must be once, session or repository"))?;
+    if choice == Choice::Deny && scope != ApprovalScope::Once {
+        return Err(ApiProblem::bad_request("a denial can only have the scope once"));
+    }
+    Ok(scope)
 }
 
 fn reason(fields: &Fields<'_, '_>) -> Result<String, ApiProblem> {

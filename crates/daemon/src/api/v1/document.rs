@@ -7,12 +7,12 @@ use countersign_risk::route::Pass;
 use countersign_risk::word_pair::word_pair;
 use countersign_store::{AttemptResult, DeliveryStatus, StoredRequest};
 use countersign_types::time::Timestamp;
-use countersign_workflow::request::{Choice, Decider, Decision, State};
+use countersign_workflow::request::{ApprovalScope, Choice, Decider, Decision, State};
 use serde_json::{Map, Value, json};
 
 use crate::config::NO_CHANNEL;
 use crate::drills;
-use crate::gate::Passed;
+use crate::gate::{Passed, agent_label};
 use crate::keys::Keys;
 use crate::notifier::is_superseded;
 
@@ -52,6 +52,10 @@ pub fn for_the_list(stored: &StoredRequest) -> Map<String, Value> {
     document.insert("votes".to_owned(), json!(votes));
     document.insert("policy".to_owned(), json!(stored.policy));
     document.insert("edited".to_owned(), edited(stored));
+    let for_session = stored.session_question.is_answerable();
+    document.insert("session_scope".to_owned(), json!(for_session));
+    let repository = stored.session_question.answerable_repository();
+    document.insert("repository_scope".to_owned(), json!(repository));
     document.insert("drill".to_owned(), drills::document(stored));
     document
 }
@@ -79,6 +83,7 @@ pub fn passed(passed: &Passed, agent: &str, session: Option<&str>, now: Timestam
     let decision = json!({
         "result": "approved",
         "by": { "kind": "policy" },
+        "scope": "once",
         "channel": "",
         "reason": "",
         "at": now,
@@ -120,7 +125,7 @@ fn plain(stored: &StoredRequest) -> Map<String, Value> {
     let document = json!({
         "id": request.id,
         "state": request.state,
-        "decision": request.decision.as_ref().map(decision),
+        "decision": request.decision.as_ref().map(|one| decision(one, request.approval_scope())),
         "tool": stored.tool,
         "brief": stored.brief,
         "tier": request.tier,
@@ -132,6 +137,7 @@ fn plain(stored: &StoredRequest) -> Map<String, Value> {
         "raw_digest": request.digest.raw,
         "both_bind": request.digest.both_bind,
         "agent": request.requester.display_name(),
+        "agent_kind": agent_label(stored),
         "session": stored.session,
         "group": stored.group,
         "crisis": request.crisis,
@@ -149,7 +155,7 @@ fn plain(stored: &StoredRequest) -> Map<String, Value> {
     if let Value::Object(document) = document { document } else { Map::new() }
 }
 
-fn decision(decision: &Decision) -> Value {
+fn decision(decision: &Decision, scope: ApprovalScope) -> Value {
     let by = match &decision.by {
         Decider::People(people) => json!({ "kind": "people", "people": people }),
         Decider::Deadline => json!({ "kind": "deadline" }),
@@ -160,6 +166,7 @@ fn decision(decision: &Decision) -> Value {
     json!({
         "result": decision.state,
         "by": by,
+        "scope": scope,
         "channel": decision.channel,
         "reason": decision.reason,
         "at": decision.at,

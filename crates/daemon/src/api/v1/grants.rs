@@ -184,7 +184,9 @@ fn integer(
 /// Every call is checked against the grant again.
 fn check_useful(api: &Api, shape: &GrantShape) -> Result<(), ApiProblem> {
     let (tool, by_name) = match shape {
-        GrantShape::Exact { .. } => return Ok(()),
+        GrantShape::Exact { .. }
+        | GrantShape::SameQuestion { .. }
+        | GrantShape::SameProgram { .. } => return Ok(()),
         GrantShape::Action { tool } => (tool, true),
         GrantShape::Targets { tool, .. } | GrantShape::ToSelf { tool } => (tool, false),
     };
@@ -236,7 +238,7 @@ fn assess_by_name(api: &Api, tool: &str) -> Assessment {
         claimed: None,
         facts: None,
     };
-    assess(&call, &rules.judgement)
+    assess(&call, &rules.assessment)
 }
 
 async fn revoke(

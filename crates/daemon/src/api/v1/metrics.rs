@@ -9,6 +9,7 @@ use countersign_risk::verdict::Mode;
 use countersign_store::{Backend, Store as _};
 
 use crate::api::{Api, ApiResult, authenticate};
+use crate::freeze::FreezeStage;
 use crate::metrics::Gauges;
 
 /// Announcements are counted up to this number.
@@ -31,6 +32,11 @@ async fn metrics(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
         healthy: store.is_healthy().await,
         behind: api.gate.clock().behind(),
         halted: api.gate.integrity().fault().is_some(),
+        freeze: match api.gate.freeze_state().stage() {
+            None => 0,
+            Some(FreezeStage::GrantsSuspended) => 1,
+            Some(FreezeStage::Frozen) => 2,
+        },
         enforcing: api.gate.rules().mode == Mode::Enforce,
         entries: store.tree_head().await.map_or(0, |head| head.size),
         gates: api.proofs.counts(),

@@ -15,7 +15,9 @@ mod decisions;
 mod document;
 mod drills;
 mod events;
+mod freeze;
 mod grants;
+mod installation;
 mod ledger;
 mod login;
 mod metrics;
@@ -25,6 +27,7 @@ mod passkeys;
 mod people;
 mod permits;
 pub mod push;
+mod quarantines;
 mod recover;
 mod reports;
 mod requests;
@@ -47,6 +50,7 @@ pub fn agents() -> Router<Api> {
         .merge(authzen::agents())
         .merge(batches::agents())
         .merge(events::agents())
+        .merge(installation::agents())
         .merge(openapi::agents())
         .merge(permits::agents())
         .merge(reports::agents())
@@ -64,6 +68,7 @@ pub fn people() -> Router<Api> {
         .merge(decisions::people())
         .merge(drills::people())
         .merge(events::people())
+        .merge(freeze::people())
         .merge(grants::people())
         .merge(ledger::people())
         .merge(login::people())
@@ -73,6 +78,7 @@ pub fn people() -> Router<Api> {
         .merge(passkeys::people())
         .merge(people::people())
         .merge(push::people())
+        .merge(quarantines::people())
         .merge(recover::people())
         .merge(requests::people())
         .merge(sessions::people())

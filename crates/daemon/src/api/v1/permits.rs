@@ -100,6 +100,9 @@ async fn verify(State(api): State<Api>, request: Request) -> ApiResult {
         Some(_) if api.gate.integrity().fault().is_some() => {
             Some("the store is not the one that was signed last")
         }
+        Some(stored) if api.gate.is_suspended(&stored) => {
+            Some("a person froze everything; permits are suspended")
+        }
         Some(_) if !now.reliable => Some("the system clock went back"),
         Some(_) => None,
     };

@@ -57,6 +57,10 @@ async fn passes(State(api): State<Api>, request: Request) -> ApiResult {
         fields.finish()?;
         calls.push((call, fields.raw_call(text), seconds));
     }
+    // A gateway keeps what is not accepted and sends it again.
+    if let Err(full) = api.gate.charge_reported(&caller.agent, calls.len()).await {
+        return Err(crate::api::problem::unavailable(full.to_string()));
+    }
     let mut would_ask = 0_usize;
     for (call, raw, seconds_ago) in calls {
         let reported = PassReport { gateway, seconds_ago };

@@ -19,7 +19,7 @@ use serde::Deserialize;
 use super::reports::{self, OutcomeReport};
 use crate::api::fields::{self, Fields};
 use crate::api::{Api, ApiProblem, ApiResult, authenticate};
-use crate::gate::Caller;
+use crate::gate::{Caller, Rejection};
 use crate::listeners::Peer;
 
 pub use ask::{
@@ -115,7 +115,14 @@ fn created_response(api: &Api, status: StatusCode, stored: &StoredRequest) -> Re
 async fn read_own(State(api): State<Api>, Path(id): Path<String>, request: Request) -> ApiResult {
     let caller = authenticate::agent(&api, &request)?;
     let stored = own(&api, &caller, &id).await?;
+    check_freeze(&api, &stored)?;
     Ok(axum::Json(for_agent(&api, &stored)).into_response())
+}
+
+/// While everything is frozen, an approval that no one used yet does not count.
+fn check_freeze(api: &Api, stored: &StoredRequest) -> Result<(), Rejection> {
+    let usable = stored.request.state == RequestState::Approved && stored.redeemed.is_none();
+    if usable { api.gate.freeze_state().check() } else { Ok(()) }
 }
 
 async fn wait_own(
@@ -131,6 +138,7 @@ async fn wait_own(
         RequestState::Pending => api.gate.wait_for_agent(stored.request.id, wait_time).await?,
         _ => stored,
     };
+    check_freeze(&api, &stored)?;
     Ok(axum::Json(for_agent(&api, &stored)).into_response())
 }
 

@@ -176,7 +176,7 @@ async fn people_added_after_a_request_cannot_approve_it() {
     let (owner, agent) = (daemon.owner().await, daemon.agent("claude", 1_000_000).await);
     let asked = ask(&daemon, &agent, "rm -rf /").await;
     assert_eq!(asked["tier"], "CRITICAL");
-    tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    daemon.forward(5);
     let (one, two) = (add(&daemon, &owner, "one").await, add(&daemon, &owner, "two").await);
     for token in [&one, &two] {
         let reply = answer(&daemon, token, &asked, "approve").await;
@@ -185,7 +185,7 @@ async fn people_added_after_a_request_cannot_approve_it() {
         assert!(reply.body["detail"].as_str().unwrap().contains("newer than the request"));
     }
     // They can answer requests from now on.
-    tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    daemon.forward(5);
     let later = ask(&daemon, &agent, "rm -rf /usr").await;
     assert_eq!(answer(&daemon, &one, &later, "approve").await.status, 200);
     let decided = answer(&daemon, &two, &later, "approve").await;
@@ -199,7 +199,7 @@ async fn a_new_person_waits_before_they_approve() {
     let daemon = TestDaemon::default().await;
     let (owner, agent) = (daemon.owner().await, daemon.agent("claude", 1_000_000).await);
     let ana = add(&daemon, &owner, "ana").await;
-    tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    daemon.forward(5);
     let asked = ask(&daemon, &agent, "rm -rf /").await;
     let reply = answer(&daemon, &ana, &asked, "approve").await;
     assert_eq!(reply.status, 403, "{:?}", reply.body);
@@ -216,7 +216,7 @@ async fn a_new_role_waits_and_is_recorded() {
     daemon.person("ana", Role::Approver).await;
     let ana = daemon.login("ana", "terminal", 1_000_000).await;
     let asked = ask(&daemon, &agent, "rm -rf /").await;
-    tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    daemon.forward(5);
     let line = "POST /v1/people/ana/role";
     let role = |word: &str| Some(json!({ "role": word }));
     assert_eq!(daemon.change(&ana, line, role("administrator")).await.status, 403);

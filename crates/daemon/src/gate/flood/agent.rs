@@ -18,6 +18,7 @@ pub(super) const MAX_OPEN_IN_CRISIS: u32 = 200;
 pub(super) struct Agent {
     pub open: u32,
     pub asked: VecDeque<Timestamp>,
+    pub asked_in_hour: VecDeque<Timestamp>,
     pub denied: VecDeque<Timestamp>,
     pub quarantined: Option<Timestamp>,
     pub refused: u32,
@@ -30,7 +31,7 @@ impl Agent {
     pub fn reserve(
         &mut self,
         limits: &FloodConfig,
-        asked: &VecDeque<Timestamp>,
+        hourly: u32,
         (crisis, full): (bool, bool),
         now: Timestamp,
     ) -> Result<(), (Rejection, &'static str)> {
@@ -49,18 +50,20 @@ impl Agent {
         }
         room(&self.asked, limits.asks_per_minute, now, MINUTE)
             .map_err(|rejection| (rejection, "minute"))?;
-        room(asked, limits.asks_per_hour, now, HOUR).map_err(|rejection| (rejection, "hour"))
+        room(&self.asked_in_hour, hourly, now, HOUR).map_err(|rejection| (rejection, "hour"))
     }
 
     /// Whether it has no state worth keeping.
     pub fn is_idle(&mut self, limits: &FloodConfig, now: Timestamp) -> bool {
         forget(&mut self.asked, now, MINUTE);
+        forget(&mut self.asked_in_hour, now, HOUR);
         forget(&mut self.denied, now, limits.within);
         let free = self.quarantined.is_none_or(|until| until <= now);
         self.open == 0
             && self.refused == 0
             && free
             && self.asked.is_empty()
+            && self.asked_in_hour.is_empty()
             && self.denied.is_empty()
             && self.pace.is_idle(now)
     }

@@ -7,6 +7,7 @@ const LIMITS: FloodConfig = FloodConfig {
     open_per_agent: 3,
     asks_per_minute: 5,
     asks_per_hour: 8,
+    disk_per_hour: u64::MAX,
     denials: 3,
     within: Millis::from_seconds(600),
     quarantine: Millis::from_seconds(300),
@@ -38,11 +39,58 @@ fn limits_per_minute_and_hour_are_enforced() {
         assert_eq!(ask(&gate, "a", NOW), Ok(()));
     }
     assert_eq!(ask(&gate, "a", NOW), Err(Rejection::TooManyQuestions(60)));
+    let later = NOW.plus(Millis(1_000));
     for _ in 0..3 {
-        assert_eq!(ask(&gate, "b", NOW.plus(Millis(1_000))), Ok(()));
+        assert_eq!(ask(&gate, "b", later), Ok(()));
     }
-    assert_eq!(ask(&gate, "c", NOW.plus(Millis(1_000))), Err(Rejection::TooManyQuestions(3_599)));
-    assert_eq!(ask(&gate, "c", NOW.plus(HOUR)), Ok(()));
+    // The total is used up: b has a third of it, as c has.
+    assert_eq!(ask(&gate, "c", later), Ok(()));
+    assert_eq!(ask(&gate, "b", later), Err(Rejection::TooManyQuestions(3_600)));
+    assert_eq!(ask(&gate, "b", NOW.plus(HOUR).plus(Millis(1_000))), Ok(()));
+}
+
+#[test]
+fn a_flood_takes_nothing_of_the_share_of_another_agent() {
+    let limits = FloodConfig { open_per_agent: 1_000, asks_per_minute: 1_000, ..LIMITS };
+    let limits = FloodConfig { asks_per_hour: 200, ..limits };
+    let asks = |gate: &FloodControl, agent: &str| {
+        (0..500).filter(|_| gate.reserve(&limits, agent, false, NOW).is_ok()).count()
+    };
+    let gate = gate();
+    // Asked and cancelled at once: nothing is refilled.
+    assert_eq!(asks(&gate, "greedy"), 200);
+    assert_eq!(asks(&gate, "greedy"), 0);
+    assert_eq!(asks(&gate, "honest"), 100, "half of the total, because two ask");
+    assert_eq!(asks(&gate, "third"), 66);
+    assert_eq!(asks(&gate, crate::gate::ANONYMOUS), 20, "callers without a token are one agent");
+    // Labels divide the share of their own identity, and there are only a few of them.
+    let labels = (0..100).map(|n| asks(&gate, &format!("kind{n}@uid:7"))).sum::<usize>();
+    assert!(labels <= 200, "{labels}");
+    assert!(gate.lock().agents.len() <= 13);
+    assert!(asks(&gate, "late") >= 33);
+}
+
+#[test]
+fn denials_of_one_label_quarantine_no_other_and_a_person_lifts_it() {
+    let gate = gate();
+    let mut counts = gate.lock();
+    for n in 0..3_u8 {
+        let id = Id::from_bytes([n; 16]);
+        let digest = Digest::of(&[n]);
+        let key = ("uid:0".to_owned(), String::new(), digest, digest);
+        counts.agents.entry("claude@uid:0".to_owned()).or_default().open += 1;
+        counts.open.insert(id, (key, "claude@uid:0".to_owned()));
+        let end = counts.end(&LIMITS, id, true, NOW);
+        assert_eq!(end.is_some(), n == 2);
+    }
+    drop(counts);
+    assert!(matches!(ask(&gate, "claude@uid:0", NOW), Err(Rejection::Quarantined(_))));
+    assert_eq!(ask(&gate, "codex@uid:0", NOW), Ok(()));
+    let listed: Vec<String> = gate.quarantines(NOW).into_iter().map(|it| it.agent).collect();
+    assert_eq!(listed, ["claude@uid:0"]);
+    assert!(gate.lift_quarantine("claude@uid:0", NOW));
+    assert!(!gate.lift_quarantine("claude@uid:0", NOW));
+    assert_eq!(ask(&gate, "claude@uid:0", NOW), Ok(()));
 }
 
 #[test]

@@ -53,6 +53,7 @@ async function answer(card, choice, extra = {}) {
   const word = one(extra.edited ? ".checked input[name=word]" : ".answer input[name=word]", card);
   if (choice === "approve" && word) body.word = word.value.trim();
   if (extra.shape) body.grant = { shape: extra.shape, scope: extra.scope, ...(extra.minutes && { minutes: Number(extra.minutes) }) };
+  else if (extra.scope) body.scope = extra.scope;
   if (extra.edited) body.edited_digest = extra.edited.digest;
   const exact = extra.edited && { name: "edited_arguments", text: extra.edited.text };
   for (const button of all("button", card)) button.disabled = true;

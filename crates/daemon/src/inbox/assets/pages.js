@@ -138,7 +138,7 @@ function configured(low, medium) {
   const lines = [];
   if (low !== Number(calibrate.dataset.low)) lines.push(`low_confidence = ${two(low)}`);
   if (medium !== Number(calibrate.dataset.medium)) for (const platform of ["api", "telegram", "discord", "cli"]) lines.push(`${platform}_threshold = ${two(medium)}`);
-  return lines.length ? ["[judgement]", ...lines, ""].join("\n") : "# unchanged";
+  return lines.length ? ["[assessment]", ...lines, ""].join("\n") : "# unchanged";
 }
 
 if (calibrate) {

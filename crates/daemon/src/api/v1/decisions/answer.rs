@@ -4,7 +4,7 @@ use countersign_json::canonical::{CallDigest, Digest};
 use countersign_store::{Store as _, StoredRequest, WriteContext};
 use countersign_types::id::Id;
 use countersign_workflow::assurance::Assurance;
-use countersign_workflow::request::{Choice, Event, TransitionError};
+use countersign_workflow::request::{ApprovalScope, Choice, Event, TransitionError};
 use serde_json::json;
 
 use super::edit::AssessedEdit;
@@ -19,6 +19,7 @@ pub async fn deny(api: &Api, person: String, id: Id) -> Result<StoredRequest, Ap
     let event = Event::Answer {
         person,
         choice: Choice::Deny,
+        scope: ApprovalScope::Once,
         seen: stored.request.digest,
         edited: None,
         channel: authenticate::WEB.to_owned(),
@@ -32,6 +33,8 @@ pub async fn deny(api: &Api, person: String, id: Id) -> Result<StoredRequest, Ap
 /// A person's answer, after all fields were read.
 pub struct PersonAnswer {
     pub choice: Choice,
+    /// For how long an approval counts.
+    pub scope: ApprovalScope,
     pub seen: Option<Digest>,
     pub reason: String,
     /// The word that the person typed from the call's two words.
@@ -72,7 +75,8 @@ pub async fn answer(
     if let Some(signed) = &given.signed {
         let runs = given.edit.as_ref().map_or(asked, |edit| edit.call.digest).canonical;
         let request = stored.request.id;
-        let decided = SignedDecision { request, digest: runs, choice: given.choice };
+        let decided =
+            SignedDecision { request, digest: runs, choice: given.choice, scope: given.scope };
         let kept =
             passkey_signature::signed(api, identity, signed, Purpose::Decide(decided)).await?;
         facts.insert("passkey".to_owned(), kept);
@@ -87,6 +91,7 @@ pub async fn answer(
     let event = Event::Answer {
         person: identity.person.clone(),
         choice: given.choice,
+        scope: given.scope,
         seen,
         edited: given.edit.map(|edit| edit.call),
         channel: identity.channel.clone(),

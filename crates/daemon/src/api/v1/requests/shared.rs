@@ -59,7 +59,8 @@ pub fn for_agent(api: &Api, stored: &StoredRequest) -> serde_json::Value {
     // only observes, or while the store is not the one that was signed last.
     let signs = rules.mode == Mode::Enforce
         && api.gate.integrity().fault().is_none()
-        && !api.gate.is_permit_void(stored);
+        && !api.gate.is_permit_void(stored)
+        && !api.gate.is_suspended(stored);
     let keys = signs.then_some(&*api.keys);
     document::for_agent(stored, keys, &rules.issuer, now)
 }

@@ -1,0 +1,80 @@
+//! Under which name an agent's questions are counted.
+//!
+//! All hooks of a user share one socket identity. They name the agent program that they run for, so
+//! that one agent's denials and floods do not count against another. The name is only a label: it
+//! counts below the identity that the kernel vouches for.
+
+use countersign_store::StoredRequest;
+
+/// The name of callers of `/confirm` and `/pending` that come without a token.
+pub const ANONYMOUS: &str = "anonymous";
+
+/// The longest label.
+const MAX_LABEL: usize = 32;
+
+/// `NAME@uid:1000` for a labelled agent, else the agent itself. An agent that authenticated under
+/// its own name needs no label.
+pub fn counted_as(agent: &str, label: Option<&str>) -> String {
+    let letters = |name: &str| -> String {
+        name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
+    };
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_' || c == '.';
+    match label {
+        Some(label)
+            if !label.is_empty()
+                && label.len() <= MAX_LABEL
+                && label.chars().all(fits)
+                && letters(label) != letters(agent) =>
+        {
+            format!("{label}@{agent}")
+        }
+        _ => agent.to_owned(),
+    }
+}
+
+/// The identity below which a name is counted.
+pub fn identity_of(counted: &str) -> &str {
+    counted.split_once('@').map_or(counted, |(_, identity)| identity)
+}
+
+/// The name for a stored request.
+pub fn counted_for(stored: &StoredRequest) -> String {
+    counted_as(stored.request.requester.name(), agent_label(stored).as_deref())
+}
+
+/// The name that people see: `NAME (uid:1000)`, or the agent alone.
+pub fn asking_name(stored: &StoredRequest) -> String {
+    let name = stored.request.requester.display_name();
+    match agent_label(stored).filter(|label| counted_as(name, Some(label)) != name) {
+        Some(label) => format!("{label} ({name})"),
+        None => name.to_owned(),
+    }
+}
+
+/// The agent program that a stored request names.
+pub fn agent_label(stored: &StoredRequest) -> Option<String> {
+    label_in(&stored.detail)
+}
+
+/// The agent program that the detail of a request names.
+pub fn label_in(detail: &str) -> Option<String> {
+    let detail: serde_json::Value = serde_json::from_str(detail).ok()?;
+    detail.pointer("/place/host")?.as_str().map(ToOwned::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_counts_below_its_identity_and_cannot_take_another_form() {
+        assert_eq!(counted_as("uid:0", Some("claude")), "claude@uid:0");
+        assert_eq!(identity_of("claude@uid:0"), "uid:0");
+        assert_eq!(identity_of("coder"), "coder");
+        for label in [None, Some(""), Some("a@b"), Some("a b"), Some("\u{202e}x"), Some("a\n")] {
+            assert_eq!(counted_as("uid:0", label), "uid:0", "{label:?}");
+        }
+        assert_eq!(counted_as("Claude-Code", Some("claude_code")), "Claude-Code");
+        assert_eq!(counted_as("uid:0", Some(&"x".repeat(33))), "uid:0");
+    }
+}

@@ -1,0 +1,37 @@
+//! Agents in quarantine: listed, and let out by a person.
+
+use countersign_types::time::Timestamp;
+
+use super::{FloodControl, Quarantine};
+
+impl FloodControl {
+    /// The agents in quarantine, by name.
+    pub fn quarantines(&self, now: Timestamp) -> Vec<Quarantine> {
+        let counts = self.lock();
+        let mut list: Vec<Quarantine> = counts
+            .agents
+            .iter()
+            .filter_map(|(agent, count)| {
+                let until = count.quarantined.filter(|&until| until > now)?;
+                Some(Quarantine { agent: agent.clone(), until })
+            })
+            .collect();
+        list.sort_by(|one, other| one.agent.cmp(&other.agent));
+        list
+    }
+
+    /// Continues a quarantine from before a restart.
+    pub fn restore_quarantine(&self, quarantine: Quarantine) {
+        let mut counts = self.lock();
+        let count = counts.agents.entry(quarantine.agent).or_default();
+        count.quarantined = count.quarantined.max(Some(quarantine.until));
+    }
+
+    /// Ends an agent's quarantine. Returns whether it was in one.
+    pub fn lift_quarantine(&self, agent: &str, now: Timestamp) -> bool {
+        let mut counts = self.lock();
+        let Some(count) = counts.agents.get_mut(agent) else { return false };
+        let was = count.quarantined.take_if(|until| *until > now);
+        was.is_some()
+    }
+}

@@ -1,0 +1,172 @@
+//! Freezes and thaws: every call is refused at once, and comes back in two stages.
+
+use countersign_json::Value;
+use countersign_ledger::entry::{Entry, EntryKind};
+use countersign_store::{Store as _, StoreError, StoredRequest, WriteContext};
+use countersign_types::id::Id;
+use countersign_types::time::{Clock as _, Timestamp};
+use countersign_workflow::request::Event;
+
+use super::freeze_state::FreezeState;
+use super::integrity::owned_facts;
+use super::state::Gate;
+use crate::freeze::{Freeze, FreezeStage};
+use crate::ledger_mark::LedgerMark;
+
+/// The number of ledger entries that are read at once: fewer than a slice can hold.
+const SLICE: u32 = 60;
+
+impl Gate {
+    /// The freeze in force.
+    pub fn freeze_state(&self) -> &FreezeState {
+        &self.freeze
+    }
+
+    /// Refuses every call from now on and denies the pending ones. Returns how many were denied. An
+    /// error means that the freeze may not survive a restart; it is in force all the same.
+    pub async fn freeze(&self, person: &str, note: WriteContext) -> Result<usize, StoreError> {
+        let _changing = self.freeze.changing.lock().await;
+        let freeze = match self.freeze.current() {
+            Some(known) if known.stage == FreezeStage::Frozen => known,
+            _ => Freeze {
+                stage: FreezeStage::Frozen,
+                by: person.to_owned(),
+                since: self.clock.now().at,
+            },
+        };
+        // Memory first: nothing that fails below may leave calls running.
+        self.freeze.set(Some(freeze.clone()));
+        tracing::warn!(person, "everything was frozen");
+        let marked = self.mark_freeze(Some(freeze.clone())).await;
+        let mut entry = Entry::new(0, EntryKind::Frozen, note.policy);
+        entry.person = Some(person.to_owned().into());
+        entry.facts = owned_facts(&note);
+        let recorded = self.store.append(vec![entry]).await;
+        let mut denied = 0;
+        for stored in self.store.pending().await? {
+            if !stored.request.requester.is_drill() {
+                self.deny_frozen(stored.request.id, &freeze.by).await?;
+                denied += 1;
+            }
+        }
+        marked?;
+        recorded?;
+        Ok(denied)
+    }
+
+    /// Ends one stage of the freeze. Returns the stage that was ended; `None` if another one is in
+    /// force.
+    pub async fn thaw(
+        &self,
+        stage: FreezeStage,
+        person: &str,
+        note: WriteContext,
+    ) -> Result<Option<FreezeStage>, StoreError> {
+        let _changing = self.freeze.changing.lock().await;
+        let Some(current) = self.freeze.current().filter(|it| it.stage == stage) else {
+            return Ok(None);
+        };
+        let next = (stage == FreezeStage::Frozen)
+            .then_some(Freeze { stage: FreezeStage::GrantsSuspended, ..current });
+        let mut entry = Entry::new(0, EntryKind::Thawed, note.policy);
+        entry.person = Some(person.to_owned().into());
+        entry.facts = owned_facts(&note);
+        entry.facts.retain(|(name, _)| name != "ended");
+        entry.facts.push(("ended".into(), Value::String(stage.label().into())));
+        self.store.append(vec![entry]).await?;
+        self.mark_freeze(next.clone()).await?;
+        self.freeze.set(next);
+        tracing::warn!(person, stage = stage.label(), "a stage of the freeze was ended");
+        Ok(Some(stage))
+    }
+
+    /// Denies a request that became pending while everything was being frozen.
+    pub(super) async fn deny_if_frozen(
+        &self,
+        stored: StoredRequest,
+    ) -> Result<StoredRequest, StoreError> {
+        let Some(freeze) = self.freeze.current() else { return Ok(stored) };
+        if freeze.stage != FreezeStage::Frozen || stored.request.state.has_ended() {
+            return Ok(stored);
+        }
+        self.deny_frozen(stored.request.id, &freeze.by).await?;
+        Ok(self.store.request(stored.request.id).await?.unwrap_or(stored))
+    }
+
+    async fn deny_frozen(&self, id: Id, by: &str) -> Result<(), StoreError> {
+        let event = Event::Freeze { person: by.to_owned() };
+        match self.decide(id, event, self.note()).await {
+            // It ended by itself meanwhile.
+            Ok(_) | Err(StoreError::Refused(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether an approval does not count any more or yet: it is from before the freeze.
+    pub fn is_suspended(&self, stored: &StoredRequest) -> bool {
+        let Some(freeze) = self.freeze.current() else { return false };
+        let decided = stored.request.decision.as_ref().map(|decision| decision.at);
+        freeze.stage == FreezeStage::Frozen || decided.is_none_or(|at| at <= freeze.since)
+    }
+
+    async fn mark_freeze(&self, freeze: Option<Freeze>) -> Result<(), StoreError> {
+        let Some(mark) = self.integrity.mark() else { return Ok(()) };
+        if self.integrity.fault().is_some() {
+            // The mark stays as it is, so that a restart finds the fault again; the ledger says
+            // what is frozen until then.
+            mark.keep_freeze(freeze);
+            return Ok(());
+        }
+        mark.set_freeze(freeze, self.store.tree_head().await?).await
+    }
+
+    /// Continues the freeze that was in force before the start, by the ledger mark and, where the
+    /// mark is not to be trusted, by the ledger: deleting the mark must not thaw anything.
+    pub async fn restore_freeze(&self) -> Result<(), StoreError> {
+        let marked = self.integrity.mark().and_then(LedgerMark::freeze);
+        let is_sound = self.integrity.fault().is_none()
+            && self.integrity.mark().is_some_and(LedgerMark::was_found);
+        let recorded = if is_sound { None } else { self.recorded_freeze().await? };
+        let freeze = Freeze::stricter(marked, recorded);
+        if let Some(freeze) = &freeze {
+            tracing::warn!(by = freeze.by, stage = freeze.stage.label(), "the freeze continues");
+        }
+        self.freeze.set(freeze.clone());
+        if is_sound { Ok(()) } else { self.mark_freeze(freeze).await }
+    }
+
+    /// The freeze by the newest entry about one.
+    async fn recorded_freeze(&self) -> Result<Option<Freeze>, StoreError> {
+        let mut end = self.store.tree_head().await?.size;
+        while end > 0 {
+            let from = end.saturating_sub(u64::from(SLICE));
+            let slice = self.store.entries(from, SLICE).await?;
+            for bytes in slice.entries.iter().rev() {
+                let Ok(entry) = Entry::decode(bytes) else { continue };
+                if matches!(entry.kind, EntryKind::Frozen | EntryKind::Thawed) {
+                    return Ok(freeze_after(&entry));
+                }
+            }
+            end = from;
+        }
+        Ok(None)
+    }
+}
+
+/// The freeze in force after an entry about one.
+fn freeze_after(entry: &Entry<'_>) -> Option<Freeze> {
+    let ended = entry.facts.iter().find(|(name, _)| name == "ended");
+    let ended = ended.and_then(|(_, ended)| ended.as_str());
+    let stage = match entry.kind {
+        EntryKind::Frozen => FreezeStage::Frozen,
+        EntryKind::Thawed if ended == Some(FreezeStage::Frozen.label()) => {
+            FreezeStage::GrantsSuspended
+        }
+        _ => return None,
+    };
+    let by = entry.person.as_deref().unwrap_or_default().to_owned();
+    Some(Freeze { stage, by, since: Timestamp(entry.at) })
+}
+
+#[cfg(test)]
+mod tests;
