@@ -237,7 +237,7 @@ proptest! {
     }
 
     #[test]
-    fn damaged_json_is_judged_as_by_the_oracle(
+    fn damaged_json_is_read_as_by_the_oracle(
         text in json_text(), at in any::<prop::sample::Index>(), new in any::<char>(),
     ) {
         let mut chars: Vec<char> = text.chars().collect();
@@ -249,7 +249,7 @@ proptest! {
     }
 
     #[test]
-    fn json_like_characters_are_judged_as_by_the_oracle(
+    fn json_like_characters_are_read_as_by_the_oracle(
         text in "[\\[\\]{}:,\"\\\\ntu0-9a-f.eE+ -]{0,24}",
     ) {
         agrees(&text);

@@ -157,7 +157,7 @@ fn under(key: &str, member: &Value<'_>, nested: u8, found: &mut Found<'_>) -> Va
 }
 
 /// A value under a secret name. In an object or a list every value is hidden, but not the
-/// structure: an agent must not be able to hide what a person must judge by calling it a password.
+/// structure: an agent must not be able to hide what a person must see by calling it a password.
 fn secret(member: &Value<'_>, kind: &'static str, found: &mut Found<'_>) -> Value<'static> {
     let written = match member {
         Value::Array(items) => {

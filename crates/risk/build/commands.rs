@@ -1,6 +1,6 @@
 //! `rules/commands` and `rules/paths.toml` → static tables of programs, rules and path classes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -40,6 +40,7 @@ pub fn generate(rules: &Path, out: &Path) -> Result<Vec<String>, String> {
     let text = fs::read_to_string(&paths).map_err(|e| format!("{}: {e}", paths.display()))?;
     let classes: PathFile =
         toml::from_str(&text).map_err(|e| format!("{}: {e}", paths.display()))?;
+    tables.check_places()?;
     tables.describe_runners();
     let mut source = tables.write()?;
     write_paths(&classes, &mut source)?;
@@ -80,6 +81,22 @@ impl Tables {
         self.runners.extend(file.runner);
         if let Some(anywhere) = file.anywhere {
             self.anywhere = anywhere;
+        }
+        Ok(())
+    }
+
+    /// A rule is in the file that describes its program. A rule for programs of several files may
+    /// be in any file.
+    fn check_places(&self) -> Result<(), String> {
+        for rule in &self.rules {
+            let family = rule.id.split('.').next().unwrap_or_default();
+            let described = rule.programs.iter().filter_map(|name| self.names.get(name));
+            let files: BTreeSet<&str> =
+                described.filter_map(|at| Some(self.specs.get(*at)?.0.as_str())).collect();
+            if files.len() == 1 && !files.contains(family) {
+                let files: Vec<_> = files.into_iter().collect();
+                return Err(format!("rule `{}` belongs into {}.toml", rule.id, files.join("")));
+            }
         }
         Ok(())
     }
@@ -261,7 +278,7 @@ fn rule_source(r: &Rule) -> Result<String, String> {
         .collect();
     let wrap = |e: String| format!("rule `{}`: {e}", r.id);
     Ok(format!(
-        "Rule {{ gate: {:#x}, marks: {:#x}, head_marks: {:#x}, flag_marks: {:#x}, flag_gate: {:#x}, id: {:?}, tier: {}, message: {:?}, suggestion: {:?}, sub: &[{}], flags: {}, all_flags: &[{}], not_flags: {}, operand: {}, not_operand: {}, first: {}, not_first: {}, last: {}, arg: {}, option: &[{options}], min_operands: {}, max_operands: {}, stdin: {}, root: {}, home: {}, computed: {}, settings: {}, once: {}, unplaced: {}, loses: {}, effects: {}, irreversible: {} }},\n",
+        "Rule {{ gate: {:#x}, marks: {:#x}, head_marks: {:#x}, flag_marks: {:#x}, flag_gate: {:#x}, id: {:?}, tier: {}, message: {:?}, suggestion: {:?}, sub: &[{}], flags: {}, all_flags: &[{}], not_flags: {}, operand: {}, not_operand: {}, first: {}, not_first: {}, last: {}, arg: {}, option: &[{options}], min_operands: {}, max_operands: {}, stdin: {}, root: {}, home: {}, computed: {}, settings: {}, once: {}, unplaced: {}, unseen: {}, loses: {}, effects: {}, irreversible: {} }},\n",
         gate::gate(r),
         gate::marks(r),
         gate::head_marks(r),
@@ -290,6 +307,7 @@ fn rule_source(r: &Rule) -> Result<String, String> {
         r.settings,
         once(r)?,
         r.unplaced,
+        r.unseen,
         r.loses.map_or_else(|| "None".to_owned(), |loses| format!("Some(Loses::{loses:?})")),
         effects(&r.effects).map_err(wrap)?,
         r.irreversible
@@ -334,7 +352,7 @@ fn spec_source(family: &str, p: &Program) -> Result<String, String> {
         ),
     };
     Ok(format!(
-        "Spec {{ family: {family:?}, base: {}, message: {:?}, ordinary: {:?}, single_dash: {}, posix: {}, letters: {:#x}, values: {}, touches: &[{}], exec: {}, operands: {}, first_if: {}, in_place: {}, recursive: {}, dry: {}, keys: &[{}], interpreter: {interpreter}, fetches: {}, sends: {}, inert: {}, cmdlet: {}, positions: {}, switches: {}, input_paths: {}, slash_options: {}, filter: {}, effects: {} }},\n",
+        "Spec {{ family: {family:?}, base: {}, message: {:?}, ordinary: {:?}, single_dash: {}, posix: {}, letters: {:#x}, values: {}, touches: &[{}], exec: {}, operands: {}, first_if: {}, in_place: {}, recursive: {}, dry: {}, keys: &[{}], interpreter: {interpreter}, fetches: {}, sends: {}, inert: {}, cmdlet: {}, positions: {}, switches: {}, input_paths: {}, slash_options: {}, filter: {}, named_only: {}, effects: {} }},\n",
         tier(&p.base)?,
         p.message,
         format!("{family}.ordinary"),
@@ -359,6 +377,7 @@ fn spec_source(family: &str, p: &Program) -> Result<String, String> {
         p.input_paths,
         p.slash_options,
         p.filter,
+        p.named_only,
         effects(&p.effects)?
     ))
 }

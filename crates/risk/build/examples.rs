@@ -1,5 +1,5 @@
 //! The examples of every rule, in tables of their own: the rules themselves do not refer to them,
-//! so that a program which only judges calls does not carry them.
+//! so that a program which only assesses calls does not carry them.
 
 use std::fmt::Write as _;
 use std::path::Path;

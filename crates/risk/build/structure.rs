@@ -16,6 +16,11 @@ struct File {
     program_folders: Vec<String>,
     secret_variables: Vec<String>,
     everyone: Vec<String>,
+    nouns: Vec<String>,
+    production_words: Vec<String>,
+    staging_words: Vec<String>,
+    development_words: Vec<String>,
+    local_contexts: Vec<String>,
     finding: Vec<Structure>,
 }
 
@@ -50,17 +55,22 @@ pub fn generate(path: &Path, out: &Path) -> Result<String, String> {
     let text = fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
     let file: File = toml::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))?;
     let mut examples = Examples::new("STRUCTURE");
-    let mut source = String::new();
+    let (mut source, mut lists) = (String::new(), String::new());
     for (name, words) in [
         ("BUILD_FILES", &file.build_files),
         ("PROGRAM_FOLDERS", &file.program_folders),
         ("SECRET_VARIABLES", &file.secret_variables),
         ("EVERYONE", &file.everyone),
+        ("NOUNS", &file.nouns),
+        ("PRODUCTION_WORDS", &file.production_words),
+        ("STAGING_WORDS", &file.staging_words),
+        ("DEVELOPMENT_WORDS", &file.development_words),
+        ("LOCAL_CONTEXTS", &file.local_contexts),
     ] {
         if !words.is_sorted() {
             return Err(format!("{}: {name} is not sorted", path.display()));
         }
-        let _ = writeln!(source, "pub(crate) static {name}: &[&str] = &{words:?};");
+        let _ = writeln!(lists, "pub(crate) static {name}: &[&str] = &{words:?};");
     }
     let mut all = String::new();
     for finding in &file.finding {
@@ -68,6 +78,7 @@ pub fn generate(path: &Path, out: &Path) -> Result<String, String> {
             .map_err(|e| format!("{}: {e}", path.display()))?;
     }
     let _ = writeln!(source, "pub(crate) static ALL: &[(bool, StructuralRule)] = &[{all}];");
+    fs::write(out.join("name_lists.rs"), lists).map_err(|e| e.to_string())?;
     fs::write(out.join("structure.rs"), source).map_err(|e| e.to_string())?;
     Ok(examples.source())
 }

@@ -31,6 +31,7 @@ const HUMAN: &[(&str, &str)] = &[
 const ROLES: &[(&str, &str)] = &[
     ("shell", "Role::Shell"),
     ("shell_lines", "Role::ShellLines"),
+    ("bash", "Role::Bash"),
     ("powershell", "Role::PowerShell"),
     ("cmd", "Role::Cmd"),
     ("python", "Role::Code(Language::Python)"),
@@ -96,9 +97,9 @@ struct Tool {
     effects: Vec<String>,
     #[serde(default)]
     irreversible: bool,
-    /// The tier is for code that is not understood; other code is judged by what it does.
+    /// The tier is for code that is not understood; other code is assessed by what it does.
     #[serde(default)]
-    judged_by_code: bool,
+    assessed_by_code: bool,
     #[serde(default)]
     human: Option<String>,
     message: String,
@@ -263,13 +264,13 @@ fn entry(out: &mut String, code: &str, host: Option<&str>, tool: &Tool) -> Resul
     let _ = writeln!(
         out,
         "Entry {{ code: {code:?}, tier: {}, effects: {}, irreversible: {}, \
-         judged_by_code: {}, human: {human}, \
+         assessed_by_code: {}, human: {human}, \
          message: {:?}, suggestion: {suggestion}, args: &[{args}], when: {when}, \
          host: {host:?} }},",
         find(TIERS, &tool.tier)?,
         effects(&tool.effects)?,
         tool.irreversible,
-        tool.judged_by_code,
+        tool.assessed_by_code,
         tool.message,
     );
     Ok(())

@@ -8,8 +8,8 @@ use crate::verdict::{Policy, Verdict};
 pub use crate::assessment::{Assessment, Pattern, Reason};
 pub use crate::impact::HumanImpact;
 
-/// Judges one call. Facts from an agent can only raise: the call gets the worse of the assessments
-/// with and without them.
+/// Assesses one call. Facts from an agent can only raise: the call gets the worse of the
+/// assessments with and without them.
 pub fn assess(call: &Call<'_>, policy: &Policy) -> Assessment {
     let Some(facts) = call.facts.as_deref() else { return assess_text(call, policy) };
     let context = Context { facts: Some(facts), ..call.context };

@@ -48,7 +48,7 @@ pub struct Reason {
     pub span: Option<Span>,
 }
 
-/// The whole judgement of one call.
+/// The whole assessment of one call.
 #[derive(Debug, Clone, Serialize)]
 pub struct Assessment {
     /// The tool.

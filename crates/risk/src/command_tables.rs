@@ -130,6 +130,8 @@ pub struct Runner {
     pub elsewhere: bool,
     /// The inner command runs on another machine.
     pub remote: bool,
+    /// The inner command is a program of the project's dependencies.
+    pub project: bool,
 }
 
 /// Languages of code on the command line.
@@ -303,6 +305,8 @@ pub struct Rule {
     pub once: Option<Once>,
     /// Only where neither a project nor a working directory is known.
     pub unplaced: bool,
+    /// Only where a word of `arg` names a file whose text is not known from this session.
+    pub unseen: bool,
     /// Files of a work tree that are lost. Where facts say that there are none, the tier is LOW.
     pub loses: Option<Loses>,
     /// Only when the home folder or that of the settings was moved before.
@@ -393,6 +397,8 @@ pub struct Spec {
     pub slash_options: bool,
     /// A cmdlet that hands on what it is given through the pipe.
     pub filter: bool,
+    /// Only its name and its kind are known: the rules for undescribed programs hold as well.
+    pub named_only: bool,
     /// Effects it always has.
     pub effects: &'static [Effect],
 }

@@ -4,12 +4,12 @@
 use std::borrow::Cow;
 
 use crate::context::Context;
-use crate::effect::Effect;
 use crate::finding::{Doubt, Finding, Findings, Span};
 use crate::hidden_text::{add, holds, look_alikes, without_terminal_codes};
 use crate::limit::Limit;
 use crate::prose::note_sentences;
 use crate::readers::{read_cmd, read_plain_powershell, read_shell};
+use crate::reverse_shell::note_reverse_shell;
 use crate::{cmd, powershell, sql, structural_findings};
 use countersign_shell::posix::PosixProblem;
 use countersign_types::tier::Tier;
@@ -22,11 +22,22 @@ const READ_AGAIN: Limit = Limit::new("bytes of text that is no shell", 1 << 20);
 
 /// Reads a whole command: an argument that an agent wants a shell to run.
 pub fn read(text: &str, ctx: &Context<'_>, out: &mut Findings) {
+    read_for(None, text, ctx, out);
+}
+
+/// The same for a tool that starts bash. What the text would do in another shell counts only where
+/// it is grave, because a tool of another host may have the same name.
+pub fn read_bash(text: &str, ctx: &Context<'_>, out: &mut Findings) {
+    read_for(Some(Tier::High), text, ctx, out);
+}
+
+/// `others`: the tier from which a reading for another shell counts.
+fn read_for(others: Option<Tier>, text: &str, ctx: &Context<'_>, out: &mut Findings) {
     match without_terminal_codes(text, out) {
-        Cow::Borrowed(_) => read_clean(text, ctx, out),
+        Cow::Borrowed(_) => read_clean(others, text, ctx, out),
         Cow::Owned(clean) => {
             let mut inner = out.inner();
-            read_clean(&clean, ctx, &mut inner);
+            read_clean(others, &clean, ctx, &mut inner);
             // Places in the cleaned text mean nothing in the one that came.
             let whole = Span::new(0, text.len());
             out.absorb(inner, |found| Finding { span: found.span.map(|_| whole), ..found });
@@ -36,7 +47,7 @@ pub fn read(text: &str, ctx: &Context<'_>, out: &mut Findings) {
 }
 
 /// The same for a text without terminal codes.
-fn read_clean(text: &str, ctx: &Context<'_>, out: &mut Findings) {
+fn read_clean(others: Option<Tier>, text: &str, ctx: &Context<'_>, out: &mut Findings) {
     look_alikes(text, out);
     if sql::looks_like_sql(text) {
         let mut statements = out.inner();
@@ -48,11 +59,15 @@ fn read_clean(text: &str, ctx: &Context<'_>, out: &mut Findings) {
             out.doubt(Doubt::Unreadable);
             add(out, &structural_findings::UNREADABLE, None);
         }
-        line_by_line(text, ctx, out);
+        // Where all of it is SQL, its words name no programs.
+        let (unread, program) =
+            (structural_findings::UNREADABLE.code, structural_findings::UNKNOWN_PROGRAM.code);
+        let except: &[&str] = if unknown { &[unread] } else { &[unread, program] };
+        line_by_line(text, ctx, except, out);
         return;
     }
     if powershell::looks_like(text) || cmd::looks_like(text) {
-        several_readings(text, ctx, out);
+        several_readings(others, text, ctx, out);
     } else {
         posix(text, ctx, out);
     }
@@ -61,13 +76,20 @@ fn read_clean(text: &str, ctx: &Context<'_>, out: &mut Findings) {
 /// Text that may be for another shell: every reading counts. Nothing that the POSIX reader found is
 /// left out, because nobody said that the text is for another shell. What the other reader cannot
 /// read counts only where the POSIX reader cannot read it either.
-fn several_readings(text: &str, ctx: &Context<'_>, out: &mut Findings) {
+fn several_readings(others: Option<Tier>, text: &str, ctx: &Context<'_>, out: &mut Findings) {
     let mut other = out.inner();
     if powershell::looks_like(text) {
         read_plain_powershell(text, ctx, &mut other);
     }
     if cmd::looks_like(text) {
         read_cmd(text, ctx, &mut other);
+    }
+    if let Some(least) = others {
+        posix(text, ctx, out);
+        if other.tier() >= least {
+            out.absorb_reading(other, false, |finding| finding.weight.tier() >= least);
+        }
+        return;
     }
     let mut own = out.inner();
     posix(text, ctx, &mut own);
@@ -109,14 +131,14 @@ fn posix(text: &str, ctx: &Context<'_>, out: &mut Findings) {
     }
     read_shell(text, 0, ctx, 0, out);
     if out.has_doubt(Doubt::Unreadable) && countersign_shell::posix::check(text).is_err() {
-        line_by_line(text, ctx, out);
+        line_by_line(text, ctx, &[structural_findings::UNREADABLE.code], out);
     }
     if !text.is_ascii()
         && let Some(ascii) = narrowed(text)
     {
         wide_letters(&ascii, ctx, out);
     }
-    together(text, out);
+    note_reverse_shell(text, out);
     if out.has_doubt(Doubt::UnknownProgram) {
         note_sentences(text, out);
     }
@@ -126,12 +148,13 @@ fn posix(text: &str, ctx: &Context<'_>, out: &mut Findings) {
 fn covered(text: &str, ctx: &Context<'_>, out: &mut Findings) {
     let mut raw = Findings::default();
     read_shell(text, 0, ctx, 0, &mut raw);
-    add_grave(&raw, None, out);
+    // A word with such codes is no name; the text without them was read before.
+    add_grave(&raw, &[structural_findings::UNKNOWN_PROGRAM.code], false, out);
 }
 
 /// Text that is no shell as a whole, or SQL handed to a shell: each line that is a command may run.
 /// What is no shell is passed over as a shell would pass over it, and reading goes on behind it.
-fn line_by_line(text: &str, ctx: &Context<'_>, out: &mut Findings) {
+fn line_by_line(text: &str, ctx: &Context<'_>, except: &[&str], out: &mut Findings) {
     let (mut from, mut tries, mut bytes) = (0, 0, 0);
     while let Some(rest) = text.get(from..).filter(|rest| !rest.is_empty()) {
         tries += 1;
@@ -162,7 +185,7 @@ fn line_by_line(text: &str, ctx: &Context<'_>, out: &mut Findings) {
                 }
             }
         }
-        add_grave(&shell, Some(&[structural_findings::UNREADABLE.code]), out);
+        add_grave(&shell, except, true, out);
         from += end.max(1);
     }
 }
@@ -205,11 +228,10 @@ fn without_openers(piece: &str) -> &str {
 }
 
 /// Adds what asks a person in another reading of the same text, except for these codes.
-fn add_grave(other: &Findings, except: Option<&[&str]>, out: &mut Findings) {
-    let counts = |f: &&Finding| {
-        f.weight.tier() >= Tier::Medium
-            && !except.is_some_and(|codes| codes.contains(&f.code.as_ref()))
-    };
+/// `placed`: its places are those of the text.
+fn add_grave(other: &Findings, except: &[&str], placed: bool, out: &mut Findings) {
+    let counts =
+        |f: &&Finding| f.weight.tier() >= Tier::Medium && !except.contains(&f.code.as_ref());
     let mut grave = other.iter().filter(counts).peekable();
     if grave.peek().is_none() {
         return;
@@ -219,7 +241,7 @@ fn add_grave(other: &Findings, except: Option<&[&str]>, out: &mut Findings) {
         out.irreversible();
     }
     for finding in grave {
-        out.add(Finding { span: except.and(finding.span), ..finding.clone() });
+        out.add(Finding { span: finding.span.filter(|_| placed), ..finding.clone() });
     }
 }
 
@@ -241,48 +263,6 @@ fn wide_letters(ascii: &str, ctx: &Context<'_>, out: &mut Findings) {
         add(out, &structural_findings::HIDDEN, None);
         out.absorb(folded, |finding| Finding { span: None, ..finding });
     }
-}
-
-/// A shell or unknown text on one side and a raw connection on the other is a way in.
-fn together(text: &str, out: &mut Findings) {
-    if out.tier() < Tier::Medium {
-        return;
-    }
-    if names_shell_and_socket(text) {
-        add(out, &structural_findings::REVERSE_SHELL, None);
-        return;
-    }
-    let has = |codes: &[&str]| out.iter().any(|f| codes.contains(&f.code.as_ref()));
-    let shell = [
-        "shell.session",
-        "shell.unseen-code",
-        "shell.dynamic-program",
-        "shell.remote-code.unprotected",
-    ];
-    if has(&shell)
-        && out.effects.has(Effect::NetOut)
-        && has(&["exfiltration.raw-socket", "network.raw", "credentials.openssl.pipe"])
-    {
-        add(out, &structural_findings::REVERSE_SHELL, None);
-    }
-}
-
-/// Code of any language that opens a connection and starts a shell.
-fn names_shell_and_socket(text: &str) -> bool {
-    let shell = ["/bin/sh", "/bin/bash", "cmd.exe", "exec $c", "readline(sock)"];
-    let socket = [
-        "Socket(",
-        "socket.socket",
-        "[socket ",
-        "net.connect",
-        "connect(\"",
-        "syscall.Socket",
-        "new Socket",
-    ];
-    // Every name of a socket holds one of these two.
-    (text.contains("ocket") || text.contains("onnect"))
-        && shell.iter().any(|s| text.contains(s))
-        && socket.iter().any(|s| text.contains(s))
 }
 
 #[cfg(test)]

@@ -2,10 +2,11 @@
 //!
 //! The assessment itself looks at nothing. It names its questions; an observer on the machine where
 //! the call would run answers them, and the answers are part of the input. An agent's own answers
-//! can only raise a tier, and a question without an answer is judged as if there were no facts.
+//! can only raise a tier, and a question without an answer is assessed as if there were no facts.
 
 use serde::{Deserialize, Serialize};
 
+use crate::name_lists::{DEVELOPMENT_WORDS, LOCAL_CONTEXTS, PRODUCTION_WORDS, STAGING_WORDS};
 use countersign_json::canonical::Digest;
 
 mod lines;
@@ -120,7 +121,7 @@ pub struct CallFacts {
     pub observer: FactObserver,
     /// One answer for each question, in the order of the questions.
     pub found: Vec<Fact>,
-    /// Who claims to have looked, with a proof that somebody who knows the key can check.
+    /// Who claims to have looked, with a proof that the daemon checks.
     #[serde(skip)]
     pub claim: Option<FactsClaim>,
 }
@@ -356,32 +357,21 @@ pub enum LikelyEnvironment {
 impl LikelyEnvironment {
     /// The environment that a name suggests. The gravest word counts: `prod-test` is production.
     pub fn of(name: &str) -> Option<LikelyEnvironment> {
-        const LOCAL: [&str; 8] = [
-            "minikube",
-            "docker-desktop",
-            "rancher-desktop",
-            "orbstack",
-            "colima",
-            "microk8s",
-            "default-docker",
-            "desktop-linux",
-        ];
-        const WORDS: [(&[&str], LikelyEnvironment); 3] = [
-            (&["prod", "production", "prd", "live"], LikelyEnvironment::Production),
-            (&["staging", "stage", "stg", "preprod", "uat"], LikelyEnvironment::Staging),
-            (
-                &["dev", "development", "test", "testing", "sandbox", "local", "qa"],
-                LikelyEnvironment::Development,
-            ),
+        let words_of = [
+            (PRODUCTION_WORDS, LikelyEnvironment::Production),
+            (STAGING_WORDS, LikelyEnvironment::Staging),
+            (DEVELOPMENT_WORDS, LikelyEnvironment::Development),
         ];
         let name = name.to_ascii_lowercase();
         let words = || name.split(|c: char| !c.is_ascii_alphabetic());
-        let said = WORDS.iter().find(|(known, _)| words().any(|word| known.contains(&word)));
+        let said = words_of.iter().find(|(known, _)| words().any(|word| known.contains(&word)));
         if let Some((_, environment)) = said {
             return Some(*environment);
         }
-        let local =
-            LOCAL.contains(&name.as_str()) || name.starts_with("kind-") || name.starts_with("k3d-");
+        let local = LOCAL_CONTEXTS.iter().any(|known| match known.strip_suffix('*') {
+            Some(start) => name.starts_with(start),
+            None => name == *known,
+        });
         local.then_some(LikelyEnvironment::Local)
     }
 }

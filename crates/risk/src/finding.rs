@@ -295,6 +295,11 @@ impl Findings {
         }
     }
 
+    /// Whether a question about the machine was noted.
+    pub(crate) fn has_asked(&self, query: &FactQuery) -> bool {
+        self.queries.contains(query)
+    }
+
     /// The questions about the machine.
     pub(crate) fn take_queries(&mut self) -> Vec<FactQuery> {
         std::mem::take(&mut self.queries)

@@ -176,12 +176,17 @@ pub fn normal<'p>(path: &'p str, cwd: Option<&str>) -> Cow<'p, str> {
         return joined;
     }
     let mut parts: Vec<&str> = Vec::new();
-    let absolute = joined.starts_with('/');
+    let mut absolute = joined.starts_with('/');
+    let mut left_home = false;
     for part in joined.split('/') {
         match part {
             "" | "." => {}
+            ".." if !absolute && parts == ["~"] => {
+                parts = vec!["home"];
+                (absolute, left_home) = (true, true);
+            }
             ".." => match parts.last() {
-                Some(&p) if p != ".." && p != "~" => {
+                Some(&p) if p != ".." => {
                     parts.pop();
                 }
                 None if absolute => {}
@@ -192,16 +197,25 @@ pub fn normal<'p>(path: &'p str, cwd: Option<&str>) -> Cow<'p, str> {
             p => parts.push(p),
         }
     }
+    // The folder above the home of root is `/`: `~/../etc` is `/etc`.
+    if left_home && parts.get(1).is_some_and(|name| is_at_root(name)) {
+        parts.remove(0);
+    }
     let folded = parts.join("/");
     let folded = if absolute { format!("/{folded}") } else { folded };
     Cow::Owned(home(folded))
 }
 
+/// Whether some class is about a folder of this name in `/`.
+fn is_at_root(name: &str) -> bool {
+    ROOT_PATHS.binary_search_by(|(known, _)| (*known).cmp(name)).is_ok()
+}
+
 /// Whether nothing is left to fold.
 fn is_normal(path: &str) -> bool {
     let homes: &[&str] = match path.as_bytes() {
-        [b'/', b'h' | b'U' | b'r' | b'v' | b'p', ..] => {
-            &["/home", "/Users", "/root", "/var/root", "/private"]
+        [b'/', b'h' | b'U' | b'r' | b'v' | b'p' | b'c' | b'm', ..] => {
+            &["/home", "/Users", "/root", "/var/root", "/private", "/c/Users", "/mnt/c/Users"]
         }
         [b'~' | b'.', ..] => &["~", "./", ".."],
         _ => &[],
@@ -225,7 +239,8 @@ fn home(path: String) -> String {
             return home(path.get("/private".len()..).unwrap_or_default().to_owned());
         }
     }
-    for root in ["/home/", "/Users/"] {
+    // Git Bash and WSL call the home folders of Windows so.
+    for root in ["/home/", "/Users/", "/c/Users/", "/mnt/c/Users/"] {
         if let Some(rest) = path.strip_prefix(root) {
             return match rest.split_once('/') {
                 Some((_, below)) => format!("~/{below}"),

@@ -60,7 +60,7 @@ pub(crate) fn note_prose(text: &str, out: &mut Findings) {
         out.add(Finding::pattern(found.id, NEW_ORDERS, found.message));
     }
     let screening = crisis::screen(text, &ScreenOptions::default());
-    if screening.crisis {
+    if screening.crisis || screening.by_rules {
         out.effect(Effect::Crisis);
         out.doubt(Doubt::CrisisSigns);
         out.irreversible();

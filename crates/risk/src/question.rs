@@ -9,6 +9,10 @@ use countersign_types::tier::Tier;
 /// How many topics of one call are noted; a call with more has to be asked about every time.
 const MAX_TOPICS: usize = 64;
 
+/// Findings about a program that a person should see once. Only these can be approved for the
+/// repository: what the program is given has topics of its own.
+const FIRST_OF_KIND: [&str; 2] = ["shell.program-outside-project", "shell.unknown-program"];
+
 /// The command that the reader is at. A finding is about it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CommandSubject {
@@ -34,12 +38,24 @@ pub struct Topic {
     key: Digest,
     /// More than this: who approved one of these approved this as well.
     wider: Vec<Digest>,
+    /// It is about a program, whatever the program is given.
+    first_of_kind: bool,
 }
 
 impl Topic {
+    /// Whether it is about a program, whatever the program is given.
+    pub fn is_first_of_kind(&self) -> bool {
+        self.first_of_kind
+    }
+
     /// The key of exactly this.
     pub fn key(&self) -> &Digest {
         &self.key
+    }
+
+    /// The keys for it and for more than it.
+    pub fn keys(&self) -> impl Iterator<Item = &Digest> {
+        std::iter::once(&self.key).chain(&self.wider)
     }
 
     /// Whether a key for it, or for more than it, is known.
@@ -69,7 +85,12 @@ impl Question {
         };
         let above = [Tier::Medium, Tier::High].into_iter().filter(|other| *other >= tier);
         let wider = above.flat_map(|tier| wider.iter().map(move |subject| key(tier, subject)));
-        self.add_topic(Topic { key: key(tier, subject), wider: wider.collect() });
+        let first_of_kind = tier == Tier::Medium && FIRST_OF_KIND.contains(&code);
+        self.add_topic(Topic {
+            key: key(tier, subject),
+            wider: wider.collect(),
+            first_of_kind: first_of_kind && is_program(subject),
+        });
     }
 
     /// Notes that something asks that no answer for a session can cover.
@@ -94,11 +115,29 @@ impl Question {
         other.topics.into_iter().for_each(|topic| self.add_topic(topic));
     }
 
+    /// All topics, also of a call for which no answer for the session can be given.
+    pub fn all_topics(&self) -> &[Topic] {
+        &self.topics
+    }
+
     /// What an answer for the rest of the session has to cover; none if no such answer can be
     /// given.
     pub fn topics(&self) -> Option<&[Topic]> {
         (!self.open && !self.topics.is_empty()).then_some(&self.topics)
     }
+}
+
+/// Whether a subject is a program without the words around it, as [`program_subject`] writes it.
+fn is_program(subject: &str) -> bool {
+    subject.starts_with(PROGRAM)
+}
+
+/// The mark of a subject that is a program.
+const PROGRAM: char = '\u{7}';
+
+/// The subject of a question about a program, whatever starts it and whatever it is given.
+pub(crate) fn program_subject(name: &str, rights: &str) -> String {
+    format!("{PROGRAM}{name}{PROGRAM}{rights}")
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use crate::finding::{Findings, Span};
 use crate::flow::Flow;
 use crate::hidden_text;
 use crate::nested_command::{Command, NestedCommand};
-use crate::shell::{CommandJudge, CommandWord, Dispatch, EvalState};
+use crate::shell::{CommandAssessor, CommandWord, Dispatch, EvalState};
 use crate::{cmd, powershell, shell};
 
 static DISPATCH: Dispatch = Dispatch { nested: read_nested, launch, run_powershell, bind };
@@ -64,15 +64,15 @@ fn launch(
     stdin: &Flow,
     span: Span,
 ) -> Option<Flow> {
-    let mut judge = CommandJudge::new(state);
+    let mut assessor = CommandAssessor::new(state);
     match speech {
-        Speech::Cmd => cmd::launched(&mut judge, words, stdin, span),
-        _ => powershell::launched(&mut judge, words, stdin, span),
+        Speech::Cmd => cmd::launched(&mut assessor, words, stdin, span),
+        _ => powershell::launched(&mut assessor, words, stdin, span),
     }
 }
 
 fn run_powershell(state: &mut EvalState<'_, '_>, text: &str, span: Span) -> Flow {
-    powershell::run_text(&mut CommandJudge::new(state), text, span)
+    powershell::run_text(&mut CommandAssessor::new(state), text, span)
 }
 
 fn bind(spec: &'static Spec, words: &[CommandWord], stdin: &Flow) -> Vec<CommandWord> {

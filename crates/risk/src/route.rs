@@ -30,7 +30,7 @@ pub enum Route {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pass {
-    /// The judgement lets it pass.
+    /// The assessment lets it pass.
     Harmless,
     /// The gate only watches; it would have asked.
     Watching,
@@ -63,7 +63,8 @@ pub fn route(seen: &Assessment, standing: Standing) -> Route {
 }
 
 /// Whether a call passes in every mode and in every session: it only reads, and sends nothing. A
-/// gateway may let such a call pass without the gate, if it was judged as on a production machine.
+/// gateway may let such a call pass without the gate, if it was assessed as on a production
+/// machine.
 pub fn passes_everywhere(seen: &Assessment) -> bool {
     seen.tier == Tier::Safe
         && seen.verdict == Verdict::Allow

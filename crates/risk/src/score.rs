@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn the_call_that_tries_a_gate_is_refused_and_nobody_is_asked() {
-        let judged = |text: &str| {
+        let assessed = |text: &str| {
             let value = countersign_json::parse(text).unwrap();
             let call = Call::from_json(&value).unwrap();
             crate::assess::assess(&call, &Policy::default())
@@ -294,16 +294,16 @@ mod tests {
             r#"{"command":"countersign-proof-of-gate"}"#,
             r#"{"tool":"Bash","arguments":{"command":"cd x && ./countersign-proof-of-gate y"}}"#,
         ] {
-            let seen = judged(call);
+            let seen = assessed(call);
             assert_eq!((seen.tier, seen.verdict), (Tier::Critical, Verdict::Deny), "{call}");
         }
-        // Only the very call: what merely names it is judged for itself.
-        assert_eq!(judged(r#"{"command":"echo countersign-proof-of-gate"}"#).tier, Tier::Safe);
-        assert_eq!(judged(r#"{"command":"rm -rf /"}"#).verdict, Verdict::Ask);
+        // Only the very call: what merely names it is assessed for itself.
+        assert_eq!(assessed(r#"{"command":"echo countersign-proof-of-gate"}"#).tier, Tier::Safe);
+        assert_eq!(assessed(r#"{"command":"rm -rf /"}"#).verdict, Verdict::Ask);
     }
 
     #[test]
-    fn patterns_combine_by_max_and_crumbs_never_cross_a_tier() {
+    fn patterns_combine_by_max_and_surcharges_never_cross_a_tier() {
         let list = vec![pattern("a", 200), pattern("b", 295), pattern("c", 200), pattern("d", 100)];
         let seen = concluded(list);
         assert_eq!((seen.points, seen.tier), (Points(299), Tier::Medium));

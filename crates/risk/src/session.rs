@@ -8,6 +8,7 @@
 use std::collections::VecDeque;
 
 use countersign_json::canonical::Digest;
+use countersign_redact::redact_text;
 use serde::{Deserialize, Serialize};
 
 pub use crate::session_trace::{ContentChange, FileOrigin, FileWrite, SessionTrace};
@@ -115,6 +116,39 @@ pub struct SessionMemory {
 }
 
 impl SessionMemory {
+    /// The memory of a session that cannot be read any more: every script that it may have written
+    /// asks.
+    pub fn unreadable() -> SessionMemory {
+        SessionMemory { lost: true, ..SessionMemory::default() }
+    }
+
+    /// The memory as it may be written to a disk: without secrets. A script that contained one has
+    /// another digest then, so that no answer covers it.
+    #[must_use]
+    pub fn redacted(&self) -> SessionMemory {
+        let mut redacted = self.clone();
+        for file in &mut redacted.files {
+            file.path = redact_text(&file.path).text.into_owned();
+            for text in &mut file.texts {
+                *text = redact_text(text).text.into_owned();
+            }
+        }
+        redacted
+    }
+
+    /// The memory as it was read from a disk, within its bounds.
+    #[must_use]
+    pub fn restored(mut self) -> SessionMemory {
+        self.answered.clear();
+        self.shrink();
+        self
+    }
+
+    /// Notes that the session wrote files that are not remembered.
+    pub fn lose(&mut self) {
+        self.lost = true;
+    }
+
     /// Adds what a call left behind. To be called only for calls that ran.
     pub fn add(&mut self, trace: &SessionTrace) {
         self.wrote(&trace.writes);

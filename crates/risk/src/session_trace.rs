@@ -101,6 +101,11 @@ impl SessionTrace {
         }
     }
 
+    /// Whether the call runs texts that are not in the call itself.
+    pub(crate) fn runs_scripts(&self) -> bool {
+        !self.scripts.is_empty()
+    }
+
     /// Why the call asks.
     pub fn question(&self) -> &Question {
         &self.question
@@ -118,6 +123,11 @@ impl SessionTrace {
     /// Whether the call would write files.
     pub fn writes_files(&self) -> bool {
         self.lost || !self.writes.is_empty()
+    }
+
+    /// Adds why another reading of the call asks, but not what it would write.
+    pub fn absorb_question(&mut self, other: SessionTrace) {
+        self.absorb(SessionTrace { writes: Vec::new(), lost: false, ..other });
     }
 
     /// Adds what another reading of the call noted.

@@ -167,11 +167,11 @@ mod attacks {
         }
     }
 
-    /// Whether a command is judged at least as grave as the tier says.
+    /// Whether a command is assessed at least as grave as the tier says.
     fn at_least(floor: Tier, commands: &[&str]) {
         for command in commands {
-            let judged = tier(command);
-            assert!(judged >= floor, "{judged:?}: {command}");
+            let assessed = tier(command);
+            assert!(assessed >= floor, "{assessed:?}: {command}");
         }
     }
 
@@ -383,8 +383,8 @@ mod attacks {
     }
 
     #[test]
-    fn a_command_that_came_by_before_is_judged_anew_where_it_means_something_else() {
-        // Something that is walked again, so that judgements are kept.
+    fn a_command_that_came_by_before_is_assessed_again_where_it_means_something_else() {
+        // Something that is walked again, so that assessments are kept.
         let again = "X=1; X=2; h() { echo $1; }; h $X; h b; ";
         let scripts = [
             "sh s.sh; echo 'rm -rf /' > s.sh; sh s.sh",

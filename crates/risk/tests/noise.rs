@@ -252,7 +252,11 @@ mod noise {
             22 => format!("echo \"$( {command}\n)\""),
             23 => format!("set -euo pipefail; {command}"),
             24 => format!("{shell} {}", quoted(command)),
-            25 => format!("bash <<'SCRIPT'\n{command}\nSCRIPT\n"),
+            // A word of its own at each level: the first line that is the word ends the text.
+            25 => {
+                let word = format!("SCRIPT{}", command.len());
+                format!("bash <<'{word}'\n{command}\n{word}\n")
+            }
             26 if is_simple(command) => {
                 let wrapper = random.pick(&[
                     "env A=1",

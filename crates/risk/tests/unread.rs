@@ -1,5 +1,5 @@
-//! Nothing unread passes: each class of text that used to be judged without being read, as a table
-//! or a generated property, beside harmless look-alikes that stay quiet.
+//! Nothing unread passes: each class of text that used to be assessed without being read, as a
+//! table or a generated property, beside harmless look-alikes that stay quiet.
 
 mod unread {
     use countersign_risk::assess::{Assessment, assess};
@@ -8,19 +8,19 @@ mod unread {
     use countersign_types::tier::Tier;
     use proptest::prelude::*;
 
-    fn judge(command: &str) -> Assessment {
+    fn assess_command(command: &str) -> Assessment {
         assess(&Call::shell(command), &Policy::default())
     }
 
     fn tier(command: &str) -> Tier {
-        judge(command).tier
+        assess_command(command).tier
     }
 
     #[track_caller]
     fn asks(commands: &[&str]) {
         let passed: Vec<String> = commands
             .iter()
-            .filter(|c| tier(c) < Tier::Medium || judge(c).verdict == Verdict::Allow)
+            .filter(|c| tier(c) < Tier::Medium || assess_command(c).verdict == Verdict::Allow)
             .map(|c| format!("{:?} {}", tier(c), c.chars().take(160).collect::<String>()))
             .collect();
         assert!(passed.is_empty(), "passed unread: {passed:#?}");
@@ -30,7 +30,7 @@ mod unread {
     fn passes(commands: &[&str]) {
         let asked: Vec<String> = commands
             .iter()
-            .map(|c| (c, judge(c)))
+            .map(|c| (c, assess_command(c)))
             .filter(|(_, seen)| seen.verdict != Verdict::Allow)
             .map(|(c, seen)| format!("{c}: {:?}", seen.reasons))
             .collect();
@@ -315,14 +315,14 @@ mod unread {
     }
 
     #[test]
-    fn what_terminal_codes_cover_is_judged_both_ways() {
+    fn what_terminal_codes_cover_is_assessed_both_ways() {
         asks(&["{:tool\":\"shel\"shcommand\":ntv\u{1b}\":{", "ls \u{1b}\" && rm -rf ~"]);
         passes(&["\u{1b}[31mls\u{1b}[0m -la"]);
     }
 
     #[test]
     fn every_place_is_inside_the_text() {
-        let seen = judge("docker voVlume rm $((do'\0\0\0\0\0\0\0}me ls -q)");
+        let seen = assess_command("docker voVlume rm $((do'\0\0\0\0\0\0\0}me ls -q)");
         assert!(seen.tier >= Tier::Medium);
     }
 
@@ -439,7 +439,7 @@ mod unread {
             ]), 0..14)
         ) {
             let text = pieces.concat();
-            let seen = judge(&text);
+            let seen = assess_command(&text);
             // SQL is read as SQL; what is neither is asked about.
             let sql = countersign_risk::sql::looks_like_sql(&text);
             if !sql && countersign_shell::posix::check(&text).is_err() {

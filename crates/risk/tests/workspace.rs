@@ -1,4 +1,4 @@
-//! Inline code and paths in a known workspace: judged by what they do, wherever the project is.
+//! Inline code and paths in a known workspace: assessed by what they do, wherever the project is.
 
 mod workspace {
     use countersign_risk::assess::assess;
@@ -62,6 +62,118 @@ mod workspace {
                     assert_eq!(tier(&command, Some(project)), relative, "{command}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_home_folder_is_the_same_by_every_path() {
+        let project = Some("/home/ana/shop");
+        for command in ["mv ../Documents src", "cd src && mv ../../Documents .", "mv ../* /tmp/x"] {
+            assert!(tier(command, project) >= Tier::Medium, "{command}");
+        }
+        for command in ["mv ../notes.txt .", "cp ../other/a.rs src", "ls ../Documents"] {
+            assert!(tier(command, project) <= Tier::Low, "{command}");
+        }
+    }
+
+    /// Commands that write, move or delete `PATH`.
+    const CHANGES: [&str; 9] = [
+        "mv PATH x",
+        "cp x PATH",
+        "rm -r PATH",
+        "ln -sf x PATH",
+        "echo x | tee PATH",
+        "echo x > PATH",
+        "sed -i s/a/b/ PATH",
+        "install x PATH",
+        "mv x src/../PATH",
+    ];
+
+    #[test]
+    fn a_path_that_leaves_the_project_is_what_it_names() {
+        for (project, path, whole) in [
+            ("/home/dev/shop", "../../ana/Documents", "/home/ana/Documents"),
+            ("/home/dev/shop", "../../ana", "/home/ana"),
+            ("/home/dev/shop", "../../*", "/home/*"),
+            ("/home/dev/shop", "../../../etc/hosts", "/etc/hosts"),
+            ("/home/dev/shop", "../../../usr/lib/x", "/usr/lib/x"),
+            ("/home/dev/shop", "../../../../../etc/cron.d/x", "/etc/cron.d/x"),
+            ("/Users/dev/src/shop", "../../../ana/Desktop", "/Users/ana/Desktop"),
+            ("/root/shop", "../../etc/hosts", "/etc/hosts"),
+            ("~/shop", "../../../etc/hosts", "/etc/hosts"),
+            ("/app", "../etc/hosts", "/etc/hosts"),
+            ("/app", "../home/ana/Documents", "/home/ana/Documents"),
+            ("/workspaces/shop", "../../usr/bin/x", "/usr/bin/x"),
+            ("C:\\Users\\dev\\shop", "../../ana/Documents", "C:/Users/ana/Documents"),
+            ("C:\\src\\shop", "../../Windows/System32/x", "C:/Windows/System32/x"),
+            ("/home/dev", "../ana/Documents", "/home/ana/Documents"),
+            ("/home/dev", "../../etc/hosts", "/etc/hosts"),
+        ] {
+            for command in CHANGES {
+                let absolute =
+                    tier(&command.replace("PATH", whole).replace("src/../", ""), Some(project));
+                let command = command.replace("PATH", path);
+                assert!(tier(&command, Some(project)) >= absolute, "{project}: {command}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_path_that_leaves_the_home_folder_is_what_it_names() {
+        for (path, whole) in [
+            ("~/../ana/Documents", "/home/ana/Documents"),
+            ("$HOME/../ana", "/home/ana"),
+            ("~/../../etc/hosts", "/etc/hosts"),
+            ("~/../etc/hosts", "/etc/hosts"),
+            ("~dev/../../usr/lib/x", "/usr/lib/x"),
+        ] {
+            for command in CHANGES.into_iter().filter(|c| !c.contains("..")) {
+                let absolute = tier(&command.replace("PATH", whole), Some("/home/dev/shop"));
+                let command = command.replace("PATH", path);
+                assert!(tier(&command, Some("/home/dev/shop")) >= absolute, "{command}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_folder_that_was_entered_is_what_it_names() {
+        for command in [
+            "cd ../../ana && mv Documents /tmp/x",
+            "cd .. && mv ../ana/Documents .",
+            "cd ../../.. && mv etc/hosts x",
+            "cd ../../../usr && tee lib/x < a",
+            "(cd ../..; mv ana /tmp/x)",
+            "cd s*; echo x > ${PWD/shop/.bashrc}",
+            "pushd ../../.. && cp shop/x etc/cron.d/x",
+        ] {
+            assert!(tier(command, Some("/home/dev/shop")) >= Tier::Medium, "{command}");
+        }
+        for command in [
+            "cd .. && cd shop && echo x > src/a",
+            "cd ../other && cargo build",
+            "cd src && cp ../a.txt .",
+            "cat ../../ana/notes.txt",
+            "mkdir -p ../other/src && cp a.rs ../other/src",
+            "cp src/../../other/a.rs .",
+        ] {
+            assert!(tier(command, Some("/home/dev/shop")) <= Tier::Low, "{command}");
+        }
+    }
+
+    #[test]
+    fn names_in_a_folder_that_is_no_project_are_what_they_name() {
+        for (folder, command) in [
+            ("/", "mv etc/hosts x"),
+            ("/", "rm -rf usr"),
+            ("/home/ana", "mv Documents x"),
+            ("/home/ana", "rm -rf *"),
+            ("/etc", "echo x > hosts"),
+            ("/usr", "cp x lib/x"),
+        ] {
+            assert!(tier(command, Some(folder)) >= Tier::Medium, "{folder}: {command}");
+        }
+        for command in ["echo x > notes.txt", "ls", "mkdir shop", "git clone https://a.example/b"] {
+            assert!(tier(command, Some("/home/ana")) <= Tier::Low, "{command}");
         }
     }
 

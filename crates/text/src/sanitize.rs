@@ -15,7 +15,7 @@ mod tests;
 
 pub use chars::{LINE_BREAK, TAB};
 
-use chars::{Class, class, is_joiner, is_right_to_left, is_stray};
+use chars::{Class, class, is_joiner, is_ours, is_right_to_left, is_stray};
 use word::{Letters, Word};
 
 /// Runs of at least this many invisible characters are counted instead of displayed.
@@ -63,6 +63,27 @@ pub fn sanitize_within(text: &str, limit: usize) -> Sanitized<'_> {
     let mut painter = Painter::new(text, limit);
     painter.paint(text);
     painter.finish(text)
+}
+
+/// A text that the caller sanitized before, at most `limit` bytes of it. Its markers stay as they
+/// are; a character that a sanitized text cannot have becomes a marker. Not for texts of an agent:
+/// their marker characters must become markers too.
+pub fn sanitize_again(text: &str, limit: usize) -> String {
+    let mut out = String::with_capacity(text.len().min(limit));
+    for piece in text.split_inclusive(is_ours) {
+        let marker = piece.chars().next_back().filter(|c| is_ours(*c));
+        let end = piece.len() - marker.map_or(0, char::len_utf8);
+        out.push_str(&sanitize(piece.get(..end).unwrap_or_default()).text);
+        out.extend(marker);
+    }
+    let end = out.floor_char_boundary(limit.min(out.len()));
+    let hidden = out.len() - end;
+    out.truncate(end);
+    if hidden > 0 {
+        let note = format!("⟨{hidden} more bytes⟩");
+        out.push_str(&note);
+    }
+    out
 }
 
 /// Printable ASCII without padding: true for nearly every text.

@@ -4,3 +4,16 @@ pub mod id;
 pub mod span;
 pub mod tier;
 pub mod time;
+
+/// The file in the folder of the gateways that exists while everything is frozen: a gateway that
+/// sees it decides nothing by itself and asks the daemon about every call.
+pub const FREEZE_MARKER: &str = "frozen";
+
+/// The runtime folder of a daemon that is a system service, with the agents' socket in it. Only
+/// root can create it.
+#[cfg(not(target_os = "macos"))]
+pub const SYSTEM_RUNTIME_FOLDER: &str = "/run/countersign";
+/// The runtime folder of a daemon that is a system service, with the agents' socket in it. Only
+/// root can create it.
+#[cfg(target_os = "macos")]
+pub const SYSTEM_RUNTIME_FOLDER: &str = "/var/db/countersign-run";

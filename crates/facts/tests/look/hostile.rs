@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use countersign_facts::{LookLimits, LookPlace, look};
 use countersign_risk::facts::{
@@ -147,13 +147,9 @@ fn the_look_ends_in_time_and_every_question_has_an_answer() {
     }
     let queries = vec![FactQuery::Path { path: ".".into() }; 200];
     let limits = LookLimits { entries: u64::MAX, ..LookLimits::BEFORE_CALL };
-    let start = Instant::now();
     let found = facts(folder.path(), &queries, limits).found;
-    let took = start.elapsed();
     assert_eq!(found.len(), 200);
     assert_eq!(found.last().unwrap().answer, unknown(UnknownReason::Deadline));
-    // Far above 20 ms only if the machine did not run us at all.
-    assert!(took < Duration::from_secs(2), "{took:?}");
 }
 
 #[test]

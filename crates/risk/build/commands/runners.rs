@@ -105,7 +105,7 @@ fn source(r: &Runner) -> Result<String, String> {
         Some(other) => return Err(format!("no inner `{other}`")),
     };
     let container = match r.place.as_deref() {
-        None | Some("here" | "host") => false,
+        None | Some("here" | "host" | "project") => false,
         Some("container") => true,
         Some(other) => return Err(format!("no place `{other}`")),
     };
@@ -126,7 +126,7 @@ fn source(r: &Runner) -> Result<String, String> {
         .map(|path| sequence(&path.split(' ').map(str::to_owned).collect::<Vec<_>>()))
         .collect();
     Ok(format!(
-        "Runner {{ programs: {}, sub: &[{}], start: Start::{start}, skip: {}, options: {}, prefixes: {}, lead: {:?}, inner: Inner::{inner}, assignments: {}, root: {}, shell_when_bare: {}, feeds: {}, elsewhere: {container}, remote: {} }},\n",
+        "Runner {{ programs: {}, sub: &[{}], start: Start::{start}, skip: {}, options: {}, prefixes: {}, lead: {:?}, inner: Inner::{inner}, assignments: {}, root: {}, shell_when_bare: {}, feeds: {}, elsewhere: {container}, remote: {}, project: {} }},\n",
         list(&r.programs),
         sub.join(", "),
         r.skip,
@@ -137,6 +137,7 @@ fn source(r: &Runner) -> Result<String, String> {
         r.root,
         r.shell_when_bare,
         r.feeds,
-        r.place.as_deref() == Some("host")
+        r.place.as_deref() == Some("host"),
+        r.place.as_deref() == Some("project")
     ))
 }

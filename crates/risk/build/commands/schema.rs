@@ -70,6 +70,8 @@ pub struct Program {
     #[serde(default)]
     pub filter: bool,
     #[serde(default)]
+    pub named_only: bool,
+    #[serde(default)]
     pub effects: Vec<String>,
 }
 
@@ -179,6 +181,8 @@ pub struct Rule {
     pub once: Option<Once>,
     #[serde(default)]
     pub unplaced: bool,
+    #[serde(default)]
+    pub unseen: bool,
     pub loses: Option<Loses>,
     #[serde(default)]
     pub effects: Vec<String>,

@@ -13,7 +13,7 @@ use countersign_types::tier::Tier;
 /// Fields in which a caller may claim a risk; the highest counts.
 const CLAIMS: [&str; 3] = ["risk_level", "claimed_risk", "claimed"];
 
-/// What others call `arguments`. Passed over, a call would be judged without them.
+/// What others call `arguments`. Passed over, a call would be assessed without them.
 const MISNAMED: [&str; 6] = ["args", "input", "params", "parameters", "tool_input", "kwargs"];
 
 /// Why an object is not a call.

@@ -8,11 +8,11 @@ use countersign_shell::UNKNOWN;
 use countersign_shell::cmd::CmdWord;
 
 impl Runner<'_, '_, '_, '_> {
-    /// `for … in (…) do …`: the body is judged with each value of the variable.
+    /// `for … in (…) do …`: the body is assessed with each value of the variable.
     pub(super) fn for_loop(&mut self, rest: &[CmdWord], stdin: &Flow, span: Span) -> Flow {
         let at = |word: &str| rest.iter().position(|w| w.text.eq_ignore_ascii_case(word));
         let (Some(set), Some(body)) = (at("in").map(|i| i + 1), at("do").map(|i| i + 1)) else {
-            not_read(self.judge, span);
+            not_read(self.assessor, span);
             return Flow::none();
         };
         let letter = rest.iter().take(set).find_map(|w| {
@@ -47,7 +47,7 @@ impl Runner<'_, '_, '_, '_> {
         }
         let items = crate::powershell::split_arguments(trimmed);
         if items.len() > MAX_VALUES {
-            not_read(self.judge, span);
+            not_read(self.assessor, span);
         }
         let mut values: Vec<String> = items.into_iter().take(MAX_VALUES).collect();
         if let Some(at) = options.iter().position(|o| o == "/r") {
@@ -62,9 +62,9 @@ impl Runner<'_, '_, '_, '_> {
 
     /// The lines that a command prints.
     fn output_lines(&mut self, code: &str, span: Span) -> Vec<String> {
-        let old = self.judge.pin(Some(span));
-        let output = run(self.judge, code, &Flow::none());
-        self.judge.pin(old);
+        let old = self.assessor.pin(Some(span));
+        let output = run(self.assessor, code, &Flow::none());
+        self.assessor.pin(old);
         let Some(text) = output.text else { return vec![UNKNOWN.to_string()] };
         let mut values: Vec<String> = text.lines().take(MAX_VALUES).map(str::to_owned).collect();
         if values.len() == MAX_VALUES {

@@ -1,4 +1,4 @@
-//! The command interpreter of Windows: its text, read command by command and judged by the rules.
+//! The command interpreter of Windows: its text, read command by command and assessed by the rules.
 
 mod loops;
 mod options;
@@ -11,21 +11,21 @@ mod words;
 use crate::context::Context;
 use crate::finding::{Findings, Span};
 use crate::flow::Flow;
-use crate::shell::{CommandJudge, CommandWord, Dispatch, judge_text};
+use crate::shell::{CommandAssessor, CommandWord, Dispatch, assess_text};
 use crate::structural_findings;
 
 pub(crate) use options::slash_options;
 
 /// Reads text for cmd and adds what it would do.
 pub(crate) fn read(text: &str, ctx: &Context<'_>, dispatch: &'static Dispatch, out: &mut Findings) {
-    judge_text(0, ctx, 0, dispatch, out, |judge| {
-        run::run(judge, text, &Flow::none());
+    assess_text(0, ctx, 0, dispatch, out, |assessor| {
+        run::run(assessor, text, &Flow::none());
     });
 }
 
 /// What `cmd` with these words runs; none where it would only open a session.
 pub(crate) fn launched(
-    judge: &mut CommandJudge<'_, '_, '_>,
+    assessor: &mut CommandAssessor<'_, '_, '_>,
     words: &[CommandWord],
     stdin: &Flow,
     span: Span,
@@ -35,9 +35,9 @@ pub(crate) fn launched(
         if stdin.present {
             let text = stdin.text.clone();
             return Some(if let Some(text) = text {
-                run_text(judge, &text, stdin, span)
+                run_text(assessor, &text, stdin, span)
             } else {
-                judge.unseen_code(stdin.taint, span);
+                assessor.unseen_code(stdin.taint, span);
                 Flow::unknown(stdin.taint)
             });
         }
@@ -45,9 +45,9 @@ pub(crate) fn launched(
     };
     let text = command_line(words.get(at..).unwrap_or_default());
     if text.contains(countersign_shell::UNKNOWN) {
-        judge.report(&structural_findings::DYNAMIC, span);
+        assessor.report(&structural_findings::DYNAMIC, span);
     }
-    Some(run_text(judge, &text, stdin, span))
+    Some(run_text(assessor, &text, stdin, span))
 }
 
 /// The length of an option such as `/c`, behind which the command follows.
@@ -84,10 +84,15 @@ fn command_line(words: &[CommandWord]) -> String {
     inner.map_or(text.clone(), str::to_owned)
 }
 
-fn run_text(judge: &mut CommandJudge<'_, '_, '_>, text: &str, stdin: &Flow, span: Span) -> Flow {
-    let old = judge.pin(Some(span));
-    let flow = run::run(judge, text, stdin);
-    judge.pin(old);
+fn run_text(
+    assessor: &mut CommandAssessor<'_, '_, '_>,
+    text: &str,
+    stdin: &Flow,
+    span: Span,
+) -> Flow {
+    let old = assessor.pin(Some(span));
+    let flow = run::run(assessor, text, stdin);
+    assessor.pin(old);
     flow
 }
 

@@ -8,7 +8,7 @@ use crate::command_tables::Touch;
 use crate::finding::Span;
 use crate::flow::{Flow, Taint};
 use crate::paths::windows_path;
-use crate::shell::{CommandJudge, CommandWord};
+use crate::shell::{CommandAssessor, CommandWord};
 use crate::structural_findings;
 use countersign_shell::UNKNOWN;
 use countersign_shell::cmd::{CmdCommand, CmdWord, Lexer, Separator};
@@ -19,48 +19,48 @@ const MAX_VARIABLES: usize = 128;
 const MAX_INNER: u8 = 16;
 
 /// Reads and walks a text; returns what its last command writes.
-pub fn run(judge: &mut CommandJudge<'_, '_, '_>, text: &str, stdin: &Flow) -> Flow {
-    if !judge.begin_text(text.len()) {
+pub fn run(assessor: &mut CommandAssessor<'_, '_, '_>, text: &str, stdin: &Flow) -> Flow {
+    if !assessor.begin_text(text.len()) {
         return Flow::unknown(Taint::default());
     }
-    let mut runner = Runner { judge, scope: CmdScope::default(), inner: 0 };
+    let mut runner = Runner { assessor, scope: CmdScope::default(), inner: 0 };
     let mut lexer = Lexer::new(text);
     let mut flow = stdin.clone();
     while let Some(command) = lexer.next(&mut runner.scope) {
-        if !runner.judge.spend() {
+        if !runner.assessor.spend() {
             break;
         }
         let output = runner.command(&command, &flow);
         flow = if command.separator == Separator::Pipe { output } else { Flow::none() };
     }
     if let Some(at) = runner.scope.unread {
-        let span = runner.judge.span(at.min(text.len()), text.len());
-        not_read(runner.judge, span);
+        let span = runner.assessor.span(at.min(text.len()), text.len());
+        not_read(runner.assessor, span);
     }
-    judge.end_text();
+    assessor.end_text();
     flow
 }
 
 /// A part of the text is not understood.
-pub(super) fn not_read(judge: &mut CommandJudge<'_, '_, '_>, span: Span) {
-    judge.out().doubt(crate::finding::Doubt::Unreadable);
-    judge.report(&structural_findings::UNREADABLE_CMD, span);
+pub(super) fn not_read(assessor: &mut CommandAssessor<'_, '_, '_>, span: Span) {
+    assessor.out().doubt(crate::finding::Doubt::Unreadable);
+    assessor.report(&structural_findings::UNREADABLE_CMD, span);
 }
 
 /// Walks the commands of a text.
 pub(super) struct Runner<'a, 's, 'c, 'o> {
-    pub(super) judge: &'a mut CommandJudge<'s, 'c, 'o>,
+    pub(super) assessor: &'a mut CommandAssessor<'s, 'c, 'o>,
     pub(super) scope: CmdScope,
     inner: u8,
 }
 
 impl Runner<'_, '_, '_, '_> {
     fn command(&mut self, command: &CmdCommand, stdin: &Flow) -> Flow {
-        let span = self.judge.span(command.start, command.end);
+        let span = self.assessor.span(command.start, command.end);
         let mut stdin = stdin.clone();
         for word in &command.reads {
             let word = self.path(word);
-            let taint = self.judge.touch(Touch::Read, &word, false);
+            let taint = self.assessor.touch(Touch::Read, &word, false);
             stdin = Flow::unknown(taint.and(Taint::FILE));
         }
         let flow = self.words(&command.words, &stdin, span);
@@ -75,11 +75,11 @@ impl Runner<'_, '_, '_, '_> {
             }
             let path = self.path(word);
             if windows_path::share_host(&word.text).is_some() {
-                self.judge.sent(flow.taint.has(Taint::SECRET), span);
+                self.assessor.sent(flow.taint.has(Taint::SECRET), span);
             }
-            self.judge.touch(if *append { Touch::Append } else { Touch::Write }, &path, false);
+            self.assessor.touch(if *append { Touch::Append } else { Touch::Write }, &path, false);
             if *output {
-                self.judge.written(&path.text, *append, &flow);
+                self.assessor.written(&path.text, *append, &flow);
             }
         }
         kept
@@ -87,9 +87,9 @@ impl Runner<'_, '_, '_, '_> {
 
     /// A word as a path.
     fn path(&mut self, word: &CmdWord) -> CommandWord {
-        let span = self.judge.span(word.start, word.end);
+        let span = self.assessor.span(word.start, word.end);
         let text = self.scope.values(word).into_iter().next().unwrap_or_default();
-        let text = windows_path::normalize(&text, self.judge.context().cwd).into_owned();
+        let text = windows_path::normalize(&text, self.assessor.context().cwd).into_owned();
         let glob = text.contains(['*', '?']);
         CommandWord { text, span, taint: Taint::default(), glob }
     }
@@ -97,7 +97,7 @@ impl Runner<'_, '_, '_, '_> {
     pub(super) fn words(&mut self, words: &[CmdWord], stdin: &Flow, span: Span) -> Flow {
         let Some(first) = words.first() else { return stdin.clone() };
         if self.inner >= MAX_INNER {
-            self.judge.too_deep(Some(span));
+            self.assessor.too_deep(Some(span));
             return Flow::unknown(Taint::default());
         }
         self.inner += 1;
@@ -161,9 +161,9 @@ impl Runner<'_, '_, '_, '_> {
         };
         let Some((name, value)) = text.split_once('=') else { return };
         let value = if open { UNKNOWN.to_string() } else { value.to_owned() };
-        self.judge.assigned(&name.to_ascii_uppercase(), &value, span);
+        self.assessor.assigned(&name.to_ascii_uppercase(), &value, span);
         if self.scope.variables.len() >= MAX_VARIABLES {
-            not_read(self.judge, span);
+            not_read(self.assessor, span);
             return;
         }
         self.scope.variables.push((name.trim().to_ascii_lowercase(), value));
@@ -171,13 +171,13 @@ impl Runner<'_, '_, '_, '_> {
 
     fn enter(&mut self, name: &str, rest: &[CmdWord], span: Span) {
         if name == "popd" {
-            self.judge.program(&[CommandWord::new("popd", span)], &Flow::none(), span);
+            self.assessor.program(&[CommandWord::new("popd", span)], &Flow::none(), span);
             return;
         }
         let target = rest.iter().find(|w| !w.text.eq_ignore_ascii_case("/d"));
         let Some(target) = target else { return };
         let path = self.path(target);
-        self.judge.program(&[CommandWord::new("cd", span), path], &Flow::none(), span);
+        self.assessor.program(&[CommandWord::new("cd", span), path], &Flow::none(), span);
     }
 
     fn program(
@@ -195,7 +195,7 @@ impl Runner<'_, '_, '_, '_> {
             }
             _ => (name, String::new()),
         };
-        let place = self.judge.span(first.start, first.end);
+        let place = self.assessor.span(first.start, first.end);
         let mut words: Vec<CommandWord> = Vec::new();
         if !glued.is_empty() {
             words.push(CommandWord::new(glued, place));
@@ -204,25 +204,25 @@ impl Runner<'_, '_, '_, '_> {
         let own = tables::spec(&builtin).is_some();
         self.add_operands(rest, own, &mut words);
         if windows_path::share_host(&first.text).is_some() {
-            self.judge.unseen_code(Taint::NET.and(Taint::NET_OPEN), span);
+            self.assessor.unseen_code(Taint::NET.and(Taint::NET_OPEN), span);
         }
         let reads_share = words.last().is_some_and(|w| windows_path::share_host(&w.text).is_some());
         let flow = if own {
             let mut all = vec![CommandWord::new(builtin, place)];
             all.extend(slash_options(&words));
-            self.judge.described(&all, stdin, span)
+            self.assessor.described(&all, stdin, span)
         } else {
-            let cwd = self.judge.context().cwd;
+            let cwd = self.assessor.context().cwd;
             let text = self.scope.values(first).into_iter().next().unwrap_or_default();
-            let text = windows_path::normalize(text.trim_start_matches('@'), cwd).into_owned();
+            let text = windows_path::program(text.trim_start_matches('@'), cwd);
             let text = without_suffix(&text).to_owned();
             let mut all = vec![CommandWord::new(text, place)];
             all.extend(words.iter().cloned());
-            self.judge.program(&all, stdin, span)
+            self.assessor.program(&all, stdin, span)
         };
         if reads_share && own && matches!(name, "copy" | "move" | "xcopy" | "robocopy") {
             let secret = flow.taint.has(Taint::SECRET);
-            self.judge.sent(secret, span);
+            self.assessor.sent(secret, span);
         }
         flow
     }
@@ -230,9 +230,9 @@ impl Runner<'_, '_, '_, '_> {
     /// Adds the words behind the program; paths in the form that the rules know. `own`: the
     /// program is a command of cmd itself, whose words are paths.
     fn add_operands(&mut self, rest: &[CmdWord], own: bool, words: &mut Vec<CommandWord>) {
-        let cwd = self.judge.context().cwd;
+        let cwd = self.assessor.context().cwd;
         for word in rest {
-            let span = self.judge.span(word.start, word.end);
+            let span = self.assessor.span(word.start, word.end);
             for text in self.scope.values(word) {
                 let path = own && !text.starts_with('/') || windows_path::is_windows(&text);
                 let glob = text.contains(['*', '?']);

@@ -4,7 +4,7 @@ use crate::paths::windows_path;
 use countersign_shell::UNKNOWN;
 use countersign_shell::cmd::{CmdVariables, CmdWord};
 
-/// How many values of a loop are judged.
+/// How many values of a loop are assessed.
 pub(super) const MAX_VALUES: usize = 16;
 
 /// Variables of a text, and what could not be read.

@@ -1,8 +1,13 @@
 //! cmd texts and what they are worth.
 
+use std::time::Duration;
+
 use super::*;
 use crate::readers::read_cmd;
 use countersign_types::tier::Tier;
+
+/// Only a hang takes so long; how the work grows is measured in `benches/`.
+const HANG: Duration = Duration::from_mins(1);
 
 fn read_text(text: &str) -> Findings {
     let mut out = Findings::default();
@@ -148,8 +153,7 @@ fn every_text_is_read_within_bounds() {
         let text = part.repeat(60_000 / part.len());
         let start = std::time::Instant::now();
         read_text(&text);
-        let time = start.elapsed();
-        assert!(time.as_secs() < 20, "{part:?} took {time:?}");
+        assert!(start.elapsed() < HANG, "{part:?} took {:?}", start.elapsed());
     }
 }
 

@@ -1,5 +1,7 @@
 //! Harmless snippets, and arbitrary text.
 
+use std::time::Duration;
+
 use proptest::prelude::*;
 
 use super::Language;
@@ -8,6 +10,9 @@ use crate::effect::Effect;
 use crate::finding::Findings;
 use crate::readers::read_code;
 use countersign_types::tier::Tier;
+
+/// Only a hang takes so long; how the work grows is measured in `benches/`.
+const HANG: Duration = Duration::from_mins(1);
 
 const LANGUAGES: [Language; 6] = [
     Language::Python,
@@ -230,10 +235,8 @@ fn adversaries_cost_no_more_than_their_length() {
         for lang in LANGUAGES {
             let start = std::time::Instant::now();
             drop(findings(lang, &text));
-            let took = start.elapsed();
             let head: String = text.chars().take(30).collect();
-            // A guard against hanging, not a measure of speed.
-            assert!(took.as_secs() < 30, "{lang:?} {head:?} took {took:?}");
+            assert!(start.elapsed() < HANG, "{lang:?} {head:?} took {:?}", start.elapsed());
         }
     }
 }

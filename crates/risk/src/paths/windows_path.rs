@@ -39,6 +39,14 @@ pub(crate) fn is_windows(word: &str) -> bool {
         || (word.contains('\\') && !word.contains(char::is_whitespace))
 }
 
+/// A word that names a program, in the form of the path classes. A path stays a path: `.\x` is not
+/// the program `x` that the shell would search for.
+pub(crate) fn program(word: &str, cwd: Option<&str>) -> String {
+    let path = normalize(word, cwd).into_owned();
+    let by_path = word.contains(['/', '\\']) && !path.contains('/');
+    if by_path { format!("./{path}") } else { path }
+}
+
 /// Whether a path begins with a drive: `C:\\x`, `C:/x`.
 pub(crate) fn has_drive(path: &str) -> bool {
     matches!(path.as_bytes(), [letter, b':', b'\\' | b'/', ..] if letter.is_ascii_alphabetic())

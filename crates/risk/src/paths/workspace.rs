@@ -7,6 +7,7 @@ use super::guard::is_above_guarded;
 use super::{class_of, normal};
 use crate::context::Context;
 use crate::paths::windows_path;
+use countersign_shell::UNKNOWN;
 
 /// Classes of folders that can be a project. The root, a whole home folder, system folders and
 /// folders with a meaning of their own cannot.
@@ -21,6 +22,10 @@ pub struct Workspace {
     roots: Vec<String>,
     /// The starting folder relative to its root, if it is below the root.
     start: Option<String>,
+    /// The starting folder as it is called on the machine, not shortened to `~`.
+    base: Option<String>,
+    /// The starting folder is in the workspace.
+    starts_inside: bool,
     /// Names are compared without regard to case, and `/d/x` is `D:\x`.
     windows: bool,
 }
@@ -32,6 +37,7 @@ impl Workspace {
         let Some(project) = ctx.project.or(ctx.cwd) else { return Workspace::default() };
         let windows = [Some(project), ctx.cwd].into_iter().flatten().any(windows_path::is_windows);
         let mut workspace = Workspace { windows, ..Workspace::default() };
+        workspace.base = base_folder(ctx.cwd.unwrap_or(project));
         workspace.add_root(project);
         if let Some(cwd) = ctx.cwd {
             // A worktree elsewhere, or another repository that the session entered.
@@ -39,7 +45,10 @@ impl Workspace {
                 workspace.add_root(cwd);
             }
             let inside = workspace.below_root(&workspace.located(cwd));
+            workspace.starts_inside = inside.is_some();
             workspace.start = inside.filter(|below| !below.is_empty());
+        } else {
+            workspace.starts_inside = !workspace.roots.is_empty();
         }
         workspace
     }
@@ -64,14 +73,11 @@ impl Workspace {
 
     /// The path in the form of the path classes: relative to its root if it is in the workspace.
     pub fn local<'p>(&self, path: &'p str) -> Cow<'p, str> {
-        if self.roots.is_empty() {
-            return Cow::Borrowed(path);
+        let absolute = path.starts_with(['/', '~']) || windows_path::has_drive(path);
+        if !absolute && !path.starts_with(UNKNOWN) {
+            return self.relative(path);
         }
-        if path.starts_with("..") {
-            let Some(start) = &self.start else { return Cow::Borrowed(path) };
-            return Cow::Owned(normal(path, Some(start)).into_owned());
-        }
-        if !path.starts_with(['/', '~']) && !windows_path::has_drive(path) {
+        if !absolute || self.roots.is_empty() {
             return Cow::Borrowed(path);
         }
         let whole = self.located(path);
@@ -84,6 +90,32 @@ impl Workspace {
                 None => Cow::Owned(whole),
             },
         }
+    }
+
+    /// A path as seen from the starting folder. One that leaves the project is what it names there:
+    /// `../../../etc/hosts` is `/etc/hosts`.
+    fn relative<'p>(&self, path: &'p str) -> Cow<'p, str> {
+        if self.windows && path.contains('\\') {
+            return Cow::Owned(self.relative(&path.replace('\\', "/")).into_owned());
+        }
+        let leaves = path.starts_with("..") || path.contains("/..");
+        let Some(base) = self.base.as_ref().filter(|_| leaves || !self.starts_inside) else {
+            return Cow::Borrowed(path);
+        };
+        let within = normal(path, self.start.as_deref());
+        if self.starts_inside && !within.starts_with("..") {
+            return within;
+        }
+        let whole = self.located(&format!("{base}/{path}"));
+        if self.below_root(&whole).is_some() {
+            return Cow::Owned(self.local(&whole).into_owned());
+        }
+        // Beside the project, and in the starting folder, an ordinary file is as near as any other.
+        let class = class_of(&whole, None).id;
+        if class == "home" || !leaves && class == "elsewhere" {
+            return within;
+        }
+        Cow::Owned(self.beside_root(&whole).unwrap_or(whole))
     }
 
     /// A path in the folder that holds the project, seen from the project. Under a home folder such
@@ -110,12 +142,15 @@ impl Workspace {
     /// An absolute path, normalized.
     fn located(&self, path: &str) -> String {
         if windows_path::has_drive(path) {
-            return windows_path::normalize(path, None).into_owned();
+            return normal(&windows_path::normalize(path, None), None).into_owned();
+        }
+        if self.windows && path.contains('\\') {
+            return self.located(&path.replace('\\', "/"));
         }
         if self.windows
             && let Some(drive) = windows_path::drive_of_posix(path)
         {
-            return windows_path::normalize(&drive, None).into_owned();
+            return normal(&windows_path::normalize(&drive, None), None).into_owned();
         }
         normal(path, None).into_owned()
     }
@@ -140,6 +175,16 @@ impl Workspace {
             Some(below.to_owned())
         })
     }
+}
+
+/// A folder with its whole name; none if it is not absolute. Whose home `~` is does not matter
+/// here, only that there are others next to it.
+fn base_folder(folder: &str) -> Option<String> {
+    if let Some(below) = folder.strip_prefix('~') {
+        return Some(format!("/home/user/{}", below.trim_start_matches('/')));
+    }
+    let absolute = folder.starts_with('/') || windows_path::has_drive(folder);
+    absolute.then(|| folder.trim_end_matches(['/', '\\']).to_owned())
 }
 
 #[cfg(test)]
@@ -252,7 +297,8 @@ mod tests {
     #[test]
     fn parent_folders_are_seen_from_the_starting_folder() {
         assert_eq!(local("/app", Some("/app/web/src"), "../package.json"), "web/package.json");
-        assert_eq!(local("/app", Some("/app/web"), "../../etc/passwd"), "../etc/passwd");
-        assert_eq!(local("/app", Some("/app"), "../etc/passwd"), "../etc/passwd");
+        assert_eq!(local("/app", Some("/app/web"), "../../etc/passwd"), "/etc/passwd");
+        assert_eq!(local("/app", Some("/app"), "../etc/passwd"), "/etc/passwd");
+        assert_eq!(local("/workspaces/a", Some("/workspaces/a"), "src/../../lib/x"), "../lib/x");
     }
 }

@@ -7,7 +7,7 @@ use countersign_shell::powershell::ast::{PsAssignment, PsExpr};
 impl Evaluator<'_, '_, '_, '_> {
     pub(super) fn assign(&mut self, assignment: &PsAssignment<'_>) -> PsValue {
         let value = self.statement(&assignment.value);
-        let span = self.judge.span(assignment.start, assignment.end);
+        let span = self.assessor.span(assignment.start, assignment.end);
         let targets: Vec<&PsExpr<'_>> = match &assignment.target {
             PsExpr::List(list) => list.iter().collect(),
             other => vec![other],
@@ -65,7 +65,7 @@ impl Evaluator<'_, '_, '_, '_> {
     pub fn set_variable(&mut self, name: &str, value: PsValue, span: crate::finding::Span) {
         if let Some(variable) = name.strip_prefix("env:") {
             let upper = variable.to_ascii_uppercase();
-            self.judge.assigned(&upper, &value.string(), span);
+            self.assessor.assigned(&upper, &value.string(), span);
         }
         let name = plain_name(name);
         if !self.state.set(name, value) {

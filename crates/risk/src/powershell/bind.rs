@@ -34,7 +34,7 @@ const COMMON_VALUES: [&str; 20] = [
 const COMMON_SWITCHES: [&str; 8] =
     ["-verbose", "-vb", "-debug", "-db", "-whatif", "-wi", "-confirm", "-cf"];
 
-/// How many items of a list are judged one by one.
+/// How many items of a list are assessed one by one.
 pub const MAX_EACH: usize = 64;
 
 /// One argument of a command: a parameter's name, or a value.

@@ -1,11 +1,9 @@
 //! Cmdlets that run text, start programs, set names or say where files are.
 
-use super::given::{Given, argument};
+use super::given::{CmdletCall, Given};
 use super::run::Evaluator;
 use super::value::{Kind, PsValue, type_name};
 use crate::command_tables as tables;
-use crate::command_tables::Spec;
-use crate::finding::Span;
 use crate::flow::{Flow, Taint};
 use crate::paths::windows_path;
 use crate::shell::CommandWord;
@@ -13,91 +11,81 @@ use countersign_shell::UNKNOWN;
 
 impl Evaluator<'_, '_, '_, '_> {
     /// What a cmdlet gives that is more than its rules say; none for all others.
-    pub fn followed(
-        &mut self,
-        spec: &'static Spec,
-        name: &CommandWord,
-        given: &[Given],
-        input: &PsValue,
-        span: Span,
-    ) -> Option<PsValue> {
-        match name.text.as_str() {
+    pub fn followed(&mut self, call: CmdletCall<'_>) -> Option<PsValue> {
+        match call.name.text.as_str() {
             "invoke-expression" => {
-                let code = argument(spec, given, "-command");
-                let code = code.unwrap_or_else(|| input.clone());
-                Some(self.run_text(&code, span))
+                let code = call.argument("-command");
+                let code = code.unwrap_or_else(|| call.input.clone());
+                Some(self.run_text(&code, call.span))
             }
-            "foreach-object" => Some(self.for_each_object(spec, given, input, span)),
+            "foreach-object" => Some(self.for_each_object(call)),
             "start-process" => {
-                self.bound(spec, name, given, input, span);
-                Some(self.start_process(spec, given, span))
+                self.bound(call);
+                Some(self.start_process(call))
             }
             "set-location" | "push-location" => {
-                self.enter_folder(spec, given, span);
+                self.enter_folder(call);
                 Some(PsValue::nothing())
             }
             "pop-location" => {
-                self.judge.program(&[CommandWord::new("popd", span)], &Flow::none(), span);
+                self.assessor.program(
+                    &[CommandWord::new("popd", call.span)],
+                    &Flow::none(),
+                    call.span,
+                );
                 Some(PsValue::nothing())
             }
             "set-alias" | "new-alias" => {
-                let alias = argument(spec, given, "-name")?.string().to_ascii_lowercase();
-                let target = argument(spec, given, "-value")?.string();
+                let alias = call.argument("-name")?.string().to_ascii_lowercase();
+                let target = call.argument("-value")?.string();
                 self.alias(alias, target);
                 Some(PsValue::nothing())
             }
             "set-variable" | "new-variable" => {
-                let variable = argument(spec, given, "-name")?.string().to_ascii_lowercase();
-                let value = argument(spec, given, "-value").unwrap_or_else(|| input.clone());
-                self.set_variable(&variable, value, span);
+                let variable = call.argument("-name")?.string().to_ascii_lowercase();
+                let value = call.argument("-value").unwrap_or_else(|| call.input.clone());
+                self.set_variable(&variable, value, call.span);
                 Some(PsValue::nothing())
             }
-            "write-output" => Some(written_output(given, input)),
+            "write-output" => Some(written_output(call)),
             "get-location" => Some(PsValue::text(".")),
-            "join-path" => Some(join_path(spec, given)),
-            "split-path" => Some(split_path(spec, given)),
-            _ => self.followed_files(spec, name, given, input, span),
+            "join-path" => Some(join_path(call)),
+            "split-path" => Some(split_path(call)),
+            _ => self.followed_files(call),
         }
     }
 
     /// The same for cmdlets that make objects, pack files, talk to servers or run blocks.
-    pub(super) fn followed_objects(
-        &mut self,
-        spec: &'static Spec,
-        name: &CommandWord,
-        given: &[Given],
-        input: &PsValue,
-        span: Span,
-    ) -> Option<PsValue> {
-        match name.text.as_str() {
+    pub(super) fn followed_objects(&mut self, call: CmdletCall<'_>) -> Option<PsValue> {
+        match call.name.text.as_str() {
             "new-object" => {
-                self.bound(spec, name, given, input, span);
-                let kind = argument(spec, given, "-typename");
-                let com = argument(spec, given, "-comobject").map(|c| c.string());
+                self.bound(call);
+                let kind = call.argument("-typename");
+                let com = call.argument("-comobject").map(|c| c.string());
                 let kind = match (com, kind) {
                     (Some(com), _) => format!("com:{}", com.to_ascii_lowercase()),
                     (None, Some(kind)) => type_name(&kind.string()),
                     (None, None) => UNKNOWN.to_string(),
                 };
                 let mut taint = Taint::default();
-                for one in given {
+                for one in call.given {
                     taint = taint.and(one.value.origins());
                 }
                 Some(PsValue::of(Kind::Object(kind), taint))
             }
             "copy-item" | "move-item" | "compress-archive" => {
-                let output = self.bound(spec, name, given, input, span);
-                self.copied(spec, given, output.taint);
+                let output = self.bound(call);
+                self.copied(call, output.taint);
                 Some(PsValue::nothing())
             }
             "invoke-webrequest" | "invoke-restmethod" => {
-                let output = self.bound(spec, name, given, input, span);
-                self.uploaded(spec, given, input, span);
+                let output = self.bound(call);
+                self.uploaded(call);
                 Some(output)
             }
             "invoke-command" | "start-job" | "start-threadjob" | "measure-command" => {
-                let mut output = self.bound(spec, name, given, input, span);
-                for one in given {
+                let mut output = self.bound(call);
+                for one in call.given {
                     if let Kind::Block(block) = &one.value.kind {
                         output = output.then((*block.output).clone());
                     }
@@ -109,12 +97,12 @@ impl Evaluator<'_, '_, '_, '_> {
     }
 
     /// Enters the folder that the arguments name, or the home folder.
-    fn enter_folder(&mut self, spec: &'static Spec, given: &[Given], span: Span) {
-        let path = argument(spec, given, "-path");
+    fn enter_folder(&mut self, call: CmdletCall<'_>) {
+        let path = call.argument("-path");
         let path = path.map_or_else(|| "~".to_owned(), |p| p.string());
-        let path = windows_path::normalize(&path, self.judge.context().cwd).into_owned();
-        let words = [CommandWord::new("cd", span), CommandWord::new(path, span)];
-        self.judge.program(&words, &Flow::none(), span);
+        let path = windows_path::normalize(&path, self.assessor.context().cwd).into_owned();
+        let words = [CommandWord::new("cd", call.span), CommandWord::new(path, call.span)];
+        self.assessor.program(&words, &Flow::none(), call.span);
     }
 
     /// Remembers an alias.
@@ -122,51 +110,46 @@ impl Evaluator<'_, '_, '_, '_> {
         if self.state.aliases.len() < 256 {
             self.state.aliases.push((alias, target));
         } else {
-            let span = self.judge.span(0, 0);
+            let span = self.assessor.span(0, 0);
             self.not_read(span);
         }
     }
 
     /// `ForEach-Object { … }`, or a method of each item: `% Delete`.
-    fn for_each_object(
-        &mut self,
-        spec: &'static Spec,
-        given: &[Given],
-        input: &PsValue,
-        span: Span,
-    ) -> PsValue {
+    fn for_each_object(&mut self, call: CmdletCall<'_>) -> PsValue {
         let mut output = PsValue::nothing();
-        for one in given {
+        for one in call.given {
             if let Kind::Block(block) = &one.value.kind {
                 output = output.then((*block.output).clone());
             }
         }
         // A member's name, or a block in a variable.
-        if let Some(member) = argument(spec, given, "-process")
+        if let Some(member) = call.argument("-process")
             && !matches!(member.kind, Kind::Block(_))
         {
-            let values: Vec<PsValue> = given
+            let values: Vec<PsValue> = call
+                .given
                 .iter()
                 .skip(1)
                 .filter(|g| g.argument.parameter.is_none())
                 .map(|g| g.value.clone())
                 .collect();
-            output = self.call(input, &member.string(), false, &values, span);
+            output = self.call(call.input, &member.string(), false, &values, call.span);
         }
-        if output.is_nothing() { PsValue::nothing() } else { output.tainted(input.origins()) }
+        if output.is_nothing() { PsValue::nothing() } else { output.tainted(call.input.origins()) }
     }
 
     /// `Start-Process PROGRAM -ArgumentList …` runs the program.
-    fn start_process(&mut self, spec: &'static Spec, given: &[Given], span: Span) -> PsValue {
-        let Some(program) = argument(spec, given, "-filepath") else {
+    fn start_process(&mut self, call: CmdletCall<'_>) -> PsValue {
+        let Some(program) = call.argument("-filepath") else {
             return PsValue::nothing();
         };
-        let arguments = argument(spec, given, "-argumentlist").unwrap_or_default();
-        let verb = argument(spec, given, "-verb").map(|v| v.string());
+        let arguments = call.argument("-argumentlist").unwrap_or_default();
+        let verb = call.argument("-verb").map(|v| v.string());
         let root = verb.is_some_and(|v| v.eq_ignore_ascii_case("runas"));
         let text = program.string();
         if text.contains("://") {
-            self.judge.net(&text);
+            self.assessor.net(&text);
             return PsValue::nothing();
         }
         let mut inner = Vec::new();
@@ -175,13 +158,13 @@ impl Evaluator<'_, '_, '_, '_> {
             let whole = item.string();
             for part in split_arguments(&whole) {
                 let value = PsValue::of(Kind::Text(part), item.origins());
-                inner.push(Given::of(value, true, false, span));
+                inner.push(Given::of(value, true, false, call.span));
             }
         }
-        let name = CommandWord { text, span, taint: program.origins(), glob: false };
-        let keep = self.judge.elevate(root);
-        let output = self.native(&name, &inner, &PsValue::nothing(), span);
-        self.judge.restore_rights(keep);
+        let name = CommandWord { text, span: call.span, taint: program.origins(), glob: false };
+        let keep = self.assessor.elevate(root);
+        let output = self.native(&name, &inner, &PsValue::nothing(), call.span);
+        self.assessor.restore_rights(keep);
         output
     }
 }
@@ -213,28 +196,26 @@ pub fn split_arguments(text: &str) -> Vec<String> {
 }
 
 /// What `Write-Output` passes on: its arguments, or its input if it has none.
-fn written_output(given: &[Given], input: &PsValue) -> PsValue {
+fn written_output(call: CmdletCall<'_>) -> PsValue {
     let mut output = PsValue::nothing();
-    for one in given.iter().filter(|g| g.argument.parameter.is_none()) {
+    for one in call.given.iter().filter(|g| g.argument.parameter.is_none()) {
         output = output.then(one.value.clone());
     }
-    if output.is_nothing() { input.clone() } else { output }
+    if output.is_nothing() { call.input.clone() } else { output }
 }
 
-fn join_path(spec: &'static Spec, given: &[Given]) -> PsValue {
-    let parent = argument(spec, given, "-path").unwrap_or_default();
-    let child = argument(spec, given, "-childpath").unwrap_or_default();
+fn join_path(call: CmdletCall<'_>) -> PsValue {
+    let parent = call.argument("-path").unwrap_or_default();
+    let child = call.argument("-childpath").unwrap_or_default();
     let taint = parent.origins().and(child.origins());
     let (parent, child) = (parent.string(), child.string());
     let text = format!("{}/{child}", parent.trim_end_matches(['/', '\\']));
     PsValue::of(Kind::Text(text), taint)
 }
 
-fn split_path(spec: &'static Spec, given: &[Given]) -> PsValue {
-    let path = argument(spec, given, "-path").unwrap_or_default();
-    let leaf = given.iter().any(|g| {
-        g.argument.parameter.as_ref().is_some_and(|p| p.len() > 3 && "-leafbase".starts_with(p))
-    });
+fn split_path(call: CmdletCall<'_>) -> PsValue {
+    let path = call.argument("-path").unwrap_or_default();
+    let leaf = call.has_switch("-leafbase", 4);
     let taint = path.origins();
     let text = path.string().replace('\\', "/");
     let text = match text.trim_end_matches('/').rsplit_once('/') {

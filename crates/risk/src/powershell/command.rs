@@ -1,7 +1,7 @@
 //! One command: its name resolved through aliases, functions and cmdlets, its arguments bound.
 
 use super::bind::{self, Argument};
-use super::given::Given;
+use super::given::{CmdletCall, Given};
 use super::run::Evaluator;
 use super::value::{Kind, PsValue};
 use crate::command_tables as tables;
@@ -19,7 +19,7 @@ use countersign_types::tier::Tier;
 /// How often an alias may lead to another one.
 const MAX_ALIASES: u8 = 6;
 impl Evaluator<'_, '_, '_, '_> {
-    /// Judges one command; returns what it writes.
+    /// Assesses one command; returns what it writes.
     pub fn command(&mut self, words: &[PsWord<'_>], input: &PsValue, span: Span) -> PsValue {
         let first = words.first().map(|w| &w.kind);
         let operator = |text: &str| matches!(text, "&" | ".");
@@ -28,7 +28,7 @@ impl Evaluator<'_, '_, '_, '_> {
                 if operator(text));
         let mut words = words.iter().skip(usize::from(invoked));
         let Some(first) = words.next() else { return PsValue::nothing() };
-        let place = self.judge.span(first.start, first.end);
+        let place = self.assessor.span(first.start, first.end);
         let program = match &first.kind {
             PsWordKind::Value(expr) => self.value(expr),
             PsWordKind::Splat(_) => PsValue::unknown(Taint::default()),
@@ -92,7 +92,7 @@ impl Evaluator<'_, '_, '_, '_> {
                 self.native(name, given, input, span);
             }
             let name = CommandWord { text: cmdlet.to_owned(), ..name.clone() };
-            return self.cmdlet(spec, &name, given, input, span);
+            return self.cmdlet(CmdletCall { spec, name: &name, given, input, span });
         }
         match self.verb_family(&lower, name, given, input, span) {
             Some(value) => value,
@@ -123,7 +123,7 @@ impl Evaluator<'_, '_, '_, '_> {
         }];
         all.extend(given.iter().cloned());
         let name = CommandWord { text: family, ..name.clone() };
-        Some(self.bound(spec, &name, &all, input, span))
+        Some(self.bound(CmdletCall { spec, name: &name, given: &all, input, span }))
     }
 
     /// A program of the operating system, or a script.
@@ -134,11 +134,11 @@ impl Evaluator<'_, '_, '_, '_> {
         input: &PsValue,
         span: Span,
     ) -> PsValue {
-        let cwd = self.judge.context().cwd;
+        let cwd = self.assessor.context().cwd;
         if windows_path::share_host(&name.text).is_some() {
-            self.judge.unseen_code(Taint::NET.and(Taint::NET_OPEN), span);
+            self.assessor.unseen_code(Taint::NET.and(Taint::NET_OPEN), span);
         }
-        let mut program = windows_path::normalize(name.text.trim(), cwd).into_owned();
+        let mut program = windows_path::program(name.text.trim(), cwd);
         let lower = program.to_ascii_lowercase();
         for suffix in [".cmd", ".bat", ".com"] {
             let short =
@@ -149,57 +149,43 @@ impl Evaluator<'_, '_, '_, '_> {
             }
         }
         if lower.strip_suffix(".ps1").is_some()
-            && let Some(flow) = self.judge.known_file(&program)
+            && let Some(flow) = self.assessor.known_file(&program)
         {
-            self.judge.report(&structural_findings::WRITE_AND_RUN, span);
+            self.assessor.report(&structural_findings::WRITE_AND_RUN, span);
             return self.run_text(&PsValue::from_flow(flow), span);
         }
         let program = CommandWord { text: program, ..name.clone() };
         let words = native_words(program, given, cwd);
-        PsValue::from_flow(self.judge.program(&words, &input.flow(), span))
+        PsValue::from_flow(self.assessor.program(&words, &input.flow(), span))
     }
 
     /// A cmdlet: those that run, set or name something are followed, all are held against rules.
-    fn cmdlet(
-        &mut self,
-        spec: &'static Spec,
-        name: &CommandWord,
-        given: &[Given],
-        input: &PsValue,
-        span: Span,
-    ) -> PsValue {
-        match self.followed(spec, name, given, input, span) {
+    fn cmdlet(&mut self, call: CmdletCall<'_>) -> PsValue {
+        match self.followed(call) {
             Some(value) => value,
-            None => self.bound(spec, name, given, input, span),
+            None => self.bound(call),
         }
     }
 
     /// Binds the arguments and holds the rules against the call.
-    pub fn bound(
-        &mut self,
-        spec: &'static Spec,
-        name: &CommandWord,
-        given: &[Given],
-        input: &PsValue,
-        span: Span,
-    ) -> PsValue {
-        let arguments: Vec<Argument> = given.iter().map(|g| g.argument.clone()).collect();
-        let bound = bind::bind(spec, &arguments, self.judge.context().cwd);
-        let stdin = input.flow();
+    pub fn bound(&mut self, call: CmdletCall<'_>) -> PsValue {
+        let arguments: Vec<Argument> = call.given.iter().map(|g| g.argument.clone()).collect();
+        let bound = bind::bind(call.spec, &arguments, self.assessor.context().cwd);
+        let stdin = call.input.flow();
         let mut output = Flow::none();
         if bound.position(0).len() > bind::MAX_EACH {
-            self.not_read(span);
+            self.not_read(call.span);
         }
-        for words in bind::calls(spec, name, &bound, &stdin) {
-            let flow = self.judge.described(&words, &stdin, span);
-            self.shared_folder(spec, &words, flow.taint, &stdin, span);
+        for words in bind::calls(call.spec, call.name, &bound, &stdin) {
+            let flow = self.assessor.described(&words, &stdin, call.span);
+            self.shared_folder(call.spec, &words, flow.taint, &stdin, call.span);
             output = output.or(&flow);
         }
         for file in bound.option("-outfile") {
-            self.judge.written(file, false, &Flow::unknown(Taint::NET.and(output.taint)));
+            self.assessor.written(file, false, &Flow::unknown(Taint::NET.and(output.taint)));
         }
-        if spec.filter {
-            return input.clone().tainted(output.taint);
+        if call.spec.filter {
+            return call.input.clone().tainted(output.taint);
         }
         PsValue::from_flow(output)
     }
@@ -220,12 +206,13 @@ impl Evaluator<'_, '_, '_, '_> {
             return;
         }
         let held = |w: &CommandWord| {
-            self.judge.class(Act::Read, &w.text).read >= Tier::Medium || w.taint.has(Taint::SECRET)
+            self.assessor.class(Act::Read, &w.text).read >= Tier::Medium
+                || w.taint.has(Taint::SECRET)
         };
         let secret = others.iter().skip(1).any(held)
             || read.has(Taint::SECRET)
             || stdin.taint.has(Taint::SECRET);
-        self.judge.sent(secret, span);
+        self.assessor.sent(secret, span);
     }
 }
 

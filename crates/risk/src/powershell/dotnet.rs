@@ -40,7 +40,7 @@ impl Evaluator<'_, '_, '_, '_> {
             }
             "string" => PsValue::of(Kind::Text(value.string()), taint),
             "scriptblock" => {
-                let span = self.judge.span(0, 0);
+                let span = self.assessor.span(0, 0);
                 self.script_block_of(&value, span)
             }
             "type" => PsValue::of(Kind::Type(type_name(&value.string())), taint),
@@ -130,7 +130,7 @@ impl Evaluator<'_, '_, '_, '_> {
     }
 
     fn unknown_call(&mut self, span: Span) {
-        self.judge.report(&structural_findings::DOTNET_CALL, span);
+        self.assessor.report(&structural_findings::DOTNET_CALL, span);
     }
 
     /// Holds the rules against a call; none if it is not described.
@@ -142,7 +142,7 @@ impl Evaluator<'_, '_, '_, '_> {
         span: Span,
     ) -> Option<Flow> {
         let (spec, ..) = tables::spec(program)?;
-        let cwd = self.judge.context().cwd;
+        let cwd = self.assessor.context().cwd;
         let mut words = vec![CommandWord::new(program, span)];
         if spec.input_paths {
             // A method of a file works on that file.
@@ -165,11 +165,11 @@ impl Evaluator<'_, '_, '_, '_> {
             }
         }
         let stdin = Flow::unknown(base.origins());
-        let flow = self.judge.described(&words, &stdin, span);
+        let flow = self.assessor.described(&words, &stdin, span);
         let sends = spec.effects.contains(&crate::effect::Effect::NetOut);
         let taint = words.iter().fold(base.origins().and(flow.taint), |t, w| t.and(w.taint));
         if sends && taint.has(Taint::SECRET) {
-            self.judge.sent(true, span);
+            self.assessor.sent(true, span);
         }
         Some(flow)
     }

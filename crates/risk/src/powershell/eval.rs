@@ -12,7 +12,7 @@ use countersign_shell::powershell::ast::{PsExpr, PsStatement};
 const MAX_MADE: usize = 1024 * 1024;
 
 impl Evaluator<'_, '_, '_, '_> {
-    /// The value of an expression; commands inside it are judged on the way.
+    /// The value of an expression; commands inside it are assessed on the way.
     pub fn value(&mut self, expr: &PsExpr<'_>) -> PsValue {
         match expr {
             PsExpr::Text { text, .. } => PsValue::text(text.as_ref()),
@@ -45,7 +45,7 @@ impl Evaluator<'_, '_, '_, '_> {
                 let mut items = Vec::new();
                 let mut taint = Taint::default();
                 if list.len() > MAX_ITEMS {
-                    let span = self.judge.span(0, 0);
+                    let span = self.assessor.span(0, 0);
                     self.not_read(span);
                 }
                 for expr in list.iter().take(MAX_ITEMS) {

@@ -1,34 +1,24 @@
 //! Cmdlets that list, read, write, copy or send files, and what they give.
 
-use super::given::{Given, argument, is_pattern};
+use super::given::{CmdletCall, is_pattern};
 use super::run::Evaluator;
 use super::state::Named;
 use super::value::{Kind, PsValue};
-use crate::command_tables::Spec;
-use crate::finding::Span;
 use crate::flow::{Flow, Taint};
 use crate::paths::{Act, windows_path};
-use crate::shell::CommandWord;
 use countersign_shell::UNKNOWN;
 use countersign_types::tier::Tier;
 
 impl Evaluator<'_, '_, '_, '_> {
     /// What a cmdlet gives that is more than its rules say, for those that list, read, write or
     /// send files.
-    pub(super) fn followed_files(
-        &mut self,
-        spec: &'static Spec,
-        name: &CommandWord,
-        given: &[Given],
-        input: &PsValue,
-        span: Span,
-    ) -> Option<PsValue> {
-        match name.text.as_str() {
+    pub(super) fn followed_files(&mut self, call: CmdletCall<'_>) -> Option<PsValue> {
+        match call.name.text.as_str() {
             "get-childitem" => {
-                let mut output = self.bound(spec, name, given, input, span);
-                let path = argument(spec, given, "-path");
+                let mut output = self.bound(call);
+                let path = call.argument("-path");
                 let path = path.map_or_else(|| ".".to_owned(), |p| p.string());
-                let path = windows_path::normalize(&path, self.judge.context().cwd).into_owned();
+                let path = windows_path::normalize(&path, self.assessor.context().cwd).into_owned();
                 let folder = match path.rsplit_once('/') {
                     Some((folder, last)) if is_pattern(last) => folder.to_owned(),
                     None if is_pattern(&path) => ".".to_owned(),
@@ -39,12 +29,12 @@ impl Evaluator<'_, '_, '_, '_> {
                 Some(output)
             }
             "get-item" | "resolve-path" | "convert-path" => {
-                let path = argument(spec, given, "-path").unwrap_or_else(|| input.clone());
-                let output = self.bound(spec, name, given, input, span);
+                let path = call.argument("-path").unwrap_or_else(|| call.input.clone());
+                let output = self.bound(call);
                 Some(path.tainted(output.taint))
             }
             "get-command" | "get-alias" => {
-                let wanted = argument(spec, given, "-name")?.string();
+                let wanted = call.argument("-name")?.string();
                 Some(if is_pattern(&wanted) {
                     PsValue::unknown(Taint::default())
                 } else {
@@ -52,138 +42,113 @@ impl Evaluator<'_, '_, '_, '_> {
                 })
             }
             "get-content" => {
-                let output = self.bound(spec, name, given, input, span);
-                let path = argument(spec, given, "-path").unwrap_or_else(|| input.clone());
+                let output = self.bound(call);
+                let path = call.argument("-path").unwrap_or_else(|| call.input.clone());
                 let path = path.string();
-                let path = windows_path::normalize(&path, self.judge.context().cwd).into_owned();
-                let held = self.judge.known_file(&path).map(PsValue::from_flow);
+                let path = windows_path::normalize(&path, self.assessor.context().cwd).into_owned();
+                let held = self.assessor.known_file(&path).map(PsValue::from_flow);
                 Some(held.map_or(output.clone(), |v| v.tainted(output.taint)))
             }
             "set-content" | "add-content" | "out-file" | "tee-object" => {
-                Some(self.write_content(spec, name, given, input, span))
+                Some(self.write_content(call))
             }
-            "set-item" | "new-item" => self.drive_item(spec, name, given, input, span),
-            _ => self.followed_objects(spec, name, given, input, span),
+            "set-item" | "new-item" => self.drive_item(call),
+            _ => self.followed_objects(call),
         }
     }
 
     /// `Set-Content`, `Out-File` and their kin: what the file holds afterwards.
-    fn write_content(
-        &mut self,
-        spec: &'static Spec,
-        name: &CommandWord,
-        given: &[Given],
-        input: &PsValue,
-        span: Span,
-    ) -> PsValue {
-        self.bound(spec, name, given, input, span);
-        let content = match name.text.as_str() {
-            "set-content" | "add-content" => argument(spec, given, "-value"),
+    fn write_content(&mut self, call: CmdletCall<'_>) -> PsValue {
+        self.bound(call);
+        let content = match call.name.text.as_str() {
+            "set-content" | "add-content" => call.argument("-value"),
             _ => None,
         };
-        let content = content.unwrap_or_else(|| input.clone());
-        let append = name.text == "add-content"
-            || given.iter().any(|g| {
-                g.argument
-                    .parameter
-                    .as_ref()
-                    .is_some_and(|p| p.len() > 1 && "-append".starts_with(p))
-            });
-        let path = argument(spec, given, "-path").unwrap_or_default();
-        for word in path.words(span, true) {
+        let content = content.unwrap_or_else(|| call.input.clone());
+        let append = call.name.text == "add-content" || call.has_switch("-append", 2);
+        let path = call.argument("-path").unwrap_or_default();
+        for word in path.words(call.span, true) {
             if windows_path::share_host(&word.text).is_some() {
-                self.judge.sent(content.origins().has(Taint::SECRET), span);
+                self.assessor.sent(content.origins().has(Taint::SECRET), call.span);
             }
-            let text = windows_path::normalize(&word.text, self.judge.context().cwd).into_owned();
-            self.judge.written(&text, append, &content.flow());
+            let text =
+                windows_path::normalize(&word.text, self.assessor.context().cwd).into_owned();
+            self.assessor.written(&text, append, &content.flow());
         }
-        if name.text == "tee-object" {
-            if let Some(variable) = argument(spec, given, "-variable") {
+        if call.name.text == "tee-object" {
+            if let Some(variable) = call.argument("-variable") {
                 let variable = variable.string().to_ascii_lowercase();
-                self.set_variable(&variable, input.clone(), span);
+                self.set_variable(&variable, call.input.clone(), call.span);
             }
-            return input.clone();
+            return call.input.clone();
         }
         PsValue::nothing()
     }
 
     /// `Set-Item Env:X value`, `New-Item alias:x …`: items of drives that are not files.
-    fn drive_item(
-        &mut self,
-        spec: &'static Spec,
-        name: &CommandWord,
-        given: &[Given],
-        input: &PsValue,
-        span: Span,
-    ) -> Option<PsValue> {
-        let path = argument(spec, given, "-path")?.string();
-        let value = argument(spec, given, "-value").unwrap_or_default();
+    fn drive_item(&mut self, call: CmdletCall<'_>) -> Option<PsValue> {
+        let path = call.argument("-path")?.string();
+        let value = call.argument("-value").unwrap_or_default();
         let (drive, item) = path.split_once(':')?;
         let item = item.trim_start_matches([':', '\\', '/']).to_ascii_lowercase();
         match drive.to_ascii_lowercase().as_str() {
             "alias" => self.alias(item, value.string()),
-            "env" => self.set_variable(&format!("env:{item}"), value, span),
-            "variable" => self.set_variable(&item, value, span),
+            "env" => self.set_variable(&format!("env:{item}"), value, call.span),
+            "variable" => self.set_variable(&item, value, call.span),
             "function" => {
                 let source = value.string();
-                self.run_text(&value, span);
+                self.run_text(&value, call.span);
                 self.state.functions.push(Named { name: item, parameters: Vec::new(), source });
             }
-            _ => return Some(self.bound(spec, name, given, input, span)),
+            _ => return Some(self.bound(call)),
         }
         Some(PsValue::nothing())
     }
 
     /// A copy holds what its source holds.
-    pub(super) fn copied(&mut self, spec: &'static Spec, given: &[Given], taint: Taint) {
-        let Some(from) = argument(spec, given, "-path") else { return };
-        let to = argument(spec, given, "-destination");
-        let to = to.or_else(|| argument(spec, given, "-destinationpath"));
+    pub(super) fn copied(&mut self, call: CmdletCall<'_>, taint: Taint) {
+        let Some(from) = call.argument("-path") else { return };
+        let to = call.argument("-destination");
+        let to = to.or_else(|| call.argument("-destinationpath"));
         let Some(to) = to else { return };
-        let cwd = self.judge.context().cwd;
+        let cwd = self.assessor.context().cwd;
         let to = windows_path::normalize(&to.string(), cwd).into_owned();
         let from = windows_path::normalize(&from.string(), cwd).into_owned();
-        let flow = match self.judge.known_file(&from) {
+        let flow = match self.assessor.known_file(&from) {
             Some(flow) => flow,
             None if taint.has(Taint::SECRET) => Flow::unknown(taint),
             None => return,
         };
         let last = from.rsplit('/').next().unwrap_or_default();
-        self.judge.written(&format!("{}/{last}", to.trim_end_matches('/')), false, &flow);
-        self.judge.written(&to, false, &flow);
+        self.assessor.written(&format!("{}/{last}", to.trim_end_matches('/')), false, &flow);
+        self.assessor.written(&to, false, &flow);
     }
 
     /// What a request sends: a file, or text that came from one.
-    pub(super) fn uploaded(
-        &mut self,
-        spec: &'static Spec,
-        given: &[Given],
-        input: &PsValue,
-        span: Span,
-    ) {
-        let mut taint = input.origins();
+    pub(super) fn uploaded(&mut self, call: CmdletCall<'_>) {
+        let mut taint = call.input.origins();
         for name in ["-body", "-form", "-headers"] {
-            if let Some(value) = argument(spec, given, name) {
+            if let Some(value) = call.argument(name) {
                 taint = taint.and(value.origins());
             }
         }
         // A secret in the address leaves as well.
-        if let Some(uri) = argument(spec, given, "-uri") {
+        if let Some(uri) = call.argument("-uri") {
             let from = uri.origins();
             taint =
                 taint.and(if from.has(Taint::SECRET) { Taint::SECRET } else { Taint::default() });
         }
-        if let Some(file) = argument(spec, given, "-infile") {
+        if let Some(file) = call.argument("-infile") {
             taint = taint.and(Taint::FILE);
             let path =
-                windows_path::normalize(&file.string(), self.judge.context().cwd).into_owned();
-            let held = self.judge.known_file(&path).is_some_and(|f| f.taint.has(Taint::SECRET));
-            if held || self.judge.class(Act::Read, &path).read >= Tier::Medium {
+                windows_path::normalize(&file.string(), self.assessor.context().cwd).into_owned();
+            let held = self.assessor.known_file(&path).is_some_and(|f| f.taint.has(Taint::SECRET));
+            if held || self.assessor.class(Act::Read, &path).read >= Tier::Medium {
                 taint = taint.and(Taint::SECRET);
             }
         }
         if taint.has(Taint::SECRET) || taint.has(Taint::FILE) {
-            self.judge.sent(taint.has(Taint::SECRET), span);
+            self.assessor.sent(taint.has(Taint::SECRET), call.span);
         }
     }
 }

@@ -24,7 +24,7 @@ impl Evaluator<'_, '_, '_, '_> {
         span: Span,
     ) -> PsValue {
         if self.state.calls >= MAX_CALLS {
-            self.judge.too_deep(Some(span));
+            self.assessor.too_deep(Some(span));
             return PsValue::unknown(Taint::default());
         }
         let mut old = Vec::new();

@@ -5,6 +5,7 @@ use super::run::Evaluator;
 use super::value::{Kind, MAX_ITEMS, PsValue};
 use crate::command_tables::Spec;
 use crate::finding::Span;
+use crate::shell::CommandWord;
 use countersign_shell::UNKNOWN;
 use countersign_shell::powershell::ast::{PsExpr, PsWord, PsWordKind};
 
@@ -34,6 +35,34 @@ impl Given {
     }
 }
 
+/// One call of a cmdlet.
+#[derive(Debug, Clone, Copy)]
+pub struct CmdletCall<'a> {
+    /// Its description.
+    pub spec: &'static Spec,
+    /// Its full name in lower case.
+    pub name: &'a CommandWord,
+    /// Its arguments.
+    pub given: &'a [Given],
+    /// What comes through the pipe.
+    pub input: &'a PsValue,
+    /// Its place.
+    pub span: Span,
+}
+
+impl CmdletCall<'_> {
+    /// The value of a parameter, by its full name.
+    pub fn argument(&self, name: &str) -> Option<PsValue> {
+        argument(self.spec, self.given, name)
+    }
+
+    /// Whether a switch is given, by its name or a beginning of at least so many characters.
+    pub fn has_switch(&self, name: &str, least: usize) -> bool {
+        let parameters = self.given.iter().filter_map(|given| given.argument.parameter.as_ref());
+        parameters.into_iter().any(|given| given.len() >= least && name.starts_with(given.as_str()))
+    }
+}
+
 impl Evaluator<'_, '_, '_, '_> {
     /// The arguments of a command with their values.
     pub(super) fn given<'w, 't: 'w>(
@@ -43,7 +72,7 @@ impl Evaluator<'_, '_, '_, '_> {
         let mut given = Vec::new();
         let mut attached = false;
         for word in words {
-            let span = self.judge.span(word.start, word.end);
+            let span = self.assessor.span(word.start, word.end);
             let was = std::mem::take(&mut attached);
             match &word.kind {
                 PsWordKind::Parameter { name, attached: next } => {
@@ -93,7 +122,7 @@ impl Evaluator<'_, '_, '_, '_> {
 }
 
 /// The value given for a parameter, by its full name or its position.
-pub fn argument(spec: &'static Spec, given: &[Given], wanted: &str) -> Option<PsValue> {
+fn argument(spec: &'static Spec, given: &[Given], wanted: &str) -> Option<PsValue> {
     let position = spec.positions.iter().position(|names| names.split('|').any(|n| n == wanted));
     let mut named = vec![false; spec.positions.len()];
     let mut loose = Vec::new();

@@ -6,7 +6,7 @@ use super::value::PsValue;
 use crate::finding::Span;
 use crate::flow::{Flow, Taint, base64_bytes};
 use crate::paths::windows_path;
-use crate::shell::{CommandJudge, CommandWord};
+use crate::shell::{CommandAssessor, CommandWord};
 use crate::structural_findings;
 use countersign_shell::UNKNOWN;
 
@@ -71,7 +71,7 @@ fn option(word: &str) -> Option<Launch> {
 
 /// What `powershell` with these words runs; none where it would only open a session.
 pub fn launched(
-    judge: &mut CommandJudge<'_, '_, '_>,
+    assessor: &mut CommandAssessor<'_, '_, '_>,
     words: &[CommandWord],
     stdin: &Flow,
     span: Span,
@@ -81,44 +81,44 @@ pub fn launched(
         at += 1;
         let rest = words.get(at..).unwrap_or_default();
         match option(&word.text) {
-            Some(Launch::Command) => return Some(command(judge, rest, stdin, span)),
-            Some(Launch::Encoded) => return Some(encoded(judge, rest.first(), span)),
-            Some(Launch::File) => return Some(file(judge, rest, stdin, span)),
+            Some(Launch::Command) => return Some(command(assessor, rest, stdin, span)),
+            Some(Launch::Encoded) => return Some(encoded(assessor, rest.first(), span)),
+            Some(Launch::File) => return Some(file(assessor, rest, stdin, span)),
             Some(Launch::Value) => at += 1,
             Some(Launch::Switch) => {}
             Some(Launch::Unknown) => {
-                judge.report(&structural_findings::UNKNOWN_POWERSHELL_OPTION, word.span);
+                assessor.report(&structural_findings::UNKNOWN_POWERSHELL_OPTION, word.span);
             }
             None if word.text == "-" => {
-                return Some(command(judge, std::slice::from_ref(word), stdin, span));
+                return Some(command(assessor, std::slice::from_ref(word), stdin, span));
             }
             None => {
                 let from = words.get(at - 1..).unwrap_or_default();
                 let script = word.text.to_ascii_lowercase().ends_with(".ps1");
                 return Some(if script {
-                    file(judge, from, stdin, span)
+                    file(assessor, from, stdin, span)
                 } else {
-                    command(judge, from, stdin, span)
+                    command(assessor, from, stdin, span)
                 });
             }
         }
     }
-    stdin.present.then(|| piped(judge, stdin, span))
+    stdin.present.then(|| piped(assessor, stdin, span))
 }
 
-fn piped(judge: &mut CommandJudge<'_, '_, '_>, stdin: &Flow, span: Span) -> Flow {
-    run(judge, &PsValue::from_flow(stdin.clone()), span)
+fn piped(assessor: &mut CommandAssessor<'_, '_, '_>, stdin: &Flow, span: Span) -> Flow {
+    run(assessor, &PsValue::from_flow(stdin.clone()), span)
 }
 
 /// The text of a value, run in a PowerShell of its own.
-fn run(judge: &mut CommandJudge<'_, '_, '_>, value: &PsValue, span: Span) -> Flow {
+fn run(assessor: &mut CommandAssessor<'_, '_, '_>, value: &PsValue, span: Span) -> Flow {
     let mut state = PsState::default();
-    let mut evaluator = Evaluator { judge, state: &mut state };
+    let mut evaluator = Evaluator { assessor, state: &mut state };
     evaluator.run_text(value, span).flow()
 }
 
 fn command(
-    judge: &mut CommandJudge<'_, '_, '_>,
+    assessor: &mut CommandAssessor<'_, '_, '_>,
     words: &[CommandWord],
     stdin: &Flow,
     span: Span,
@@ -126,7 +126,7 @@ fn command(
     if let [word] = words
         && word.text == "-"
     {
-        return piped(judge, stdin, span);
+        return piped(assessor, stdin, span);
     }
     let mut text = String::new();
     let mut taint = Taint::default();
@@ -140,38 +140,42 @@ fn command(
     // Quotes around the whole text belong to the shell that was asked to start this one.
     let inner = text.strip_prefix('"').and_then(|t| t.strip_suffix('"'));
     let text = inner.filter(|t| !t.contains('"')).unwrap_or(&text).to_owned();
-    run(judge, &PsValue::of(super::value::Kind::Text(text), taint), span)
+    run(assessor, &PsValue::of(super::value::Kind::Text(text), taint), span)
 }
 
-fn encoded(judge: &mut CommandJudge<'_, '_, '_>, word: Option<&CommandWord>, span: Span) -> Flow {
-    judge.report(&structural_findings::ENCODED_POWERSHELL, span);
+fn encoded(
+    assessor: &mut CommandAssessor<'_, '_, '_>,
+    word: Option<&CommandWord>,
+    span: Span,
+) -> Flow {
+    assessor.report(&structural_findings::ENCODED_POWERSHELL, span);
     let known = word.filter(|w| !w.text.contains(UNKNOWN));
     let text = known.and_then(|w| base64_bytes(&w.text)).and_then(|b| super::encoding::utf16(&b));
     if let Some(text) = text.filter(|t| !t.contains(UNKNOWN)) {
-        run(judge, &PsValue::text(text), span)
+        run(assessor, &PsValue::text(text), span)
     } else {
-        judge.unseen_code(Taint::DECODED, span);
+        assessor.unseen_code(Taint::DECODED, span);
         Flow::unknown(Taint::default())
     }
 }
 
 fn file(
-    judge: &mut CommandJudge<'_, '_, '_>,
+    assessor: &mut CommandAssessor<'_, '_, '_>,
     words: &[CommandWord],
     stdin: &Flow,
     span: Span,
 ) -> Flow {
     let Some(script) = words.first() else { return Flow::none() };
     if script.text == "-" {
-        return piped(judge, stdin, span);
+        return piped(assessor, stdin, span);
     }
-    let path = windows_path::normalize(&script.text, judge.context().cwd).into_owned();
+    let path = windows_path::normalize(&script.text, assessor.context().cwd).into_owned();
     if windows_path::share_host(&script.text).is_some() || path.contains("://") {
-        judge.unseen_code(Taint::NET.and(Taint::NET_OPEN), span);
+        assessor.unseen_code(Taint::NET.and(Taint::NET_OPEN), span);
         return Flow::unknown(Taint::NET);
     }
     let mut state = PsState::default();
-    let mut evaluator = Evaluator { judge, state: &mut state };
+    let mut evaluator = Evaluator { assessor, state: &mut state };
     let name = CommandWord { text: path, ..script.clone() };
     let given: Vec<super::given::Given> = words
         .iter()

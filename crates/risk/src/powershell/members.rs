@@ -18,7 +18,7 @@ impl Evaluator<'_, '_, '_, '_> {
                     index_of(&value, &index)
                 }
                 PsAccess::Member { name, is_static, arguments, start, end } => {
-                    let span = self.judge.span(*start, *end);
+                    let span = self.assessor.span(*start, *end);
                     let name = self.value(name);
                     let arguments = arguments.as_ref().map(|list| {
                         list.iter().map(|argument| self.value(argument)).collect::<Vec<_>>()

@@ -1,4 +1,5 @@
-//! PowerShell: read into a syntax tree, walked with its constants, judged by the rules of commands.
+//! PowerShell: read into a syntax tree, walked with its constants, assessed by the rules of
+//! commands.
 //!
 //! The `shell` crate makes the tree; `run`, `eval`, `functions` and `dotnet` walk it; `command`,
 //! `bind` and the cmdlets turn each command into words that the rules know; `launch` reads the
@@ -32,7 +33,7 @@ use crate::command_tables::Spec;
 use crate::context::Context;
 use crate::finding::{Findings, Span};
 use crate::flow::Flow;
-use crate::shell::{CommandJudge, CommandWord, Dispatch, judge_text};
+use crate::shell::{CommandAssessor, CommandWord, Dispatch, assess_text};
 use run::Evaluator;
 use state::PsState;
 
@@ -49,13 +50,13 @@ pub(crate) fn read(
 ) {
     let plain = plain_marks(text);
     let length = text.len();
-    judge_text(base, ctx, 0, dispatch, out, |judge| {
+    assess_text(base, ctx, 0, dispatch, out, |assessor| {
         if matches!(plain, Cow::Owned(_)) {
             // Places in the changed text mean nothing in the one that came.
-            judge.pin(Some(Span::new(base, base + length)));
+            assessor.pin(Some(Span::new(base, base + length)));
         }
         let mut state = PsState::default();
-        Evaluator { judge, state: &mut state }.text(&plain);
+        Evaluator { assessor, state: &mut state }.text(&plain);
     });
 }
 
@@ -87,9 +88,9 @@ pub(crate) fn bind_plain(
 }
 
 /// Runs PowerShell text for another reader.
-pub(crate) fn run_text(judge: &mut CommandJudge<'_, '_, '_>, text: &str, span: Span) -> Flow {
+pub(crate) fn run_text(assessor: &mut CommandAssessor<'_, '_, '_>, text: &str, span: Span) -> Flow {
     let mut state = PsState::default();
-    let mut evaluator = Evaluator { judge, state: &mut state };
+    let mut evaluator = Evaluator { assessor, state: &mut state };
     evaluator.inner_text(text, span).flow()
 }
 

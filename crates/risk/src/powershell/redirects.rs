@@ -14,7 +14,7 @@ impl Evaluator<'_, '_, '_, '_> {
         if matches!(&redirection.target, PsExpr::Variable(name) if is_null(name)) {
             return !redirection.output;
         }
-        let span = self.judge.span(redirection.start, redirection.end);
+        let span = self.assessor.span(redirection.start, redirection.end);
         let target = self.value(&redirection.target);
         for word in target.words(span, true) {
             self.write(&word, redirection.append, &output.flow());
@@ -25,13 +25,13 @@ impl Evaluator<'_, '_, '_, '_> {
     /// Writes a flow into a file.
     pub fn write(&mut self, word: &crate::shell::CommandWord, append: bool, flow: &Flow) {
         let share = windows_path::share_host(&word.text).is_some();
-        let path = windows_path::normalize(&word.text, self.judge.context().cwd).into_owned();
+        let path = windows_path::normalize(&word.text, self.assessor.context().cwd).into_owned();
         if share {
-            self.judge.sent(flow.taint.has(Taint::SECRET), word.span);
+            self.assessor.sent(flow.taint.has(Taint::SECRET), word.span);
         }
         let target = crate::shell::CommandWord { text: path, ..word.clone() };
         let touch = if append { Touch::Append } else { Touch::Write };
-        self.judge.touch(touch, &target, false);
-        self.judge.written(&target.text, append, flow);
+        self.assessor.touch(touch, &target, false);
+        self.assessor.written(&target.text, append, flow);
     }
 }

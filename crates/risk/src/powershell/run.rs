@@ -3,7 +3,7 @@
 use super::state::{MAX_CANDIDATES, MAX_COPIED, MAX_VARIABLES, Named, PsState};
 use super::value::{Kind, PsValue};
 use crate::flow::Taint;
-use crate::shell::CommandJudge;
+use crate::shell::CommandAssessor;
 use crate::structural_findings;
 use countersign_shell::UNKNOWN;
 use countersign_shell::powershell::ast::{
@@ -18,21 +18,21 @@ const MAX_TURNS: usize = 64;
 
 /// Walks one text.
 pub struct Evaluator<'a, 's, 'c, 'o> {
-    pub judge: &'a mut CommandJudge<'s, 'c, 'o>,
+    pub assessor: &'a mut CommandAssessor<'s, 'c, 'o>,
     pub state: &'a mut PsState,
 }
 
 impl Evaluator<'_, '_, '_, '_> {
     /// Reads and walks a text; returns what it would write.
     pub fn text(&mut self, text: &str) -> PsValue {
-        if !self.judge.begin_text(text.len()) {
+        if !self.assessor.begin_text(text.len()) {
             return PsValue::unknown(Taint::default());
         }
         let (statements, problem) = parser::parse(text);
         if let Some((problem, at)) = problem {
-            let span = self.judge.span(at, text.len());
+            let span = self.assessor.span(at, text.len());
             match problem {
-                PowerShellProblem::TooDeep => self.judge.too_deep(Some(span)),
+                PowerShellProblem::TooDeep => self.assessor.too_deep(Some(span)),
                 PowerShellProblem::TooMany
                 | PowerShellProblem::Unclosed
                 | PowerShellProblem::Unexpected => self.not_read(span),
@@ -41,23 +41,23 @@ impl Evaluator<'_, '_, '_, '_> {
         let value = self.statements(&statements);
         if self.state.copied > MAX_COPIED {
             // Values were too large to be followed.
-            let span = self.judge.span(0, text.len());
+            let span = self.assessor.span(0, text.len());
             self.not_read(span);
         }
-        self.judge.end_text();
+        self.assessor.end_text();
         value
     }
 
     /// A part of the text is not understood.
     pub fn not_read(&mut self, span: crate::finding::Span) {
-        self.judge.out().doubt(crate::finding::Doubt::Unreadable);
-        self.judge.report(&structural_findings::UNREADABLE_POWERSHELL, span);
+        self.assessor.out().doubt(crate::finding::Doubt::Unreadable);
+        self.assessor.report(&structural_findings::UNREADABLE_POWERSHELL, span);
     }
 
     /// Walks statements; returns what all of them write.
     pub fn statements(&mut self, list: &PsStatements<'_>) -> PsValue {
         if self.state.levels >= MAX_LEVELS {
-            self.judge.too_deep(None);
+            self.assessor.too_deep(None);
             return PsValue::unknown(Taint::default());
         }
         self.state.levels += 1;
@@ -116,7 +116,7 @@ impl Evaluator<'_, '_, '_, '_> {
                 let mut output = PsValue::nothing();
                 for _ in 0..=u8::from(*repeats) {
                     // Loops inside loops are bounded like commands.
-                    if *repeats && !self.judge.spend() {
+                    if *repeats && !self.assessor.spend() {
                         break;
                     }
                     let version = self.state.version;
@@ -149,7 +149,7 @@ impl Evaluator<'_, '_, '_, '_> {
                 source: function.source.to_owned(),
             });
         } else {
-            let span = self.judge.span(0, 0);
+            let span = self.assessor.span(0, 0);
             self.not_read(span);
         }
         self.maybe(|e| {
@@ -177,7 +177,7 @@ impl Evaluator<'_, '_, '_, '_> {
         let old = self.state.replace(name, PsValue::nothing());
         let mut output = PsValue::nothing();
         for item in items {
-            if !self.judge.spend() {
+            if !self.assessor.spend() {
                 break;
             }
             let mut item = item;
@@ -192,8 +192,8 @@ impl Evaluator<'_, '_, '_, '_> {
     }
 
     pub(super) fn too_many_values(&mut self) {
-        let span = self.judge.span(0, 0);
-        self.judge.report(&structural_findings::TOO_MANY_VALUES, span);
+        let span = self.assessor.span(0, 0);
+        self.assessor.report(&structural_findings::TOO_MANY_VALUES, span);
     }
 
     fn pipeline(&mut self, pipeline: &PsPipeline<'_>) -> PsValue {
@@ -209,11 +209,11 @@ impl Evaluator<'_, '_, '_, '_> {
     }
 
     fn element(&mut self, element: &PsElement<'_>, input: &PsValue) -> PsValue {
-        let span = self.judge.span(element.start, element.end);
+        let span = self.assessor.span(element.start, element.end);
         let output = match &element.kind {
             PsElementKind::Expression(value) => self.value(value),
             PsElementKind::Command(words) => {
-                if !self.judge.spend() {
+                if !self.assessor.spend() {
                     return PsValue::unknown(Taint::default());
                 }
                 self.command(words, input, span)
@@ -235,7 +235,7 @@ impl Evaluator<'_, '_, '_, '_> {
         };
         let risky = taint.has(Taint::NET) || taint.has(Taint::DECODED);
         if risky || text.contains(UNKNOWN) {
-            self.judge.unseen_code(taint, span);
+            self.assessor.unseen_code(taint, span);
         }
         if text.starts_with(UNKNOWN) && text.len() <= 1 {
             return PsValue::unknown(taint);
@@ -245,9 +245,9 @@ impl Evaluator<'_, '_, '_, '_> {
 
     /// Walks a text that has no place of its own.
     pub fn inner_text(&mut self, text: &str, span: crate::finding::Span) -> PsValue {
-        let old = self.judge.pin(Some(span));
+        let old = self.assessor.pin(Some(span));
         let value = self.text(text);
-        self.judge.pin(old);
+        self.assessor.pin(old);
         value
     }
 }

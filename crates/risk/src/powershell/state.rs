@@ -73,8 +73,7 @@ impl PsState {
             if !keep {
                 values.clear();
             }
-            let known = |v: &PsValue| v.known();
-            if keep && values.iter().any(|v| known(v).is_some() && known(v) == known(&value)) {
+            if values.contains(&value) {
                 return true;
             }
             if values.len() >= MAX_CANDIDATES {

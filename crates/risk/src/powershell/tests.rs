@@ -1,9 +1,14 @@
 //! PowerShell texts and what they are worth: attacks, harmless work, and properties of the reader.
 
+use std::time::Duration;
+
 use super::*;
 use crate::finding::Findings;
 use crate::readers::read_powershell;
 use countersign_types::tier::Tier;
+
+/// Only a hang takes so long; how the work grows is measured in `benches/`.
+const HANG: Duration = Duration::from_mins(1);
 
 fn read_text(text: &str) -> Findings {
     let mut out = Findings::default();
@@ -150,6 +155,8 @@ fn risky_commands_ask() {
 #[test]
 fn harmless_work_is_quiet() {
     let quiet = [
+        "foreach ($f in 'a.md','b.md','c.md','d.md','e.md','f.md','g.md','h.md','i.md') { \
+         $c = Get-Content $f -Raw; $c = $c -replace 'x','y'; Set-Content -Path $f -Value $c }",
         "$env:X='y'; npm test",
         "Get-ChildItem -Recurse -Filter *.rs | Select-String foo",
         "Get-Content x | Select-Object -First 20",
@@ -413,8 +420,7 @@ fn hostile_texts_take_linear_time() {
         for text in [part.repeat(60_000 / part.len()), format!("{}x", part.repeat(3_000))] {
             let start = std::time::Instant::now();
             read_text(&text);
-            let time = start.elapsed();
-            assert!(time.as_secs() < 20, "{part:?} took {time:?}");
+            assert!(start.elapsed() < HANG, "{part:?} took {:?}", start.elapsed());
         }
     }
 }

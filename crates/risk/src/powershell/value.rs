@@ -13,7 +13,7 @@ const MAX_NESTING: u8 = 32;
 pub const MAX_ITEMS: usize = 256;
 
 /// A value with its origin.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PsValue {
     /// What is known.
     pub kind: Kind,
@@ -24,7 +24,7 @@ pub struct PsValue {
 }
 
 /// What is known of a value.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Kind {
     /// No value.
     #[default]
@@ -48,7 +48,7 @@ pub enum Kind {
 }
 
 /// A script block.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
     /// Its source text.
     pub source: String,

@@ -11,7 +11,6 @@ use crate::finding::Findings;
 use crate::verdict::Policy;
 use crate::{command_text, readers, shell, sql, tools};
 use countersign_crisis as crisis;
-use countersign_crisis::ScreenOptions;
 use countersign_json as json;
 use countersign_types::tier::Tier;
 
@@ -71,7 +70,7 @@ fn holds(rule: &RuleInfo, line: &str, wanted: bool) -> bool {
             return if wanted { found.is_some_and(|p| p.id == rule.id) } else { found.is_none() };
         }
         Subject::Crisis => {
-            return crisis::screen(line, &ScreenOptions::default()).crisis == wanted;
+            return crisis::screen_by_rules(line).by_rules == wanted;
         }
     }
     findings.iter().any(|f| f.code == rule.id) == wanted

@@ -5,9 +5,10 @@ use crate::finding::{Factor, Finding, Findings};
 use countersign_types::tier::Points;
 
 /// Each further distinct pattern adds this much, hundredths of a point …
-const CRUMB: u16 = 5;
+const SURCHARGE: u16 = 5;
 /// … and all of them together no more than this.
-const CRUMBS: u16 = 20;
+const MAX_SURCHARGE: u16 = 20;
+
 /// One finding for each code and argument, the heaviest: people read a reason once, and weights
 /// that add up do so once.
 pub(super) fn heaviest(findings: &Findings) -> Vec<Finding> {
@@ -23,7 +24,7 @@ pub(super) fn heaviest(findings: &Findings) -> Vec<Finding> {
     list.into_iter().cloned().collect()
 }
 
-/// Patterns by max with crumbs, the rest added. Each reason keeps its true share.
+/// Patterns by max with a surcharge, the rest added. Each reason keeps its true share.
 pub(super) fn weigh(list: Vec<Finding>) -> (Vec<Reason>, u16) {
     let heaviest = list
         .iter()
@@ -32,9 +33,9 @@ pub(super) fn weigh(list: Vec<Finding>) -> (Vec<Reason>, u16) {
         .max_by_key(|(index, f)| (f.weight, std::cmp::Reverse(*index)))
         .map(|(index, f)| (index, f.weight.min(Points::MAX)));
     let (first, base) = heaviest.map_or((usize::MAX, 0), |(index, weight)| (index, weight.0));
-    // Crumbs never carry a call into the next tier.
-    let room = (99 - base % 100).min(CRUMBS);
-    let mut crumbs = if base >= Points::MAX.0 { 0 } else { room };
+    // The surcharge never carries a call into the next tier.
+    let room = (99 - base % 100).min(MAX_SURCHARGE);
+    let mut surcharge = if base >= Points::MAX.0 { 0 } else { room };
     let mut points = 0_u16;
     // Room for what the context may add.
     let mut reasons: Vec<Reason> = Vec::with_capacity(list.len() + 1);
@@ -44,8 +45,8 @@ pub(super) fn weigh(list: Vec<Finding>) -> (Vec<Reason>, u16) {
             Factor::Pattern => {
                 let counts =
                     finding.weight.0 > 0 && !reasons.iter().any(|r| r.code == finding.code);
-                let share = if counts { crumbs.min(CRUMB) } else { 0 };
-                crumbs -= share;
+                let share = if counts { surcharge.min(SURCHARGE) } else { 0 };
+                surcharge -= share;
                 share
             }
             Factor::Behaviour | Factor::Context => finding.weight.0,

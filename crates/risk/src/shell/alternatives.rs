@@ -1,4 +1,4 @@
-//! What may have happened before: a command is judged with every value, file and folder it may
+//! What may have happened before: a command is assessed with every value, file and folder it may
 //! find.
 
 use std::borrow::Cow;

@@ -78,7 +78,10 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         for rule in rules {
             let placed = (!rule.home || self.shared.has_moved_home())
                 && (!rule.unplaced || !self.shared.workspace.is_known());
-            if !placed || !inv.fits(rule, stdin, self.shared.rights.root) {
+            if !placed
+                || !inv.fits(rule, stdin, self.shared.rights.root)
+                || rule.unseen && self.names_only_seen(rule, inv)
+            {
                 continue;
             }
             matched = matched.max(if rule.settings { Matched::Settings } else { Matched::Some });

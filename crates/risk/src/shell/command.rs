@@ -16,7 +16,7 @@ use countersign_shell::UNKNOWN;
 use countersign_types::tier::Tier;
 
 impl<'t> Evaluator<'t, '_, '_, '_> {
-    /// Judges one command; returns what it would write to its output.
+    /// Assesses one command; returns what it would write to its output.
     pub(super) fn command(&mut self, args: &[Arg<'t>], stdin: Flow, span: Span) -> Flow {
         if !self.shared.budget.enter_command() {
             self.shared.report(&structural_findings::TOO_DEEP, Some(span));
@@ -43,9 +43,9 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             if let Some(known) = known.and_then(|(_, name)| resolve(name)) {
                 self.shared.out.doubt(Doubt::DynamicArguments);
                 self.shared.report(&structural_findings::UNKNOWN_FOLDER, Some(first.span));
-                return self.judged(args, &stdin, |w| w.known(known, args, &stdin, span));
+                return self.memoized(args, &stdin, |w| w.known(known, args, &stdin, span));
             }
-            return self.judged(args, &stdin, |w| w.dynamic(args, &stdin, span));
+            return self.memoized(args, &stdin, |w| w.dynamic(args, &stdin, span));
         }
         // A function of the same name hides what the shell does itself: both count.
         let called = self.call(&first.text, args, &stdin);
@@ -61,20 +61,20 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
         if first.has_slash() {
             if let Some(content) = self.known_file(&first.text) {
-                return self.run_written(content, first, &stdin);
+                return self.with_words(args, |w| w.run_written(content, first, &stdin));
             }
             let harmless = self.observed_script(None, args, first.span);
-            if let Some(flow) = self.run_remembered(None, &first.text, &stdin, first.span) {
+            if let Some(flow) = self.run_remembered(None, args, &stdin, first.span) {
                 return flow;
             }
             if harmless && args.len() == 1 && resolve(&first.text).is_none() {
-                self.shared.report(&structural_findings::UNKNOWN_PROGRAM, Some(first.span));
+                self.shared.report(&structural_findings::PROJECT_PROGRAM, Some(first.span));
                 return Flow::unknown(stdin.taint);
             }
         } else if let Some(path) = self.shared.program_file(&first.text) {
             // `PATH` may lead there.
             if let Some(content) = self.known_file(&path) {
-                self.run_written(content, first, &stdin);
+                self.with_words(args, |w| w.run_written(content, first, &stdin));
             }
         }
         self.program(first, args, &stdin, span)
@@ -86,21 +86,21 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let named = first.text.strip_prefix('=').and_then(resolve);
         match resolve(&first.text).or(named) {
             Some(known) if known.0.cmdlet || known.0.slash_options => {
-                self.judged(args, stdin, |w| {
+                self.memoized(args, stdin, |w| {
                     w.as_powershell_command(args, span);
                     w.windows_command(known, args, stdin, span)
                 })
             }
-            Some(known) => {
+            Some(known) if !known.0.named_only => {
                 if first.has_slash() && !is_standard_place(&first.text) {
-                    self.shared.report(&structural_findings::UNKNOWN_PROGRAM, Some(first.span));
+                    self.shared.report(&structural_findings::PROGRAM_BY_PATH, Some(first.span));
                 }
-                self.judged(args, stdin, |w| {
+                self.memoized(args, stdin, |w| {
                     w.as_cmd_command(known, args, stdin, span);
                     w.known(known, args, stdin, span)
                 })
             }
-            None => self.judged(args, stdin, |w| {
+            _ => self.memoized(args, stdin, |w| {
                 w.as_powershell_command(args, span);
                 w.unlisted(args, stdin, span)
             }),
@@ -137,7 +137,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         span: Span,
     ) -> Flow {
         let (spec, rules, runners) = known;
-        let help = runners.is_empty() && asks_for_help(spec, inv);
+        let help = asks_for_help(spec, inv) && !runners.iter().any(|runner| inv.may_run(runner));
         if help && rules.iter().any(|rule| !rule.sub.is_empty()) && only_help(inv) {
             return Flow::unknown(Taint::default());
         }
@@ -155,6 +155,9 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if let Some(flow) = self.what_it_runs(known, inv, stdin, (dry, span)) {
             self.option_writes(spec, inv, dry);
             return flow;
+        }
+        if spec.family == "packages" {
+            self.source_files(inv, span);
         }
         if spec.family == "packages" && self.shared.files.find_name(is_build_file).is_some() {
             self.shared.report(&structural_findings::WRITE_AND_RUN, Some(span));

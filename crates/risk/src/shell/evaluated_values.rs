@@ -27,12 +27,15 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if arg.text == "/dev/stdin" || arg.text == "-" {
             return self.run_flow(stdin, span);
         }
-        if let Some(flow) = self.known_file(&arg.text) {
-            return self.run_flow(&flow, span);
-        }
         let words = args.get(1..).unwrap_or_default();
+        if let Some(flow) = self.known_file(&arg.text) {
+            return match args {
+                [_, _] => self.run_flow(&flow, span),
+                _ => self.with_words(words, |w| w.run_flow(&flow, span)),
+            };
+        }
         let harmless = self.observed_script(Some(Speech::Shell), words, span);
-        if let Some(flow) = self.run_remembered(Some(Speech::Shell), &arg.text, stdin, span) {
+        if let Some(flow) = self.run_remembered(Some(Speech::Shell), words, stdin, span) {
             return flow;
         }
         self.touch(Touch::Read, arg, false);

@@ -220,10 +220,10 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
     }
 
-    /// The folder in which the text starts, by its full name, unless it was left.
+    /// The folder in which the text starts, by its full name. Behind a `cd` it is one of those in
+    /// which the command may run.
     fn start_folder(&self) -> Option<String> {
-        let cwd = self.shared.ctx.cwd.filter(|cwd| cwd.starts_with('/'))?;
-        self.shared.folders.current().only_start().then(|| cwd.to_owned())
+        self.shared.ctx.cwd.filter(|cwd| cwd.starts_with('/')).map(str::to_owned)
     }
 
     /// A word as one text.

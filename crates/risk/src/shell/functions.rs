@@ -46,6 +46,19 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
     }
 
+    /// Reads a script that is run with these words, its own name first.
+    pub(super) fn with_words<T>(
+        &mut self,
+        words: &[Arg<'t>],
+        read: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        let kept = self.shared.variables.count();
+        self.positional(words, 0);
+        let found = read(self);
+        self.shared.variables.remove_positional(kept);
+        found
+    }
+
     /// The words that can be followed as `$1`, `$2` ….
     fn within_arguments<'w>(&mut self, words: &'w [Arg<'t>]) -> &'w [Arg<'t>] {
         match ARGUMENTS.check(words.len()) {

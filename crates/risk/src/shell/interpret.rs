@@ -9,7 +9,9 @@ use crate::command_tables::{Interpreter, Spec, Speech, Touch};
 use crate::effect::Effect;
 use crate::finding::Span;
 use crate::flow::{Flow, Taint};
+use crate::paths::last_part;
 use crate::structural_findings::{self, StructuralRule};
+use countersign_shell::UNKNOWN;
 use countersign_types::tier::Tier;
 
 impl<'t> Evaluator<'t, '_, '_, '_> {
@@ -25,8 +27,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if matches!(interpreter.speech, Speech::PowerShell | Speech::Cmd) {
             return self.start_other_shell(interpreter, inv, stdin, span);
         }
-        if inv.has_one(&["--version", "--help", "-V"]) && inv.operands.is_empty() {
-            return Some(Flow::unknown(Taint::default()));
+        if let Some(flow) = self.runs_nothing(inv) {
+            return Some(flow);
         }
         self.magic_files(interpreter, inv);
         self.emptied_in_place(interpreter, spec, inv);
@@ -64,6 +66,16 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         self.piped_or_session(interpreter, spec, inv, stdin, span)
     }
 
+    /// A question about the interpreter, or a check of syntax: no code is run.
+    fn runs_nothing(&mut self, inv: &Invocation<'_, 't>) -> Option<Flow> {
+        let asked = inv.has_one(&["--version", "--help", "-V"]) && inv.operands.is_empty();
+        if !asked && !is_syntax_check(inv) {
+            return None;
+        }
+        self.given_files(inv, 0);
+        Some(Flow::unknown(Taint::default()))
+    }
+
     /// Reads the code in the values of options; returns what the last of them writes.
     fn code_options(
         &mut self,
@@ -94,7 +106,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         stdin: &Flow,
     ) -> Option<Flow> {
         let arg = inv.operands.first().and_then(|i| inv.arg(*i))?;
-        self.inline(interpreter, inv, arg, self.is_judged_by_text(&arg.text));
+        self.inline(interpreter, inv, arg, self.is_assessed_by_text(&arg.text));
         let kept = self.shared.variables.count();
         let words: Vec<Arg<'t>> =
             inv.operands.iter().skip(1).filter_map(|i| inv.arg(*i)).cloned().collect();
@@ -155,11 +167,25 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         } else {
             structural_findings::INLINE_CODE
         };
-        // `docker exec web sh -c '…'` is how a command gets there; its text is judged as any other.
+        // `docker exec web sh -c '…'` is how a command gets there; its text is assessed as any
+        // other.
         let carried = self.shared.rights.elsewhere && interpreter.speech == Speech::Shell;
         let tier = if filter || carried || harmless { Tier::Low } else { interpreter.inline };
         self.shared.report(&StructuralRule { tier, ..base }, Some(arg.span));
     }
+}
+
+/// `bash -n FILE` reads a script and runs nothing. An interactive shell ignores `-n`.
+fn is_syntax_check(inv: &Invocation<'_, '_>) -> bool {
+    const CHECKS: [&str; 8] = ["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "yash"];
+    let program = inv.args.first().map(|arg| last_part(&arg.text));
+    let mut words = inv.args.iter().skip(1);
+    let plain = |arg: &Arg<'_>| {
+        !arg.glob && !arg.text.starts_with(['-', '+']) && !arg.text.contains(UNKNOWN)
+    };
+    program.is_some_and(|name| CHECKS.contains(&name))
+        && words.next().is_some_and(|arg| arg.text == "-n")
+        && words.all(plain)
 }
 
 /// `perl -MModule -e …` begins with `use Module;`.

@@ -1,25 +1,25 @@
 //! One program call taken apart: flags, option values, operands.
 
 use super::arg::Arg;
-use super::short_list::Few;
-use crate::command_tables::{Flag, Spec};
+use crate::command_tables::{Flag, Runner, Spec};
 use countersign_text::glob::{ALWAYS, DASH, bytes_of};
+use smallvec::SmallVec;
 
 /// The parts of a program call. Indices point into the words.
 pub(super) struct Invocation<'i, 't> {
     /// All words, the program first.
     pub args: &'i [Arg<'t>],
     /// Words that are options.
-    pub options: Few<u16, 16>,
+    pub options: SmallVec<[u16; 16]>,
     /// Words that are operands.
-    pub operands: Few<u16, 16>,
+    pub operands: SmallVec<[u16; 16]>,
     /// Option name and its value.
-    pub values: Few<(&'i str, Value<'i>), 4>,
+    pub values: SmallVec<[(&'i str, Value<'i>); 4]>,
     /// Where `--` stood.
     pub dashes: Option<usize>,
     spec: Option<&'static Spec>,
     /// The set of bytes of each word, to rule patterns out.
-    pub bytes: Few<u64, 16>,
+    pub bytes: SmallVec<[u64; 16]>,
     /// The bytes of all words but the program.
     pub all_bytes: u64,
     /// The bytes of the first operand.
@@ -43,12 +43,12 @@ impl<'i, 't> Invocation<'i, 't> {
     pub fn new(args: &'i [Arg<'t>], spec: Option<&'static Spec>) -> Invocation<'i, 't> {
         let mut inv = Invocation {
             args,
-            options: Few::new(),
-            operands: Few::new(),
-            values: Few::new(),
+            options: SmallVec::new(),
+            operands: SmallVec::new(),
+            values: SmallVec::new(),
             dashes: None,
             spec,
-            bytes: Few::new(),
+            bytes: SmallVec::new(),
             all_bytes: ALWAYS,
             head_bytes: ALWAYS,
             letters: 0,
@@ -244,6 +244,11 @@ impl<'i, 't> Invocation<'i, 't> {
     /// The same for flags that are in no table.
     pub fn has_one(&self, flags: &[&'static str]) -> bool {
         !self.options.is_empty() && flags.iter().any(|f| self.has(f))
+    }
+
+    /// Whether a runner is about this subcommand.
+    pub fn may_run(&self, runner: &Runner) -> bool {
+        runner.sub.is_empty() || runner.sub.iter().any(|path| self.sub(path).is_some())
     }
 
     /// Whether these words are the first operands.

@@ -29,7 +29,7 @@ impl<'c> EvalState<'c, '_> {
         self.ctx.facts?;
         let is_home = path.starts_with('~');
         let moved = is_home && (self.has_moved_home() || self.variables.get("HOME").is_some());
-        // `~ana` is somebody's home folder, whose place is not known.
+        // `~ana` is another user's home folder, whose path is not known.
         let other_home = is_home && !(path == "~" || path.starts_with("~/"));
         if self.rights.elsewhere || moved || other_home || path.contains(COMPUTED) {
             return None;

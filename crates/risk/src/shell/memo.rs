@@ -1,28 +1,28 @@
-//! A command that was judged before is not judged again (see `state::memo`).
+//! A command that was assessed before is not assessed again (see `state::memo`).
 
 use super::arg::Arg;
 use super::evaluator::Evaluator;
 use crate::flow::Flow;
 
 impl<'t> Evaluator<'t, '_, '_, '_> {
-    /// Judges a command unless the very same was judged before.
-    pub(super) fn judged(
+    /// Assesses a command unless the very same was assessed before.
+    pub(super) fn memoized(
         &mut self,
         args: &[Arg<'t>],
         stdin: &Flow,
-        judge: impl FnOnce(&mut Self) -> Flow,
+        assess: impl FnOnce(&mut Self) -> Flow,
     ) -> Flow {
         if !self.shared.uses_memo() {
-            return judge(self);
+            return assess(self);
         }
-        if let Some(known) = self.shared.judged_before(args, stdin) {
+        if let Some(known) = self.shared.find_in_memo(args, stdin) {
             self.shared.subject_passed_over();
             return known;
         }
-        let guard = self.shared.begin_judgement();
-        let flow = judge(self);
-        self.shared.end_judgement(&guard, args, stdin, &flow);
-        self.shared.subject_judged();
+        let guard = self.shared.begin_assessment();
+        let flow = assess(self);
+        self.shared.end_assessment(&guard, args, stdin, &flow);
+        self.shared.subject_assessed();
         flow
     }
 }

@@ -47,7 +47,6 @@ mod script_facts;
 mod script_files;
 mod sed;
 mod shell_text;
-mod short_list;
 mod speech;
 mod state;
 mod subject;
@@ -65,7 +64,7 @@ use arg::Arg;
 use evaluator::Evaluator;
 
 pub(crate) use command_word::CommandWord;
-pub(crate) use other_shells::{CommandJudge, described_program, judge_text};
+pub(crate) use other_shells::{CommandAssessor, assess_text, described_program};
 pub(crate) use state::{Dispatch, EvalState};
 
 /// Reads shell text or words that code or another caller hands to a shell.

@@ -1,4 +1,4 @@
-//! The way in for the readers of PowerShell and cmd: their commands are judged by the same rules.
+//! The way in for the readers of PowerShell and cmd: their commands are assessed by the same rules.
 
 use super::arg::Arg;
 use super::command_word::CommandWord;
@@ -15,35 +15,35 @@ use crate::paths::{Act, PathClass};
 use crate::structural_findings::{self, StructuralRule};
 use countersign_shell::UNKNOWN;
 
-/// Judges commands of other shells and keeps what one command leaves for the next.
-pub(crate) struct CommandJudge<'s, 'c, 'o> {
+/// Assesses commands of other shells and keeps what one command leaves for the next.
+pub(crate) struct CommandAssessor<'s, 'c, 'o> {
     shared: &'s mut EvalState<'c, 'o>,
 }
 
 /// Runs a reader of another shell on a whole text. `base` is the place of the text in its argument.
-pub(crate) fn judge_text(
+pub(crate) fn assess_text(
     base: usize,
     ctx: &Context<'_>,
     depth: u8,
     dispatch: &'static Dispatch,
     out: &mut Findings,
-    read: impl FnOnce(&mut CommandJudge<'_, '_, '_>),
+    read: impl FnOnce(&mut CommandAssessor<'_, '_, '_>),
 ) {
     let mut shared = EvalState::new(ctx, base, depth, dispatch, out);
-    read(&mut CommandJudge::new(&mut shared));
+    read(&mut CommandAssessor::new(&mut shared));
 }
 
-impl<'s, 'c, 'o> CommandJudge<'s, 'c, 'o> {
-    /// Judges with what a call has set and used so far.
-    pub fn new(shared: &'s mut EvalState<'c, 'o>) -> CommandJudge<'s, 'c, 'o> {
+impl<'s, 'c, 'o> CommandAssessor<'s, 'c, 'o> {
+    /// Assesses with what a call has set and used so far.
+    pub fn new(shared: &'s mut EvalState<'c, 'o>) -> CommandAssessor<'s, 'c, 'o> {
         // Loops and pipelines of these shells are not followed one by one.
         shared.facts_hold.enter_out_of_order();
-        CommandJudge { shared }
+        CommandAssessor { shared }
     }
 }
 
-impl<'c, 'o> CommandJudge<'_, 'c, 'o> {
-    fn walker<'t>(&mut self) -> Evaluator<'t, '_, 'c, 'o> {
+impl<'c, 'o> CommandAssessor<'_, 'c, 'o> {
+    fn evaluator<'t>(&mut self) -> Evaluator<'t, '_, 'c, 'o> {
         Evaluator { shared: self.shared, functions: Vec::new(), defining: None, text: "" }
     }
 
@@ -107,19 +107,19 @@ impl<'c, 'o> CommandJudge<'_, 'c, 'o> {
         self.shared.report(rule, Some(self.shared.position.fixed().unwrap_or(span)));
     }
 
-    /// Judges a program of the operating system with its words.
+    /// Assesses a program of the operating system with its words.
     pub fn program(&mut self, words: &[CommandWord], stdin: &Flow, span: Span) -> Flow {
         let args: Vec<Arg<'_>> = words.iter().map(CommandWord::arg).collect();
-        self.walker().command(&args, stdin.clone(), span)
+        self.evaluator().command(&args, stdin.clone(), span)
     }
 
-    /// Judges a described command whose words are already in their final form.
+    /// Assesses a described command whose words are already in their final form.
     pub fn described(&mut self, words: &[CommandWord], stdin: &Flow, span: Span) -> Flow {
         let Some(known) = words.first().and_then(|w| crate::command_tables::spec(&w.text)) else {
             return self.program(words, stdin, span);
         };
         let args: Vec<Arg<'_>> = words.iter().map(CommandWord::arg).collect();
-        self.walker().known(known, &args, stdin, span)
+        self.evaluator().known(known, &args, stdin, span)
     }
 
     /// The commands that follow have full rights; returns what held before.
@@ -136,7 +136,7 @@ impl<'c, 'o> CommandJudge<'_, 'c, 'o> {
 
     /// What a command does to one path.
     pub fn touch(&mut self, touch: Touch, word: &CommandWord, recursive: bool) -> Taint {
-        self.walker().touch(touch, &word.arg(), recursive)
+        self.evaluator().touch(touch, &word.arg(), recursive)
     }
 
     /// The class of a path seen from where the next command runs.
@@ -146,7 +146,7 @@ impl<'c, 'o> CommandJudge<'_, 'c, 'o> {
 
     /// Remembers what a file now holds.
     pub fn written(&mut self, path: &str, append: bool, flow: &Flow) {
-        self.walker().written(path, append, flow);
+        self.evaluator().written(path, append, flow);
     }
 
     /// What this text wrote into a file before.
@@ -156,14 +156,14 @@ impl<'c, 'o> CommandJudge<'_, 'c, 'o> {
 
     /// An environment variable gets a value.
     pub fn assigned(&mut self, name: &str, value: &str, span: Span) {
-        self.walker().assigned(name, value, span);
+        self.evaluator().assigned(name, value, span);
     }
 
     /// Text of unknown content is run as code.
     pub fn unseen_code(&mut self, taint: Taint, span: Span) {
-        let walker = self.walker();
+        let evaluator = self.evaluator();
         let sign = if taint.has(Taint::NET) {
-            walker.remote_code_rule(taint)
+            evaluator.remote_code_rule(taint)
         } else if taint.has(Taint::DECODED) {
             &structural_findings::DECODED_CODE
         } else {
@@ -184,7 +184,7 @@ impl<'c, 'o> CommandJudge<'_, 'c, 'o> {
 
     /// A URL or host is talked to.
     pub fn net(&mut self, target: &str) -> Taint {
-        self.walker().on_net(target)
+        self.evaluator().on_net(target)
     }
 }
 
@@ -206,9 +206,9 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let words: Vec<CommandWord> = args.iter().map(CommandWord::from_arg).collect();
         let bound = (self.shared.dispatch.bind)(known.0, &words, stdin);
         let args: Vec<Arg<'_>> = bound.iter().map(CommandWord::arg).collect();
-        let mut walker =
+        let mut evaluator =
             Evaluator { shared: self.shared, functions: Vec::new(), defining: None, text: "" };
-        walker.known(known, &args, stdin, span)
+        evaluator.known(known, &args, stdin, span)
     }
 
     /// A name that only PowerShell has, wherever it is in a POSIX text: both readings count.

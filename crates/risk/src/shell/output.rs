@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::arg::Arg;
 use super::evaluator::Evaluator;
 use super::invocation::Invocation;
+use super::xargs::found_below;
 use crate::flow::{self, Flow, Taint};
 use crate::paths::last_part;
 use countersign_shell::UNKNOWN;
@@ -61,8 +62,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             })),
             "sed" => Some(reshape(stdin, |t| substitute(t, inv.operand(0)?))),
             "find" | "gfind" | "fd" => {
-                let place = inv.operand(0).filter(|o| !o.starts_with(['(', '!'])).unwrap_or(".");
-                Some(Flow { place: Some(place.to_owned()), ..Flow::unknown(Taint::FILE) })
+                Some(Flow { place: found_below(inv), ..Flow::unknown(Taint::FILE) })
             }
             // Where exactly does not matter; that it is this program's file does.
             "which" if inv.operands.len() == 1 => {

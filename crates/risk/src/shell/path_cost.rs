@@ -43,7 +43,24 @@ impl Evaluator<'_, '_, '_, '_> {
         if act == Act::DeleteTree && path.starts_with("\0/") && path.len() <= 3 {
             tier = tier.max(Tier::High);
         }
-        tier
+        tier.max(self.cost_if_empty(act, path))
+    }
+
+    /// What the act costs if the unknown value at the start of the path is empty: `$DIR/etc/hosts`
+    /// may be `/etc/hosts`.
+    fn cost_if_empty(&self, act: Act, path: &str) -> Tier {
+        let Some(rest) = path.strip_prefix(UNKNOWN).filter(|rest| rest.starts_with('/')) else {
+            return Tier::Safe;
+        };
+        if act == Act::Read || rest.len() < 3 {
+            return Tier::Safe;
+        }
+        let class = self.shared.class_for(act, rest);
+        let ordinary = matches!(class.id, "elsewhere" | "shared-data" | "beside" | "root");
+        if ordinary || disposable(self.shared.ctx.environment, class.id, act) {
+            return Tier::Safe;
+        }
+        class.cost(act).min(Tier::Medium)
     }
 
     /// Whether a path is a folder that the project's own tools make again.

@@ -1,4 +1,4 @@
-//! Plain data: words of which one more changes no judgement.
+//! Plain data: words of which one more changes no assessment.
 
 use super::program::resolve;
 use crate::paths::{Act, class_of};

@@ -2,8 +2,8 @@
 
 use crate::command_tables as tables;
 pub(super) use crate::command_tables::Known;
+use crate::name_lists::{BUILD_FILES, PROGRAM_FOLDERS};
 use crate::paths::{class_of, last_part};
-use crate::structural_findings::{BUILD_FILES, PROGRAM_FOLDERS};
 
 /// The description of a program by the word that names it.
 pub(super) fn resolve(word: &str) -> Option<Known> {

@@ -97,16 +97,17 @@ impl EvalState<'_, '_> {
     }
 }
 
-impl Evaluator<'_, '_, '_, '_> {
-    /// Runs a file of the session. None if the session does not know all that is in it; what it
-    /// knows is read.
+impl<'t> Evaluator<'t, '_, '_, '_> {
+    /// Runs a file of the session, the first of these words. None if the session does not know all
+    /// that is in it; what it knows is read.
     pub(super) fn run_remembered(
         &mut self,
         speech: Option<Speech>,
-        path: &str,
+        words: &[Arg<'t>],
         stdin: &Flow,
         span: Span,
     ) -> Option<Flow> {
+        let path: &str = &words.first()?.text;
         let Some((name, file)) = self.shared.remembered(path) else {
             let lost = self.shared.ctx.session.is_some_and(SessionMemory::is_lost);
             if lost && !is_standard_place(path) {
@@ -133,22 +134,24 @@ impl Evaluator<'_, '_, '_, '_> {
         } else if file.texts().is_empty() && !origin.has(FileOrigin::BUILT) {
             return None;
         }
-        if !self.shared.scripts_read.contains(&name) {
-            self.shared.scripts_read.push(name);
+        let given = words.iter().skip(1);
+        let read = given.fold(name, |name, word| format!("{name}\0{}", word.text));
+        if !self.shared.scripts_read.contains(&read) {
+            self.shared.scripts_read.push(read);
             for text in file.texts() {
                 let speech = script_language(path, text).or(speech).unwrap_or(Speech::Shell);
                 let speech = if origin.has(FileOrigin::BUILT) { Speech::Other } else { speech };
-                self.read_script(speech, text, file.is_partial(), span);
+                self.with_words(words, |w| w.read_script(speech, text, file.is_partial(), span));
             }
         }
         // What is known in part only is a program like any other, too.
         (!file.is_partial()).then(|| Flow::unknown(stdin.taint))
     }
 
-    /// Judges a script by its text. Of a part of a file only what is dangerous by itself counts:
+    /// Assesses a script by its text. Of a part of a file only what is dangerous by itself counts:
     /// without the rest it need not be readable.
     fn read_script(&mut self, speech: Speech, text: &str, partial: bool, span: Span) {
-        self.shared.out.trace.runs(text);
+        let subject = self.shared.begin_script(text);
         let outer = self.shared.out.take();
         let arg =
             Arg { text: Cow::Owned(text.to_owned()), span, taint: Taint::default(), glob: false };
@@ -162,6 +165,7 @@ impl Evaluator<'_, '_, '_, '_> {
         }
         self.shared.position.pin(fixed);
         let inner = std::mem::replace(self.shared.out, outer);
+        self.shared.out.set_subject(subject);
         if partial {
             let mut grave = Findings::default();
             grave.absorb_reading(inner, false, |found| found.weight.tier() >= Tier::High);

@@ -61,7 +61,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
     }
 
-    /// Judges the text behind the runner's prefix, or all of it where the runner has none.
+    /// Assesses the text behind the runner's prefix, or all of it where the runner has none.
     fn text_behind(&mut self, runner: &Runner, word: &Arg<'t>, stdin: &Flow) {
         let texts: Vec<String> = if runner.prefixes.is_empty() {
             vec![word.text.to_string()]
@@ -79,7 +79,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
     }
 
-    /// Judges a text in the language that the runner hands it to.
+    /// Assesses a text in the language that the runner hands it to.
     pub(super) fn inner_text(&mut self, runner: &Runner, arg: &Arg<'t>, stdin: &Flow) -> Flow {
         let Inner::Code(speech) = runner.inner else { return self.shell_text(arg, stdin) };
         let statements = matches!(speech, Speech::Sql | Speech::Redis | Speech::Mongo);

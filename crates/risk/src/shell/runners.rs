@@ -5,6 +5,7 @@ use super::evaluator::Evaluator;
 use super::invocation::Invocation;
 use super::nested::{is_assignment, joined};
 use super::program::resolve;
+use super::state::LinksAside;
 use super::xargs::feed;
 use crate::command_tables::{Inner, Runner, Spec, Start};
 use crate::finding::Span;
@@ -15,7 +16,7 @@ use crate::structural_findings;
 const NO_SESSION: [&str; 9] = ["-T", "-N", "-G", "-V", "-Q", "-O", "-W", "--version", "--help"];
 
 impl<'t> Evaluator<'t, '_, '_, '_> {
-    /// Judges every command that a program would run; the output of the one it exists for.
+    /// Assesses every command that a program would run; the output of the one it exists for.
     pub(super) fn inner_commands(
         &mut self,
         runners: &[&'static Runner],
@@ -27,15 +28,17 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if !spec.inert {
             self.command_options(spec, inv, stdin);
         }
-        let fits = |runner: &&&Runner| {
-            runner.sub.is_empty() || runner.sub.iter().any(|path| inv.sub(path).is_some())
-        };
+        let fits = |runner: &&&Runner| inv.may_run(runner);
+        // What one reading links is not there when another begins, only behind them.
+        let links = self.shared.folders.link_count();
+        let mut aside = LinksAside::default();
         for runner in runners.iter().filter(fits) {
             match runner.start {
                 Start::Option => self.in_options(runner, inv, stdin, span),
                 Start::Word => self.in_words(runner, inv, stdin),
-                Start::Operand | Start::Dashes => {}
+                Start::Operand | Start::Dashes => continue,
             }
+            self.shared.folders.set_links_aside(links, &mut aside);
         }
         let direct = |r: &&&Runner| matches!(r.start, Start::Operand | Start::Dashes);
         if !spec.inert
@@ -50,11 +53,13 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             if let Some(output) = self.wrapped(runner, inv, stdin, &mut starts, span) {
                 flow = Some(output);
             }
+            self.shared.folders.set_links_aside(links, &mut aside);
         }
+        self.shared.folders.restore_links(aside);
         flow
     }
 
-    /// Whether one more reading of the same words may be judged. Words that allow too many are a
+    /// Whether one more reading of the same words may be assessed. Words that allow too many are a
     /// finding.
     pub(super) fn another_reading(&mut self, span: Span) -> bool {
         let fits = self.shared.budget.spend_reading();
@@ -117,7 +122,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         Some(self.run_on(runner, words, &inner, &stdin, span))
     }
 
-    /// Judges the inner command in the form in which the program takes it.
+    /// Assesses the inner command in the form in which the program takes it.
     pub(super) fn run_inner(
         &mut self,
         runner: &Runner,
@@ -169,17 +174,19 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         Some(Flow::none())
     }
 
-    /// Judges where and with which rights the inner command runs; afterwards all is as before.
+    /// Assesses where and with which rights the inner command runs; afterwards all is as before.
     pub(super) fn placed(
         &mut self,
         runner: &Runner,
-        judge: impl FnOnce(&mut Self) -> Flow,
+        assess: impl FnOnce(&mut Self) -> Flow,
     ) -> Flow {
         let rights = self.shared.rights;
         let before = self.shared.folders.current().clone();
         self.shared.rights.root |= runner.root;
         self.shared.rights.elsewhere |= runner.elsewhere;
-        let flow = judge(self);
+        self.shared.rights.remote |= runner.remote;
+        self.shared.rights.project |= runner.project;
+        let flow = assess(self);
         self.shared.rights = rights;
         // `command cd` really goes; `sudo -D` does not.
         if *self.shared.folders.current() != before {

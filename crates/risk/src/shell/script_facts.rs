@@ -1,4 +1,4 @@
-//! Scripts whose text an observer read: judged by what they do.
+//! Scripts whose text an observer read: assessed by what they do.
 
 use std::borrow::Cow;
 
@@ -12,15 +12,15 @@ use crate::effect::Effect;
 use crate::facts::{FactAnswer, FactQuery, ScriptFact};
 use crate::finding::{Doubt, Finding, Span};
 use crate::flow::{Flow, Taint};
-use crate::limit::LIMIT_REACHED;
+use crate::limit::{LIMIT_REACHED, Limit};
 use countersign_types::tier::Tier;
 
 /// How many scripts are read for one call, those that scripts start included.
-const MAX_SCRIPTS: usize = 16;
+const SCRIPTS: Limit = Limit::new("scripts in one call", 16);
 
 /// Findings that say only that part of a text is not known. A script that is not read would be no
 /// better, so they do not make it worse.
-const NOT_READ: [&str; 11] = [
+const NOT_READ: [&str; 12] = [
     "code.too_long",
     "shell.dynamic-program",
     "shell.inline",
@@ -28,6 +28,7 @@ const NOT_READ: [&str; 11] = [
     "shell.too-deep",
     "shell.too-long",
     "shell.too-many",
+    "shell.unknown-program",
     "shell.unreadable",
     "shell.unseen-code",
     "shell.write-and-run",
@@ -35,7 +36,7 @@ const NOT_READ: [&str; 11] = [
 ];
 
 impl<'t> Evaluator<'t, '_, '_, '_> {
-    /// Judges the text of a file that is about to run, if an observer read it. True if facts may
+    /// Assesses the text of a file that is about to run, if an observer read it. True if facts may
     /// lower, all of the text was read, and nothing in it asks for a person.
     pub(super) fn observed_script(
         &mut self,
@@ -48,17 +49,19 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             return false;
         }
         let Some(observed) = self.shared.observed_path(&path) else { return false };
-        let Some(FactAnswer::Script(script)) =
-            self.shared.fact(FactQuery::Script { path: observed })
-        else {
-            return false;
-        };
+        let query = FactQuery::Script { path: observed };
+        let answer = self.shared.fact(query.clone());
+        if !self.shared.out.has_asked(&query) {
+            // Other questions came first, and nobody looks at this script.
+            SCRIPTS.exceeded().report(self.shared.out, Some(span));
+        }
+        let Some(FactAnswer::Script(script)) = answer else { return false };
         let speech = speech.or_else(|| script_language(&path, &script.text));
-        self.judge_observed(speech.unwrap_or(Speech::Shell), script, words, span)
+        self.assess_observed(speech.unwrap_or(Speech::Shell), script, words, span)
     }
 
-    /// Judges a text that an observer read.
-    fn judge_observed(
+    /// Assesses a text that an observer read.
+    fn assess_observed(
         &mut self,
         speech: Speech,
         script: &ScriptFact,
@@ -68,11 +71,14 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let sure = self.shared.facts_may_lower();
         let name = format!("{}\0{}", script.file, script.text.len());
         let is_read = self.shared.scripts_read.contains(&name);
-        if is_read || self.shared.scripts_read.len() >= MAX_SCRIPTS {
+        if is_read
+            || !SCRIPTS.admits(self.shared.scripts_read.len() + 1, self.shared.out, Some(span))
+        {
             return false;
         }
         self.shared.scripts_read.push(name);
         self.shared.out.effect(Effect::Exec);
+        let subject = self.shared.begin_script(&script.text);
         let outer = self.shared.out.take();
         let pinned = self.shared.position.pin(Some(span));
         let loan = self.shared.budget.lend();
@@ -85,6 +91,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         self.shared.budget.end_loan(loan);
         self.shared.position.pin(pinned);
         let inner = std::mem::replace(self.shared.out, outer);
+        self.shared.out.set_subject(subject);
         let certain = [Doubt::Unreadable, Doubt::DynamicProgram, Doubt::DynamicArguments]
             .iter()
             .all(|doubt| !inner.has_doubt(*doubt));
@@ -105,7 +112,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let operands: Vec<String> = (0..).map_while(|at| inv.operand(at)).map(Into::into).collect();
         for query in recipes(name, &operands, &folder) {
             if let Some(FactAnswer::Script(script)) = self.shared.fact(query) {
-                self.judge_observed(Speech::Shell, script, &[], span);
+                self.assess_observed(Speech::Shell, script, &[], span);
             }
         }
     }

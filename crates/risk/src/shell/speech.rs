@@ -59,8 +59,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         span: Span,
     ) -> (Flow, bool) {
         if interpreter.speech == Speech::Shell {
-            let judged = flow.text.as_deref().is_some_and(|text| self.is_judged_by_text(text));
-            return (self.run_flow(flow, span), judged);
+            let assessed = flow.text.as_deref().is_some_and(|text| self.is_assessed_by_text(text));
+            return (self.run_flow(flow, span), assessed);
         }
         let asks = interpreter.inline >= Tier::Medium;
         let language = !matches!(interpreter.speech, Speech::Sql | Speech::Redis | Speech::Mongo);
@@ -120,12 +120,12 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             }
         };
         let depth = self.shared.budget.depth().saturating_add(1);
-        let judged = self.is_judged_by_text(text);
+        let assessed = self.is_assessed_by_text(text);
         let mut harmless = false;
         let nested = self.shared.dispatch.nested;
         self.foreign(arg.span, |ctx, out| {
             code::read(language, text, 0, ctx, depth, nested, out);
-            harmless = judged && code::is_harmless_reading(language, out);
+            harmless = assessed && code::is_harmless_reading(language, out);
         });
         (Flow::unknown(stdin.taint), harmless)
     }
@@ -140,8 +140,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let text: &str = &arg.text;
         match speech {
             Speech::Shell | Speech::Cmd => {
-                let judged = self.is_judged_by_text(&arg.text);
-                return Some((self.shell_text(arg, stdin), judged));
+                let assessed = self.is_assessed_by_text(&arg.text);
+                return Some((self.shell_text(arg, stdin), assessed));
             }
             Speech::PowerShell => {
                 let run = self.shared.dispatch.run_powershell;
@@ -209,9 +209,9 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         read(self.shared.ctx, &mut inner);
         self.shared.out.absorb(inner, |finding| Finding { span: Some(span), ..finding });
     }
-    /// Whether a text given to an interpreter can be judged by what it does. Without a workspace
+    /// Whether a text given to an interpreter can be assessed by what it does. Without a workspace
     /// nobody knows where it would run, and the text itself asks.
-    pub(super) fn is_judged_by_text(&self, text: &str) -> bool {
+    pub(super) fn is_assessed_by_text(&self, text: &str) -> bool {
         !text.contains(UNKNOWN) && self.shared.workspace.is_known()
     }
 }

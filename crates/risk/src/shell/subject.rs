@@ -16,6 +16,7 @@ use crate::flow::{Flow, Taint};
 use crate::paths::{Act, last_part};
 use crate::question::CommandSubject;
 use crate::structural_findings::StructuralRule;
+use countersign_json::canonical::Digest;
 use countersign_shell::UNKNOWN;
 
 impl EvalState<'_, '_> {
@@ -61,13 +62,23 @@ impl EvalState<'_, '_> {
 }
 
 impl EvalState<'_, '_> {
-    /// The commands judged next are run through these words and nothing behind them; returns the
+    /// The commands assessed next are run through these words and nothing behind them; returns the
     /// subject before.
     pub(super) fn run_through(&mut self, words: &[Arg<'_>]) -> CommandSubject {
         let mut subject = self.out.subject().clone();
         let outer = subject.outer.as_deref();
         let text = outer.and_then(|outer| self.subject_text(outer, words, &Flow::none()));
         subject.inner = text.map(Arc::from);
+        self.out.set_subject(subject)
+    }
+
+    /// What is found from now on is about this text, which the current command runs; returns the
+    /// subject before. Commands of a shell text have subjects of their own.
+    pub(super) fn begin_script(&mut self, text: &str) -> CommandSubject {
+        self.out.trace.runs(text);
+        let mut subject = self.out.subject().clone();
+        let digest = Digest::of(text.as_bytes());
+        subject.text = subject.text.map(|outer| Arc::from(format!("{outer}\u{8}{digest}")));
         self.out.set_subject(subject)
     }
 
@@ -102,18 +113,18 @@ impl EvalState<'_, '_> {
         self.out.set_subject(subject)
     }
 
-    /// Notes that the command was judged.
-    pub(super) fn subject_judged(&mut self) {
+    /// Notes that the command was assessed.
+    pub(super) fn subject_assessed(&mut self) {
         if let Some(text) = &self.out.subject().text {
-            self.judged_subjects.push(Arc::clone(text));
+            self.assessed_subjects.push(Arc::clone(text));
         }
     }
 
-    /// A command is not judged again because nothing that its findings depend on has changed. What
-    /// a person was asked about may have.
+    /// A command is not assessed again because nothing that its findings depend on has changed.
+    /// What a person was asked about may have.
     pub(super) fn subject_passed_over(&mut self) {
         let text = self.out.subject().text.as_ref();
-        let same = text.is_some_and(|text| self.judged_subjects.contains(text));
+        let same = text.is_some_and(|text| self.assessed_subjects.contains(text));
         if !same {
             self.out.trace.question.add_open();
         }
@@ -146,7 +157,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
 
 impl EvalState<'_, '_> {
     /// Adds a finding that is about this object only.
-    fn add_about(&mut self, finding: Finding, object: &str) {
+    pub(super) fn add_about(&mut self, finding: Finding, object: &str) {
         let outer = self.out.subject().outer.as_deref();
         let outer = outer.filter(|_| self.ctx.session.is_some());
         let subject = outer.map(|outer| format!("{outer}\u{7}{object}\u{7}{:?}", self.rights));
@@ -176,7 +187,7 @@ fn object(once: Once, rule: &Rule, inv: &Invocation<'_, '_>) -> Option<String> {
 }
 
 /// Whether the program is a shell of the language that is read here.
-fn is_shell(args: &[Arg<'_>]) -> bool {
+pub(super) fn is_shell(args: &[Arg<'_>]) -> bool {
     let known = args.first().and_then(|first| resolve(&first.text));
     let interpreter = known.and_then(|(spec, ..)| spec.interpreter.as_ref());
     interpreter.is_some_and(|interpreter| interpreter.speech == Speech::Shell)

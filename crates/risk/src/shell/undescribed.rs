@@ -6,14 +6,17 @@ use super::arg::Arg;
 use super::evaluator::Evaluator;
 use super::invocation::Invocation;
 use super::program::{is_odd_place, is_standard_place, resolve};
-use super::state::Guess;
-use crate::command_tables::{self, EVERY_PROGRAM, Touch, UNDESCRIBED, UNDESCRIBED_READ_ONLY};
+use super::state::{EvalState, Guess};
+use crate::command_tables::{self, EVERY_PROGRAM, Spec, Touch, UNDESCRIBED, UNDESCRIBED_READ_ONLY};
 use crate::effect::Effect;
-use crate::finding::{Doubt, Span};
+use crate::finding::{Doubt, Finding, Span};
 use crate::flow::{Flow, Taint};
 use crate::limit::Limit;
-use crate::paths::{Act, class_of};
-use crate::structural_findings;
+use crate::paths::windows_path::has_drive;
+use crate::paths::{Act, class_of, last_part};
+use crate::question::program_subject;
+use crate::structural_findings::{self, StructuralRule};
+use countersign_shell::UNKNOWN;
 use countersign_text::glob;
 use countersign_types::tier::Tier;
 
@@ -91,23 +94,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         self.shared.out.effect(Effect::Exec);
         self.shared.out.doubt(Doubt::UnknownProgram);
         self.shared.out.impact.programs.add(&first.text);
-        let place = self.shared.workspace.local(&first.text);
-        let odd = first.has_slash() && is_odd_place(&place);
-        let looks = UNDESCRIBED_READ_ONLY.iter().any(|rule| inv.fits(rule, stdin.present, true));
-        let away = place.starts_with('/')
-            && !is_standard_place(&place)
-            && matches!(class_of(&place, None).id, "elsewhere" | "shared-data");
-        let sign = match (self.shared.rights.root && !looks, odd) {
-            (true, _) => &structural_findings::UNKNOWN_AS_ROOT,
-            (_, true) => &structural_findings::ODD_PLACE,
-            _ if away => &structural_findings::PROGRAM_AWAY,
-            _ => &structural_findings::UNKNOWN_PROGRAM,
-        };
-        if sign.tier >= Tier::Medium && first.has_slash() {
-            self.first_use(sign, &first.text, first.span);
-        } else {
-            self.shared.report(sign, Some(first.span));
-        }
+        self.shared.check_program(first, &inv, stdin.present);
         self.rules(UNDESCRIBED, &inv, stdin.present, span);
         self.rules(EVERY_PROGRAM, &inv, stdin.present, span);
         self.undescribed_runner(&inv, stdin, span);
@@ -121,4 +108,86 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
         Flow::unknown(stdin.taint)
     }
+}
+
+impl EvalState<'_, '_> {
+    /// What running an undescribed program asks. The project's own programs do not ask.
+    fn check_program(&mut self, first: &Arg<'_>, inv: &Invocation<'_, '_>, stdin: bool) {
+        let place = self.workspace.local(&first.text);
+        let odd = first.has_slash() && is_odd_place(&place);
+        let looks = UNDESCRIBED_READ_ONLY.iter().any(|rule| inv.fits(rule, stdin, true));
+        let away = place.starts_with('/')
+            && !is_standard_place(&place)
+            && matches!(class_of(&place, None).id, "elsewhere" | "shared-data");
+        let named = resolve(&first.text).map(|(spec, ..)| spec);
+        let sign = match (self.rights.root && !looks, odd, named) {
+            (true, ..) => &structural_findings::UNKNOWN_AS_ROOT,
+            (_, true, _) => &structural_findings::ODD_PLACE,
+            (.., Some(spec)) => return self.run_named(spec, first),
+            _ if away => &structural_findings::PROGRAM_AWAY,
+            _ if self.is_project_program(first) => &structural_findings::PROJECT_PROGRAM,
+            _ => &structural_findings::UNKNOWN_PROGRAM,
+        };
+        if sign.tier >= Tier::Medium {
+            self.first_run(sign, first);
+        } else {
+            self.report(sign, Some(first.span));
+        }
+    }
+
+    /// A program of which only the name and the kind are known.
+    fn run_named(&mut self, spec: &Spec, first: &Arg<'_>) {
+        let place = self.workspace.local(&first.text);
+        if first.has_slash() && !is_standard_place(&place) {
+            self.report(&structural_findings::PROGRAM_BY_PATH, Some(first.span));
+        }
+        spec.effects.iter().for_each(|effect| self.out.effect(*effect));
+        if spec.base > Tier::Safe {
+            let finding = Finding::pattern(spec.ordinary, spec.base, spec.message);
+            self.out.add(finding.at(first.span));
+        }
+    }
+
+    /// Whether a program is the project's own: a file in the workspace or its dependency folders,
+    /// a program that a package manager finds there, or one of a container. A word that names no
+    /// program runs nothing.
+    fn is_project_program(&self, first: &Arg<'_>) -> bool {
+        if self.rights.elsewhere || self.rights.project || !is_program_name(&first.text) {
+            return true;
+        }
+        let inside = |name: &String| {
+            let outside = name.starts_with(['/', '~']) || name.starts_with("..");
+            !outside && !has_drive(name) && !name.contains(UNKNOWN)
+        };
+        first.has_slash() && self.names_of(&first.text).iter().all(inside)
+    }
+
+    /// A program that a person should see once: the question is about the program, whatever it is
+    /// given and whatever starts it here. A name without a folder is the same program as long as
+    /// the call does not change where the shell looks for it.
+    fn first_run(&mut self, sign: &StructuralRule, first: &Arg<'_>) {
+        let finding = sign.finding().at(first.span);
+        let name = if first.has_slash() {
+            <[String; 1]>::try_from(self.identities(&first.text)).ok().map(|[name]| name)
+        } else {
+            let searched = self.variables.get("PATH").is_none() && !self.has_moved_home();
+            searched.then(|| first.text.to_string())
+        };
+        match name.filter(|name| !name.contains(UNKNOWN) && self.ctx.session.is_some()) {
+            Some(name) if self.rights.remote => self.add_about(finding, &name),
+            Some(name) => {
+                let subject = program_subject(&name, &format!("{:?}", self.rights));
+                self.out.add_about(finding, Some(&subject), &[]);
+            }
+            None => self.out.add(finding),
+        }
+    }
+}
+
+/// Whether a word can name a program: `{}`, `10`, `:::`, `/` and `--` do not.
+fn is_program_name(word: &str) -> bool {
+    if word.contains('/') {
+        return !last_part(word).is_empty();
+    }
+    !word.starts_with('-') && word.contains(char::is_alphabetic)
 }

@@ -120,13 +120,17 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     }
 }
 
-/// Whether an interpreter stands here with nothing to run: `posh init bash --print` names a shell.
-/// If it were started, nothing would be typed into it.
+/// Whether an interpreter stands here with nothing to run: `prompter init bash --config x` names a
+/// shell. If it were started, nothing would be typed into it.
 fn is_idle_shell(inv: &Invocation<'_, '_>, at: usize, stdin: &Flow) -> bool {
     let name = inv.args.get(at).and_then(|word| resolve(&word.text));
     let interpreter = name.is_some_and(|(spec, ..)| spec.interpreter.is_some());
-    let mut behind = inv.args.iter().skip(at + 1);
-    interpreter && !stdin.present && behind.all(|word| word.text.starts_with("--"))
+    let behind = inv.args.get(at + 1..).unwrap_or_default();
+    let idle = |(at, word): (usize, &Arg<'_>)| {
+        let before = at.checked_sub(1).and_then(|before| behind.get(before));
+        word.text.starts_with("--") || before.is_some_and(|before| before.text == "--config")
+    };
+    interpreter && !stdin.present && behind.iter().enumerate().all(idle)
 }
 
 /// Whether a word is more likely the value of an option than a command: `--shell zsh`.

@@ -6,6 +6,7 @@ use super::arg::Arg;
 use super::evaluator::Evaluator;
 use super::invocation::Invocation;
 use super::program::{Known, resolve};
+use super::subject::is_shell;
 use crate::command_tables::Spec;
 use crate::finding::Span;
 use crate::flow::{Flow, Taint};
@@ -18,8 +19,14 @@ const FED: Limit = Limit::new("words on standard input", 1024);
 impl<'t> Evaluator<'t, '_, '_, '_> {
     /// `find … -exec COMMAND ;`
     pub(super) fn exec_options(&mut self, spec: &Spec, inv: &Invocation<'_, 't>, span: Span) {
+        for start in found_in(inv) {
+            self.exec_below(start, spec, inv, span);
+        }
+    }
+
+    /// The same for what is found below one of the folders.
+    fn exec_below(&mut self, start: &str, spec: &Spec, inv: &Invocation<'_, 't>, span: Span) {
         let tests = inv.options.len() > 1;
-        let start = inv.operand(0).filter(|o| !o.starts_with(['(', '!'])).unwrap_or(".");
         let place = if tests {
             format!("{}/{UNKNOWN}", start.trim_end_matches('/'))
         } else {
@@ -53,6 +60,33 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     }
 }
 
+/// The folders in which `find` searches: the words before its first test.
+fn found_in<'i>(inv: &Invocation<'i, '_>) -> Vec<&'i str> {
+    let follows = |word: &str| matches!(word, "-H" | "-L" | "-P") || word.starts_with("-O");
+    let words = inv.args.iter().skip(1).map(|arg| arg.text.as_ref());
+    let words = words.skip_while(|word| follows(word));
+    let folders: Vec<&str> = words.take_while(|word| !word.starts_with(['-', '(', '!'])).collect();
+    if folders.is_empty() { vec!["."] } else { folders }
+}
+
+/// The folder that holds everything that `find` lists; none if there is no such folder but `/`.
+pub(super) fn found_below(inv: &Invocation<'_, '_>) -> Option<String> {
+    let folders = found_in(inv);
+    let (first, rest) = folders.split_first()?;
+    if rest.is_empty() {
+        return Some((*first).to_owned());
+    }
+    if folders.iter().any(|folder| !folder.starts_with('/') || folder.contains("..")) {
+        return None;
+    }
+    let mut common: Vec<&str> = first.split('/').collect();
+    for folder in rest {
+        let same = common.iter().zip(folder.split('/')).take_while(|(a, b)| **a == *b).count();
+        common.truncate(same);
+    }
+    (common.len() > 1).then(|| common.join("/"))
+}
+
 /// The words of standard input: split at blanks, and where `-0` or `-d` say so.
 fn fed_words<'w>(text: &'w str, inv: &Invocation<'_, '_>) -> Vec<&'w str> {
     let marks = inv.values.iter().find(|(n, _)| matches!(*n, "-d" | "--delimiter"));
@@ -74,6 +108,9 @@ pub(super) fn feed<'t>(inner: &mut Vec<Arg<'t>>, inv: &Invocation<'_, 't>, stdin
             words.into_iter().take(1024).map(str::to_owned).collect()
         }
         None => match &stdin.place {
+            // In the text of a shell the name of a file stands for any file there, as behind
+            // `find -exec`.
+            Some(place) if is_shell(inner) => vec![format!("{}/*", place.trim_end_matches('/'))],
             Some(place) => vec![format!("{}/{UNKNOWN}", place.trim_end_matches('/'))],
             None => vec![UNKNOWN.to_string()],
         },

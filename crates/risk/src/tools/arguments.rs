@@ -91,7 +91,7 @@ impl<'c> Reader<'c, '_> {
 
     fn read_as(&mut self, role: Role, value: &Value<'_>, place: &Place<'_>) {
         match role {
-            Role::Shell | Role::Argv | Role::Program => self.shell(value),
+            Role::Shell | Role::Bash | Role::Argv | Role::Program => self.shell(value),
             Role::ShellLines => self.shell_lines(value),
             Role::PowerShell => self.shell_in(ScriptLanguage::PowerShell, value),
             Role::Cmd => self.shell_in(ScriptLanguage::Cmd, value),
@@ -180,7 +180,7 @@ impl<'c> Reader<'c, '_> {
         }
     }
 
-    /// What is done to a path, judging by the tool's verb.
+    /// What is done to a path, by the tool's verb.
     pub(super) fn access(&self) -> Access {
         match self.class {
             _ if self.looks => Access::Read,

@@ -3,7 +3,7 @@
 use super::arguments::{self, Reader};
 use super::name::{self, same};
 use super::place::Place;
-use super::subject::{JudgeInner, Subject};
+use super::subject::{ReadInner, Subject};
 use super::table::{self, Entry, Role};
 use super::{objects, text, written};
 use crate::effect::{Effect, Effects};
@@ -31,7 +31,7 @@ fn harmless_code(subject: &Subject<'_>, entry: &Entry) -> bool {
 pub(super) fn read(
     subject: &Subject<'_>,
     (entry, sure): (&'static Entry, bool),
-    judge_inner: JudgeInner,
+    read_inner: ReadInner,
     out: &mut Findings,
 ) {
     let effects: Effects = entry.effects.iter().copied().collect();
@@ -67,7 +67,7 @@ pub(super) fn read(
     written::note(subject.arguments, &role_of, &subject.context, reader.out);
     reader.scan(subject.arguments, served, &|key| role_of(key) == Some(Role::Content));
     if entry.args.iter().any(|(_, role)| *role == Role::Tool) {
-        read_inner_tool(subject, entry, judge_inner, &mut reader);
+        read_inner_tool(subject, entry, read_inner, &mut reader);
     }
 }
 
@@ -78,19 +78,22 @@ fn add_entry(subject: &Subject<'_>, entry: &'static Entry, effects: Effects, out
         out.irreversible();
     }
     out.human(entry.human);
-    let tier =
-        if entry.judged_by_code && harmless_code(subject, entry) { Tier::Low } else { entry.tier };
+    let tier = if entry.assessed_by_code && harmless_code(subject, entry) {
+        Tier::Low
+    } else {
+        entry.tier
+    };
     let mut base = Finding::pattern(entry.code, tier, entry.message);
     base.suggestion = entry.suggestion.map(Into::into);
     out.add(base);
     objects::note(entry.code, entry.tier, subject, out);
 }
 
-/// Judges the tool that the arguments name; arguments that name none are unreadable.
+/// Assesses the tool that the arguments name; arguments that name none are unreadable.
 fn read_inner_tool(
     subject: &Subject<'_>,
     entry: &'static Entry,
-    judge_inner: JudgeInner,
+    read_inner: ReadInner,
     reader: &mut Reader<'_, '_>,
 ) {
     let is = |key: &str, wanted: Role| {
@@ -102,7 +105,7 @@ fn read_inner_tool(
     {
         reader.unreadable();
     }
-    judge_inner(subject, &is, reader.out);
+    read_inner(subject, &is, reader.out);
 }
 
 /// Reads the arguments of a described tool, each by its role.

@@ -6,6 +6,7 @@ use super::arguments::{DEEPEST, Reader, guessed};
 use super::place::Place;
 use super::program::{is_interpreter, joined};
 use super::scan::is_dangerous_command;
+use super::script_language::ScriptLanguage;
 use super::table::{self, Role};
 use super::values::{each_text, holds_object, is_plain, strings};
 use super::{name, text};
@@ -35,7 +36,9 @@ impl Reader<'_, '_> {
         for ((key, value), role) in members.iter().zip(roles) {
             let place = Place { parent, key, index: None, depth };
             // A script is in the language that another argument names.
-            let named = role == Some(Role::Shell) && self.language.is_some() && key == "script";
+            let named = matches!(role, Some(Role::Shell | Role::Bash))
+                && self.language.is_some()
+                && key == "script";
             let role = if named { Some(Role::AnyCode) } else { role };
             // The words of a program were read with it; alone they are no command of their own.
             if role == Some(Role::Argv) && has_program {
@@ -63,6 +66,7 @@ impl Reader<'_, '_> {
         }
         self.placed(place, |reader| match role {
             Some(Role::Shell | Role::Argv) => reader.command(false, value, place),
+            Some(Role::Bash) => reader.bash_command(value, place),
             Some(role) if role.is_scalar() && holds_object(value) => {
                 reader.unlisted(value, place, true);
             }
@@ -117,7 +121,7 @@ impl Reader<'_, '_> {
             })
         };
         let mut found = false;
-        for (_, head) in with(&[Role::Program, Role::Shell]) {
+        for (_, head) in with(&[Role::Program, Role::Shell, Role::Bash]) {
             let Some(head) = head.as_str().filter(|head| !head.trim().is_empty()) else { continue };
             for (key, words) in with(&[Role::Argv]) {
                 let words: Cow<'_, str> = match words {
@@ -133,6 +137,14 @@ impl Reader<'_, '_> {
             }
         }
         found
+    }
+
+    /// A command for a tool that starts bash, unless another argument names a language.
+    fn bash_command(&mut self, value: &Value<'_>, place: &Place<'_>) {
+        let old = self.language;
+        self.language = old.or(Some(ScriptLanguage::Bash));
+        self.command(false, value, place);
+        self.language = old;
     }
 
     /// A command in any shape: a line, a program with its words, several of either, or an object.

@@ -2,17 +2,18 @@
 
 use super::arguments::{Reader, guessed};
 use super::place::Place;
-use super::subject::{JudgeInner, Subject};
+use super::subject::{ReadInner, Subject};
 use super::table::{self, Class, Noun, Role, Strength, Verb};
 use super::{name, objects};
 use crate::effect::{Effect, Effects};
 use crate::finding::{Doubt, Finding, Findings};
+use crate::name_lists::NOUNS;
 use crate::structural_findings;
 use countersign_json::Value;
 use countersign_types::tier::Tier;
 
 /// Reads a tool by its name and arguments.
-pub(super) fn read(subject: &Subject<'_>, judge_inner: JudgeInner, out: &mut Findings) {
+pub(super) fn read(subject: &Subject<'_>, read_inner: ReadInner, out: &mut Findings) {
     let words = name::words(subject.name);
     let words: Vec<&str> = words.split(' ').filter(|w| !w.is_empty()).collect();
     let verbs = verbs(&words, subject.name);
@@ -36,7 +37,7 @@ pub(super) fn read(subject: &Subject<'_>, judge_inner: JudgeInner, out: &mut Fin
         let message = "The agent would decide for a person.";
         reader.behaviour("behaviour.decides_for_people", 40, message);
     }
-    judge_inner(subject, &names_a_tool, reader.out);
+    read_inner(subject, &names_a_tool, reader.out);
     read_arguments(subject.arguments, runs, &mut reader);
 }
 
@@ -106,7 +107,7 @@ fn names_a_tool(key: &str, wanted: Role) -> bool {
 }
 
 /// Adds what a tool is guessed to do: the question is about the tool. What its arguments say is
-/// judged every time.
+/// assessed every time.
 fn add_guess(subject: &Subject<'_>, finding: Finding, out: &mut Findings) {
     let about = format!("tool {}", subject.name);
     let is_medium = finding.weight.tier() == Tier::Medium;
@@ -166,8 +167,7 @@ fn verbs(words: &[&str], written: &str) -> Vec<&'static Verb> {
             // "list_item_delete" and "WatchSendMessage" do what the later verb says.
             let acts = |verb: &Verb, st| st == Strength::Strong && !verb.class.only_looks();
             let noun = at(s).is_some_and(|(_, strength)| strength == Strength::Either);
-            let real =
-                |l: &usize| *l == last || s > 0 && !words.last().is_some_and(|w| is_thing(w));
+            let real = |l: &usize| *l == last || s > 0 && !words.last().is_some_and(|w| is_noun(w));
             let later = first(s + 1, &acts).filter(|l| noun && real(l));
             later.or(Some(s))
         }
@@ -209,10 +209,9 @@ fn leads(word: Seen, sure: Seen, sure_is_last: bool, close: bool) -> bool {
 }
 
 /// Whether a name that ends so speaks of a thing: `list_merge_requests`.
-fn is_thing(word: &str) -> bool {
-    const THINGS: [&str; 8] = ["request", "job", "run", "event", "result", "record", "order", "id"];
+fn is_noun(word: &str) -> bool {
     let one = table::singular(word).unwrap_or(word);
-    THINGS.contains(&one) || table::verb(word).is_some_and(|(verb, _)| verb.class.only_looks())
+    NOUNS.contains(&one) || table::verb(word).is_some_and(|(verb, _)| verb.class.only_looks())
 }
 
 /// The verb of every word, or of the word with the next one.

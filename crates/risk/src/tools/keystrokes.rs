@@ -4,7 +4,8 @@ use super::arguments::Reader;
 use super::text;
 use super::values::{each_text, strings};
 use crate::effect::Effect;
-use crate::finding::{Doubt, Findings};
+use crate::finding::{Doubt, Finding, Findings};
+use crate::structural_findings;
 use countersign_json::Value;
 use countersign_types::tier::Tier;
 
@@ -76,7 +77,12 @@ impl Reader<'_, '_> {
         let grave = |text: &str| {
             let mut seen = Findings::default();
             crate::command_text::read(text, &ctx, &mut seen);
-            seen.tier() >= Tier::Medium && !seen.has_doubt(Doubt::Unreadable)
+            // A word of another language is no program of the shell.
+            let grave = |found: &Finding| {
+                found.weight.tier() >= Tier::Medium
+                    && found.code != structural_findings::UNKNOWN_PROGRAM.code
+            };
+            seen.iter().any(grave) && !seen.has_doubt(Doubt::Unreadable)
         };
         if !each_text(value, &|text| !grave(text)) || self.spells_danger(value) {
             self.unread();

@@ -19,6 +19,7 @@ mod place;
 mod planted_tests;
 mod program;
 mod request;
+mod role;
 mod scan;
 mod script_language;
 mod subject;
@@ -59,7 +60,7 @@ pub fn read(call: &Call<'_>, out: &mut Findings) {
         annotations: call.annotations,
         depth: 0,
     };
-    judge(&subject, out);
+    read_subject(&subject, out);
 }
 
 /// Whether this tool runs commands, code or other tools that its arguments spell out.
@@ -90,14 +91,14 @@ pub fn command_text<'v>(
     };
     let mut found = members.iter().filter(|(key, _)| role_of(key).is_some_and(Role::is_code));
     match (found.next(), found.next()) {
-        (Some((key, value)), None) if role_of(key) == Some(Role::Shell) => {
+        (Some((key, value)), None) if matches!(role_of(key), Some(Role::Shell | Role::Bash)) => {
             Some((value.as_str()?, members))
         }
         _ => None,
     }
 }
 
-fn judge(subject: &Subject<'_>, out: &mut Findings) {
+fn read_subject(subject: &Subject<'_>, out: &mut Findings) {
     if subject.name.len() > name::LONGEST {
         out.doubt(Doubt::Unreadable);
         out.add(Finding::pattern(
@@ -121,7 +122,7 @@ fn judge(subject: &Subject<'_>, out: &mut Findings) {
     }
 }
 
-/// A tool whose arguments name another tool is judged as that tool too.
+/// A tool whose arguments name another tool is assessed as that tool too.
 fn inner(subject: &Subject<'_>, is: &dyn Fn(&str, Role) -> bool, out: &mut Findings) {
     let member = |wanted: Role| {
         let Value::Object(members) = subject.arguments else { return None };
@@ -145,7 +146,7 @@ fn inner(subject: &Subject<'_>, is: &dyn Fn(&str, Role) -> bool, out: &mut Findi
         }
         None => arguments,
     };
-    judge(
+    read_subject(
         &Subject {
             name,
             arguments,

@@ -122,7 +122,7 @@ impl Reader<'_, '_> {
         }
         for one in text.split([',', ';']).map(str::trim).filter(|one| !one.is_empty()) {
             self.out.impact.recipients.add(one);
-            if structural_findings::EVERYONE.contains(&one) {
+            if crate::name_lists::EVERYONE.contains(&one) {
                 self.out.doubt(Doubt::VagueArguments);
                 self.out.add(structural_findings::MANY_PEOPLE.finding());
             }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::table::Role;
 use super::table::names_that_run::{NameThatRuns, all_names_that_run};
-use super::tests::judged_at;
+use super::tests::{ARGV_KEYS, KEYS, assessed_at};
 use crate::verdict::Verdict;
 use countersign_types::tier::Tier;
 
@@ -25,72 +25,6 @@ const DANGERS: [&str; 10] = [
     "kubectl delete namespace prod",
     "echo 'x ALL=(ALL) NOPASSWD: ALL' > /etc/sudoers.d/x",
     "python3 -c 'import shutil; shutil.rmtree(\"/home\")'",
-];
-
-/// Names of arguments that tools have, and some that no table lists.
-const KEYS: [&str; 62] = [
-    "command",
-    "cmd",
-    "commands",
-    "command_line",
-    "command2",
-    "second_command",
-    "steps",
-    "script",
-    "scripts",
-    "code",
-    "input",
-    "text",
-    "stdin",
-    "data",
-    "content",
-    "payload",
-    "body",
-    "query",
-    "source",
-    "expression",
-    "line",
-    "lines",
-    "run",
-    "exec",
-    "task",
-    "tasks",
-    "options",
-    "config",
-    "description",
-    "justification",
-    "reason",
-    "args",
-    "argv",
-    "arguments",
-    "params",
-    "program",
-    "executable",
-    "binary",
-    "path",
-    "file",
-    "cwd",
-    "workdir",
-    "shell",
-    "interpreter",
-    "language",
-    "timeout",
-    "session_id",
-    "env",
-    "environment",
-    "pre_command",
-    "post_command",
-    "before",
-    "after",
-    "on_success",
-    "hook",
-    "prompt",
-    "message",
-    "url",
-    "host",
-    "user",
-    "x",
-    "名",
 ];
 
 /// Every shape in which a danger can be put under one name.
@@ -134,9 +68,8 @@ fn shapes(key: &str, danger: &str) -> Vec<Json> {
 fn is_a_word_only(tool: &NameThatRuns, key: &str, shape: &Json) -> bool {
     let first = |list: &Vec<Json>| list.first() == Some(&json!("ls"));
     let word = |value: Option<&Json>| value.and_then(Json::as_array).is_some_and(first);
-    let argv = ["command", "cmd", "argv", "args", "arguments", "script", "line", "run", "exec"];
     let own = tool.args.iter().any(|(own, role)| *own == key && *role == Role::Argv);
-    (own || argv.contains(&key) || key == "command_line") && word(shape.get(key))
+    (own || ARGV_KEYS.contains(&key)) && word(shape.get(key))
 }
 
 /// The arguments alone, and beside harmless commands in the usual places.
@@ -182,7 +115,7 @@ fn a_danger_in_every_argument_of_every_tool_that_runs_things_asks() {
                     for arguments in calls(tool, &shape) {
                         tried += 1;
                         let text = arguments.to_string();
-                        let seen = judged_at(&tool.name, &text, tool.host);
+                        let seen = assessed_at(&tool.name, &text, tool.host);
                         if seen.tier < Tier::Medium || seen.verdict == Verdict::Allow {
                             passed.push(format!("{} {text}: {:?}", tool.name, seen.tier));
                         }

@@ -68,6 +68,9 @@ impl Reader<'_, '_> {
                 crate::command_text::read(text, &self.ctx, self.out);
                 self.out.add(structural_findings::UNREAD_LANGUAGE.finding());
             }
+            Some(ScriptLanguage::Bash) => {
+                crate::command_text::read_bash(text, &self.ctx, self.out);
+            }
             _ => crate::command_text::read(text, &self.ctx, self.out),
         }
         if text.contains("*** Begin Patch") {
@@ -122,6 +125,7 @@ impl Reader<'_, '_> {
     pub(super) fn code(&mut self, text: &str) {
         match self.language.unwrap_or(ScriptLanguage::Code(Language::Python)) {
             ScriptLanguage::Shell
+            | ScriptLanguage::Bash
             | ScriptLanguage::PowerShell
             | ScriptLanguage::Cmd
             | ScriptLanguage::UnreadShell => {

@@ -6,6 +6,8 @@ use crate::code::Language;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ScriptLanguage {
     Shell,
+    /// The shell of a tool that is known to start bash.
+    Bash,
     PowerShell,
     Cmd,
     /// A shell whose language is not read.

@@ -1,4 +1,4 @@
-//! The tool being judged.
+//! The tool being assessed.
 
 use std::borrow::Cow;
 
@@ -21,5 +21,6 @@ pub(super) struct Subject<'s> {
     pub depth: u8,
 }
 
-/// Judges the tool that the arguments of another one name, where a test finds its name among them.
-pub(super) type JudgeInner = fn(&Subject<'_>, &dyn Fn(&str, Role) -> bool, &mut Findings);
+/// Assesses the tool that the arguments of another one name, where a test finds its name among
+/// them.
+pub(super) type ReadInner = fn(&Subject<'_>, &dyn Fn(&str, Role) -> bool, &mut Findings);

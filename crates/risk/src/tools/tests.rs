@@ -13,6 +13,86 @@ use crate::verdict::{Policy, Verdict};
 use countersign_json::Value;
 use countersign_types::tier::{Points, Tier};
 
+/// Names of arguments that tools have, and some that no table lists.
+pub(super) const KEYS: [&str; 62] = [
+    "command",
+    "cmd",
+    "commands",
+    "command_line",
+    "command2",
+    "second_command",
+    "steps",
+    "script",
+    "scripts",
+    "code",
+    "input",
+    "text",
+    "stdin",
+    "data",
+    "content",
+    "payload",
+    "body",
+    "query",
+    "source",
+    "expression",
+    "line",
+    "lines",
+    "run",
+    "exec",
+    "task",
+    "tasks",
+    "options",
+    "config",
+    "description",
+    "justification",
+    "reason",
+    "args",
+    "argv",
+    "arguments",
+    "params",
+    "program",
+    "executable",
+    "binary",
+    "path",
+    "file",
+    "cwd",
+    "workdir",
+    "shell",
+    "interpreter",
+    "language",
+    "timeout",
+    "session_id",
+    "env",
+    "environment",
+    "pre_command",
+    "post_command",
+    "before",
+    "after",
+    "on_success",
+    "hook",
+    "prompt",
+    "message",
+    "url",
+    "host",
+    "user",
+    "x",
+    "名",
+];
+
+/// Those of them whose array is a program with its words.
+pub(super) const ARGV_KEYS: [&str; 10] = [
+    "command",
+    "cmd",
+    "command_line",
+    "argv",
+    "args",
+    "arguments",
+    "script",
+    "line",
+    "run",
+    "exec",
+];
+
 fn value(json: serde_json::Value) -> Value<'static> {
     match json {
         serde_json::Value::Null => Value::Null,
@@ -39,19 +119,19 @@ fn call(tool: &str, json: &str) -> Call<'static> {
     }
 }
 
-pub(super) fn judged(tool: &str, json: &str) -> Assessment {
+pub(super) fn assessed(tool: &str, json: &str) -> Assessment {
     assess(&call(tool, json), &Policy::default())
 }
 
 /// The same for a tool that an agent itself runs.
-pub(super) fn judged_at(tool: &str, json: &str, host: Option<&'static str>) -> Assessment {
+pub(super) fn assessed_at(tool: &str, json: &str, host: Option<&'static str>) -> Assessment {
     let mut call = call(tool, json);
     call.context.host = host;
     assess(&call, &Policy::default())
 }
 
 fn tier(tool: &str, json: &str) -> Tier {
-    judged(tool, json).tier
+    assessed(tool, json).tier
 }
 
 #[test]
@@ -134,10 +214,10 @@ fn unknown_tools_are_read_by_their_verbs_and_nouns() {
         ("checkpointer", Tier::Medium),
         ("mark_all_notifications_read", Tier::Medium),
     ] {
-        assert_eq!(tier(tool, "{}"), wanted, "{tool}: {:?}", judged(tool, "{}"));
+        assert_eq!(tier(tool, "{}"), wanted, "{tool}: {:?}", assessed(tool, "{}"));
     }
-    assert_eq!(judged("frobnicate", "{}").verdict, Verdict::Ask);
-    assert_eq!(judged("get_weather", "{}").verdict, Verdict::Allow);
+    assert_eq!(assessed("frobnicate", "{}").verdict, Verdict::Ask);
+    assert_eq!(assessed("get_weather", "{}").verdict, Verdict::Allow);
 }
 
 #[test]
@@ -153,11 +233,11 @@ fn crisis_decisions_wait_in_every_mode() {
 
 #[test]
 fn findings_say_which_argument_they_mean() {
-    let seen = judged("read_multiple_files", r#"{"paths":["a","/etc/shadow"]}"#);
+    let seen = assessed("read_multiple_files", r#"{"paths":["a","/etc/shadow"]}"#);
     let found = seen.reasons.iter().find(|r| r.code == "path.read").expect("found");
     assert_eq!(found.argument, "/paths/1");
     let seen =
-        judged("post_note_to_web", r#"{"x":{"y~/":"ghp_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}}"#);
+        assessed("post_note_to_web", r#"{"x":{"y~/":"ghp_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}}"#);
     let found = seen.reasons.iter().find(|r| r.code == "secret.leaves").expect("found");
     assert_eq!((found.argument.as_ref(), found.span.map(|s| s.start)), ("/x/y~0~1", Some(0)));
 }
@@ -172,12 +252,12 @@ fn what_cannot_be_read_is_never_safe() {
         ("execute_code", r#"{"program_text":"import os; os.remove('x')"}"#),
         ("get_thing", &format!("{}1{}", r#"{"a":"#.repeat(40), "}".repeat(40))),
     ] {
-        let seen = judged(tool, json);
+        let seen = assessed(tool, json);
         assert!(seen.tier >= Tier::Medium && seen.verdict == Verdict::Ask, "{json}: {seen:?}");
     }
     assert_eq!(tier("Bash", r#"{"restart":true}"#), Tier::Safe);
     // A patch that is none may be anything to the tool that is given it.
-    let seen = judged("patch", r#"{"command":"rm -rf /"}"#);
+    let seen = assessed("patch", r#"{"command":"rm -rf /"}"#);
     assert_eq!(seen.verdict, Verdict::Ask, "{seen:?}");
 }
 
@@ -188,7 +268,7 @@ fn everything_at_once_is_more_than_one_thing() {
     assert_eq!(tier("delete_comment", r#"{"ids":["1"]}"#), Tier::Medium);
     assert_eq!(tier("send_message", r#"{"to":"@everyone","message":"hi"}"#), Tier::High);
     let ten: Vec<String> = (0..10).map(|n| format!("\"p{n}@x.example\"")).collect();
-    let many = judged("send_message", &format!(r#"{{"to":[{}]}}"#, ten.join(",")));
+    let many = assessed("send_message", &format!(r#"{{"to":[{}]}}"#, ten.join(",")));
     assert_eq!((many.tier, many.impact.recipients.count), (Tier::High, 10));
 }
 
@@ -210,13 +290,13 @@ fn another_agent_s_workspace_and_own_settings_weigh_more() {
     assert_eq!(seen.points, Points(150));
     theirs.agent = Some(Cow::Borrowed("beta"));
     assert_eq!(assess(&theirs, &Policy::default()).points, Points(100));
-    let own = judged("write_file", r#"{"path":"/home/me/.claude/settings.json"}"#);
+    let own = assessed("write_file", r#"{"path":"/home/me/.claude/settings.json"}"#);
     assert_eq!(own.tier, Tier::High);
     assert!(own.reasons.iter().any(|r| r.code == "behaviour.own_settings"));
 }
 
 #[test]
-fn a_hidden_tool_is_judged_as_itself() {
+fn a_hidden_tool_is_assessed_as_itself() {
     let deep =
         r#"{"tool_name":"use_mcp_tool","arguments":{"tool_name":"send_email","arguments":{}}}"#;
     assert_eq!(tier("use_mcp_tool", deep), Tier::High);
@@ -224,7 +304,7 @@ fn a_hidden_tool_is_judged_as_itself() {
     let endless = (0..40).fold("{}".to_owned(), |inner, _| {
         format!(r#"{{"tool_name":"use_mcp_tool","arguments":{inner}}}"#)
     });
-    assert_eq!(judged("use_mcp_tool", &endless).verdict, Verdict::Ask);
+    assert_eq!(assessed("use_mcp_tool", &endless).verdict, Verdict::Ask);
 }
 
 fn json() -> impl Strategy<Value = Value<'static>> {
@@ -270,7 +350,7 @@ fn made(tool: &str, arguments: &Value<'static>) -> Call<'static> {
 
 proptest! {
     #[test]
-    fn nothing_panics_and_the_same_call_is_judged_the_same(name in tool_name(), args in json()) {
+    fn nothing_panics_and_the_same_call_is_assessed_the_same(name in tool_name(), args in json()) {
         let call = made(&name, &args);
         let once = assess(&call, &Policy::default());
         let twice = assess(&call, &Policy::default());
@@ -327,9 +407,9 @@ fn effects_follow_the_seed_s_classes() {
         ("crypto_tx", D),
         ("end_conversation", D),
     ] {
-        assert_eq!(judged(tool, "{}").side_effect_class, class, "{tool}");
+        assert_eq!(assessed(tool, "{}").side_effect_class, class, "{tool}");
     }
-    assert!(judged("pay_supplier", r#"{"amount":5}"#).effects.has(Effect::Money));
+    assert!(assessed("pay_supplier", r#"{"amount":5}"#).effects.has(Effect::Money));
 }
 
 #[test]

@@ -80,7 +80,7 @@ fn each_edit(item: &Value<'_>, wrote: &mut dyn FnMut(ContentChange)) {
     }
 }
 
-/// What a text does to its file, judging by its own name and the other members.
+/// What a text does to its file, by its own name and the other members.
 fn change(key: &str, text: &str, members: &[(Cow<'_, str>, Value<'_>)]) -> ContentChange {
     let old = members.iter().find_map(|(key, value)| {
         value.as_str().filter(|_| key.starts_with("old")).map(str::to_owned)

@@ -1,4 +1,4 @@
-//! The commands of a text by name, without judging them: for oracles and for people.
+//! The commands of a text by name, without assessing them: for oracles and for people.
 
 use super::ast::{List, Node, Operation, Part, Parts, Redirect, Stage, Word};
 use super::parser;

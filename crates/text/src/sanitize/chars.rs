@@ -34,7 +34,7 @@ pub(super) fn class(c: char) -> Class {
 }
 
 /// The characters of markers, and brackets that look like them.
-fn is_ours(c: char) -> bool {
+pub(super) fn is_ours(c: char) -> bool {
     matches!(
         c,
         LINE_BREAK

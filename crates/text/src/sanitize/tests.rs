@@ -217,3 +217,11 @@ fn every_character_alone_is_safe() {
         assert_eq!(read_back(&found), text);
     }
 }
+
+#[test]
+fn a_sanitized_text_is_not_escaped_again() {
+    let shown = sanitize("a\u{202e}b\nc\td\u{27e8}").text.into_owned();
+    assert_eq!(sanitize_again(&shown, usize::MAX), shown);
+    assert_eq!(sanitize_again("⟨x⟩\u{202e}\x1b", usize::MAX), "⟨x⟩⟨U+202E⟩⟨ESC⟩");
+    assert_eq!(sanitize_again("⟨x⟩ long", 7), "⟨x⟩⟨5 more bytes⟩");
+}

@@ -80,7 +80,7 @@ impl Combinations {
         self.former.iter().map(|former| unknown(former).map(Cow::Owned)).collect()
     }
 
-    /// The nth of all combinations. What is true now comes first and was judged already: counting
+    /// The nth of all combinations. What is true now comes first and was assessed already: counting
     /// begins behind it. The last thing asked changes fastest.
     fn mixed(&self, n: usize) -> Combination<'_> {
         let mut rest = n + 1;

@@ -63,8 +63,8 @@ pub(crate) struct EvalState<'c, 'o> {
     pub scripts_read: Vec<String>,
     /// Whether what an observer saw before the call still holds for the next command.
     pub facts_hold: FactsHold,
-    /// The subjects of the commands that were judged where the memo is used.
-    pub judged_subjects: Vec<Arc<str>>,
+    /// The subjects of the commands that were assessed where the memo is used.
+    pub assessed_subjects: Vec<Arc<str>>,
 }
 
 impl<'c, 'o> EvalState<'c, 'o> {
@@ -95,7 +95,7 @@ impl<'c, 'o> EvalState<'c, 'o> {
             home_moved: false,
             scripts_read: Vec::new(),
             facts_hold: FactsHold::at_depth(depth),
-            judged_subjects: Vec::new(),
+            assessed_subjects: Vec::new(),
         }
     }
 
@@ -198,15 +198,15 @@ impl EvalState<'_, '_> {
         }
     }
 
-    /// Programs look for their settings in another folder from now on. Commands judged before were
-    /// judged with the home folder in its place.
+    /// Programs look for their settings in another folder from now on. Commands assessed before
+    /// were assessed with the home folder in its place.
     pub fn move_home(&mut self) {
         self.home_moved = true;
         self.memo.clear();
     }
 
-    /// Notes whether the commands so far changed what an observer saw. Commands judged before were
-    /// judged with it.
+    /// Notes whether the commands so far changed what an observer saw. Commands assessed before
+    /// were assessed with it.
     pub fn check_facts(&mut self) {
         if self.ctx.facts.is_some() && self.facts_hold.end_by(self.out.effects) {
             self.memo.clear();

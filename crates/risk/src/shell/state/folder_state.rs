@@ -22,6 +22,10 @@ struct Link {
     copy: bool,
 }
 
+/// Links of one reading of a command, while another is made.
+#[derive(Debug, Default)]
+pub(crate) struct LinksAside(Vec<Link>);
+
 /// The folders of one call.
 #[derive(Debug)]
 pub(crate) struct FolderState {
@@ -31,8 +35,10 @@ pub(crate) struct FolderState {
     failed: Option<Folders>,
     /// Every folder there has been.
     seen: Folders,
-    /// Names that stand for something else. Links are only ever added.
+    /// Names that stand for something else. Links are only ever added, or set aside for a while.
     links: Vec<Link>,
+    /// Counts every change of `links`: equal numbers mean equal links.
+    link_version: usize,
     counters: Counters,
 }
 
@@ -44,6 +50,7 @@ impl FolderState {
             failed: None,
             seen: Folders::start(ctx),
             links: Vec::new(),
+            link_version: 0,
             counters: Counters::default(),
         }
     }
@@ -151,7 +158,10 @@ impl FolderState {
                 continue;
             }
             match LINKS.check(self.links.len() + 1) {
-                Ok(()) => self.links.push(Link { name, target, copy }),
+                Ok(()) => {
+                    self.link_version += 1;
+                    self.links.push(Link { name, target, copy });
+                }
                 Err(excess) => {
                     self.current.lost = true;
                     within = Err(excess);
@@ -168,6 +178,30 @@ impl FolderState {
 
     pub fn link_count(&self) -> usize {
         self.links.len()
+    }
+
+    /// The number of the present links, for the memo.
+    pub fn link_version(&self) -> usize {
+        self.link_version
+    }
+
+    /// Takes away the links beyond the first `count`: another reading of the same words begins as
+    /// this one did. They have to be put back with `restore_links`.
+    pub fn set_links_aside(&mut self, count: usize, aside: &mut LinksAside) {
+        if count < self.links.len() {
+            self.counters.edit();
+            self.link_version += 1;
+            aside.0.extend(self.links.split_off(count));
+        }
+    }
+
+    /// Puts back what other readings have linked.
+    pub fn restore_links(&mut self, aside: LinksAside) {
+        if !aside.0.is_empty() {
+            self.counters.edit();
+            self.link_version += 1;
+            self.links.extend(aside.0);
+        }
     }
 
     /// The gravest class a path may be, wherever the command runs.

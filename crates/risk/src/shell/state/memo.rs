@@ -1,8 +1,8 @@
-//! Commands judged before: the same words, fed the same, in the same place, are judged once.
+//! Commands assessed before: the same words, fed the same, in the same place, are assessed once.
 //!
 //! A text is walked again for every state it may find, and most of its commands cannot tell the
-//! difference. A judgement is kept only if nothing was set, written, entered, read or run while it
-//! was made: then it depended on nothing but its key.
+//! difference. An assessment is kept only if nothing was set, written, entered, read or run while
+//! it was made: then it depended on nothing but its key.
 
 use super::facts_hold::FactsHold;
 use super::folders::Folders;
@@ -10,18 +10,18 @@ use super::position::Rights;
 use crate::flow::{Flow, Taint};
 use crate::shell::arg::Arg;
 
-/// How many judgements are kept.
+/// How many assessments are kept.
 const MAX_KEPT: usize = 48;
 
-/// The judgements of one call that are kept.
+/// The assessments of one call that are kept.
 #[derive(Debug, Default)]
 pub(super) struct Memo {
-    kept: Vec<Judgement>,
+    kept: Vec<MemoEntry>,
 }
 
-/// One judgement: all that it depended on, and what the command writes.
+/// One assessment: all that it depended on, and what the command writes.
 #[derive(Debug)]
-struct Judgement {
+struct MemoEntry {
     /// Rules most of the others out; never decides by itself.
     sum: usize,
     words: Vec<(String, Taint, bool)>,
@@ -30,7 +30,7 @@ struct Judgement {
     flow: Flow,
 }
 
-/// What a judgement depended on besides words and input.
+/// What an assessment depended on besides words and input.
 #[derive(Debug)]
 struct Place {
     folders: Folders,
@@ -69,21 +69,21 @@ impl Place {
 }
 
 impl Memo {
-    /// What the same command wrote when it was judged before.
+    /// What the same command wrote when it was assessed before.
     pub fn find(&self, args: &[Arg<'_>], stdin: &Flow, now: &Now<'_>) -> Option<&Flow> {
         let sum = sum(args);
-        let same = |j: &&Judgement| {
+        let same = |j: &&MemoEntry| {
             j.sum == sum && same_words(&j.words, args) && j.stdin == *stdin && j.place.is(now)
         };
         self.kept.iter().find(same).map(|known| &known.flow)
     }
 
-    /// Whether one more judgement can be kept.
+    /// Whether one more assessment can be kept.
     pub fn has_room(&self) -> bool {
         self.kept.len() < MAX_KEPT
     }
 
-    /// Keeps a judgement; `used_files` says that it looked for a file or wrote one.
+    /// Keeps an assessment; `used_files` says that it looked for a file or wrote one.
     pub fn keep(
         &mut self,
         args: &[Arg<'_>],
@@ -101,7 +101,7 @@ impl Memo {
             depth: now.depth,
             facts_hold: now.facts_hold,
         };
-        self.kept.push(Judgement {
+        self.kept.push(MemoEntry {
             sum: sum(args),
             words: args.iter().map(|a| (a.text.to_string(), a.taint, a.glob)).collect(),
             stdin: stdin.clone(),
@@ -110,7 +110,7 @@ impl Memo {
         });
     }
 
-    /// Forgets all judgements.
+    /// Forgets all assessments.
     pub fn clear(&mut self) {
         self.kept.clear();
     }

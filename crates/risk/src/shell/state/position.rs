@@ -4,10 +4,15 @@ use crate::finding::Span;
 
 /// Where and with which rights commands run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a right or a place of its own")]
 pub(crate) struct Rights {
     pub root: bool,
     /// Inside a container or on another host: not this file system.
     pub elsewhere: bool,
+    /// On another host.
+    pub remote: bool,
+    /// With the programs of the project's dependencies.
+    pub project: bool,
 }
 
 /// Where the text being walked is in its argument.

@@ -31,7 +31,7 @@ pub(crate) struct Variables {
     /// The newest last; a name may occur more than once.
     current: Vec<Variable>,
     /// Values that variables had before they were set again. A branch, subshell or function may not
-    /// really have set them, so commands that use them are judged with these as well.
+    /// really have set them, so commands that use them are assessed with these as well.
     former: Vec<Variable>,
     /// Variables that loops change without end, and the beginning that their values keep.
     widened: Vec<(String, String)>,

@@ -1,4 +1,4 @@
-//! When the memo is used, and when a judgement is kept in it.
+//! When the memo is used, and when an assessment is kept in it.
 
 use super::counters::Totals;
 use super::eval_state::EvalState;
@@ -7,7 +7,7 @@ use crate::effect::Effect;
 use crate::flow::Flow;
 use crate::shell::arg::Arg;
 
-/// The counters before a command is judged.
+/// The counters before a command is assessed.
 pub(crate) struct MemoGuard {
     totals: Totals,
     reveals: bool,
@@ -15,7 +15,7 @@ pub(crate) struct MemoGuard {
 }
 
 impl EvalState<'_, '_> {
-    /// Whether judgements are looked up and kept: only where a command may well come by again, and
+    /// Whether assessments are looked up and kept: only where a command may well come by again, and
     /// where it reads no process substitution.
     pub fn uses_memo(&self) -> bool {
         let walks_again =
@@ -26,7 +26,7 @@ impl EvalState<'_, '_> {
     fn now(&self) -> Now<'_> {
         Now {
             folders: self.folders.current(),
-            links: self.folders.link_count(),
+            links: self.folders.link_version(),
             content_changes: self.files.content_changes(),
             rights: self.rights,
             guessing: self.budget.is_guessing(),
@@ -35,16 +35,16 @@ impl EvalState<'_, '_> {
         }
     }
 
-    /// What the same command wrote when it was judged before.
-    pub fn judged_before(&self, args: &[Arg<'_>], stdin: &Flow) -> Option<Flow> {
+    /// What the same command wrote when it was assessed before.
+    pub fn find_in_memo(&self, args: &[Arg<'_>], stdin: &Flow) -> Option<Flow> {
         let known = self.memo.find(args, stdin, &self.now()).cloned();
         #[cfg(test)]
         tests::HITS.set(tests::HITS.get() + u32::from(known.is_some()));
         known
     }
 
-    /// Begins to judge a command.
-    pub fn begin_judgement(&self) -> MemoGuard {
+    /// Begins to assess a command.
+    pub fn begin_assessment(&self) -> MemoGuard {
         MemoGuard {
             totals: self.totals(),
             reveals: self.out.effects.has(Effect::Secret),
@@ -52,8 +52,8 @@ impl EvalState<'_, '_> {
         }
     }
 
-    /// Keeps a judgement if nothing happened while it was made.
-    pub fn end_judgement(
+    /// Keeps an assessment if nothing happened while it was made.
+    pub fn end_assessment(
         &mut self,
         guard: &MemoGuard,
         args: &[Arg<'_>],
@@ -91,9 +91,9 @@ mod tests {
     use crate::readers::read_shell;
 
     thread_local! {
-        /// Judges every command again, to compare.
+        /// Assesses every command again, to compare.
         pub(super) static MEMO_OFF: Cell<bool> = const { Cell::new(false) };
-        /// How often a judgement was not made again.
+        /// How often an assessment was not made again.
         pub(super) static HITS: Cell<u32> = const { Cell::new(0) };
     }
 
@@ -188,8 +188,9 @@ mod tests {
     }
 
     /// Everything that decides: all findings, each once, and what is noted besides them. The same
-    /// command at a further place is not judged again, so only the place of a finding may be lost.
-    fn judgement(mut findings: Findings) -> String {
+    /// command at a further place is not assessed again, so only the place of a finding may be
+    /// lost.
+    fn assessment(mut findings: Findings) -> String {
         let mut once: Vec<Finding> = Vec::new();
         for finding in &findings {
             let bare = Finding { span: None, ..finding.clone() };
@@ -204,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn the_memo_never_changes_a_judgement() {
+    fn the_memo_never_changes_a_assessment() {
         let (mut compared, mut number) = (0, 7);
         for case in 0..400 {
             let text = text(&mut number, 1 + u8::from(case % 2 == 0));
@@ -215,9 +216,9 @@ mod tests {
                 continue;
             }
             compared += 1;
-            assert_eq!(judgement(with), judgement(without), "{text}");
+            assert_eq!(assessment(with), assessment(without), "{text}");
         }
         assert!(compared > 300, "only {compared} texts were compared");
-        assert!(HITS.get() > 300, "only {} judgements were found in the memo", HITS.get());
+        assert!(HITS.get() > 300, "only {} assessments were found in the memo", HITS.get());
     }
 }

@@ -1,0 +1,168 @@
+//! Programs that no file describes: the project's own run, each other one asks once.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+use countersign_json as json;
+use countersign_risk::assess::{Assessment, assess};
+use countersign_risk::call::Call;
+use countersign_risk::call_digest::digest;
+use countersign_risk::session::SessionMemory;
+use countersign_risk::session_answer::SessionQuestion;
+use countersign_risk::verdict::{Policy, Verdict};
+use countersign_types::tier::Tier;
+
+/// The verdicts of the calls of one session, in which a person answers these first.
+fn after(answered: &[&str], command: &str) -> Assessment {
+    let mut memory = SessionMemory::default();
+    for text in answered {
+        let (seen, call) = assessed(&memory, text);
+        assert_eq!(seen.verdict, Verdict::Ask, "{text}");
+        memory.answer(&seen, &call);
+    }
+    let (mut seen, call) = assessed(&memory, command);
+    memory.apply_answers(&mut seen, &call);
+    seen
+}
+
+fn assessed(
+    memory: &SessionMemory,
+    command: &str,
+) -> (Assessment, countersign_json::canonical::CallDigest) {
+    let text = serde_json::json!({
+        "command": command, "session": "s", "cwd": "/srv/shop", "project": "/srv/shop",
+    });
+    let text = text.to_string();
+    let value = json::parse(&text).unwrap();
+    let mut call = Call::from_json(&value).unwrap();
+    call.context.session = Some(memory);
+    (assess(&call, &Policy::default()), digest(&call, b""))
+}
+
+fn asks(command: &str) -> bool {
+    after(&[], command).verdict == Verdict::Ask
+}
+
+#[test]
+fn a_program_without_a_description_asks() {
+    for command in [
+        "frobnicate --all",
+        "frobnicate --version",
+        "frobnicate",
+        "ls && frobnicate x",
+        "timeout 5 frobnicate x",
+        "bash -c 'frobnicate x'",
+        "find . -exec frobnicate {} +",
+        "cd sub && frobnicate",
+        "ssh web frobnicate",
+        "/usr/local/bin/frobnicate",
+        "~/.local/bin/frobnicate",
+        "~/tools/frobnicate",
+        "../other/bin/frobnicate",
+        "cd /srv/other && ./frobnicate",
+        "cd ../other && bin/frobnicate",
+        "PATH=/opt/x:$PATH frobnicate",
+        "printf 'frobnicate x' > run.sh; bash run.sh",
+    ] {
+        let seen = after(&[], command);
+        assert_eq!((seen.verdict, seen.tier), (Verdict::Ask, Tier::Medium), "{command}");
+    }
+}
+
+#[test]
+fn the_programs_of_the_project_and_known_names_run() {
+    for command in [
+        "./frobnicate --all",
+        "bin/frobnicate",
+        "/srv/shop/build/frobnicate x",
+        "node_modules/.bin/frobnicate",
+        ".venv/bin/frobnicate x",
+        "target/debug/frobnicate",
+        "cd sub && ./frobnicate",
+        "poetry run frobnicate",
+        "pnpm exec frobnicate",
+        "bundle exec frobnicate",
+        "npx --no-install frobnicate",
+        "docker exec web frobnicate",
+        "golangci-lint run ./...",
+        "bd list --status open",
+        "markdownlint-cli2 README.md",
+        "tmux send-keys -t main Enter",
+        "setarch -R ls -la /",
+    ] {
+        let seen = after(&[], command);
+        assert_eq!(seen.verdict, Verdict::Allow, "{command}: {:?}", seen.reasons);
+    }
+}
+
+#[test]
+fn a_known_name_is_no_licence() {
+    for command in [
+        "bd destroy everything",
+        "rtk rm -rf ~",
+        "golangci-lint run --out=/etc/passwd",
+        "sudo workmux merge",
+        "/tmp/golangci-lint run",
+        "bd import /etc/shadow",
+        "task-master --exec 'rm -rf ~'",
+    ] {
+        assert!(asks(command), "{command}");
+    }
+}
+
+#[test]
+fn one_answer_covers_the_program_and_nothing_else() {
+    for covered in [
+        "frobnicate other words",
+        "frobnicate --version",
+        "cd sub && frobnicate",
+        "timeout 5 frobnicate x",
+        "frobnicate a | frobnicate b",
+    ] {
+        let seen = after(&["frobnicate --all"], covered);
+        assert_eq!(seen.verdict, Verdict::Allow, "{covered}: {:?}", seen.reasons);
+    }
+    for other in [
+        "frobnicate2 x",
+        "/usr/local/bin/frobnicate x",
+        "sudo frobnicate x",
+        "ssh web frobnicate x",
+        "PATH=/tmp/x:$PATH frobnicate x",
+        "frobnicate delete everything",
+        "frobnicate ~/.ssh/id_rsa",
+        "frobnicate x; rm -rf ~/work",
+        "frobnicate --exec 'rm -rf ~'",
+        "frobnicate --shell /bin/sh",
+    ] {
+        let seen = after(&["frobnicate --all"], other);
+        assert_eq!(seen.verdict, Verdict::Ask, "{other}");
+    }
+}
+
+fn repository_answers(command: &str) -> usize {
+    let (seen, call) = assessed(&SessionMemory::default(), command);
+    let question = SessionQuestion::new(&seen, &call).in_repository(&seen, "/srv/shop".to_owned());
+    question.answerable_repository().map_or(0, |folder| {
+        assert_eq!(folder, "/srv/shop");
+        question.repository.as_ref().map_or(0, |found| found.answers.len())
+    })
+}
+
+#[test]
+fn only_the_first_use_of_a_program_can_be_approved_for_the_repository() {
+    assert_eq!(repository_answers("frobnicate x"), 1);
+    assert_eq!(repository_answers("frobnicate x && /opt/tool/run"), 2);
+    for command in [
+        "frobnicate x; rm -rf ~/work",
+        "frobnicate delete everything",
+        "frobnicate ~/.ssh/id_rsa",
+        "sudo rm -rf /",
+        "git push --force",
+        "/tmp/tool x",
+        "rm -rf src",
+        "ssh web frobnicate",
+        "curl https://example.org/x | frobnicate /bin/sh",
+        "ls",
+    ] {
+        assert_eq!(repository_answers(command), 0, "{command}");
+    }
+}
