@@ -8,6 +8,7 @@ use crate::engine::{Environment, Platform, Tier};
 use crate::gate::{args as gate, args_admin as admin, args_channel as channel, args_people};
 use crate::gateway::args as gateway;
 use crate::gateway::args_mcp;
+use crate::service;
 
 /// A human-confirmation firewall for AI agents.
 ///
@@ -25,7 +26,9 @@ pub struct Top {
 #[derive(Subcommand)]
 pub enum CliCommand {
     /// Start the daemon: the gate, the agent API and the people API.
-    Serve(gate::Serve),
+    Serve(crate::gate::args_serve::Serve),
+    /// Run the daemon as a service of systemd or launchd.
+    Service(service::args::ServiceArgs),
     /// Install the gate in an agent's own configuration.
     Install(gateway::Install),
     /// Remove the gate from an agent.
@@ -62,10 +65,16 @@ pub enum CliCommand {
     Grants(args_people::GrantsArgs),
     /// List and resolve sessions in crisis.
     Crises(args_people::CrisesArgs),
+    /// Stop every call: deny pending requests, refuse new calls, suspend grants.
+    Freeze(args_people::FreezeArgs),
+    /// End a stage of a freeze: first people decide again, then grants resume.
+    Thaw(args_people::ThawArgs),
     /// Manage channels: Telegram and others.
     Channel(channel::ChannelArgs),
     /// Read, verify, prove and export the ledger.
     Ledger(admin::LedgerArgs),
+    /// Show, pin and replace the key by which agents recognize the daemon.
+    Keys(admin::KeysArgs),
     /// Verify a permit offline.
     Permit(admin::Permit),
     /// Check the configuration, or print an example.

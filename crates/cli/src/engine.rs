@@ -17,7 +17,7 @@ pub use countersign_risk::verdict::Verdict;
 pub use countersign_types::tier::Tier;
 
 use countersign_crisis as crisis;
-pub use countersign_crisis::Screening;
+pub use countersign_crisis::{Concern, Screening};
 use countersign_crisis::{Preset, ScreenOptions};
 use countersign_json as json;
 pub use countersign_risk::assess::{Assessment, Reason};

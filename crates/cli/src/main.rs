@@ -18,6 +18,7 @@ mod plan;
 mod rules;
 mod screen;
 mod serve;
+mod service;
 mod stream;
 mod terminal;
 
@@ -72,6 +73,7 @@ fn run(words: impl Iterator<Item = OsString>) -> Result<ExitCode, Failure> {
 fn with_the_gate(name: &str, texts: &[String]) -> Result<ExitCode, Failure> {
     match name {
         "serve" => with(texts, |args| serve::run(&args)),
+        "service" => with(texts, |args| service::run(&args)),
         "install" => with(texts, |args| gateway::install::install(&args)),
         "uninstall" => with(texts, |args| gateway::install::uninstall(&args)),
         "status" => with(texts, |args| gateway::status::status(&args)),
@@ -90,8 +92,11 @@ fn with_the_gate(name: &str, texts: &[String]) -> Result<ExitCode, Failure> {
         "agents" => with(texts, |args| gate::people::agents(&args)),
         "grants" => with(texts, |args| gate::grants::run(&args)),
         "crises" => with(texts, |args| gate::crises::run(&args)),
+        "freeze" => with(texts, |args| gate::freeze::freeze(&args)),
+        "thaw" => with(texts, |args| gate::freeze::thaw(&args)),
         "channel" => with(texts, |args| gate::channel::run(&args)),
         "ledger" => with(texts, |args| gate::ledger::run(&args)),
+        "keys" => with(texts, |args| gate::keys::run(&args)),
         "permit" => with(texts, |args| gate::permit::run(&args)),
         "config" => with(texts, |args| gate::config::run(&args)),
         "doctor" => with(texts, |args| gate::doctor::run(&args)),

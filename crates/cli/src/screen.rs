@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use crate::args;
-use crate::engine::{self, ScreenSettings, Screening, Value};
+use crate::engine::{self, Concern, ScreenSettings, Screening, Value};
 use crate::failure::Failure;
 use crate::input::{self, Files};
 use crate::stream::{self, Answered};
@@ -12,6 +12,9 @@ use crate::terminal::{CRISIS, Paint, columns};
 
 /// How wide the card's text is.
 const CARD_COLUMNS: usize = 76;
+
+/// What is said instead of a kind where no rule matched.
+const BY_WEIGHT: &str = "by the weight of its words";
 
 /// Runs the command.
 pub fn run(args: &args::Screen) -> Result<ExitCode, Failure> {
@@ -49,17 +52,17 @@ pub fn run(args: &args::Screen) -> Result<ExitCode, Failure> {
 }
 
 fn print(out: &mut dyn Write, text: &str, screening: &Screening, paint: Paint) -> io::Result<()> {
-    if !screening.crisis {
-        writeln!(out, "{}", paint.strong("No signs of a person in crisis."))?;
-        return writeln!(out, "level {} of 6, read as {}", screening.level, screening.lang);
-    }
-    let word = if screening.imminent {
-        "A person may be in danger right now."
-    } else {
-        "A person may be in crisis."
+    let word = match screening.concern {
+        Concern::None => {
+            writeln!(out, "{}", paint.strong("No signs of a person in crisis."))?;
+            return writeln!(out, "level {} of 6, read as {}", screening.level, screening.lang);
+        }
+        Concern::Possible => "A person may need help: a short check-in is shown.",
+        Concern::Likely if screening.imminent => "A person may be in danger right now.",
+        Concern::Likely => "A person may be in crisis.",
     };
     writeln!(out, "{}", paint.with(CRISIS, format!("\u{1f49c} {word}")))?;
-    let kind = engine::kind_word(screening);
+    let kind = if screening.by_rules { engine::kind_word(screening) } else { BY_WEIGHT.to_owned() };
     writeln!(out, "level {} of 6, {kind}, read as {}", screening.level, screening.lang)?;
     writeln!(out)?;
     // A signal that a modifier lowered to zero is not shown.
@@ -68,6 +71,18 @@ fn print(out: &mut dyn Write, text: &str, screening: &Screening, paint: Paint) -
         let part = text.get(start..end).unwrap_or_default();
         let part = engine::sanitize(part, 120);
         writeln!(out, "  {}  {}", paint.with("4", part), paint.faint(signal.rule))?;
+    }
+    let words: Vec<String> = screening
+        .evidence
+        .words
+        .iter()
+        .filter_map(|span| text.get(span.start as usize..span.end as usize))
+        .map(|word| engine::sanitize(word, 40))
+        .collect();
+    if !words.is_empty() {
+        let score = f64::from(screening.evidence.score) / 1000.0;
+        let named = words.join(", ");
+        writeln!(out, "  {}", paint.faint(format!("weighted words: {named} (score {score:.1})")))?;
     }
     if let Some(card) = engine::card_text(screening) {
         writeln!(out)?;

@@ -10,10 +10,11 @@ mod inbox {
     use std::time::{Duration, Instant};
 
     use countersign_client::{
-        AgentClient, CallRequest, Endpoint, Filter, Outcome, PeopleClient, RequestStatus,
+        AgentClient, CallRequest, DaemonKey, Endpoint, Filter, Outcome, PeopleClient, RequestStatus,
     };
 
     const HIGH: &str = "rm -rf /srv/build";
+    const PATIENCE: Duration = Duration::from_secs(30);
     const MEDIUM: &str = "curl -X POST http://stats.example/y -d a=b";
 
     /// The built binary, away from the caller's own settings.
@@ -71,7 +72,9 @@ mod inbox {
         fn ask(&self, command: &str) -> JoinHandle<Outcome> {
             let endpoint = Endpoint::parse(&format!("unix:{}", self.socket)).unwrap();
             let question = CallRequest::command(command);
-            thread::spawn(move || AgentClient::new(endpoint, None).ask(&question).unwrap())
+            let key = DaemonKey::read(&self.folder.path().join("state/daemon.pub"));
+            let agent = AgentClient::new(endpoint, None).trusting(key);
+            thread::spawn(move || agent.ask(&question).unwrap())
         }
 
         fn token_file(&self) -> String {
@@ -102,7 +105,8 @@ mod inbox {
 
     fn serve(folder: &Path, people: &str) -> (Child, serde_json::Value) {
         let mut command = countersign();
-        command.args(["serve", "--json", "--agents", "127.0.0.1:0", "--people", people]);
+        command.args(["serve", "--json", "--print-passphrase"]);
+        command.args(["--agents", "127.0.0.1:0", "--people", people]);
         command.arg("--state").arg(folder.join("state")).stdout(Stdio::piped());
         let mut child = command.stderr(Stdio::null()).spawn().unwrap();
         let mut line = String::new();
@@ -150,20 +154,36 @@ mod inbox {
         fn keys(&self, keys: &[&str]) {
             for key in keys {
                 self.tmux(&["send-keys", "-t", "i", key]);
-                thread::sleep(Duration::from_millis(60));
             }
         }
 
-        /// Waits until a text is on the screen; returns how long it took.
-        fn wait_for(&self, what: &str) -> Duration {
-            let start = Instant::now();
-            while start.elapsed() < Duration::from_secs(20) {
-                if self.text().contains(what) {
-                    return start.elapsed();
+        /// Waits until a text is on the screen.
+        fn wait_for(&self, what: &str) {
+            let fits = |text: &str| text.contains(what);
+            assert!(self.becomes(fits, PATIENCE), "no {what:?}:\n{}", self.text());
+        }
+
+        /// Whether the screen becomes like this within a time.
+        fn becomes(&self, fits: impl Fn(&str) -> bool, time: Duration) -> bool {
+            let end = Instant::now() + time;
+            while !fits(&self.text()) {
+                if Instant::now() > end {
+                    return false;
                 }
-                thread::sleep(Duration::from_millis(50));
+                thread::sleep(Duration::from_millis(20));
             }
-            panic!("{what:?} does not appear:\n{}", self.text());
+            true
+        }
+
+        /// Presses a key until the screen is like this: a card that just appeared accepts no
+        /// approval.
+        fn press_until(&self, key: &str, fits: impl Fn(&str) -> bool) {
+            let end = Instant::now() + PATIENCE;
+            while !fits(&self.text()) {
+                assert!(Instant::now() < end, "{key} does not help:\n{}", self.text());
+                self.keys(&[key]);
+                self.becomes(&fits, Duration::from_secs(1));
+            }
         }
 
         /// The inbox that runs in it.
@@ -190,11 +210,6 @@ mod inbox {
         found
     }
 
-    /// Longer than the time in which a new card accepts no approval.
-    fn settle() {
-        thread::sleep(Duration::from_millis(700));
-    }
-
     #[test]
     fn a_person_sees_requests_and_decides_with_a_few_keys() {
         if !has_tmux() {
@@ -206,20 +221,16 @@ mod inbox {
         screen.wait_for("No pending requests.");
 
         let asked = daemon.ask(HIGH);
-        while daemon.pending() == 0 {
-            thread::sleep(Duration::from_millis(10));
-        }
-        let took = screen.wait_for(HIGH);
-        assert!(took < Duration::from_secs(1), "it took {took:?}");
-        settle();
+        screen.wait_for(HIGH);
         screen.keys(&["Enter", "Enter", "Enter", "y", "Enter", "Escape", "Enter"]);
-        settle();
+        // Keys are handled in order: with the prompt on the screen, those before it are done.
+        let is_asking = |text: &str| text.contains("It is HIGH: type");
+        screen.press_until("a", is_asking);
         assert_eq!(daemon.pending(), 1, "Enter approves nothing:\n{}", screen.text());
-        screen.keys(&["a", "Enter"]);
-        settle();
-        assert_eq!(daemon.pending(), 1, "{}", screen.text());
-        screen.keys(&["y", "Enter"]);
-        settle();
+        screen.press_until("Enter", |text| text.contains("nothing was approved"));
+        screen.keys(&["y"]);
+        screen.wait_for("› y");
+        screen.press_until("Enter", |text| is_asking(text) && !text.contains("› y"));
         assert_eq!(daemon.pending(), 1, "y does not approve HIGH:\n{}", screen.text());
         // Letter by letter: tmux takes some words, such as "home", for the name of a key.
         for letter in daemon.first_word().chars() {
@@ -231,8 +242,8 @@ mod inbox {
 
         let asked = daemon.ask("rm -rf /srv/other");
         screen.wait_for("$ rm -rf /srv/other");
-        settle();
-        screen.keys(&["d", "not", "Space", "today", "Enter"]);
+        screen.press_until("d", |text| text.contains("Enter denies."));
+        screen.keys(&["not", "Space", "today", "Enter"]);
         let Outcome::Denied(request) = asked.join().unwrap() else { panic!("it was not denied") };
         assert_eq!(request.reason(), "not today");
     }
@@ -248,8 +259,8 @@ mod inbox {
         screen.wait_for("$ curl");
         let coloured = screen.tmux(&["capture-pane", "-pe", "-t", "i"]);
         assert!(!coloured.contains("38;5") && !coloured.contains("48;5"), "{coloured:?}");
-        settle();
-        screen.keys(&["a", "y"]);
+        screen.press_until("a", |text| text.contains("y approve"));
+        screen.keys(&["y"]);
         assert!(matches!(asked.join().unwrap(), Outcome::Approved(_)));
     }
 
@@ -270,11 +281,8 @@ mod inbox {
         screen.wait_for("the daemon does not respond");
         (daemon.child, _) = serve(daemon.folder.path(), &daemon.people);
         screen.wait_for(HIGH);
-        let end = Instant::now() + Duration::from_secs(10);
-        while screen.text().contains("does not respond") && Instant::now() < end {
-            thread::sleep(Duration::from_millis(100));
-        }
-        assert!(!screen.text().contains("does not respond"), "{}", screen.text());
+        let is_back = screen.becomes(|text| !text.contains("does not respond"), PATIENCE);
+        assert!(is_back, "{}", screen.text());
         let process = screen.process();
         assert!(Command::new("kill").args(["-INT", &process]).status().unwrap().success());
         screen.wait_for("left 0");

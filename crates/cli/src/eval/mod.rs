@@ -1,8 +1,8 @@
 //! `countersign eval`: evaluates the rules on labelled calls and texts.
 
 mod corpus;
+mod evaluate;
 mod expectation;
-mod judge;
 mod plot;
 mod print;
 mod report;
@@ -117,19 +117,19 @@ impl FileReader<'_> {
             let text = lines::as_text(&line).map_err(bad)?;
             let value = engine::read_json(text).map_err(bad)?;
             let row = LabelledRow::read(&value).map_err(bad)?;
-            let judged = judge::judge(&row, number, self.args).map_err(bad)?;
+            let assessed = evaluate::evaluate(&row, number, self.args).map_err(bad)?;
             if let Some(out) = rows_out {
-                serde_json::to_writer(&mut *out, &judged.record(&stem, &row))?;
+                serde_json::to_writer(&mut *out, &assessed.record(&stem, &row))?;
                 out.write_all(b"\n")?;
             }
-            let kind = judge::kind(&row);
+            let kind = evaluate::kind(&row);
             let known = sources.iter().skip(from).position(|s| s.kind == kind);
             let at = known.map_or(sources.len(), |at| from + at);
             if known.is_none() {
                 sources.push(Tally::new(stem.clone(), kind, self.room));
             }
             if let Some(tally) = sources.get_mut(at) {
-                judged.count(&row, tally);
+                assessed.count(&row, tally);
             }
             self.progress.tick(&stem, number);
         }

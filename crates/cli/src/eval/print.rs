@@ -180,7 +180,7 @@ fn print_misses(out: &mut dyn Write, source: &Tally, most: usize, paint: Paint) 
 fn print_miss(out: &mut dyn Write, miss: &Miss, paint: Paint) -> io::Result<()> {
     let short: String = miss.text.chars().take(160).collect();
     let more = if short.len() < miss.text.len() { " …" } else { "" };
-    let head = format!("line {}: {}, judged {}", miss.line, miss.label, miss.judged);
+    let head = format!("line {}: {}, assessed {}", miss.line, miss.label, miss.assessed);
     writeln!(out, "  {}  {short}{more}", paint.with("1", head))?;
     let reasons = miss.reasons.join(", ");
     let why = [miss.why.as_str(), reasons.as_str()];

@@ -50,9 +50,9 @@ fn head(page: &mut String, measured: &Measured) {
         page,
         "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
-         <title>Countersign: how well the judgement does</title><style>{STYLE}</style></head>\
-         <body><main><h1>How well the judgement does</h1>\
-         <p>{verdict} {} rows from {sources} sources, judged by Countersign {}.<br>\
+         <title>Countersign: quality of the assessment</title><style>{STYLE}</style></head>\
+         <body><main><h1>Quality of the assessment</h1>\
+         <p>{verdict} {} rows from {sources} sources, assessed by Countersign {}.<br>\
          <span class=\"soft\">{}</span></p><div class=\"cards\">",
         thousands(rows),
         env!("CARGO_PKG_VERSION"),
@@ -156,12 +156,12 @@ fn misses(page: &mut String, title: &str, list: &[Miss]) {
     }
     let _ = write!(page, "<h3>{title}, the worst {}</h3><ol class=\"misses\">", list.len());
     for miss in list {
-        let word = miss.judged.split(' ').next().unwrap_or_default();
+        let word = miss.assessed.split(' ').next().unwrap_or_default();
         let _ = write!(
             page,
             "<li><span class=\"tier {word}\">{}</span> <span class=\"soft\">labelled {}, \
              expected {}, line {}</span><pre>{}</pre>",
-            escape(&miss.judged),
+            escape(&miss.assessed),
             escape(&miss.label),
             miss.expectation.words(),
             miss.line,

@@ -88,7 +88,7 @@ pub struct Miss {
     /// Its label.
     pub label: String,
     /// Its assessment.
-    pub judged: String,
+    pub assessed: String,
     /// The row, truncated.
     pub text: String,
     /// Why it has this label, truncated.
@@ -179,7 +179,7 @@ pub enum RowKind {
 }
 
 /// One assessed row for the tally.
-pub struct JudgedResult<'a> {
+pub struct EvaluatedResult<'a> {
     /// The expectation.
     pub expectation: Expectation,
     /// Its label.
@@ -257,7 +257,7 @@ impl Tally {
     }
 
     /// Counts one row; `miss` is called only if the row is kept.
-    pub fn count(&mut self, row: &JudgedResult<'_>, miss: impl FnOnce() -> Miss) {
+    pub fn count(&mut self, row: &EvaluatedResult<'_>, miss: impl FnOnce() -> Miss) {
         self.rows += 1;
         self.asks += u64::from(row.asks);
         self.times.add(row.time);
@@ -289,7 +289,7 @@ impl Tally {
         }
     }
 
-    fn count_bars(&mut self, row: &JudgedResult<'_>, met: bool) {
+    fn count_bars(&mut self, row: &EvaluatedResult<'_>, met: bool) {
         match row.expectation {
             Expectation::Question => self.shares.count(Metric::Caught, met),
             Expectation::LoudQuestion => {

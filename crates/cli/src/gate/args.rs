@@ -1,5 +1,7 @@
 //! Arguments of the commands that talk to the daemon: serving, asking and deciding.
 
+use std::path::PathBuf;
+
 use clap::{Args, Parser};
 
 /// How to reach the people API, and as whom.
@@ -49,48 +51,13 @@ pub struct Asker {
     /// Private file with the agent's token [default: `COUNTERSIGN_AGENT_TOKEN` or none]
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<String>,
+    /// File with the daemon's public key [default: see `countersign keys --help`]
+    #[arg(long, value_name = "FILE")]
+    pub daemon_key: Option<PathBuf>,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
 }
-
-/// Start the daemon: the gate, the agent API and the people API.
-#[derive(Parser)]
-#[command(name = "countersign serve", bin_name = "countersign serve")]
-#[command(after_help = SERVE_EXAMPLES)]
-pub struct Serve {
-    /// The configuration file [default: `COUNTERSIGN_CONFIG` or the standard path]
-    #[arg(long, value_name = "FILE")]
-    pub config: Option<String>,
-    /// Directory of the store, keys and socket [default: `COUNTERSIGN_STATE`]
-    #[arg(long, value_name = "DIR")]
-    pub state: Option<String>,
-    /// Address of the agent API, such as 127.0.0.1:6000; port 0 selects a free port.
-    #[arg(long, value_name = "ADDR")]
-    pub agents: Option<String>,
-    /// Address of the people API, such as 127.0.0.1:6001; port 0 selects a free port.
-    #[arg(long, value_name = "ADDR")]
-    pub people: Option<String>,
-    /// Log level: error, warn, info, debug or trace.
-    #[arg(long, value_name = "LEVEL")]
-    pub log: Option<String>,
-    /// Test the gates of the agents at this interval in seconds, instead of the configured one.
-    #[arg(long, hide = true, value_parser = clap::value_parser!(u32).range(1..))]
-    pub prove_every: Option<u32>,
-    /// Print one line of JSON with the addresses.
-    #[arg(long)]
-    pub json: bool,
-}
-
-const SERVE_EXAMPLES: &str = "\
-Examples:
-  countersign serve
-  countersign serve --state /var/lib/countersign --config /etc/countersign.toml
-  countersign serve --agents 127.0.0.1:0 --people 127.0.0.1:0 --json
-
-The passphrase of `owner` is shown only at the first start and is not stored.
-SIGTERM or Ctrl-C stops cleanly (a second one immediately); SIGHUP reloads the configuration.
-Exit codes: 0 stopped cleanly, 2 could not start or could not write.";
 
 /// Ask a person to approve a call, and wait for the decision.
 #[derive(Parser)]
@@ -211,12 +178,16 @@ pub struct Show {
 #[derive(Parser)]
 #[command(name = "countersign approve", bin_name = "countersign approve")]
 #[command(after_help = APPROVE_EXAMPLES)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a command-line flag")]
 pub struct Approve {
     /// The request: its id, the start of its id (4 or more characters), or its two words.
     #[arg(required_unless_present = "all")]
     pub request: Option<String>,
     /// All pending requests, after you have seen each of them.
-    #[arg(long, conflicts_with_all = ["request", "word", "for_session", "minutes", "yes"])]
+    #[arg(
+        long,
+        conflicts_with_all = ["request", "word", "for_session", "for_repository", "minutes", "yes"]
+    )]
     pub all: bool,
     /// The reason; required for CRITICAL calls.
     #[arg(long, value_name = "TEXT")]
@@ -224,9 +195,12 @@ pub struct Approve {
     /// One of the two words of the call, for a HIGH call named by its id.
     #[arg(long, value_name = "WORD")]
     pub word: Option<String>,
-    /// Also approve exactly this call for the rest of the agent's session.
-    #[arg(long, conflicts_with = "minutes")]
+    /// Approve for this session; lasts up to 12 hours.
+    #[arg(long = "session", alias = "for-session", conflicts_with = "minutes")]
     pub for_session: bool,
+    /// Approve the program for this repository; lasts up to 90 days.
+    #[arg(long = "repository", conflicts_with_all = ["minutes", "for_session"])]
+    pub for_repository: bool,
     /// Also approve exactly this call for this many minutes.
     #[arg(long = "for", value_name = "MINUTES")]
     pub minutes: Option<u32>,
@@ -242,10 +216,17 @@ const APPROVE_EXAMPLES: &str = "\
 Examples:
   countersign approve olive-tractor
   countersign approve 01hf3zq9 --reason 'the release we agreed on'
+  countersign approve olive-tractor --session
+  countersign approve olive-tractor --repository
   countersign approve olive-tractor --for 30
   countersign approve --all
 
 The request is shown first; Enter alone does not approve.
+--session covers later calls of the same agent and session that ask about nothing else. CRITICAL
+calls, messages, payments and the agent's own settings are asked about each time.
+--repository covers a program without a description, for the same agent in every session in this git
+repository. What else a call does is still asked about.
+'countersign grants list' lists such approvals, 'countersign grants revoke' ends one.
 Exit codes: 0 approved (or your vote was counted), 1 not approved, 2 an error.";
 
 /// Deny a request: the call does not run.

@@ -1,4 +1,4 @@
-//! Arguments of `doctor`, `config`, `ledger` and `permit`.
+//! Arguments of `doctor`, `config`, `keys`, `ledger` and `permit`.
 
 use clap::{Parser, Subcommand};
 
@@ -45,6 +45,48 @@ started.
 Levels: R0 the agent runs as the daemon's own user, R1 the daemon has a user of its own,
 R2 the daemon is on another host and the program that runs calls checks permits.
 Exit codes: 0 no problem found, 1 a problem found, 2 an error.";
+
+/// Show, pin and replace the key by which agents recognize the daemon.
+///
+/// The daemon signs its answers, and agents believe only the daemon whose public key is pinned.
+#[derive(Parser)]
+#[command(name = "countersign keys", bin_name = "countersign keys", after_help = KEYS_EXAMPLES)]
+pub struct KeysArgs {
+    /// The action.
+    #[command(subcommand)]
+    pub action: KeysAction,
+}
+
+/// The actions of `keys`.
+#[derive(Subcommand)]
+pub enum KeysAction {
+    /// Print the key that is pinned here, and its file.
+    Show,
+    /// Pin the key of a daemon that another user or another machine runs.
+    Trust {
+        /// The key's file, or `-` for standard input.
+        file: String,
+        /// Replace a key that is pinned already.
+        #[arg(long)]
+        replace: bool,
+    },
+    /// Replace the daemon's key; the daemon uses the new one after a restart.
+    Rotate {
+        /// The daemon's state directory [default: `COUNTERSIGN_STATE` or the standard path]
+        #[arg(long, value_name = "DIR")]
+        state: Option<String>,
+    },
+}
+
+const KEYS_EXAMPLES: &str = "\
+Examples:
+  countersign keys show
+  ssh gate countersign keys show | countersign keys trust -
+  countersign keys rotate
+
+`serve` writes the public key as daemon.pub to its state folder, where this user's agents find it.
+For all users of a machine an administrator writes it to /etc/countersign/daemon.pub.
+Exit codes: 0 done, 2 an error: nothing was changed.";
 
 /// Check the configuration, or print an example.
 #[derive(Parser)]

@@ -1,4 +1,4 @@
-//! Arguments of `people`, `agents`, `grants` and `crises`.
+//! Arguments of `people`, `agents`, `grants`, `crises`, `freeze` and `thaw`.
 
 use clap::{Parser, Subcommand};
 
@@ -86,7 +86,7 @@ pub enum PeopleWhat {
 #[derive(Parser)]
 #[command(name = "countersign agents", bin_name = "countersign agents")]
 #[command(
-    after_help = "Examples:\n  countersign agents add my-agent --days 90\n  countersign agents add builder --uid 1002\n  countersign agents revoke my-agent\n\nExit codes: 0 success, 2 an error."
+    after_help = "Examples:\n  countersign agents add my-agent --days 90\n  countersign agents add builder --uid 1002\n  countersign agents revoke my-agent\n  countersign agents quarantine --lift my-agent\n\nExit codes: 0 success, 2 an error."
 )]
 pub struct AgentsArgs {
     /// The action.
@@ -120,6 +120,15 @@ pub enum AgentsWhat {
     Revoke(NamedArgs),
     /// Create a new token for an agent; it is shown only once and replaces the old one.
     Token(NamedArgs),
+    /// List agents that may not ask, because people denied their requests too often.
+    Quarantine {
+        /// End the quarantine of this agent, so that it may ask again.
+        #[arg(long, value_name = "AGENT")]
+        lift: Option<String>,
+        /// The people API and the person.
+        #[command(flatten)]
+        person: PersonArgs,
+    },
 }
 
 /// Manage grants (standing permissions).
@@ -218,4 +227,55 @@ pub enum CrisesWhat {
         #[command(flatten)]
         person: PersonArgs,
     },
+}
+
+/// Stop every call: deny all pending requests, refuse new calls, suspend grants and permits.
+#[derive(Parser)]
+#[command(name = "countersign freeze", bin_name = "countersign freeze")]
+#[command(after_help = FREEZE_EXAMPLES)]
+pub struct FreezeArgs {
+    /// The people API and the person.
+    #[command(flatten)]
+    pub person: PersonArgs,
+}
+
+const FREEZE_EXAMPLES: &str = "\
+Examples:
+  countersign freeze
+  countersign freeze --token-file ~/.countersign-token
+
+A token is enough, because a freeze only stops calls. `countersign thaw` ends it.
+Exit codes: 0 everything is frozen, 2 an error.";
+
+/// End a stage of a freeze: first people decide again, then grants resume.
+#[derive(Parser)]
+#[command(name = "countersign thaw", bin_name = "countersign thaw")]
+#[command(
+    after_help = "Examples:\n  countersign thaw people\n  countersign thaw grants\n\nRequires your passphrase or passkey.\nExit codes: 0 success, 2 an error."
+)]
+pub struct ThawArgs {
+    /// What resumes.
+    pub resume: Resume,
+    /// The people API and the person.
+    #[command(flatten)]
+    pub person: PersonArgs,
+}
+
+/// What resumes after a freeze, in this order.
+#[derive(clap::ValueEnum, Clone, Copy)]
+pub enum Resume {
+    /// Calls are asked about and people decide again.
+    People,
+    /// Grants and permits from before the freeze count again.
+    Grants,
+}
+
+impl Resume {
+    /// The word in the API.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Resume::People => "people",
+            Resume::Grants => "grants",
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! What a person must type to approve: the higher the tier, the less an accidental key can do.
 
-use countersign_client::RequestRecord;
+use countersign_client::{DecisionScope, RequestRecord};
 
 use crate::engine::{Card, Tier};
 
@@ -34,10 +34,29 @@ fn tier(request: &RequestRecord) -> Option<Tier> {
     Tier::parse(&request.tier)
 }
 
+/// Why a request cannot be approved for so long; none if it can.
+pub fn scope_refusal(request: &RequestRecord, scope: DecisionScope) -> Option<&'static str> {
+    match scope {
+        DecisionScope::Once => None,
+        DecisionScope::Repository if request.repository_scope.is_none() => Some(
+            "Only the first use of an unknown program in a git repository can be approved for \
+             the repository.",
+        ),
+        _ if has_session_offer(request) => None,
+        _ => Some(match request.session.as_deref() {
+            None | Some("") => "This call can only be approved once: the agent named no session.",
+            Some(_) => {
+                "This call can only be approved once: CRITICAL calls, messages, payments and \
+                 settings are asked each time."
+            }
+        }),
+    }
+}
+
 /// Whether "for this session" can be offered: not for the highest tiers, not in a crisis.
-pub fn has_session_offer(request: &RequestRecord) -> bool {
-    let session = request.session.as_deref().is_some_and(|name| !name.is_empty());
-    session && !request.crisis && tier(request).is_some_and(|tier| tier < Tier::Critical)
+fn has_session_offer(request: &RequestRecord) -> bool {
+    let is_known = tier(request).is_some_and(|tier| tier < Tier::Critical);
+    request.session_scope && !request.crisis && is_known
 }
 
 /// The two words as prompted for: "olive or tractor".

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use countersign_client::{
-    DecisionAnswer, DecisionChoice, Filter, GrantWithApproval, PeopleClient, RequestRecord,
-    RequestStatus,
+    DecisionAnswer, DecisionChoice, DecisionScope, Filter, GrantWithApproval, PeopleClient,
+    RequestRecord, RequestStatus,
 };
 
 use super::args;
@@ -52,17 +52,17 @@ pub fn approve(args: &args::Approve) -> Result<ExitCode, Failure> {
         None if needs_reason(&request) => ask_reason(&request)?,
         None => String::new(),
     };
-    let wish = match (args.for_session, args.minutes) {
-        (true, _) => Some(GrantWithApproval { shape: "exact", scope: "session", minutes: None }),
-        (false, Some(_)) => {
-            Some(GrantWithApproval { shape: "exact", scope: "until", minutes: args.minutes })
-        }
-        (false, None) => None,
+    let grant = GrantWithApproval { shape: "exact", scope: "until", minutes: args.minutes };
+    let grant = args.minutes.is_some().then_some(&grant);
+    let scope = match (args.for_session, args.for_repository) {
+        (_, true) => DecisionScope::Repository,
+        (true, _) => DecisionScope::Session,
+        (false, false) => DecisionScope::Once,
     };
     // The digest of the shown call is sent with the decision, so exactly that call is approved.
     let id = id(&request)?;
     let answer = DecisionAnswer::new(DecisionChoice::Approve, &request.digest);
-    let answer = DecisionAnswer { reason: &reason, word: &word, grant: wish.as_ref(), ..answer };
+    let answer = DecisionAnswer { scope, reason: &reason, word: &word, grant, ..answer };
     let after = session.decide(id, &answer)?;
     told(&after, args.person.json)
 }

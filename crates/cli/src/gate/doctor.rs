@@ -1,33 +1,35 @@
 //! `countersign doctor`: how well this installation protects, and how to improve it.
 
+mod access;
 mod agents;
 mod check;
+mod configured;
+mod desktop;
+mod installation;
 mod level;
 mod mcp;
-mod ports;
+mod privileges;
 mod sdk;
 
 use std::process::ExitCode;
 
-use countersign_client::{AgentClient, Endpoint};
-use countersign_daemon::config::paths::EnvironmentVariables as _;
-use countersign_daemon::config::{DaemonConfig, Paths};
+use countersign_client::{AgentClient, DaemonKey, Endpoint, Error, Readiness};
+use countersign_daemon::config::DaemonConfig;
 
 use countersign_gateways::agents::names;
 
-use countersign_store::OfflineLedger;
-
 use super::args_admin;
-use super::ledger_read::listed;
-use super::ledger_verify::differing;
-use super::reach::{self, ProcessEnvironment};
+use super::reach;
 use super::{output, page};
 use crate::failure::Failure;
 use crate::terminal::Paint;
 
-pub use level::{Level, protection};
+pub use level::Level;
 
 use check::{Check, Mark, TestedBy};
+use configured::{exposure, keeping, telling};
+use installation::{asked_endpoint, real_files};
+use level::{DaemonView, protection};
 
 /// Runs the command.
 pub fn run(args: &args_admin::DoctorArgs) -> Result<ExitCode, Failure> {
@@ -57,11 +59,17 @@ pub fn run(args: &args_admin::DoctorArgs) -> Result<ExitCode, Failure> {
     };
     let agents = named(&args.agents, config.agents)?;
     let people = named(&args.people, config.people)?;
-    daemon(&agents, &people, &mut checks);
-    let level = protection(&config, &paths, &agents, &mut checks);
-    exposure(&config, &mut checks);
-    telling(&config, &mut checks);
-    keeping(&config, &paths, &mut checks);
+    let asked = asked_endpoint(args, &config, &agents);
+    daemon(&asked, &people, &mut checks);
+    let socket = config.socket.as_ref().map(|socket| Endpoint::Unix(socket.path.clone()));
+    checks.push(trusted_key(socket.unwrap_or_else(|| asked.clone())));
+    let view = DaemonView::ask(asked, people);
+    let level = protection(&view, &mut checks);
+    if let Some((config, paths)) = real_files(&view, config.clone(), paths, &mut checks) {
+        exposure(&config, &mut checks);
+        telling(&config, &mut checks);
+        keeping(&config, &paths, &mut checks);
+    }
     test_gates(&mut checks, TestedBy::Person);
     if args.live {
         let socket = config.socket.as_ref().map(|socket| Endpoint::Unix(socket.path.clone()));
@@ -93,7 +101,11 @@ fn daemon(agents: &Endpoint, people: &Endpoint, checks: &mut Vec<Check>) {
             return;
         }
     }
-    checks.push(match asked.ready() {
+    let ready = asked.ready();
+    if let Some(warning) = ready.as_ref().ok().and_then(Readiness::freeze_warning) {
+        checks.push(Check::note(format!("{warning}."), "countersign thaw people, then grants"));
+    }
+    checks.push(match ready {
         Ok(ready) => match ready.warning() {
             None => Check::ok("The store is writable, and a person can answer."),
             Some(warning) => Check::bad(
@@ -120,101 +132,22 @@ fn daemon(agents: &Endpoint, people: &Endpoint, checks: &mut Vec<Check>) {
     }
 }
 
-/// Listeners that other machines can reach.
-fn exposure(config: &DaemonConfig, checks: &mut Vec<Check>) {
-    for (name, address) in [("agent", config.agents), ("people", config.people)] {
-        if !address.ip().is_loopback() {
-            checks.push(Check::bad(
-                format!("The {name} API listens on {address}, in plain HTTP."),
-                "listen on 127.0.0.1 and put a TLS proxy or a tunnel in front",
-            ));
-        }
-    }
-    if config.rules.confirm_without_token {
-        checks.push(Check::note(
-            "Every program on this machine may use the old /confirm without a token.",
-            "listen.confirm_without_token = false, once every agent has a token",
-        ));
-    }
-    if ProcessEnvironment.get("COUNTERSIGN_TOKEN").is_some() {
-        checks.push(Check::note(
-            "COUNTERSIGN_TOKEN is set here: an agent started from this shell could answer itself.",
-            "unset COUNTERSIGN_TOKEN before you start an agent",
-        ));
-    }
-}
-
-/// Whether people are notified of pending calls.
-fn telling(config: &DaemonConfig, checks: &mut Vec<Check>) {
-    let levels = &config.rules.escalation;
-    let names: Vec<&str> = levels.iter().flatten().map(String::as_str).collect();
-    let far = names.iter().any(|name| !["terminal", "desktop"].contains(name));
-    checks.push(match (names.as_slice(), far) {
-        ([], _) => Check::bad(
-            "No channel announces pending requests.",
-            "set [escalation] in the configuration",
-        ),
-        (_, false) => Check::note(
-            format!("Notifications stay on this machine ({}).", names.join(", ")),
-            "set up a channel that reaches you elsewhere, such as [channels.ops]",
-        ),
-        (_, true) => Check::ok(format!("Notifications go through {}.", names.join(", "))),
-    });
-    let today = super::now::now().to_string();
-    if countersign_crisis::helplines_due(today.get(..10).unwrap_or_default()) {
-        checks.push(Check::note(
-            "The list of helplines is old; numbers may have changed.",
-            "install a newer Countersign, or call the numbers of your country once",
-        ));
-    }
-    if config.rules.country.is_none() {
-        checks.push(Check::note(
-            "The crisis card lists helplines of no particular country.",
-            "set crisis.country, such as \"US\", and call its numbers once to see that they hold",
-        ));
-    }
-}
-
-/// Whether the records can be trusted later.
-fn keeping(config: &DaemonConfig, paths: &Paths, checks: &mut Vec<Check>) {
-    let ledger = &config.ledger;
-    if ledger.file.is_none() && ledger.webhook.is_none() && ledger.git.is_none() {
-        checks.push(Check::note(
-            "Checkpoints stay on this machine, so its owner can rewrite the ledger unnoticed.",
-            "set ledger.witness_git, witness_file or witness_webhook to a place elsewhere",
-        ));
-    }
-    checks.extend(rows(config));
-    let changed = std::fs::metadata(paths.state.join("countersign.db"));
-    let age = changed.ok().and_then(|file| file.modified().ok()).map(|time| time.elapsed());
-    if let Some(Err(ahead)) = age
-        && ahead.duration().as_secs() > 5
-    {
-        checks.push(Check::bad(
-            "The clock is behind the newest record, so nothing can be approved.",
-            "correct the clock, and wait until it has passed the newest record",
-        ));
-    }
-}
-
-/// Whether the store's requests are in the state that its ledger says; nothing if the store cannot
-/// be read by this user.
-fn rows(config: &DaemonConfig) -> Option<Check> {
-    let store = OfflineLedger::open(&config.store).ok()?;
-    let rows = match store.compare_rows() {
-        Ok(rows) => listed(rows),
-        Err(error) => {
-            let say = format!("The store cannot be compared with its ledger: {error}.");
-            return Some(Check::bad(say, "countersign ledger verify"));
-        }
+/// Whether the daemon that answers has the key that is pinned here.
+fn trusted_key(endpoint: Endpoint) -> Check {
+    let file = reach::daemon_key_file(&reach::HomeOnly);
+    let pin = "start `countersign serve` as this user, or: countersign keys trust FILE";
+    let key = match DaemonKey::read(&file) {
+        Ok(key) => key,
+        Err(error) => return Check::bad(format!("No key is pinned, so {error}."), pin),
     };
-    Some(match differing(&rows) {
-        None => Check::ok(format!("The ledger confirms all {} requests.", rows.requests)),
-        Some(why) => Check::bad(
-            format!("The store was edited: {why}."),
-            "countersign ledger verify; find out who can write the state folder",
+    match AgentClient::new(endpoint, None).trusting(Ok(key)).check_key() {
+        Ok(()) => Check::ok(format!("The daemon has the key pinned in {}.", file.display())),
+        Err(error @ Error::Untrusted(_)) => Check::bad(
+            format!("Another program answers in the daemon's place, or its key changed: {error}."),
+            "stop that program; after a rotation: countersign keys trust FILE --replace",
         ),
-    })
+        Err(error) => Check::note(format!("The daemon's key was not tested: {error}."), pin),
+    }
 }
 
 fn tell(level: Option<Level>, checks: &[Check], json: bool) -> Result<ExitCode, Failure> {

@@ -61,6 +61,11 @@ fn row(grant: &GrantRecord) -> Vec<String> {
     let tool = page::safe(grant.tool.as_deref().unwrap_or("?"), 60);
     let what = match grant.shape.as_str() {
         "exact" => "one exact call".to_owned(),
+        "same_question" => "approved for the session".to_owned(),
+        "same_program" => {
+            let repository = page::safe(grant.repository.as_deref().unwrap_or("?"), 120);
+            format!("a program approved for {repository}")
+        }
         "action" => format!("{tool} below HIGH"),
         "targets" => format!("{tool} to {}", page::safe(&grant.targets.join(", "), 120)),
         "to_self" => format!("{tool} to the agent's own user"),

@@ -132,15 +132,14 @@ impl Verified {
     }
 }
 
-/// What to say about requests that differ from their entries; nothing if none does.
+/// What to say about requests and grants that differ from their entries; nothing if none does.
 pub fn differing(rows: &LedgerRows) -> Option<String> {
     let first = rows.listed.first()?;
     let state = |text: &Option<String>| page::safe(text.as_deref().unwrap_or("missing"), 40);
     Some(format!(
-        "{} of {} requests differ from their ledger entries. The first is {}: {} in its row, {} in \
-         the ledger",
+        "{} requests or grants differ from their ledger entries. The first is {}: {} in its row, \
+         {} in the ledger",
         thousands(rows.differences),
-        thousands(rows.requests),
         page::safe(&first.request, 40),
         state(&first.row),
         state(&first.ledger)

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use countersign_client::{RequestRecord, RequestStatus, Time};
+use countersign_client::{DecisionRecord, RequestRecord, RequestStatus, Time};
 
 use super::now::relative_time;
 use crate::engine::{self, Tier};
@@ -78,7 +78,11 @@ pub fn requests(
             let emoji = tier.map_or("?", Tier::emoji);
             let when = match request.state {
                 RequestStatus::Pending => relative_time(request.deadline, now),
-                _ => format!("{}, {}", request.state.as_str(), relative_time(request.created, now)),
+                state => {
+                    let decided = request.decision.as_ref();
+                    let scope = decided.map_or("", DecisionRecord::scope_text);
+                    format!("{}{scope}, {}", state.as_str(), relative_time(request.created, now))
+                }
             };
             vec![
                 short(request.id.as_deref()).to_owned(),

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use countersign_client::{NewAgent, Time};
 use countersign_daemon::auth::recovery;
 
-use super::args::PersonOnly;
+use super::args::{PersonArgs, PersonOnly};
 use super::args_people::{AgentsArgs, AgentsWhat, PeopleArgs, PeopleWhat};
 use super::credential::{self, PersonSession};
 use super::now::{now, relative_time};
@@ -163,7 +163,32 @@ pub fn agents(args: &AgentsArgs) -> Result<ExitCode, Failure> {
             let token = PersonSession::open_to_change(&args.person)?.new_token(&args.name)?;
             once(&args.name, "token", &token, args.person.json)
         }
+        AgentsWhat::Quarantine { lift: None, person } => list_quarantines(person),
+        AgentsWhat::Quarantine { lift: Some(agent), person } => {
+            PersonSession::open_to_change(person)?.lift_quarantine(agent)?;
+            if person.json {
+                return output::json(&serde_json::json!({ "agent": agent, "lifted": true }));
+            }
+            output::line(&format!("{} may ask again.", page::safe(agent, 80)))
+        }
     }
+}
+
+fn list_quarantines(person: &PersonArgs) -> Result<ExitCode, Failure> {
+    let quarantines = PersonSession::open(person)?.quarantines()?;
+    if person.json {
+        return output::json(&quarantines);
+    }
+    output::say(|out, _| {
+        if quarantines.is_empty() {
+            return Ok(writeln!(out, "No agent is in quarantine.")?);
+        }
+        for one in &quarantines {
+            let ends = relative_time(one.until, now());
+            writeln!(out, "{}  ends {ends}", page::safe(&one.agent, 80))?;
+        }
+        Ok(())
+    })
 }
 
 fn since(added: Option<Time>, revoked: Option<Time>) -> String {

@@ -187,6 +187,7 @@ pub fn standing(request: &RequestRecord, paint: Paint) -> String {
         );
     };
     let by = page::safe(&decision.by.describe(), 200);
+    let scope = decision.scope_text();
     let word = paint.strong(decision.result.as_str());
     let edited = match (&request.edited, &request.edited_arguments) {
         (Some(edited), _) => {
@@ -197,7 +198,7 @@ pub fn standing(request: &RequestRecord, paint: Paint) -> String {
         (None, None) => String::new(),
     };
     format!(
-        "{word}{edited} by {by}, {}{}",
+        "{word}{edited}{scope} by {by}, {}{}",
         relative_time(decision.at, now),
         quoted(&decision.reason)
     )

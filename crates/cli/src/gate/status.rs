@@ -26,7 +26,7 @@ pub fn run() -> Result<ExitCode, Failure> {
 }
 
 fn endpoints() -> Result<(Endpoint, Endpoint), Failure> {
-    Ok((reach::agent_endpoint(None, true)?, reach::people_endpoint(None)?))
+    Ok((reach::agent_endpoint(None, true)?, reach::configured_people()?))
 }
 
 /// What the daemon knows to be wrong with the agents' gates, where its folder is ours to read.
@@ -40,10 +40,10 @@ fn alarms() -> String {
 /// Why nothing can be approved at present.
 fn unready(agents: &Endpoint) -> String {
     match AgentClient::new(agents.clone(), None).ready() {
-        Ok(ready) => match ready.warning() {
-            None => String::new(),
-            Some(warning) => format!("{}.\n", page::safe(&warning, 400)),
-        },
+        Ok(ready) => {
+            let warnings = [ready.freeze_warning(), ready.warning()].into_iter().flatten();
+            warnings.fold(String::new(), |said, warning| said + &page::safe(&warning, 400) + ".\n")
+        }
         Err(error) if error.problem().is_some_and(|problem| problem.name() == "unready") => {
             format!("{}\n", page::safe(&error.to_string(), 1000))
         }

@@ -19,9 +19,14 @@ pub struct Hook {
     /// The agent of a `plugin`.
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
-    /// After how many seconds to answer "still waiting": before the agent's own time limit.
+    /// How long to wait for a person before answering that no person has decided yet.
+    ///
+    /// The same call joins its request later. Shorter than the agent's own time limit.
     #[arg(long, value_name = "SECONDS")]
     pub patience: Option<u32>,
+    /// File with the daemon's public key [default: see `countersign keys --help`]
+    #[arg(long, value_name = "FILE")]
+    pub daemon_key: Option<PathBuf>,
     /// The folder of the queue of calls that passed without the daemon.
     #[arg(long, value_name = "DIR", hide = true)]
     pub spool: Option<PathBuf>,
@@ -48,7 +53,9 @@ pub struct Install {
     /// Only in this project's own files, instead of everywhere for your user.
     #[arg(long, value_name = "DIR")]
     pub project: Option<PathBuf>,
-    /// How long the agent's hook waits for a person before it answers "still waiting".
+    /// How long the hook waits for a person before it answers that no person has decided yet.
+    ///
+    /// The same call joins its request later.
     #[arg(long, value_name = "SECONDS", default_value_t = MAX_PATIENCE)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_PATIENCE)))]
     pub patience: u32,

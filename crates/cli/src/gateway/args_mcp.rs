@@ -47,6 +47,9 @@ pub struct Mcp {
     /// Private file with the agent's token [default: `COUNTERSIGN_AGENT_TOKEN` or none]
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<String>,
+    /// File with the daemon's public key [default: see `countersign keys --help`]
+    #[arg(long, value_name = "FILE")]
+    pub daemon_key: Option<PathBuf>,
     /// The program of the server and its arguments.
     #[arg(last = true, value_name = "PROGRAM")]
     pub command: Vec<String>,

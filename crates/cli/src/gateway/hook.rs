@@ -41,9 +41,10 @@ fn answer(texts: &[String]) -> u8 {
         }
     };
     if args.host == "drain" {
-        return send(args.spool);
+        return send(args.spool, args.daemon_key);
     }
-    let words = HookArgs { host: args.host, agent: args.agent, patience: args.patience };
+    let args::Hook { host, agent, patience, daemon_key, spool } = args;
+    let words = HookArgs { host, agent, patience, daemon_key };
     let (agent, name) = match words.agent() {
         Ok(agent) => agent,
         Err(host) => {
@@ -51,10 +52,10 @@ fn answer(texts: &[String]) -> u8 {
             return EXIT_DENIED;
         }
     };
-    let spool = Spool::at(spool_folder(args.spool));
+    let spool = Spool::at(spool_folder(spool));
     let local = LocalGate { agent, name, spool, place: SessionPlace::of_process(agent) };
-    let daemon =
-        Arc::new(|| reach::agent(&Asker::default()).map_err(|failure| failure.to_string()));
+    let asker = Asker { daemon_key: words.daemon_key.clone(), ..Asker::default() };
+    let daemon = Arc::new(move || reach::agent(&asker).map_err(|failure| failure.to_string()));
     let hook =
         HookProcess { local, patience: words.patience(), daemon, look: reach::machine_look() };
     print_reply(agent, &hook.answer(io::stdin()))
@@ -69,8 +70,8 @@ enum NotRun {
 /// The arguments; without the full parser if they have the form that the installer writes.
 fn read(texts: &[String]) -> Result<args::Hook, NotRun> {
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    if let Some(HookArgs { host, agent, patience }) = HookArgs::parse(&texts) {
-        return Ok(args::Hook { host, agent, patience, spool: None });
+    if let Some(HookArgs { host, agent, patience, daemon_key }) = HookArgs::parse(&texts) {
+        return Ok(args::Hook { host, agent, patience, daemon_key, spool: None });
     }
     args::Hook::try_parse_from(&texts).map_err(|error| {
         let text = error.render().to_string();
@@ -86,8 +87,8 @@ pub fn spool_folder(given: Option<PathBuf>) -> PathBuf {
     given.unwrap_or_else(reach::gateways_folder)
 }
 
-fn send(folder: Option<PathBuf>) -> u8 {
-    match reach::agent(&Asker::default()) {
+fn send(folder: Option<PathBuf>, daemon_key: Option<PathBuf>) -> u8 {
+    match reach::agent(&Asker { daemon_key, ..Asker::default() }) {
         Ok(daemon) => drain(&spool_folder(folder), &daemon).map_or(EXIT_DENIED, |()| 0),
         Err(_) => EXIT_DENIED,
     }

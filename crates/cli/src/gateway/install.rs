@@ -68,7 +68,8 @@ impl Installation {
     fn new(name: &str, project: Option<&Path>, patience: u32) -> Result<Installation, Failure> {
         let agent = known(name)?;
         let scope = scope(project)?;
-        let command = HookCommand { program: hook_program(&scope)?, patience };
+        let daemon_key = Some(reach::installed_key());
+        let command = HookCommand { program: hook_program(&scope)?, patience, daemon_key };
         let state = reach::gateways_folder();
         let key = scope.key(agent.name);
         Ok(Installation { agent, key, scope, command, state, project: project.map(Path::to_owned) })

@@ -21,8 +21,12 @@ pub fn run(args: &Mcp) -> Result<ExitCode, Failure> {
         Some(Action::Trust(what)) => return trust(what),
         None => {}
     }
-    let asker =
-        Asker { agents: args.agents.clone(), token_file: args.token_file.clone(), json: false };
+    let asker = Asker {
+        agents: args.agents.clone(),
+        token_file: args.token_file.clone(),
+        daemon_key: args.daemon_key.clone(),
+        json: false,
+    };
     let agent = reach::agent(&asker)?;
     let named = || match &args.http {
         Some(url) => mcp::server_name_from_url(url),

@@ -32,7 +32,8 @@ pub fn uninstall(args: &Configured) -> Result<ExitCode, Failure> {
 
 fn run(args: &Configured, action: InstallAction) -> Result<ExitCode, Failure> {
     let scope = scope(args.project.as_deref())?;
-    let command = HookCommand { program: program(&scope)?, patience: MAX_PATIENCE };
+    let program = program(&scope)?;
+    let command = HookCommand { program, patience: MAX_PATIENCE, daemon_key: None };
     // The address is written only if a daemon answers there now. Without an address the proxy looks
     // for the daemon itself, each time it is started.
     let agents = reach::agent_endpoint(None, false).ok().filter(answers);

@@ -24,7 +24,11 @@ pub fn status(args: &args::Status) -> Result<ExitCode, Failure> {
     };
     let record = InstallRecord::read(&reach::gateways_folder()).map_err(install_failure)?;
     let home = scope(None)?;
-    let command = HookCommand { program: hook_program(&home)?, patience: MAX_PATIENCE };
+    let command = HookCommand {
+        program: hook_program(&home)?,
+        patience: MAX_PATIENCE,
+        daemon_key: Some(reach::installed_key()),
+    };
     let project = args.project.as_deref().map(|folder| scope(Some(folder))).transpose()?;
     let inspect = |agent: &&'static AgentDescriptor| {
         let of_user = status::inspect(agent, &home, &command, &record);

@@ -1,7 +1,7 @@
-//! The only path to an approval: `a` or `s` on a call that was shown in full, and then a
+//! The only path to an approval: `a`, `s` or `p` on a call that was shown in full, and then a
 //! confirmation.
 
-use countersign_client::DecisionChoice;
+use countersign_client::{DecisionChoice, DecisionScope};
 
 use super::event::{InboxEffect, InputKey, Link, SentAnswer};
 use super::keys::typed;
@@ -11,9 +11,13 @@ use crate::gate::confirmation::{self, Confirmation};
 
 impl Inbox {
     /// Starts an approval: the call must be loaded, shown in full, and not have just appeared.
-    pub(super) fn want(&mut self, for_session: bool) {
+    pub(super) fn want(&mut self, scope: DecisionScope) {
         let Some(entry) = self.answerable() else { return };
-        let again = if for_session { 's' } else { 'a' };
+        let again = match scope {
+            DecisionScope::Once => 'a',
+            DecisionScope::Session => 's',
+            DecisionScope::Repository => 'p',
+        };
         if !self.is_settled() {
             self.say(format!("This request just appeared. Read it, then press {again} again."));
             return;
@@ -35,13 +39,8 @@ impl Inbox {
         if request.digest != entry.request.digest {
             return self.wrong("The call shown is not the requested call; it cannot be approved.");
         }
-        if for_session && !confirmation::has_session_offer(request) {
-            let why = "This call can only be approved once: ";
-            let because = match request.session.as_deref() {
-                None | Some("") => "the agent named no session.",
-                Some(_) => "its tier is too high for an approval without review.",
-            };
-            return self.say(format!("{why}{because}"));
+        if let Some(why) = confirmation::scope_refusal(request, scope) {
+            return self.say(why);
         }
         if !looked.whole {
             self.focus = Focus::Card;
@@ -54,7 +53,7 @@ impl Inbox {
             phrase: request.phrase.clone(),
             proof: confirmation::needed(request, card),
             unseen: card.folded,
-            for_session,
+            scope,
             typed: String::new(),
         });
     }
@@ -126,7 +125,7 @@ impl Inbox {
             choice: DecisionChoice::Approve,
             reason,
             word,
-            for_session: question.for_session,
+            scope: question.scope,
         })]
     }
 }

@@ -190,7 +190,7 @@ fn nothing(frame: &mut Frame<'_>, inbox: &Inbox, look: Palette, area: Rect) {
 }
 
 fn help(frame: &mut Frame<'_>, look: Palette, area: Rect) {
-    const KEYS: [(&str, &str); 14] = [
+    const KEYS: [(&str, &str); 16] = [
         ("j k ↓ ↑", "move; in an opened card, scroll"),
         ("Enter", "open the card; Enter alone never approves"),
         ("space b", "scroll the card by a page"),
@@ -199,8 +199,10 @@ fn help(frame: &mut Frame<'_>, look: Palette, area: Rect) {
         ("", "  HIGH: type one of its two words"),
         ("", "  CRITICAL: type a reason"),
         ("s", "approve for this session"),
+        ("p", "approve the program for this repository"),
         ("d", "deny, with an optional message to the agent"),
         ("x", "deny all listed"),
+        ("F", "freeze: stop every call"),
         ("/", "search"),
         ("↑ ↑↑ !!", "escalated to the next channel, administrators, everyone"),
         ("g G", "go to the start, to the end"),

@@ -1,6 +1,6 @@
 //! Events of the inbox and the effects they cause, as plain values.
 
-use countersign_client::{DecisionChoice, RequestRecord, Time};
+use countersign_client::{DecisionChoice, DecisionScope, RequestRecord, Time};
 
 /// When an event happens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,6 +64,8 @@ pub enum InboxEvent {
     /// The result of denying several: how many were denied, the error, and the explanation if one
     /// of them was a drill.
     DeniedAll(Vec<String>, usize, Option<String>, Option<String>),
+    /// Every call was stopped, or why not.
+    Frozen(Result<(), String>),
     /// The state of the connection.
     Link(Link),
     /// A frame was drawn.
@@ -109,6 +111,8 @@ pub enum InboxEffect {
     Answer(SentAnswer),
     /// Deny these, each by its id and digest.
     DenyAll(Vec<(String, String)>),
+    /// Stop every call.
+    Freeze,
     /// Report to the daemon that a person is present.
     Here,
     /// Quit.
@@ -128,6 +132,6 @@ pub struct SentAnswer {
     pub reason: String,
     /// The word that was typed; empty if none was needed.
     pub word: String,
-    /// Also approve the same call for this session.
-    pub for_session: bool,
+    /// For how long it is approved.
+    pub scope: DecisionScope,
 }

@@ -1,6 +1,6 @@
 //! Handles keys, except for approvals, which have a file of their own.
 
-use countersign_client::DecisionChoice;
+use countersign_client::{DecisionChoice, DecisionScope};
 
 use super::event::{InboxEffect, InputKey, Link, SentAnswer};
 use super::list::ListEntry;
@@ -65,10 +65,13 @@ impl Inbox {
             InputKey::Char('q') => return vec![InboxEffect::Leave],
             InputKey::Char('?') => self.asking = ActivePrompt::Help,
             InputKey::Char('/') => self.asking = ActivePrompt::Filter,
-            InputKey::Char('a') => self.want(false),
-            InputKey::Char('s') => self.want(true),
+            InputKey::Char('a') => self.want(DecisionScope::Once),
+            InputKey::Char('s') => self.want(DecisionScope::Session),
+            InputKey::Char('p') => self.want(DecisionScope::Repository),
             InputKey::Char('d') => self.want_not(),
             InputKey::Char('x') => self.want_none(),
+            // It only stops calls, so one key is enough.
+            InputKey::Char('F') => return vec![InboxEffect::Freeze],
             InputKey::Enter | InputKey::Right | InputKey::Char('l')
                 if self.list.current().is_some() =>
             {
@@ -139,7 +142,7 @@ impl Inbox {
             phrase: entry.request.phrase,
             proof: Confirmation::Yes,
             unseen: 0,
-            for_session: false,
+            scope: DecisionScope::Once,
             typed: String::new(),
         });
     }
@@ -188,7 +191,7 @@ impl Inbox {
                     choice: DecisionChoice::Deny,
                     reason: question.typed.trim().to_owned(),
                     word: String::new(),
-                    for_session: false,
+                    scope: DecisionScope::Once,
                 })]
             }
             key => {

@@ -1,6 +1,6 @@
 //! The parts of the inbox: focus, prompts, the selected card, notes.
 
-use countersign_client::RequestRecord;
+use countersign_client::{DecisionScope, RequestRecord};
 
 use crate::engine::Card;
 use crate::gate::confirmation::Confirmation;
@@ -53,8 +53,8 @@ pub struct ApprovalPrompt {
     pub proof: Confirmation,
     /// Bytes of the call that are not stored.
     pub unseen: u64,
-    /// Whether the same call is also approved for this session.
-    pub for_session: bool,
+    /// For how long it is approved.
+    pub scope: DecisionScope,
     /// The input.
     pub typed: String,
 }

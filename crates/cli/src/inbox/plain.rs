@@ -151,7 +151,7 @@ impl<R: BufRead> Asker<'_, R> {
             _ => return left(&words),
         };
         let digest = &request.digest;
-        let answer = DecisionAnswer { choice, digest, reason, word, grant: None };
+        let answer = DecisionAnswer { reason, word, ..DecisionAnswer::new(choice, digest) };
         match self.people.decide(id(request)?, &answer) {
             Ok(after) => output::say(|out, paint| {
                 writeln!(out, "{words}: {}", show::standing(&after, paint))?;

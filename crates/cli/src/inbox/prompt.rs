@@ -1,5 +1,6 @@
 //! The footer: a prompt, a note, or the keys.
 
+use countersign_client::DecisionScope;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -72,12 +73,18 @@ pub fn of(inbox: &Inbox, look: Palette, area: Rect) -> Footer {
 
 fn approve(inbox: &Inbox, question: &ApprovalPrompt, look: Palette, room: usize) -> Footer {
     let words = page::safe(&question.phrase, 60);
-    let how = if question.for_session { "for this session" } else { "once" };
+    let (how, what) = match question.scope {
+        DecisionScope::Once => ("once", None),
+        DecisionScope::Session => (
+            "for this session",
+            Some("The same command in this folder passes for up to 12 hours. "),
+        ),
+        DecisionScope::Repository => {
+            ("for this repository", Some("This program passes in this repository for 90 days. "))
+        }
+    };
     let mut text = vec![(format!("Approve {words}, {how}? "), look.strong())];
-    if question.for_session {
-        let what = "Exactly this call is approved again for up to 12 hours. ";
-        text.push((what.to_owned(), Style::new()));
-    }
+    text.extend(what.map(|what| (what.to_owned(), Style::new())));
     if question.unseen > 0 {
         let unseen = format!("{} bytes of the call are not stored. ", thousands(question.unseen));
         text.push((unseen, look.wrong()));

@@ -1,6 +1,6 @@
 //! The state of the inbox and its transitions: pure, driven by events and time.
 
-use countersign_client::{DecisionChoice, RequestRecord};
+use countersign_client::{DecisionChoice, DecisionRecord, RequestRecord};
 
 use super::event::{Drawn, InboxEffect, InboxEvent, Link, UiTime};
 use super::list::RequestList;
@@ -111,6 +111,10 @@ impl Inbox {
             InboxEvent::DeniedAll(ids, denied, wrong, drill) => {
                 self.denied_all(&ids, denied, wrong, drill);
             }
+            InboxEvent::Frozen(Ok(())) => {
+                self.say("Frozen. Every call is refused; run `countersign thaw people` to end it.");
+            }
+            InboxEvent::Frozen(Err(why)) => self.wrong(format!("Not frozen: {why}")),
             InboxEvent::Link(link) => self.linked(link),
             InboxEvent::Drawn(drawn) => self.was_drawn(drawn),
             InboxEvent::Key(_) | InboxEvent::Pasted(_) => {}
@@ -191,8 +195,8 @@ impl Inbox {
                     ));
                 } else {
                     let word = request.state.as_str();
-                    let grant = request.grant.is_some();
-                    let more = if grant { " for this session" } else { "" };
+                    let decided = request.decision.as_ref();
+                    let more = decided.map_or("", DecisionRecord::scope_text);
                     self.say(format!("{words}: {word}{more}."));
                 }
                 if self.list.put(*request, self.at.steady) {

@@ -5,8 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use countersign_client::{
-    DecisionAnswer, DecisionChoice, Error, Filter, GrantWithApproval, PeopleClient, RequestRecord,
-    RequestStatus,
+    DecisionAnswer, DecisionChoice, Error, Filter, PeopleClient, RequestRecord, RequestStatus,
 };
 
 use super::event::{InboxEffect, InboxEvent, Link, SentAnswer};
@@ -136,6 +135,9 @@ fn answer(people: &PeopleClient, given: &Receiver<InboxEffect>, told: &Sender<Ui
         let event = match effect {
             InboxEffect::Answer(answer) => decide(people, answer),
             InboxEffect::DenyAll(list) => deny_all(people, &list),
+            InboxEffect::Freeze => {
+                InboxEvent::Frozen(people.freeze().map(|_| ()).map_err(|error| why(&error)))
+            }
             InboxEffect::Here => {
                 // A lost presence report only makes phones ring a little earlier.
                 let _ = people.report_presence();
@@ -150,10 +152,15 @@ fn answer(people: &PeopleClient, given: &Receiver<InboxEffect>, told: &Sender<Ui
 }
 
 fn decide(people: &PeopleClient, answer: SentAnswer) -> InboxEvent {
-    let wish = GrantWithApproval { shape: "exact", scope: "session", minutes: None };
-    let wish = answer.for_session.then_some(&wish);
     let (digest, reason, word) = (&*answer.digest, &*answer.reason, &*answer.word);
-    let given = DecisionAnswer { choice: answer.choice, digest, reason, word, grant: wish };
+    let given = DecisionAnswer {
+        choice: answer.choice,
+        scope: answer.scope,
+        digest,
+        reason,
+        word,
+        grant: None,
+    };
     let after = people.decide(&answer.id, &given);
     let after = after.map(Box::new).map_err(|error| why(&error));
     InboxEvent::Answered(answer.id, answer.choice, after)

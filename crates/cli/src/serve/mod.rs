@@ -3,6 +3,7 @@
 mod notice;
 mod proof;
 
+use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -13,14 +14,16 @@ use tokio::runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::failure::Failure;
-use crate::gate::{self, args};
+use crate::gate;
+use crate::gate::args_serve::Serve;
 
 /// Runs the daemon until it is told to stop.
-pub fn run(args: &args::Serve) -> Result<ExitCode, Failure> {
+pub fn run(args: &Serve) -> Result<ExitCode, Failure> {
     let paths = gate::paths(args.config.as_deref(), args.state.as_deref())?;
     let mut config =
         DaemonConfig::load(&paths).map_err(|error| Failure::Input(error.to_string()))?;
     apply(args, &mut config)?;
+    config.create_owner = may_print_passphrase(args);
     let every = config.test_gates_every.map(|every| Duration::from_millis(every.0));
     if !countersign_daemon::log::start(&config.log) {
         return Err(Failure::at("log", "logging is already set up"));
@@ -33,7 +36,11 @@ pub fn run(args: &args::Serve) -> Result<ExitCode, Failure> {
         let mut stop = Stop::listen()?;
         let mut daemon =
             Daemon::open(config, paths).await.map_err(|error| Failure::Input(error.to_string()))?;
-        notice::tell(&daemon.notice(), &facts, args.json)?;
+        let nobody = !daemon.has_people();
+        if nobody {
+            tracing::warn!("no person can approve calls: {}", notice::FIRST_PERSON);
+        }
+        notice::tell(&daemon.notice(), &facts, nobody, args.json)?;
         let reloader = daemon.reloader();
         let mut again = signal(SignalKind::hangup())?;
         let reloads = tokio::spawn(async move {
@@ -62,7 +69,7 @@ pub fn run(args: &args::Serve) -> Result<ExitCode, Failure> {
 }
 
 /// Applies the options of the command line to the configuration.
-fn apply(args: &args::Serve, config: &mut DaemonConfig) -> Result<(), Failure> {
+fn apply(args: &Serve, config: &mut DaemonConfig) -> Result<(), Failure> {
     let address = |name: &str, given: &str| {
         given.parse().map_err(|_| Failure::at(name, "use an address such as 127.0.0.1:6000"))
     };
@@ -78,6 +85,20 @@ fn apply(args: &args::Serve, config: &mut DaemonConfig) -> Result<(), Failure> {
     config.test_gates_every =
         args.prove_every.map(Millis::from_seconds).or(config.test_gates_every);
     Ok(())
+}
+
+/// Whether the first passphrase may be printed: on a terminal, or where a program asked for it.
+/// Never into the journal, which other users and services read.
+fn may_print_passphrase(args: &Serve) -> bool {
+    io::stdout().is_terminal() || args.print_passphrase && !is_journal(&io::stdout())
+}
+
+/// Whether systemd connected this output to its journal. The variable alone is also set for
+/// programs that were started from a desktop session.
+fn is_journal(output: &impl std::os::fd::AsFd) -> bool {
+    let Some(journal) = std::env::var_os("JOURNAL_STREAM") else { return false };
+    rustix::fs::fstat(output)
+        .is_ok_and(|found| *journal == *format!("{}:{}", found.st_dev, found.st_ino))
 }
 
 /// SIGTERM and Ctrl-C.

@@ -10,6 +10,10 @@ use countersign_risk::verdict::Mode;
 use crate::failure::Failure;
 use crate::terminal::Paint;
 
+/// What to do while there is no person.
+pub const FIRST_PERSON: &str =
+    "stop the daemon and run `countersign service first-passphrase` in a terminal";
+
 /// The parts of the configuration that are printed.
 pub struct Facts {
     mode: Mode,
@@ -54,7 +58,7 @@ impl Facts {
 }
 
 /// Prints it on standard output.
-pub fn tell(notice: &Notice, facts: &Facts, json: bool) -> Result<(), Failure> {
+pub fn tell(notice: &Notice, facts: &Facts, nobody: bool, json: bool) -> Result<(), Failure> {
     let uid = rustix::process::getuid().as_raw();
     let (level, words) = facts.protection(uid);
     let (mode, meaning) = facts.mode();
@@ -92,6 +96,11 @@ pub fn tell(notice: &Notice, facts: &Facts, json: bool) -> Result<(), Failure> {
         writeln!(out, "The passphrase of `owner`, shown only once and not stored:")?;
         writeln!(out, "\n    {}\n", paint.strong(passphrase))?;
         writeln!(out, "Keep it where no agent can read it. It can decide every request.")?;
+    }
+    if nobody {
+        writeln!(out)?;
+        writeln!(out, "No person can approve calls. `owner` was not created, because this output")?;
+        writeln!(out, "is not a terminal: {FIRST_PERSON}.")?;
     }
     Ok(out.flush()?)
 }

@@ -59,7 +59,7 @@ fn a_bad_line_is_answered_on_its_line_and_the_run_goes_on() {
     for (at, record) in records.iter().enumerate().take(12).skip(1) {
         assert!(record["error"].is_string(), "line {}: {record}", at + 1);
         assert_eq!(record["line"], at + 1);
-        assert!(record.get("tier").is_none(), "a bad line is never judged");
+        assert!(record.get("tier").is_none(), "a bad line is never assessed");
     }
     assert_eq!(records[12]["tool"], "read_file");
 }

@@ -15,7 +15,7 @@ fn numbers_and_misses() {
     // 7 commands are counted; 3 dangers of which one is missed; 3 harmless, one asked about.
     assert_eq!(words[1], "7", "{row}");
     assert_eq!(&words[2..7], ["66.6%", "1✗", "100%", "66.6%", "1✗"], "{row}");
-    assert!(text.contains("line 5: dangerous, judged SAFE 0  pwd"), "{text}");
+    assert!(text.contains("line 5: dangerous, assessed SAFE 0  pwd"), "{text}");
     assert!(text.contains("1 rows without an expectation, 1 disputed"), "{text}");
     assert!(text.contains("Tool calls") && text.contains("Texts"), "{text}");
     assert!(!text.contains('\u{1b}'));

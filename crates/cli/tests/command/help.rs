@@ -11,6 +11,7 @@ fn help_is_what_it_was() {
     let mut text = String::new();
     let plain = [
         "serve",
+        "service",
         "ask",
         "inbox",
         "pending",
@@ -28,6 +29,7 @@ fn help_is_what_it_was() {
         "crises",
         "channel",
         "ledger",
+        "keys",
         "permit",
         "config",
         "doctor",

@@ -7,11 +7,13 @@ use std::time::{Duration, Instant};
 
 use countersign_client::{Endpoint, PeopleClient};
 
-use super::fake_daemon::{alone, countersign, stderr, stdout};
+use super::fake_daemon::{alone, countersign, home_with_key, stderr, stdout};
 
 /// A daemon in its own directory.
 pub struct Daemon {
     child: Child,
+    /// The home of the user under test, who pins the daemon's key.
+    home: tempfile::TempDir,
     line: serde_json::Value,
 }
 
@@ -28,7 +30,8 @@ impl Daemon {
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let line = serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line:?}"));
-        Daemon { child, line }
+        let key = std::fs::read_to_string(state.join("daemon.pub")).unwrap();
+        Daemon { child, home: home_with_key(&key), line }
     }
 
     fn address(&self, endpoint: &str) -> String {
@@ -41,7 +44,8 @@ impl Daemon {
         command
             .args(args)
             .env("COUNTERSIGN_PEOPLE", self.address("people"))
-            .env("COUNTERSIGN_AGENTS", format!("unix:{}", self.address("socket")));
+            .env("COUNTERSIGN_AGENTS", format!("unix:{}", self.address("socket")))
+            .env("HOME", self.home.path());
         command
     }
 
@@ -110,7 +114,8 @@ impl Drop for Daemon {
 
 fn serve(state: &Path) -> Command {
     let mut command = countersign();
-    command.args(["serve", "--json", "--agents", "127.0.0.1:0", "--people", "127.0.0.1:0"]);
+    command.args(["serve", "--json", "--print-passphrase"]);
+    command.args(["--agents", "127.0.0.1:0", "--people", "127.0.0.1:0"]);
     command.arg("--state").arg(state).stdin(Stdio::null());
     command
 }
@@ -170,10 +175,8 @@ fn a_waiting_client_survives_a_killed_daemon() {
     let folder = tempfile::tempdir().unwrap();
     let state = folder.path().join("state");
     let mut daemon = Daemon::start(&state);
-    let socket = format!("unix:{}", daemon.address("socket"));
-    let asker = countersign()
-        .args(["ask", "--command", "rm -rf /srv", "--timeout", "6"])
-        .env("COUNTERSIGN_AGENTS", socket)
+    let asker = daemon
+        .command(&["ask", "--command", "rm -rf /srv", "--timeout", "6"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()

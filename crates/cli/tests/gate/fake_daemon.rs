@@ -6,14 +6,54 @@ use std::net::TcpListener;
 use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
 
+use countersign_json::base64;
+use countersign_json::canonical::Digest;
+use countersign_ledger::response_signature::{SignedExchange, write_public_key};
+use ed25519_dalek::{Signer as _, SigningKey};
+
 /// The id of the request in the fake daemon's answers.
 pub const ID: &str = "01hf3zq9x8y7w6v5t4s3r2q1p0";
 
 /// The received requests, each as "METHOD path body".
 pub type Heard = Arc<Mutex<Vec<String>>>;
 
+/// The key with which the fake daemon signs; the binary under test pins it.
+fn daemon_key() -> SigningKey {
+    SigningKey::from_bytes(&[7; 32])
+}
+
+/// A home folder that pins this text as the daemon's key.
+pub fn home_with_key(text: &str) -> tempfile::TempDir {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join(".config/countersign");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("daemon.pub"), text).unwrap();
+    home
+}
+
+/// The signature of a response, from the head and the body of its request.
+fn signature(head: &str, body: &str, status: u16, response: &str) -> String {
+    let header = |name: &str| {
+        let line = head.lines().find(|line| line.to_lowercase().starts_with(name));
+        line.and_then(|line| line.split_once(": ")).map_or("", |(_, value)| value.trim())
+    };
+    let mut line = head.split(' ');
+    let exchange = SignedExchange {
+        nonce: header("countersign-nonce"),
+        method: line.next().unwrap_or_default(),
+        target: line.next().unwrap_or_default(),
+        credential: header("authorization"),
+        request: Digest::of(body.as_bytes()),
+        status,
+        response: Digest::of(response.as_bytes()),
+    };
+    base64::encode_url(&daemon_key().sign(exchange.signing_input().as_bytes()).to_bytes())
+}
+
 /// A fake daemon at its own address.
 pub struct FakeDaemon {
+    /// The home of the user under test.
+    home: tempfile::TempDir,
     /// Where it listens.
     pub address: String,
     /// The received requests.
@@ -34,7 +74,7 @@ impl FakeDaemon {
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let mut input = BufReader::new(stream);
-                let mut first = String::new();
+                let (mut first, mut head) = (String::new(), String::new());
                 let mut length = 0;
                 loop {
                     let mut line = String::new();
@@ -44,6 +84,7 @@ impl FakeDaemon {
                     if let Some(value) = line.to_lowercase().strip_prefix("content-length: ") {
                         length = value.trim().parse().unwrap();
                     }
+                    head.push_str(&line);
                     if first.is_empty() {
                         first = line.trim_end().trim_end_matches(" HTTP/1.1").to_owned();
                     }
@@ -59,14 +100,17 @@ impl FakeDaemon {
                     200..300 => "application/json",
                     _ => "application/problem+json",
                 };
+                let signature = signature(&head, &body, status, &text);
                 let _ = write!(
                     input.get_mut(),
-                    "HTTP/1.1 {status} X\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n\r\n{text}",
+                    "HTTP/1.1 {status} X\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n\
+                     Countersign-Signature: {signature}\r\n\r\n{text}",
                     text.len()
                 );
             }
         });
-        FakeDaemon { address, heard }
+        let key = write_public_key(daemon_key().verifying_key().as_bytes());
+        FakeDaemon { home: home_with_key(&key), address, heard }
     }
 
     /// Runs the binary against it, with a person's and an agent's token.
@@ -76,7 +120,8 @@ impl FakeDaemon {
             .env("COUNTERSIGN_PEOPLE", &self.address)
             .env("COUNTERSIGN_AGENTS", &self.address)
             .env("COUNTERSIGN_TOKEN", "csp_test")
-            .env("COUNTERSIGN_AGENT_TOKEN", "csa_test");
+            .env("COUNTERSIGN_AGENT_TOKEN", "csa_test")
+            .env("HOME", self.home.path());
         alone(command.args(args)).output().unwrap()
     }
 

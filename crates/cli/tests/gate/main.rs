@@ -11,7 +11,11 @@ mod documents;
 #[cfg(test)]
 mod fake_daemon;
 #[cfg(test)]
+mod first_passphrase;
+#[cfg(test)]
 mod installation;
+#[cfg(test)]
+mod levels;
 #[cfg(test)]
 mod people;
 #[cfg(test)]

@@ -93,7 +93,7 @@ fn changed_work_is_not_thrown_away_by_git() {
 }
 
 #[test]
-fn a_symlink_is_judged_by_where_it_leads() {
+fn a_symlink_is_assessed_by_where_it_leads() {
     let home = TestHome::new();
     let root = project(&home);
     let keys = home.folder.path().join(".ssh");
@@ -112,7 +112,7 @@ fn a_symlink_is_judged_by_where_it_leads() {
 }
 
 #[test]
-fn a_script_is_judged_by_its_text() {
+fn a_script_is_assessed_by_its_text() {
     let home = TestHome::new();
     let root = project(&home);
     fs::write(root.join("ok.sh"), "ls src\n").unwrap();

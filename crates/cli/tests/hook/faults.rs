@@ -1,21 +1,15 @@
 //! Whatever breaks, hangs or lies: the answer is no, and it comes before the host loses patience.
 
 use std::process::Stdio;
-use std::time::{Duration, Instant};
 
-use super::fixture::{HookOutput, RISKY, TestHome, approve, bash, deaf, waiting};
-
-/// A hook of two seconds' patience must have answered by then, with time to start and end.
-const SOON: Duration = Duration::from_secs(6);
+use super::fixture::{HookOutput, RISKY, TestHome, approve, bash, deaf, until, waiting};
 
 #[test]
 fn a_daemon_that_never_answers_is_a_no_in_time() {
     let home = TestHome::empty();
     let _deaf = deaf(home.folder.path());
-    let start = Instant::now();
     let said = home.says(&["claude", "--patience", "2"], &bash(RISKY, "t"));
     assert!(said.denied().contains("not run"), "{said:?}");
-    assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
     // What only reads needs no daemon.
     assert_eq!(home.says(&["claude"], &bash("ls", "t")).claude().0, "nothing");
 }
@@ -26,10 +20,8 @@ fn a_host_that_never_stops_talking_or_never_speaks_gets_a_no_in_time() {
     let mut command = home.command(&["hook", "claude", "--patience", "1"]);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let silent = child.stdin.take();
-    let start = Instant::now();
     let said = HookOutput::of(child);
     assert!(said.denied().contains("in time"), "{said:?}");
-    assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
     drop(silent);
     let endless = std::fs::File::open("/dev/zero").unwrap();
     let mut command = home.command(&["hook", "claude", "--patience", "5"]);
@@ -57,7 +49,10 @@ fn a_daemon_that_dies_while_a_call_waits_is_waited_for() {
     let hook = home.hook(&["claude", "--patience", "30"], &bash(RISKY, "t"));
     waiting(&home.person(), 1);
     home.kill();
-    std::thread::sleep(Duration::from_millis(700));
+    // The hook tries again while no daemon is there; only then does the next one start.
+    std::fs::remove_file(home.folder.path().join("state/agents.sock")).unwrap();
+    drop(deaf(home.folder.path()).accept().unwrap());
+    std::fs::remove_file(home.folder.path().join("state/agents.sock")).unwrap();
     home.start();
     let person = home.person();
     approve(&person, &waiting(&person, 1));
@@ -66,7 +61,7 @@ fn a_daemon_that_dies_while_a_call_waits_is_waited_for() {
     let hook = home.hook(&["claude", "--patience", "4"], &bash("rm -rf /srv/b", "t2"));
     waiting(&person, 1);
     home.kill();
-    assert!(HookOutput::of(hook).denied().contains("still waiting"));
+    assert!(HookOutput::of(hook).denied().contains("has not decided yet"));
 }
 
 #[test]
@@ -83,7 +78,7 @@ fn a_killed_hook_leaves_its_question_open_for_the_next_try() {
     // Asked again while no one has answered: the same question.
     let open = killed("a1", RISKY);
     let retry = home.hook(&["claude", "--patience", "20"], &bash(RISKY, "a2"));
-    std::thread::sleep(Duration::from_millis(500));
+    home.callers_wait(1);
     let still = waiting(&person, 1);
     assert_eq!(still[0].id, open.id);
     approve(&person, &still);
@@ -93,7 +88,7 @@ fn a_killed_hook_leaves_its_question_open_for_the_next_try() {
     approve(&person, &[killed("b1", other)]);
     let again = |call| home.says(&["claude", "--patience", "1"], &bash(other, call)).claude();
     assert_eq!(again("b2").0, "allow");
-    assert!(again("b3").1.contains("still waiting"));
+    assert!(again("b3").1.contains("has not decided yet"));
 }
 
 #[test]
@@ -108,18 +103,10 @@ fn people_see_that_a_stopped_agent_no_longer_waits() {
     assert!(stopped.unwrap().success());
     hook.wait().unwrap();
     assert!(!home.card(id).contains(GONE), "it may be back in a moment");
-    let end = Instant::now() + Duration::from_secs(30);
-    while !home.card(id).contains(GONE) {
-        assert!(Instant::now() < end, "{}", home.card(id));
-        std::thread::sleep(Duration::from_millis(500));
-    }
+    until("the agent is gone", || home.card(id).contains(GONE));
     // The same call comes again and goes on waiting.
     let retry = home.hook(&["claude", "--patience", "60"], &bash(RISKY, "t2"));
-    let end = Instant::now() + Duration::from_secs(10);
-    while home.card(id).contains(GONE) {
-        assert!(Instant::now() < end, "{}", home.card(id));
-        std::thread::sleep(Duration::from_millis(100));
-    }
+    until("the agent is back", || !home.card(id).contains(GONE));
     approve(&person, &waiting(&person, 1));
     assert_eq!(HookOutput::of(retry).claude().0, "allow");
 }

@@ -3,6 +3,7 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use countersign_client::{
@@ -12,6 +13,9 @@ use serde_json::{Value, json};
 
 /// A call that a person has to be asked about.
 pub const RISKY: &str = "rm -rf /srv/data";
+
+/// Only a hook that hangs takes so long: none of these tests gives one more than 30 seconds.
+const HANG: Duration = Duration::from_mins(2);
 
 /// A home with a daemon in it, or without.
 pub struct TestHome {
@@ -53,8 +57,8 @@ impl TestHome {
 
     /// With more words for `countersign serve`.
     pub fn start_with(&mut self, more: &[&str]) {
-        let mut command = self.command(&["serve", "--json", "--agents", "127.0.0.1:0"]);
-        command.args(more);
+        let mut command = self.command(&["serve", "--json", "--print-passphrase"]);
+        command.args(["--agents", "127.0.0.1:0"]).args(more);
         let people = if self.people.is_empty() { "127.0.0.1:0" } else { &self.people };
         command.args(["--people", people]).stdout(Stdio::piped()).stderr(Stdio::null());
         command.arg("--state").arg(self.folder.path().join("state"));
@@ -67,6 +71,16 @@ impl TestHome {
         }
         told["people"].as_str().unwrap().clone_into(&mut self.people);
         self.daemon = Some(child);
+        self.pin();
+    }
+
+    /// Pins the key of the first daemon of this home, which has its state in another folder.
+    fn pin(&self) {
+        let pinned = self.folder.path().join(".config/countersign/daemon.pub");
+        if !pinned.exists() {
+            std::fs::create_dir_all(pinned.parent().unwrap()).unwrap();
+            std::fs::copy(self.folder.path().join("state/daemon.pub"), pinned).unwrap();
+        }
     }
 
     /// Kills the daemon, as a crash would.
@@ -138,6 +152,12 @@ impl TestHome {
         answer
     }
 
+    /// Waits until so many callers wait for the daemon's answer.
+    pub fn callers_wait(&self, many: usize) {
+        let line = format!("countersign_waiting_callers {many}\n");
+        until(&line, || self.as_person("GET", "/metrics", "").contains(&line));
+    }
+
     /// A hook that was given its input and runs.
     pub fn hook(&self, words: &[&str], input: &Value) -> Child {
         let mut command = self.command(&["hook"]);
@@ -188,8 +208,17 @@ pub struct HookOutput {
 }
 
 impl HookOutput {
+    /// Waits for its end. A hook that hangs is killed, and has said nothing.
     pub fn of(child: Child) -> HookOutput {
+        let (id, (ended, end)) = (child.id().to_string(), mpsc::channel::<()>());
+        let guard = std::thread::spawn(move || {
+            if end.recv_timeout(HANG) == Err(RecvTimeoutError::Timeout) {
+                let _ = Command::new("kill").args(["-KILL", &id]).status();
+            }
+        });
         let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
+        drop(ended);
+        guard.join().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         HookOutput { code: status.code(), out: text(stdout), err: text(stderr) }
     }
@@ -228,6 +257,15 @@ pub fn bash(command: &str, call: &str) -> Value {
         "hook_event_name": "PreToolUse", "session_id": "s1", "cwd": "/srv", "tool_name": "Bash",
         "tool_use_id": call, "tool_input": { "command": command }, "permission_mode": "default",
     })
+}
+
+/// Waits for a condition.
+pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(30);
+    while !holds() {
+        assert!(Instant::now() < end, "{what}: did not happen in time");
+        std::thread::sleep(Duration::from_millis(50));
+    }
 }
 
 /// The requests that wait, once there are so many.

@@ -13,6 +13,8 @@ mod first;
 #[cfg(test)]
 mod fixture;
 #[cfg(test)]
+mod impostors;
+#[cfg(test)]
 mod many;
 #[cfg(test)]
 mod mcp_gates;

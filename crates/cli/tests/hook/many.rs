@@ -65,11 +65,12 @@ fn many_wait_at_once_and_each_gets_its_own_answer() {
         let wanted = if is_chosen(number) { "allow" } else { "deny" };
         assert_eq!(word, wanted, "{number}: {why}");
         assert!(is_chosen(number) || why.contains("not run"), "{number}: {why}");
-        joinable += usize::from(why.contains("still waiting"));
+        joinable += usize::from(why.contains("has not decided yet"));
     }
     let took = start.elapsed();
     println!("{many} at once, all answered after {took:?}; {joinable} told what still waits");
-    assert!(took < Duration::from_secs(patience + 10), "{took:?}");
+    // Every hook answered before its request ended: none waited for that.
+    all_waiting(&person, many - yes.len());
 }
 
 #[test]

@@ -3,11 +3,9 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use crate::agent_gates::{command, own};
-use crate::fixture::TestHome;
+use crate::fixture::{TestHome, until};
 
 /// A home whose people are told through a program, into a file.
 fn told_into_a_file() -> (TestHome, PathBuf) {
@@ -33,12 +31,11 @@ fn program(path: &Path, text: &str) {
     fs::rename(new, path).unwrap();
 }
 
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(30);
-    while !holds() {
-        assert!(Instant::now() < end, "waited in vain for {what}");
-        thread::sleep(Duration::from_millis(100));
-    }
+/// When the gates were last tested, as the metrics say.
+fn tested(home: &TestHome) -> String {
+    let metrics = home.as_person("GET", "/metrics", "");
+    let line = metrics.lines().find(|line| line.starts_with("countersign_gates_tested_timestamp"));
+    line.unwrap().to_owned()
 }
 
 #[test]
@@ -65,11 +62,14 @@ fn an_unprotected_agent_raises_one_alarm_and_its_end_is_reported() {
     let bare = String::from_utf8_lossy(&bare.stdout).into_owned();
     assert!(bare.contains("NOT PROTECTED") && bare.contains("The daemon is running"), "{bare}");
     // Again and again the same is no news.
-    thread::sleep(Duration::from_secs(3));
-    assert_eq!(heard().matches("NOT PROTECTED").count(), 1, "{}", heard());
+    for number in 0..2 {
+        let before = tested(&home);
+        until(&format!("test {number} after the alarm"), || tested(&home) != before);
+    }
 
     fs::rename(&kept, &own).unwrap();
     until("its end", || heard().contains("Claude Code: protected again"));
+    assert_eq!(heard().matches("NOT PROTECTED").count(), 1, "{}", heard());
     assert!(counts("countersign_gates_unprotected 0\n"));
     assert!(!home.as_person("GET", "/", "").contains("class=\"alarm\""));
     let ledger = home.ledger_with("gate_protected");

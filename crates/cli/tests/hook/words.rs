@@ -87,7 +87,7 @@ fn what_is_no_call_is_denied_and_never_ends_with_one() {
 #[test]
 fn what_hides_in_json_is_not_passed_on() {
     let home = TestHome::empty();
-    // A host that reads the first of two members, or the last: neither may be the one we judged.
+    // A host that reads the first of two members, or the last: neither may be the one we assessed.
     let twice = r#"{"hook_event_name":"PreToolUse","tool_name":"Bash",
         "tool_input":{"command":"ls","command":"rm -rf /"}}"#;
     let mut command = home.command(&["hook", "claude"]);

@@ -9,7 +9,7 @@ use crate::source::without_tests;
 const PURE: [(&str, &[&str]); 9] = [
     ("types", &["serde"]),
     ("text", &["countersign-types", "serde"]),
-    ("json", &["countersign-text", "ryu-js", "serde", "sha2"]),
+    ("json", &["base64ct", "countersign-text", "ryu-js", "serde", "sha2"]),
     ("redact", &["countersign-json", "countersign-text", "countersign-types", "serde"]),
     ("crisis", &["countersign-text", "countersign-types", "serde"]),
     ("ledger", &["countersign-json", "countersign-text", "countersign-types", "serde", "sha2"]),
@@ -24,6 +24,7 @@ const PURE: [(&str, &[&str]); 9] = [
             "countersign-text",
             "countersign-types",
             "serde",
+            "smallvec",
         ],
     ),
     ("workflow", &["countersign-json", "countersign-risk", "countersign-types", "serde"]),

@@ -26,4 +26,6 @@ mod source;
 #[cfg(test)]
 mod vendors;
 #[cfg(test)]
+mod waits;
+#[cfg(test)]
 mod words;

@@ -34,7 +34,8 @@ pub fn test(checks: &mut Vec<Check>) {
         checks.push(Check::bad(say, "countersign status"));
         return;
     };
-    let current = HookCommand { program, patience: MAX_PATIENCE };
+    let daemon_key = Some(reach::installed_key());
+    let current = HookCommand { program, patience: MAX_PATIENCE, daemon_key };
     let mut gates: Vec<AgentGate> =
         AGENTS.iter().map(|agent| AgentGate::new(agent, &scope, &current, &record)).collect();
     for entry in record.entries() {

@@ -1,14 +1,15 @@
 //! The protection level: who runs the daemon, and what this user could do to it.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
 
-use countersign_client::Endpoint;
-use countersign_daemon::config::{DaemonConfig, Paths};
+use countersign_client::{AgentClient, DaemonInstallation, Endpoint};
 
+use super::access::{access_reasons, can_read};
 use super::check::Check;
-use super::ports;
+use super::desktop::desktop_reason;
+use super::privileges::privilege_reasons;
+use crate::gate::ports;
 
 /// How well a call is kept from running without a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,74 +51,96 @@ impl Level {
     }
 }
 
-/// Checks the owners of files and what this user can open.
-pub fn protection(
-    config: &DaemonConfig,
-    paths: &Paths,
-    agents: &Endpoint,
-    checks: &mut Vec<Check>,
-) -> Level {
-    let me = rustix::process::getuid().as_raw();
-    if let Endpoint::Tcp(authority) = agents
+/// Where the daemon is asked, and what it said about itself.
+pub struct DaemonView {
+    /// The endpoint at which it was asked.
+    pub asked: Endpoint,
+    /// The people API.
+    pub people: Endpoint,
+    /// What it said, or why it did not say it.
+    pub installation: Result<DaemonInstallation, String>,
+}
+
+impl DaemonView {
+    /// Asks the daemon.
+    pub fn ask(asked: Endpoint, people: Endpoint) -> DaemonView {
+        let installation = AgentClient::new(asked.clone(), None).installation();
+        DaemonView { asked, people, installation: installation.map_err(|error| error.to_string()) }
+    }
+}
+
+/// The level that is reached, with each reason why it is not a higher one.
+pub fn protection(daemon: &DaemonView, checks: &mut Vec<Check>) -> Level {
+    if let Endpoint::Tcp(authority) = &daemon.asked
         && !ports::is_here(authority)
     {
         return Level::OwnHost;
     }
-    let owner = ports::owner(agents).or_else(|| fs::metadata(&paths.state).ok().map(|m| m.uid()));
-    let Some(owner) = owner else {
-        checks.push(Check::note(
-            "Nothing is installed yet: neither a daemon nor its folder is there.",
-            "countersign serve",
-        ));
-        return Level::SameUser;
-    };
-    reach_of(config, paths, me, checks);
-    if me == 0 {
-        checks.push(Check::note(
+    let me = rustix::process::getuid().as_raw();
+    let before = checks.len();
+    match &daemon.installation {
+        Err(why) => checks.push(Check::note(
+            format!("The daemon did not say who it is: {why}. Its level is not known."),
+            "countersign serve, or let this user ask: usermod -a -G countersign-agents USER",
+        )),
+        Ok(_) if me == 0 => checks.push(Check::note(
             "You are root, who can do everything.",
             "run this as the agent's user: sudo -u AGENT countersign doctor",
-        ));
-        return Level::SameUser;
-    }
-    if owner == me {
-        checks.push(Check::note(
-            format!("The daemon runs as you (user {me}); so does every agent you start."),
-            "give it its own user: run `countersign serve` as a system user, agents as you",
-        ));
-        return Level::SameUser;
-    }
-    let open = can_read(&paths.state) || can_write(&paths.config);
-    if open { Level::SameUser } else { Level::OwnUser }
-}
-
-/// What this user can open of the daemon's own things.
-fn reach_of(config: &DaemonConfig, paths: &Paths, me: u32, checks: &mut Vec<Check>) {
-    for (name, path) in [
-        ("state folder", paths.state.clone()),
-        ("signing key", paths.state.join("signing.key")),
-        ("store", config.store.clone()),
-    ] {
-        let Ok(found) = fs::metadata(&path) else { continue };
-        if found.mode() & 0o077 != 0 {
-            let say = format!("Others can get at the {name} ({}).", path.display());
-            checks.push(Check::bad(say, &format!("chmod go= {}", path.display())));
-        } else if found.uid() != me && me != 0 && can_read(&path) {
-            let say = format!("This user can read the {name}, which is not its own.");
-            checks.push(Check::bad(say, "look at ACLs and group rights of the folder"));
+        )),
+        Ok(found) if found.uid == me => {
+            others_reach(found, checks);
+            checks.push(Check::note(
+                format!("The daemon runs as you (user {me}); so does every agent you start."),
+                "give it its own user: sudo countersign service install --system --own-user",
+            ));
+        }
+        Ok(found) => {
+            checks.extend(identity_reasons(daemon, found));
+            checks.extend(access_reasons(found, me));
+            checks.extend(privilege_reasons(me, found.gid));
+            checks.extend(desktop_reason(me));
         }
     }
-    let others = fs::metadata(&paths.config).is_ok_and(|found| found.mode() & 0o022 != 0);
-    if others {
-        let say = format!("Others can change the configuration ({}).", paths.config.display());
-        checks.push(Check::bad(say, &format!("chmod go-w {}", paths.config.display())));
+    if checks.len() > before {
+        return Level::SameUser;
     }
+    checks.push(Check::ok("This user can ask the daemon, and can neither change nor stop it."));
+    Level::OwnUser
 }
 
-fn can_read(path: &Path) -> bool {
-    if path.is_dir() { fs::read_dir(path).is_ok() } else { File::open(path).is_ok() }
+/// Whether another program answers in place of the daemon: the kernel knows who listens.
+fn identity_reasons(daemon: &DaemonView, found: &DaemonInstallation) -> Vec<Check> {
+    let mut reasons = Vec::new();
+    for (name, endpoint) in [("agent", &daemon.asked), ("people", &daemon.people)] {
+        let owner = ports::owner(endpoint);
+        if owner.is_some_and(|owner| owner != found.uid && owner != 0) {
+            let say = format!(
+                "Another program serves the {name} API at {endpoint}: it belongs to user {}, and \
+                 the daemon to user {}.",
+                owner.unwrap_or_default(),
+                found.uid
+            );
+            reasons.push(Check::bad(say, "stop that program, and enter no passphrase there"));
+        }
+    }
+    reasons
 }
 
-fn can_write(path: &Path) -> bool {
-    // Opened without a change: neither created nor cut.
-    OpenOptions::new().append(true).open(path).is_ok()
+/// What users other than the daemon's own can open.
+fn others_reach(found: &DaemonInstallation, checks: &mut Vec<Check>) {
+    for (name, path) in [
+        ("state folder", found.state.clone()),
+        ("signing key", found.state.join("signing.key")),
+        ("store", found.store.clone()),
+    ] {
+        let is_open = fs::metadata(&path).is_ok_and(|file| file.mode() & 0o077 != 0);
+        if is_open && can_read(&path) {
+            let say = format!("Other users can read the {name} ({}).", path.display());
+            checks.push(Check::bad(say, &format!("chmod go= {}", path.display())));
+        }
+    }
+    if fs::metadata(&found.config).is_ok_and(|file| file.mode() & 0o022 != 0) {
+        let say = format!("Other users can change the configuration ({}).", found.config.display());
+        checks.push(Check::bad(say, &format!("chmod go-w {}", found.config.display())));
+    }
 }

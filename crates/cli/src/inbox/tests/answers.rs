@@ -1,6 +1,6 @@
 //! What it takes to approve, and what never does.
 
-use countersign_client::DecisionChoice;
+use countersign_client::{DecisionChoice, DecisionScope};
 
 use super::super::event::{InboxEffect, InboxEvent, InputKey, Link};
 use super::super::model::{ActivePrompt, Focus};
@@ -24,7 +24,7 @@ fn a_and_y_approve_the_call_that_is_shown() {
     let current = bench.inbox.list.current().unwrap();
     let answer = bench.answers()[0].clone();
     assert_eq!((&answer.id, &answer.digest), (&current.id, &current.request.digest));
-    assert_eq!((answer.choice, answer.for_session), (DecisionChoice::Approve, false));
+    assert_eq!((answer.choice, answer.scope), (DecisionChoice::Approve, DecisionScope::Once));
     bench.wait(1000);
     bench.press("ay");
     assert_eq!(bench.approvals(), 1, "an answer that is on its way is not given again");
@@ -178,17 +178,32 @@ fn for_this_session_is_offered_where_the_gate_would_take_it() {
     let waiting = medium();
     let mut bench = Bench::new(80, 24, &waiting);
     bench.press("s");
-    assert!(bench.shows("Exactly this call"), "{}", bench.text());
+    assert!(bench.shows("The same command"), "{}", bench.text());
     bench.press("y");
-    assert!(bench.answers()[0].for_session);
+    assert_eq!(bench.answers()[0].scope, DecisionScope::Session);
     let mut alone = request(1, "git push", "MEDIUM");
-    alone.session = None;
+    (alone.session, alone.session_scope) = (None, false);
     for request in [alone, request(2, "rm -rf /", "CRITICAL")] {
         let mut bench = Bench::new(80, 24, &[request]);
         bench.press("sy\n");
         assert_eq!(bench.approvals(), 0);
         assert!(bench.shows("only be approved once"), "{}", bench.text());
     }
+}
+
+#[test]
+fn for_this_repository_is_offered_where_the_gate_would_take_it() {
+    let mut unknown = request(1, "frobnicate", "MEDIUM");
+    let mut bench = Bench::new(80, 24, &[unknown.clone()]);
+    bench.press("py\n");
+    assert_eq!(bench.approvals(), 0);
+    assert!(bench.shows("first use of an unknown program"), "{}", bench.text());
+    unknown.repository_scope = Some("/srv/shop".to_owned());
+    let mut bench = Bench::new(80, 24, &[unknown]);
+    bench.press("p");
+    assert!(bench.shows("for this repository"), "{}", bench.text());
+    bench.press("y");
+    assert_eq!(bench.answers()[0].scope, DecisionScope::Repository);
 }
 
 #[test]

@@ -8,22 +8,22 @@ use serde::Serialize;
 
 use super::corpus::{LabelledRow, RowSubject};
 use super::expectation::{Expectation, expectation};
-use super::tally::{JudgedResult, Miss, RowKind, Tally};
+use super::tally::{EvaluatedResult, Miss, RowKind, Tally};
 use crate::args;
 
-use crate::engine::{self, Assessment, Call, ScreenSettings, Screening, Tier, Verdict};
+use crate::engine::{self, Assessment, Call, Concern, ScreenSettings, Screening, Tier, Verdict};
 
 /// The assessment or the screening.
-enum Judgement {
+enum RowAnswer {
     Call(Box<Assessment>),
     Text(Box<Screening>),
 }
 
 /// An assessed row.
-pub struct JudgedRow {
+pub struct EvaluatedRow {
     line: u64,
     expectation: Expectation,
-    answer: Judgement,
+    answer: RowAnswer,
     time: Duration,
 }
 
@@ -48,6 +48,8 @@ pub struct RowResult<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     crisis: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    concern: Option<Concern>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     level: Option<u8>,
     reasons: Vec<&'a str>,
     text: Cow<'a, str>,
@@ -63,7 +65,11 @@ pub fn kind(row: &LabelledRow<'_>) -> RowKind {
 }
 
 /// Assesses a row.
-pub fn judge(row: &LabelledRow<'_>, line: u64, args: &args::Eval) -> Result<JudgedRow, String> {
+pub fn evaluate(
+    row: &LabelledRow<'_>,
+    line: u64,
+    args: &args::Eval,
+) -> Result<EvaluatedRow, String> {
     let mut call = match row.subject {
         RowSubject::Command(text) => Call::shell(text),
         RowSubject::Tool { name, arguments } => engine::tool_call(name, arguments.clone()),
@@ -76,29 +82,29 @@ pub fn judge(row: &LabelledRow<'_>, line: u64, args: &args::Eval) -> Result<Judg
     let start = Instant::now();
     let assessment = black_box(engine::assess(black_box(&call)));
     let time = start.elapsed();
-    Ok(JudgedRow {
+    Ok(EvaluatedRow {
         line,
         expectation: expectation(row),
-        answer: Judgement::Call(Box::new(assessment)),
+        answer: RowAnswer::Call(Box::new(assessment)),
         time,
     })
 }
 
-fn screened(text: &str, line: u64, expectation: Expectation) -> Result<JudgedRow, String> {
+fn screened(text: &str, line: u64, expectation: Expectation) -> Result<EvaluatedRow, String> {
     let settings = ScreenSettings::default();
     let start = Instant::now();
     let screening = black_box(engine::screen(black_box(text), &settings));
     let time = start.elapsed();
-    Ok(JudgedRow { line, expectation, answer: Judgement::Text(Box::new(screening?)), time })
+    Ok(EvaluatedRow { line, expectation, answer: RowAnswer::Text(Box::new(screening?)), time })
 }
 
-impl JudgedRow {
+impl EvaluatedRow {
     fn short_by(&self) -> u8 {
         match &self.answer {
-            Judgement::Call(assessment) => self.expectation.short_by(assessment.tier),
-            Judgement::Text(screening) => match self.expectation {
-                Expectation::Found => u8::from(!screening.crisis),
-                Expectation::NotFound => u8::from(screening.crisis),
+            RowAnswer::Call(assessment) => self.expectation.short_by(assessment.tier),
+            RowAnswer::Text(screening) => match self.expectation {
+                Expectation::Found => u8::from(screening.concern == Concern::None),
+                Expectation::NotFound => u8::from(screening.concern != Concern::None),
                 _ => 0,
             },
         }
@@ -111,8 +117,8 @@ impl JudgedRow {
     /// The result of the row for `--json`.
     pub fn record<'a>(&'a self, source: &'a str, row: &LabelledRow<'a>) -> RowResult<'a> {
         let (call, text) = match &self.answer {
-            Judgement::Call(assessment) => (Some(assessment), None),
-            Judgement::Text(screening) => (None, Some(screening)),
+            RowAnswer::Call(assessment) => (Some(assessment), None),
+            RowAnswer::Text(screening) => (None, Some(screening)),
         };
         let signals = text.iter().flat_map(|s| s.signals.iter().map(|s| s.rule));
         let reasons = call.iter().flat_map(|a| a.reasons.iter().map(|r| r.code.as_ref()));
@@ -129,6 +135,7 @@ impl JudgedRow {
             confidence: call.map(|a| a.confidence),
             verdict: call.map(|a| a.verdict),
             crisis: text.map(|s| s.crisis),
+            concern: text.map(|s| s.concern),
             level: text.map(|s| s.level),
             reasons: reasons.chain(signals).collect(),
             text: row.excerpt(),
@@ -142,10 +149,13 @@ impl JudgedRow {
             return;
         }
         let (column, points, asks) = match &self.answer {
-            Judgement::Call(a) => (a.tier as usize, Some(a.points.0), a.verdict != Verdict::Allow),
-            Judgement::Text(s) => (usize::from(s.crisis), None, s.crisis),
+            RowAnswer::Call(a) => (a.tier as usize, Some(a.points.0), a.verdict != Verdict::Allow),
+            RowAnswer::Text(s) => {
+                let found = s.concern != Concern::None;
+                (usize::from(found), None, found)
+            }
         };
-        let judged = JudgedResult {
+        let assessed = EvaluatedResult {
             expectation: self.expectation,
             label: row.label,
             look_alike: row.look_alike,
@@ -156,16 +166,16 @@ impl JudgedRow {
             asks,
             time: self.time,
         };
-        tally.count(&judged, || self.miss(row));
+        tally.count(&assessed, || self.miss(row));
     }
 
     fn miss(&self, row: &LabelledRow<'_>) -> Miss {
-        let (judged, reasons) = match &self.answer {
-            Judgement::Call(a) => {
+        let (assessed, reasons) = match &self.answer {
+            RowAnswer::Call(a) => {
                 let codes = a.reasons.iter().take(3).map(|r| engine::sanitize(&r.code, 80));
                 (format!("{} {}", a.tier.label(), a.points.value()), codes.collect())
             }
-            Judgement::Text(s) => {
+            RowAnswer::Text(s) => {
                 let rules = s.signals.iter().take(3).map(|signal| signal.rule.to_owned());
                 (format!("level {}", s.level), rules.collect())
             }
@@ -175,7 +185,7 @@ impl JudgedRow {
             short_by: self.short_by(),
             expectation: self.expectation,
             label: engine::sanitize(row.label, 40),
-            judged,
+            assessed,
             text: engine::sanitize(&row.excerpt(), 600),
             why: engine::sanitize(row.why.unwrap_or_default(), 200),
             reasons,

@@ -1,0 +1,108 @@
+//! What the configuration says: who can reach the daemon, whom it tells, what it keeps.
+
+use countersign_daemon::config::paths::EnvironmentVariables as _;
+use countersign_daemon::config::{DaemonConfig, Paths};
+use countersign_store::OfflineLedger;
+
+use super::check::Check;
+use crate::gate::ledger_read::listed;
+use crate::gate::ledger_verify::differing;
+use crate::gate::now;
+use crate::gate::reach::ProcessEnvironment;
+
+/// Listeners that other machines can reach.
+pub(super) fn exposure(config: &DaemonConfig, checks: &mut Vec<Check>) {
+    for (name, address) in [("agent", config.agents), ("people", config.people)] {
+        if !address.ip().is_loopback() {
+            checks.push(Check::bad(
+                format!("The {name} API listens on {address}, in plain HTTP."),
+                "listen on 127.0.0.1 and put a TLS proxy or a tunnel in front",
+            ));
+        }
+    }
+    if config.rules.confirm_without_token {
+        checks.push(Check::note(
+            "Every program on this machine may use the old /confirm without a token.",
+            "listen.confirm_without_token = false, once every agent has a token",
+        ));
+    }
+    if ProcessEnvironment.get("COUNTERSIGN_TOKEN").is_some() {
+        checks.push(Check::note(
+            "COUNTERSIGN_TOKEN is set here: an agent started from this shell could answer itself.",
+            "unset COUNTERSIGN_TOKEN before you start an agent",
+        ));
+    }
+}
+
+/// Whether people are notified of pending calls.
+pub(super) fn telling(config: &DaemonConfig, checks: &mut Vec<Check>) {
+    let levels = &config.rules.escalation;
+    let names: Vec<&str> = levels.iter().flatten().map(String::as_str).collect();
+    let far = names.iter().any(|name| !["terminal", "desktop"].contains(name));
+    checks.push(match (names.as_slice(), far) {
+        ([], _) => Check::bad(
+            "No channel announces pending requests.",
+            "set [escalation] in the configuration",
+        ),
+        (_, false) => Check::note(
+            format!("Notifications stay on this machine ({}).", names.join(", ")),
+            "set up a channel that reaches you elsewhere, such as [channels.ops]",
+        ),
+        (_, true) => Check::ok(format!("Notifications go through {}.", names.join(", "))),
+    });
+    let today = now::now().to_string();
+    if countersign_crisis::helplines_due(today.get(..10).unwrap_or_default()) {
+        checks.push(Check::note(
+            "The list of helplines is old; numbers may have changed.",
+            "install a newer Countersign, or call the numbers of your country once",
+        ));
+    }
+    if config.rules.country.is_none() {
+        checks.push(Check::note(
+            "The crisis card lists helplines of no particular country.",
+            "set crisis.country, such as \"US\", and call its numbers once to see that they hold",
+        ));
+    }
+}
+
+/// Whether the records can be trusted later.
+pub(super) fn keeping(config: &DaemonConfig, paths: &Paths, checks: &mut Vec<Check>) {
+    let ledger = &config.ledger;
+    if ledger.file.is_none() && ledger.webhook.is_none() && ledger.git.is_none() {
+        checks.push(Check::note(
+            "Checkpoints stay on this machine, so its owner can rewrite the ledger unnoticed.",
+            "set ledger.witness_git, witness_file or witness_webhook to a place elsewhere",
+        ));
+    }
+    checks.extend(rows(config));
+    let changed = std::fs::metadata(paths.state.join("countersign.db"));
+    let age = changed.ok().and_then(|file| file.modified().ok()).map(|time| time.elapsed());
+    if let Some(Err(ahead)) = age
+        && ahead.duration().as_secs() > 5
+    {
+        checks.push(Check::bad(
+            "The clock is behind the newest record, so nothing can be approved.",
+            "correct the clock, and wait until it has passed the newest record",
+        ));
+    }
+}
+
+/// Whether the store's requests are in the state that its ledger says; nothing if the store cannot
+/// be read by this user.
+fn rows(config: &DaemonConfig) -> Option<Check> {
+    let store = OfflineLedger::open(&config.store).ok()?;
+    let rows = match store.compare_rows() {
+        Ok(rows) => listed(rows),
+        Err(error) => {
+            let say = format!("The store cannot be compared with its ledger: {error}.");
+            return Some(Check::bad(say, "countersign ledger verify"));
+        }
+    };
+    Some(match differing(&rows) {
+        None => Check::ok(format!("The ledger confirms all {} requests.", rows.requests)),
+        Some(why) => Check::bad(
+            format!("The store was edited: {why}."),
+            "countersign ledger verify; find out who can write the state folder",
+        ),
+    })
+}
