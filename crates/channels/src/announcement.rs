@@ -1,7 +1,7 @@
 //! The content of an announcement and its texts. The call itself is included only where the
 //! channel may show it.
 
-use countersign_text::sanitize::sanitize_within;
+use countersign_text::sanitize::{sanitize, sanitize_again, sanitize_within};
 use countersign_types::id::Id;
 use countersign_types::tier::Tier;
 use countersign_types::time::Timestamp;
@@ -126,9 +126,9 @@ impl EditedNotice {
     fn sentence(&self, original: &str) -> String {
         let mut text = format!("Edited call ({}): {}", self.tier.label(), self.brief);
         if !self.call.is_empty() {
-            text = format!("{text} {}", sanitize_within(&self.call, MAX_EDITED_CALL).text);
+            text = format!("{text} {}", sanitize_again(&self.call, MAX_EDITED_CALL));
         }
-        safe(&format!("{text} Original, not approved: {original}"), MAX_EDIT)
+        sanitize_again(&format!("{text} Original, not approved: {original}"), MAX_EDIT)
     }
 }
 
@@ -178,7 +178,7 @@ impl Announcement {
         } else if self.brief.trim().is_empty() {
             format!("The agent wants to use {}.", safe(&self.tool, MAX_NAME))
         } else {
-            safe(&self.brief, MAX_SENTENCE)
+            sanitize_again(&self.brief, MAX_SENTENCE)
         }
     }
 
@@ -229,15 +229,23 @@ impl Announcement {
         format!("{}. {} {}", self.title(), self.sentence(), self.advice())
     }
 
-    /// The announcement as JSON.
+    /// The reasons, safe to show.
+    pub(crate) fn shown_reasons(&self) -> Vec<String> {
+        self.reasons.iter().map(|reason| sanitize_again(reason, MAX_NOTICE)).collect()
+    }
+
+    /// The announcement as JSON. A receiver may show every text as it is; names are not shortened,
+    /// so that different ones stay different.
     pub fn data(&self) -> Value {
         let ended = match &self.news {
             AnnouncementEvent::Ended(ending) => {
                 json!({
-                    "state": ending.state, "by": ending.by, "place": ending.place,
-                    "drill": ending.drill,
+                    "state": ending.state, "by": sanitize(&ending.by).text,
+                    "place": sanitize(&ending.place).text,
+                    "drill": ending.drill.as_ref().map(|words| sanitize(words).text),
                     "edited": ending.edited.as_ref().map(|edited| {
-                        json!({ "tier": edited.tier, "brief": edited.brief })
+                        let brief = sanitize_again(&edited.brief, MAX_SENTENCE);
+                        json!({ "tier": edited.tier, "brief": brief })
                     }),
                 })
             }
@@ -246,13 +254,16 @@ impl Announcement {
             | AnnouncementEvent::Notice(_) => Value::Null,
         };
         // A notice has no call, so its text is the summary.
-        let brief =
-            if let AnnouncementEvent::Notice(text) = &self.news { text } else { &self.brief };
+        let brief = match &self.news {
+            AnnouncementEvent::Notice(text) => safe(text, MAX_NOTICE),
+            _ => sanitize_again(&self.brief, MAX_SENTENCE),
+        };
         json!({
             "request": self.request, "kind": self.news.word(), "ended": ended,
-            "brief": brief, "tool": self.tool, "tier": self.tier,
-            "emoji": self.tier.emoji(), "phrase": self.phrase, "agent": self.agent,
-            "session": self.session, "deadline": self.deadline, "level": self.level,
+            "brief": brief, "tool": sanitize(&self.tool).text, "tier": self.tier,
+            "emoji": self.tier.emoji(), "phrase": self.phrase,
+            "agent": sanitize(&self.agent).text, "session": sanitize(&self.session).text,
+            "deadline": self.deadline, "level": self.level,
             "crisis": self.crisis, "link": self.link(),
         })
     }
@@ -403,6 +414,64 @@ pub(crate) mod tests {
             let line = told.line();
             assert!(!line.chars().any(|c| c.is_control() || c == '\u{202e}'), "{line:?}");
         }
+    }
+
+    /// Bidi override and isolate, ANSI escape, NUL, line breaks, zero-width and tag characters.
+    pub(crate) const DECEPTIVE: &str =
+        "rm\u{202e}\u{2066}\x1b[2J\x1b]0;x\x07\0\r\nok\u{200b}\u{feff}\u{2028}\u{e0041}\u{9b}31m";
+
+    /// Whether a JSON value has no text that hides, reorders or draws.
+    pub(crate) fn is_displayable(value: &Value) -> bool {
+        match value {
+            Value::String(text) => !text.chars().any(|c| {
+                c.is_control() || DECEPTIVE.chars().any(|d| d == c && !d.is_ascii_graphic())
+            }),
+            Value::Array(list) => list.iter().all(is_displayable),
+            Value::Object(members) => members.values().all(is_displayable),
+            _ => true,
+        }
+    }
+
+    pub(crate) fn deceptive() -> Announcement {
+        let evil = || DECEPTIVE.to_owned();
+        Announcement {
+            brief: evil(),
+            tool: evil(),
+            agent: evil(),
+            session: evil(),
+            reasons: vec![evil()],
+            ..asked()
+        }
+    }
+
+    #[test]
+    fn every_text_of_the_json_is_displayable() {
+        let evil = || DECEPTIVE.to_owned();
+        assert!(is_displayable(&deceptive().data()), "{}", deceptive().data());
+        let edited = EditedNotice { tier: Tier::High, brief: evil(), call: String::new() };
+        let ending = Ending {
+            state: State::Approved,
+            by: evil(),
+            place: evil(),
+            drill: Some(evil()),
+            edited: Some(edited),
+        };
+        let ended = Announcement { news: AnnouncementEvent::Ended(ending), ..deceptive() };
+        assert!(is_displayable(&ended.data()), "{}", ended.data());
+        let notice = Announcement { news: AnnouncementEvent::Notice(evil()), ..asked() };
+        assert!(is_displayable(&notice.data()), "{}", notice.data());
+        // Different names stay different.
+        let other = Announcement { session: format!("{DECEPTIVE}\0"), ..deceptive() };
+        assert_ne!(other.data()["session"], deceptive().data()["session"]);
+    }
+
+    #[test]
+    fn a_sanitized_summary_is_not_escaped_again() {
+        let brief = "Deletes a⟨U+202E⟩b⏎c and ⟨secret⟩.".to_owned();
+        let told = Announcement { brief: brief.clone(), reasons: vec![brief.clone()], ..asked() };
+        assert_eq!(told.sentence(), brief);
+        assert_eq!(told.data()["brief"], brief);
+        assert_eq!(told.message(0).reasons, [brief]);
     }
 
     #[test]

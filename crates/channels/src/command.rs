@@ -77,10 +77,10 @@ impl Channel for CommandChannel {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Instant;
+    use std::io::{BufRead as _, BufReader};
 
     use super::*;
-    use crate::announcement::tests::asked;
+    use crate::announcement::tests::{asked, deceptive, is_displayable};
 
     fn shell(script: &str, timeout: Duration) -> CommandChannel {
         let arguments = vec!["-c".to_owned(), script.to_owned()];
@@ -109,24 +109,44 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn it_gets_nothing_that_hides_or_draws() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("got");
+        let channel = shell(&format!("cat > {}", path.display()), Duration::from_secs(30));
+        channel.announce(&deceptive()).await.unwrap();
+        let got: serde_json::Value =
+            serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        assert!(is_displayable(&got), "{got}");
+    }
+
+    #[tokio::test]
     async fn one_that_hangs_is_ended_with_its_children() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("alive");
-        let script = format!("(sleep 1; touch {}) & sleep 60", path.display());
-        let channel = shell(&script, Duration::from_millis(300));
-        let since = Instant::now();
-        let error = channel.announce(&asked()).await.unwrap_err();
-        assert!(!error.permanent && since.elapsed() < Duration::from_secs(2), "{error}");
-        tokio::time::sleep(Duration::from_millis(1200)).await;
-        assert!(!path.exists(), "a child lived on");
+        let pipe = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        // The program and its child hold the pipe open: it ends when both are dead.
+        let script = format!("exec 3>{}; echo up >&3; sleep 600 & sleep 600", pipe.display());
+        let (up, mut is_up) = tokio::sync::mpsc::unbounded_channel();
+        let (over, is_over) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let mut lines = BufReader::new(std::fs::File::open(&pipe).unwrap()).lines();
+            up.send(lines.next().unwrap().unwrap()).unwrap();
+            over.send(lines.next().is_none())
+        });
+        let hour = Duration::from_hours(1);
+        let announcing = tokio::spawn(async move { shell(&script, hour).announce(&asked()).await });
+        assert_eq!(is_up.recv().await.unwrap(), "up");
+        tokio::time::pause();
+        let error = announcing.await.unwrap().unwrap_err();
+        assert!(!error.permanent && error.problem.contains("timeout_seconds"), "{error}");
+        assert_eq!(is_over.recv_timeout(Duration::from_secs(30)), Ok(true), "a child lived on");
     }
 
     #[tokio::test]
     async fn one_that_leaves_something_running_has_still_ended() {
-        let channel = shell("sleep 5 & echo done", Duration::from_secs(4));
-        let since = Instant::now();
+        // Waiting for the child, which holds the output open, would take too long.
+        let channel = shell("sleep 60 & echo done", Duration::from_secs(30));
         assert_eq!(channel.announce(&asked()).await.unwrap().0, "done");
-        assert!(since.elapsed() < Duration::from_secs(2));
     }
 
     #[tokio::test]

@@ -49,7 +49,7 @@ impl Announcement {
             sentence: self.sentence(),
             call: shown.to_owned(),
             missing,
-            reasons: if over { Vec::new() } else { self.reasons.clone() },
+            reasons: if over { Vec::new() } else { self.shown_reasons() },
             advice: self.advice(),
         }
     }

@@ -110,6 +110,8 @@ pub enum ReplyContent {
     Deny(RequestRef),
     /// A question for pending requests.
     Pending,
+    /// Stops every call.
+    Freeze,
     /// A code that links this account to a person.
     Link(String),
     /// Anything else that was addressed to us.
@@ -140,6 +142,7 @@ impl ReplyContent {
             "approve" | "yes" => ReplyContent::Approve(which()),
             "deny" | "no" => ReplyContent::Deny(which()),
             "pending" => ReplyContent::Pending,
+            "freeze" => ReplyContent::Freeze,
             "link" => ReplyContent::Link(name.to_owned()),
             // Telegram's deep links say `/start CODE`.
             "start" if !name.is_empty() => ReplyContent::Link(name.to_owned()),
@@ -216,6 +219,7 @@ mod tests {
             }),
             ("/deny", Some(ReplyContent::Deny(which("", "")))),
             ("/pending", Some(ReplyContent::Pending)),
+            ("/freeze", Some(ReplyContent::Freeze)),
             ("/link AB12-CD34", Some(ReplyContent::Link("AB12-CD34".to_owned()))),
             ("/start AB12-CD34", Some(ReplyContent::Link("AB12-CD34".to_owned()))),
             ("/start", Some(ReplyContent::Help)),

@@ -99,7 +99,7 @@ fn event(news: &Announcement, callback: bool) -> String {
     let mut data = news.data();
     if let Some(data) = data.as_object_mut() {
         if !news.call.is_empty() {
-            let (call, reasons) = (json!(news.call), json!(news.reasons));
+            let (call, reasons) = (json!(news.call), json!(news.shown_reasons()));
             data.extend([("call".to_owned(), call), ("reasons".to_owned(), reasons)]);
             data.insert("folded".to_owned(), json!(news.folded));
         }
@@ -153,7 +153,13 @@ impl Channel for Webhook {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::announcement::tests::asked;
+    use crate::announcement::tests::{asked, deceptive, is_displayable};
+
+    #[test]
+    fn a_receiver_gets_nothing_that_hides_or_draws() {
+        let body: serde_json::Value = serde_json::from_str(&event(&deceptive(), true)).unwrap();
+        assert!(is_displayable(&body), "{body}");
+    }
 
     #[test]
     fn the_body_is_the_same_in_every_attempt() {

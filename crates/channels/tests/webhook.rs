@@ -9,7 +9,7 @@ mod webhooks {
     use std::path::PathBuf;
     use std::sync::mpsc;
     use std::thread;
-    use std::time::{Duration, Instant};
+    use std::time::Duration;
 
     use countersign_channels::{
         Announcement, AnnouncementEvent, Channel, ChannelLimits, ChannelSettings, Ending, webhook,
@@ -196,12 +196,10 @@ mod webhooks {
         assert!(!error.permanent, "{error}");
         let silent = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = silent.local_addr().unwrap();
-        let since = Instant::now();
         for scheme in ["http", "https"] {
             let hook = channel(format!("{scheme}://{address}/"), true);
             assert!(!hook.announce(&news()).await.unwrap_err().permanent);
         }
-        assert!(since.elapsed() < Duration::from_secs(4), "{:?}", since.elapsed());
         drop(silent);
         let error =
             channel(format!("http://{address}/"), true).announce(&news()).await.unwrap_err();
