@@ -38,6 +38,7 @@ fn failed(what: impl Into<String>) -> io::Error {
 #[derive(Debug)]
 pub struct TestInstallation {
     folder: PathBuf,
+    program: Option<PathBuf>,
     wrapper: Vec<OsString>,
     environment: Vec<(OsString, OsString)>,
 }
@@ -65,6 +66,7 @@ impl TestInstallation {
         fs::write(folder.join("countersign.toml"), text)?;
         Ok(TestInstallation {
             folder: folder.to_owned(),
+            program: None,
             wrapper: Vec::new(),
             environment: Vec::new(),
         })
@@ -74,6 +76,13 @@ impl TestInstallation {
     #[must_use]
     pub fn wrapped(mut self, words: &[&str]) -> TestInstallation {
         self.wrapper = words.iter().map(OsString::from).collect();
+        self
+    }
+
+    /// Started from a copy of the daemon's program.
+    #[must_use]
+    pub fn program(mut self, path: &Path) -> TestInstallation {
+        self.program = Some(path.to_owned());
         self
     }
 
@@ -95,7 +104,8 @@ impl TestInstallation {
         if !whole {
             return vec![self.folder.clone().into_os_string()];
         }
-        let mut words: Vec<OsString> = ["serve", "--json", "--config"].map(Into::into).to_vec();
+        let words = ["serve", "--json", "--print-passphrase", "--config"];
+        let mut words: Vec<OsString> = words.map(Into::into).to_vec();
         words.push(self.folder.join("countersign.toml").into_os_string());
         words.extend(["--state".into(), self.folder.join("state").into_os_string()]);
         words
@@ -103,7 +113,7 @@ impl TestInstallation {
 
     /// Starts the daemon and waits until it listens.
     pub fn start(&self) -> io::Result<RunningDaemon> {
-        let program = binary()?;
+        let program = self.program.clone().map_or_else(binary, Ok)?;
         let arguments = self.arguments(&program);
         let mut words = self.wrapper.iter().cloned().chain([program.into_os_string()]);
         let first = words.next().ok_or_else(|| failed("no program"))?;

@@ -96,8 +96,8 @@ mod hiding {
             let harmful = place.replace("@@", harm);
             command_text::read(&harmful, &Context::default(), &mut findings);
             let tier = findings.tier();
-            let judged = tier >= if readable { Tier::High } else { Tier::Medium };
-            if judged && (found || !readable) {
+            let assessed = tier >= if readable { Tier::High } else { Tier::Medium };
+            if assessed && (found || !readable) {
                 return;
             }
             let line = format!("{text:?}: found {found}, with harm {}", tier.label());

@@ -43,8 +43,8 @@ fn run_behind_gate(
     thread::scope(|scope| {
         let running = scope.spawn(|| {
             run_agent(live, command, None, |scratch| {
-                install(live, scratch, &countersign);
                 configure_home(scratch, folder.path());
+                install(live, scratch, &countersign);
             })
         });
         act(people, gate, while_pending, || running.is_finished());
@@ -52,10 +52,12 @@ fn run_behind_gate(
     })
 }
 
-/// Writes the configuration into the agent's home, where the hook finds it.
+/// Writes the configuration and the daemon's key into the agent's home, where `install` finds them.
 pub fn configure_home(scratch: &ScratchHome, installation: &Path) {
     let text = fs::read_to_string(installation.join("countersign.toml")).unwrap();
     scratch.write(".config/countersign/countersign.toml", &text).unwrap();
+    let key = fs::read_to_string(installation.join("state/daemon.pub")).unwrap();
+    scratch.write(".config/countersign/daemon.pub", &key).unwrap();
 }
 
 fn act(
@@ -159,7 +161,7 @@ fn a_daemon_that_is_killed_while_a_call_waits_lets_nothing_through() {
         assert!(!run_agent.ran, "{}: {run_agent:?}", live.agent.name);
         // The daemon may die after it kept the request and before the hook has read its answer.
         let told = run_agent.results();
-        let known = ["still waiting", "no person could be asked"]
+        let known = ["has not decided yet", "no person could be asked"]
             .iter()
             .any(|report_figures| told.contains(report_figures));
         assert!(known, "{}: {run_agent:?}", live.agent.name);

@@ -74,11 +74,11 @@ fn ask_once(live: LiveAgent, server: &McpServer) {
     let model = StandInModel::start_repeating(call, 2).unwrap();
     let mut scratch = ScratchHome::new(&folder.path().join("agent"), model.address()).unwrap();
     (live.test.prepare_home)(&scratch).unwrap();
+    configure_home(&scratch, &folder.path().join("house"));
     install(live, &scratch, &countersign);
     serve(live, &mut scratch, &server.settings);
     // What the proxy has changed in the agent's files must not have cost the hook its trust.
     install(live, &scratch, &countersign);
-    configure_home(&scratch, &folder.path().join("house"));
     let begun = Instant::now();
     let run = thread::scope(|scope| {
         let running = scope.spawn(|| live.run(&program, &scratch, &path(), |t| t < PATIENCE));

@@ -28,7 +28,7 @@ pub fn own(scratch: &ScratchHome) -> PathBuf {
     scratch.home().join("bin/countersign")
 }
 
-/// How long the installed hook waits for a person before it says "still waiting".
+/// How long the installed hook waits for a person before it answers that the call is pending.
 const PATIENCE: &str = "10";
 
 /// Installs the gate, by a `countersign` of this home.

@@ -19,7 +19,7 @@ const DOCUMENT: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/daemon/openapi.json"));
 
 /// Routes that accept an agent's credential or none. A new one must be added here on purpose.
-const NOT_FOR_PEOPLE_ONLY: [&str; 29] = [
+const NOT_FOR_PEOPLE_ONLY: [&str; 30] = [
     "GET /health",
     "GET /ready",
     "GET /openapi.json",
@@ -41,6 +41,7 @@ const NOT_FOR_PEOPLE_ONLY: [&str; 29] = [
     "POST /v1/permits/redeem",
     "POST /v1/permits/verify",
     "POST /v1/screen",
+    "GET /v1/installation",
     "GET /v1/events",
     "POST /access/v1/evaluation",
     "POST /access/v1/evaluations",

@@ -170,7 +170,7 @@ async function sequence(page, random) {
 }
 
 // The list and the card name the same request, and the list is what the daemon has pending.
-async function agrees(page, ids) {
+async function agrees(page) {
   const state = () => page.evaluate(() => {
     const card = document.querySelector("#pane article");
     return {
@@ -180,10 +180,15 @@ async function agrees(page, ids) {
     };
   });
   for (const until = Date.now() + 20_000; ;) {
+    // Asked each time: a request may expire or be withdrawn meanwhile.
+    const ids = (await pending()).sort();
     const { card, current, rows } = await state();
     const same = card === current && (card !== null || rows.length === 0);
-    if (same && (!ids || JSON.stringify(rows) === JSON.stringify(ids))) return;
-    if (Date.now() > until) assert.fail(`after 20 s the card is ${card}, the highlighted row ${current}, of ${rows.length} rows where ${ids?.length} are pending`);
+    if (same && JSON.stringify(rows) === JSON.stringify(ids)) return;
+    if (Date.now() > until) {
+      const lacks = ids.filter((id) => !rows.includes(id));
+      assert.fail(`after 20 s the card is ${card}, the highlighted row ${current}, of ${rows.length} rows where ${ids.length} are pending; the list lacks ${lacks}`);
+    }
     await sleep(100);
   }
 }
@@ -214,8 +219,7 @@ await gate;
 const failures = answers.map((answer) => [wrong(answer), answer]).filter(([why]) => why);
 for (const [why, { id, said, pressed, sent }] of failures.slice(0, 5)) console.error(`${said.choice} ${id}: ${why}; pressed on ${pressed?.card}, highlighted ${pressed?.rows}; sent from ${sent.card}, highlighted ${sent.rows}`);
 assert.equal(failures.length, 0, `${failures.length} of ${answers.length} answers were to a card that was not shown`);
-const ids = (await pending()).sort();
-for (const page of pages) await agrees(page, ids);
+for (const page of pages) await agrees(page);
 assert.ok(answers.length * 10 >= sequences, `only ${answers.length} answers in ${sequences} sequences`);
 console.log(`${done} sequences of keys, ${answers.length} answers, ${restarts} restarts: 0 to a card that was not shown; list and card agree in ${pages.length} tabs`);
 await browser.close();

@@ -94,7 +94,7 @@ fn what_was_answered_stands_and_who_waited_is_answered() {
     let took = start.elapsed();
     gate.kill().unwrap();
     assert_eq!(records::integrity(&installation.store()), "ok");
-    judge(&board, &installation.store());
+    check_board(&board, &installation.store());
     let (seen, answered) = (board.seen.lock().unwrap(), board.answered.lock().unwrap());
     report_figures(&format!(
         "kill -9: {kills} kills, {} requests, {} answers, {} waits were cut off, {} of them \
@@ -106,7 +106,7 @@ fn what_was_answered_stands_and_who_waited_is_answered() {
     ));
 }
 
-fn judge(board: &Board, store: &Path) {
+fn check_board(board: &Board, store: &Path) {
     let (seen, answered) = (board.seen.lock().unwrap(), board.answered.lock().unwrap());
     let contradictions = board.contradictions.lock().unwrap();
     assert!(contradictions.is_empty(), "{contradictions:?}");

@@ -15,6 +15,8 @@ mod fixture;
 #[cfg(test)]
 mod flood;
 #[cfg(test)]
+mod freeze;
+#[cfg(test)]
 mod inbox;
 #[cfg(test)]
 mod keys;
@@ -25,8 +27,14 @@ mod order;
 #[cfg(test)]
 mod original_client;
 #[cfg(test)]
+mod own_user;
+#[cfg(test)]
 mod permits;
 #[cfg(test)]
 mod races;
 #[cfg(test)]
 mod records;
+#[cfg(test)]
+mod session_answers;
+#[cfg(test)]
+mod slow_bodies;

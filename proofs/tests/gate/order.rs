@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use proof_skip::{Cause, skip};
 use proofs::installation::{TestInstallation, UNLIMITED};
@@ -62,13 +63,11 @@ fn stop(fixture: &Fixture) {
         crate::fixture::run(&["kill", "-TERM", id]);
     }
     let gone = || !std::path::Path::new(&format!("/proc/{}", child.trim())).exists();
-    for _ in 0..2_000 {
-        if gone() {
-            return;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(5));
+    let end = Instant::now() + Duration::from_secs(30);
+    while !gone() {
+        assert!(Instant::now() < end, "the daemon does not stop");
+        std::thread::sleep(Duration::from_millis(5));
     }
-    panic!("the daemon does not stop");
 }
 
 /// The position of the decided request in the trace.

@@ -1,10 +1,8 @@
 //! Calls that pass, wait, are denied, approved, edited, cancelled or repeated.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
-use crate::fixture::{ProxyFixture, modern, shared, words};
+use crate::fixture::{ProxyFixture, modern, shared, until, words};
 
 const MAIL: &str = r#"{"to":"bo@example.org","text":"hi"}"#;
 
@@ -44,13 +42,10 @@ fn a_harmless_call_passes_and_a_risky_one_runs_only_after_a_yes() {
     assert!(place.log().lines().any(|line| line == odd), "{}", place.log());
     // The outcome is in the ledger.
     let mut reported = Value::Null;
-    for _ in 0..100 {
+    until("a report", || {
         reported = place.request(&request["id"])["reported"].clone();
-        if !reported.is_null() {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
+        !reported.is_null()
+    });
     assert_eq!(reported["status"], "ok", "{reported}");
     assert!(reported["result_digest"].is_string(), "{reported}");
     assert_eq!(client.end(), 0);
@@ -83,13 +78,7 @@ fn a_call_that_is_taken_back_never_runs_and_is_not_answered() {
     let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled",
                         "params": {"requestId": 1}});
     client.send(&cancel.to_string());
-    for _ in 0..200 {
-        if place.request(&request["id"])["state"] == "cancelled" {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    assert_eq!(place.request(&request["id"])["state"], "cancelled");
+    until("its end", || place.request(&request["id"])["state"] == "cancelled");
     assert_eq!(place.decide(&request, true, None).status, 409);
     client.call(2, "read_file", &json!({"path": "a"}));
     // The next answer is for the next call: the first one got none.
@@ -347,22 +336,23 @@ fn a_client_that_knows_tasks_is_answered_at_once_and_asks_again() {
         client.next()["result"].clone()
     };
     let ended = |client: &mut crate::fixture::Wire, task: &Value| {
-        for _ in 0..200 {
-            let found = get(client, task);
-            if found["status"] != "working" {
-                return found;
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        panic!("it goes on for ever")
+        let mut found = Value::Null;
+        until("the end of the task", || {
+            found = get(client, task);
+            found["status"] != "working"
+        });
+        found
     };
     let task = start(&mut client);
-    place.waiting(1);
-    // Longer than the client's own patience: nobody gives up on a task.
-    std::thread::sleep(Duration::from_millis(1500));
+    let first = place.waiting(1).remove(0);
+    // A call that is no task is given up when the client's patience ends; the task is not.
+    client.call(1, "send_email", &json!({"to": "ana@example.org", "text": "hi"}));
+    assert!(words(&client.next()).contains("repeat the identical call"));
     assert_eq!(get(&mut client, &task)["status"], "working");
     assert!(!place.reached("send_email"));
-    place.answer(true);
+    for request in place.waiting(2) {
+        assert_eq!(place.decide(&request, request["id"] == first["id"], None).status, 200);
+    }
     let done = ended(&mut client, &task);
     assert_eq!(done["status"], "completed", "{done}");
     let text = done["result"]["content"][0]["text"].as_str().unwrap();
@@ -381,13 +371,7 @@ fn a_client_that_knows_tasks_is_answered_at_once_and_asks_again() {
     client.ask("stop", "tasks/cancel", &json!({"taskId": task}));
     assert_eq!(client.next()["result"], json!({"resultType": "complete"}));
     assert_eq!(get(&mut client, &task)["status"], "cancelled");
-    for _ in 0..200 {
-        if place.request(&request["id"])["state"] == "cancelled" {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    assert_eq!(place.request(&request["id"])["state"], "cancelled");
+    until("its end", || place.request(&request["id"])["state"] == "cancelled");
     // A task of the server's own is the server's business.
     client.ask("theirs", "tasks/get", &json!({"taskId": "theirs"}));
     assert_eq!(client.next()["result"], json!({}));

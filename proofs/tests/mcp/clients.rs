@@ -2,11 +2,10 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::net::{SocketAddr, TcpStream};
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::fixture::{ProxyFixture, modern, shared};
+use crate::fixture::{ProxyFixture, modern, shared, until};
 use crate::http::{post, proxy};
 use crate::web::Web;
 
@@ -14,14 +13,6 @@ use crate::web::Web;
 fn call(arguments: &Value) -> String {
     let params = json!({"name": "send_email", "arguments": arguments});
     json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string()
-}
-
-fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(20);
-    while !holds() {
-        assert!(Instant::now() < end, "{what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 /// The answer in a stream of events.
@@ -59,7 +50,7 @@ fn a_client_that_leaves_withdraws_its_own_call_only() {
     for leaves in [3, 0] {
         drop(streams[leaves].take());
         let id = &requests[leaves];
-        eventually("the call of the client that left still waits", || {
+        until("the call of the client that left still waits", || {
             place.request(id)["state"] != "pending"
         });
         assert_eq!(place.request(id)["state"], "cancelled");
@@ -95,7 +86,7 @@ fn a_session_s_cancellation_withdraws_its_own_call_only() {
                         "params": {"requestId": 1}});
     let (head, _) = post(address, "mcp-session-id: two\r\n", &cancel.to_string());
     assert!(head.starts_with("HTTP/1.1 202"), "{head}");
-    eventually("the call still waits", || place.request(&two)["state"] == "cancelled");
+    until("the call still waits", || place.request(&two)["state"] == "cancelled");
     assert_eq!(place.request(&one)["state"], "pending");
 }
 
@@ -116,7 +107,7 @@ fn leaves_while_it_runs(
     );
     stream.write_all(text.as_bytes()).unwrap();
     let request = place.answer(true);
-    eventually("the approved call does not run", || {
+    until("the approved call does not run", || {
         web.log().iter().skip(before).any(|body| body.contains("tools/call"))
     });
     // The server has answered something later, so the call is at the server.
@@ -126,7 +117,7 @@ fn leaves_while_it_runs(
 
 fn reported(place: &ProxyFixture, request: &Value) -> Value {
     let mut reported = Value::Null;
-    eventually("no outcome was reported", || {
+    until("no outcome was reported", || {
         reported = place.request(request)["reported"].clone();
         !reported.is_null()
     });
@@ -144,8 +135,10 @@ fn what_came_of_a_call_is_recorded_although_its_client_left() {
             let body = call(&json!({"to": "bo@example.org", "wait": wait}));
             let message = ("", body.as_str());
             let request = leaves_while_it_runs(&place, (&web, address), message, accept);
-            // Long enough for the proxy to notice that the client left.
-            std::thread::sleep(Duration::from_millis(200));
+            // The proxy hears that the client left before it hears this.
+            let ping = json!({"jsonrpc": "2.0", "id": 2, "method": "ping", "params": {}});
+            let (head, _) = post(address, "", &ping.to_string());
+            assert!(head.starts_with("HTTP/1.1 200"), "{head}");
             web.release();
             let reported = reported(&place, &request);
             let expected = if wait == "breaks off" { "error" } else { "ok" };

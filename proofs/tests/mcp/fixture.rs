@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -75,7 +76,9 @@ impl ProxyFixture {
         let patience = patience.map_or("-".to_owned(), |ms| ms.to_string());
         let state = self.path("state").display().to_string();
         let proxy = env!("CARGO_BIN_EXE_proxy").to_owned();
-        vec![proxy, self.agents.clone(), self.agent.clone(), state, "files".to_owned(), patience]
+        let key = self.path("house/state/daemon.pub").display().to_string();
+        let (agents, agent) = (self.agents.clone(), self.agent.clone());
+        vec![proxy, agents, agent, key, state, "files".to_owned(), patience]
     }
 
     /// A proxy before the stand-in server.
@@ -150,6 +153,20 @@ impl ProxyFixture {
         self.person().post(&format!("/v1/requests/{id}/decision"), &said).unwrap()
     }
 
+    /// How many callers wait for the daemon's answer, as its metrics say.
+    pub fn waiting_callers(&self) -> usize {
+        let mut stream = TcpStream::connect(self.people).unwrap();
+        let head = format!(
+            "GET /metrics HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {}\r\n\
+             connection: close\r\n\r\n",
+            self.people, self.owner
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        let text = std::io::read_to_string(stream).unwrap();
+        let found = text.lines().find_map(|line| line.strip_prefix("countersign_waiting_callers "));
+        found.unwrap_or_else(|| panic!("{text}")).parse().unwrap()
+    }
+
     /// One request as people see it.
     pub fn request(&self, id: &Value) -> Value {
         self.person().get(&format!("/v1/requests/{}", id.as_str().unwrap())).unwrap().body
@@ -158,6 +175,15 @@ impl ProxyFixture {
 
 fn server() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mcp/server.py")
+}
+
+/// Waits for a condition.
+pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(30);
+    while !holds() {
+        assert!(Instant::now() < end, "{what}: did not happen in time");
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 /// A client's end.

@@ -13,6 +13,8 @@ mod faults;
 #[cfg(test)]
 mod fixture;
 #[cfg(test)]
+mod freeze;
+#[cfg(test)]
 mod http;
 #[cfg(test)]
 mod limits;

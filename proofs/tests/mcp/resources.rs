@@ -15,7 +15,9 @@ const KEY: &str = "file:///home/bo/.ssh/id_rsa";
 fn in_ledger(place: &ProxyFixture, tools: [&str; 2]) {
     let end = Instant::now() + Duration::from_secs(20);
     let mut hook = Client::with(place.agents.parse().unwrap(), &place.agent);
-    for number in 0.. {
+    let mut number = 0;
+    loop {
+        number += 1;
         // What passed is in the ledger with the next thing that has to be.
         let ask = json!({"tool": "send_email", "arguments": {"to": "bo", "n": number}});
         let asked = hook.post("/v1/requests?wait=0", &ask).unwrap();

@@ -28,6 +28,8 @@ pub struct Discord {
     pub arrived: HashMap<String, Instant>,
     reactions: HashMap<(String, String), Vec<Value>>,
     commands: Vec<Value>,
+    /// How often the messages were read.
+    reads: usize,
     next: u64,
 }
 
@@ -150,7 +152,10 @@ impl Platform for Discord {
                 message["components"] = asked.body["components"].clone();
                 (200, message.clone())
             }
-            ("GET", ["channels", _, "messages"]) => (200, self.page()),
+            ("GET", ["channels", _, "messages"]) => {
+                self.reads += 1;
+                (200, self.page())
+            }
             ("GET", ["channels", _, "messages", id, "reactions", emoji]) => {
                 let emoji = if *emoji == "%E2%9C%85" { "\u{2705}" } else { "\u{274c}" };
                 let users = self.reactions.get(&((*id).to_owned(), emoji.to_owned()));
@@ -340,7 +345,8 @@ fn a_message_arrives_once_whatever_befalls_it() {
     let id = ask(&fixture, &within(risky(1), 120.0));
     until("four faults", || discord.behaves().then_some(()));
     discord.until("a message", |discord| discord.about(&id));
-    std::thread::sleep(Duration::from_secs(1));
+    // With this record no further attempt is made.
+    fixture.wait_for_delivery_record(&json!({ "id": id }));
     let text = |message: &Value| message["first"].as_str().unwrap_or_default().contains(&id);
     let many = discord.platform.lock().unwrap().messages.iter().filter(|one| text(one)).count();
     assert_eq!(many, 1, "a message that was sent twice is there twice");
@@ -488,7 +494,7 @@ fn words_and_reactions_in_the_channel_are_heard_where_there_is_no_hook() {
         });
     };
     // What was said before we listened is not heard; this is, as soon as we do.
-    std::thread::sleep(Duration::from_secs(3));
+    discord.until("the first reading", |discord| (discord.reads > 0).then_some(()));
     says(ANA, &format!("!link {}", code(&fixture, "discord")));
     replied("Linked.");
     // Two of Ana's, the answer to the second, and the announcement of the new link.
@@ -527,7 +533,9 @@ fn words_and_reactions_in_the_channel_are_heard_where_there_is_no_hook() {
         inner.keep(&author, &json!({ "content": message["content"] }))
     };
     reacts(&copy, "\u{2705}", json!({ "id": ANA, "username": "ana" }));
-    std::thread::sleep(Duration::from_secs(3));
+    // Readings follow one another: with the third one, all of the first has been acted upon.
+    let before = discord.platform.lock().unwrap().reads;
+    discord.until("three readings", |discord| (discord.reads >= before + 3).then_some(()));
     assert_eq!(state(&fixture, &third), "pending");
     let text = message["content"].as_str().unwrap();
     let phrase = text.lines().last().unwrap().split('.').next().unwrap();

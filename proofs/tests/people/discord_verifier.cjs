@@ -1,4 +1,4 @@
-// Judges requests, one line of JSON each, with Discord's own library: `true` or `false`.
+// Verifies requests, one line of JSON each, with Discord's own library: `true` or `false`.
 const { verifyKey } = require(process.argv[2]);
 const lines = require('node:readline').createInterface({ input: process.stdin });
 (async () => {

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::discord::{forge, hooked, key, sign};
 use crate::fake_platform::{hex, now};
 use crate::fixture::{Rng, has, report_figures, shared, size};
-use crate::tools::{judged, tools};
+use crate::tools::{tools, verified};
 
 #[test]
 fn what_discords_own_library_accepts_we_accept_and_nothing_else() {
@@ -56,7 +56,7 @@ fn what_discords_own_library_accepts_we_accept_and_nothing_else() {
         ours.push(caller.post(&headers, &body).0 == 200);
     }
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/people/discord_verifier.cjs");
-    let theirs = judged(Command::new("node").arg(script).arg(library), &cases);
+    let theirs = verified(Command::new("node").arg(script).arg(library), &cases);
     assert_eq!(theirs.len(), ours.len());
     for ((theirs, ours), case) in theirs.iter().zip(&ours).zip(&cases) {
         assert_eq!(theirs, ours, "{case}");
@@ -64,7 +64,7 @@ fn what_discords_own_library_accepts_we_accept_and_nothing_else() {
     let accepted = ours.iter().filter(|accepted| **accepted).count();
     assert!(accepted > many / 4 && accepted < many, "{accepted}");
     report_figures(&format!(
-        "discord-interactions: {many} requests judged alike, {accepted} of them good"
+        "discord-interactions: {many} requests verified alike, {accepted} of them good"
     ));
     assert!(fixture.gate.stop().unwrap());
 }

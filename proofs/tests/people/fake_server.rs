@@ -137,7 +137,7 @@ pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
         }
         std::thread::sleep(Duration::from_millis(2));
     }
-    panic!("waited in vain for {what}");
+    panic!("{what}: did not happen in time");
 }
 
 /// A file that nobody else can read; its name as TOML has it.

@@ -1,4 +1,4 @@
-"""Judges requests, one line of JSON each, with Slack's own library: `true` or `false`."""
+"""Verifies requests, one line of JSON each, with Slack's own library: `true` or `false`."""
 
 import json
 import sys

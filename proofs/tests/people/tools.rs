@@ -1,4 +1,4 @@
-//! Programs that judge what we judge: asked line by line.
+//! Programs that verify what we verify: asked line by line.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ pub fn tools() -> PathBuf {
 }
 
 /// Runs a program that answers each line of JSON with `true` or `false`.
-pub fn judged(program: &mut Command, cases: &[Value]) -> Vec<bool> {
+pub fn verified(program: &mut Command, cases: &[Value]) -> Vec<bool> {
     spoken(program, cases).iter().map(|line| line == "true").collect()
 }
 

@@ -1,4 +1,4 @@
-//! `bash -n` as the judge of what is shell and what is not. Nothing is ever run: `-n` only reads.
+//! `bash -n` as the oracle of what is shell and what is not. Nothing is ever run: `-n` only reads.
 
 use std::io::Write;
 use std::process::{Command, Stdio};

@@ -133,15 +133,15 @@ fn no_command_that_passes_has_an_effect_outside_the_workspace() {
         let text = command(&mut random);
         let mut call = Call::shell(&text);
         call.context = Context { cwd: Some(PROJECT), project: Some(PROJECT), ..Context::default() };
-        let judged = assess(&call, &Policy::default());
-        if judged.verdict != Verdict::Allow {
+        let assessed = assess(&call, &Policy::default());
+        if assessed.verdict != Verdict::Allow {
             continue;
         }
         ran += 1;
         let answer = sandbox.run(&text);
         late += usize::from(answer["late"] == true);
-        if let Some(effect) = effect(judged.tier, &answer) {
-            wrong.push(format!("{:?} {effect}: {text:?}", judged.tier));
+        if let Some(effect) = effect(assessed.tier, &answer) {
+            wrong.push(format!("{:?} {effect}: {text:?}", assessed.tier));
         }
     }
     println!(

@@ -16,7 +16,7 @@ pub const OURS_STRICTER: &[Known] = &[(
 )];
 
 /// Texts that bash refuses and we read. Whoever runs them gets an error and nothing happens, or
-/// has another shell; either way they are judged for what they say.
+/// has another shell; either way they are assessed for what they say.
 pub const OURS_LAXER: &[Known] = &[
     (
         "an empty list holds nothing that could run; zsh takes most of them",
@@ -33,7 +33,7 @@ pub const OURS_LAXER: &[Known] = &[
             "coproc",
         ],
     ),
-    ("two groups side by side: both are judged", &["(a) (b)"]),
+    ("two groups side by side: both are assessed", &["(a) (b)"]),
     ("dash and zsh take any command as a function's body", &["f() echo", "function f echo"]),
     (
         "`[[ … ]]` is looked at for the commands inside it, not for its grammar",

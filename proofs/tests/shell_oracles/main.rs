@@ -1,5 +1,5 @@
 //! Our shell reader beside four others (`bash -n`, tree-sitter-bash, shuck and brush), and our
-//! judgement beside what bash does in a sandbox.
+//! assessment beside what bash does in a sandbox.
 
 #[cfg(test)]
 mod bash;

@@ -15,7 +15,7 @@ const READ: usize = 20_000;
 /// … and every so many of them are shown to bash.
 const SHOWN: usize = 10;
 /// Only a hang takes so long.
-const HANG: Duration = Duration::from_secs(2);
+const HANG: Duration = Duration::from_mins(1);
 
 const BITS: [&str; 24] = [
     "$(", ")", "`", "\"", "'", "\\", "${", "}", "((", "))", "[[", "]]", "<<E\n", "\nE\n", "|", "&",
