@@ -1,4 +1,4 @@
-//! Tool calls: bytes of JSON to judgement.
+//! Tool calls: bytes of JSON to assessment.
 
 use std::hint::black_box;
 
@@ -48,7 +48,7 @@ fn call(tool: &str, arguments: &str) -> String {
 fn measure(title: &str, calls: &[String], rounds: usize) {
     let policy = Policy::default();
     let mut contenders: Vec<Contender<'_, [u8]>> = vec![
-        Contender::new("bytes to judgement", |bytes: &[u8]| {
+        Contender::new("bytes to assessment", |bytes: &[u8]| {
             let Ok(value) = json::parse_bytes(black_box(bytes)) else { return };
             let Ok(call) = Call::from_json(&value) else { return };
             black_box(assess(&call, &policy));

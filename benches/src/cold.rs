@@ -28,7 +28,7 @@ pub fn agent_run(rounds: usize) -> Result<(), String> {
         Program { name, path, arguments, runs: Vec::new() }
     };
     let small = beside("countersign-hook");
-    let ours = HookCommand { program: small.display().to_string(), patience: 60 };
+    let ours = HookCommand { program: small.display().to_string(), patience: 60, daemon_key: None };
     let mut programs = vec![
         program("an empty Rust program", beside("empty"), &[]),
         program("/bin/true", PathBuf::from("/bin/true"), &[]),

@@ -1,4 +1,4 @@
-//! Shell commands: text to judgement.
+//! Shell commands: text to assessment.
 
 use std::hint::black_box;
 
@@ -67,7 +67,7 @@ fn slowest(corpus: &[String], policy: &Policy) {
     }
 }
 
-/// Judges every command, for those who count instructions.
+/// Assesses every command, for those who count instructions.
 pub fn count(corpus: &[String], repeat: usize) {
     let policy = Policy::default();
     for _ in 0..repeat {

@@ -18,7 +18,7 @@ const USAGE: &str = "\
 benches [WHAT…] [--corpus FILE.jsonl] [--rounds N] [--repeat N] [--family TEXT]
 
 WHAT       commands, calls, redact, hostile, ledger, store, gate, cold; all by default.
-           For callgrind: `count` judges every command --repeat times and prints nothing,
+           For callgrind: `count` assesses every command --repeat times and prints nothing,
            `size` prints how many commands there are.
 --corpus   JSONL with a field `command` instead of the rules' own examples
 --rounds   how often each command is measured (9), rounds of ledger records are written (99), or

@@ -19,10 +19,10 @@ pub fn agent_run(corpus: &[String], rounds: usize) {
         Contender::new("redact a command", |bytes: &[u8]| {
             black_box(redact_text(black_box(text(bytes))));
         }),
-        Contender::new("judge it", |bytes: &[u8]| {
+        Contender::new("assess it", |bytes: &[u8]| {
             black_box(assess(&Call::shell(text(bytes)), &policy));
         }),
-        Contender::new("judge it and make its card", |bytes: &[u8]| {
+        Contender::new("assess it and make its card", |bytes: &[u8]| {
             let call = Call::shell(text(bytes));
             let seen = assess(&call, &policy);
             black_box(Card::new(&call, &seen, &digest(&call, bytes)));

@@ -10,13 +10,14 @@ use std::time::{Duration, Instant};
 
 use countersign_json::canonical::{CallDigest, Digest};
 use countersign_ledger::entry::{Entry, EntryKind};
+use countersign_risk::session_answer::SessionQuestion;
 use countersign_store::{NewRequest, SqliteOptions, SqliteStore, Store, WriteContext};
 use countersign_types::id::Id;
 use countersign_types::tier::Tier;
 use countersign_types::time::{Clock, Millis, Moment, Timestamp};
 use countersign_workflow::assurance::{Authority, RequiredAssurance, Tenure};
 use countersign_workflow::request::{
-    Choice, EscalationTimes, Event, Quorum, Request, Requester, Terms,
+    ApprovalScope, Choice, EscalationTimes, Event, Quorum, Request, Requester, Terms,
 };
 use tokio::sync::oneshot;
 
@@ -251,6 +252,7 @@ fn yes() -> Event {
     Event::Answer {
         person: "ana".to_owned(),
         choice: Choice::Approve,
+        scope: ApprovalScope::Once,
         seen: digest(),
         edited: None,
         channel: "web".to_owned(),
@@ -282,6 +284,8 @@ fn asked(number: u64) -> NewRequest {
         detail: "{}".to_owned(),
         idempotency: None,
         group: None,
+        session_question: SessionQuestion::default(),
+        further_grants: Vec::new(),
         permit_for: Millis::from_seconds(60),
         context: note(),
     }

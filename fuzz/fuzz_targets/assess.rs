@@ -1,4 +1,4 @@
-//! The whole judgement: any call gets an answer, the same twice, what cannot be read is asked, and
+//! The whole assessment: any call gets an answer, the same twice, what cannot be read is asked, and
 //! nothing that is added to a call lowers its tier.
 #![no_main]
 

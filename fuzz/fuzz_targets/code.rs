@@ -8,7 +8,7 @@ use countersign_risk::readers::{read_cmd, read_code, read_powershell};
 use countersign_types::tier::Tier;
 use libfuzzer_sys::fuzz_target;
 
-fn judge(first: u8, text: &str) -> Findings {
+fn assess(first: u8, text: &str) -> Findings {
     let mut findings = Findings::default();
     let ctx = Context::default();
     let lang = match first % 8 {
@@ -45,8 +45,8 @@ fn noise(first: u8) -> &'static str {
 fuzz_target!(|bytes: &[u8]| {
     let Some((&first, rest)) = bytes.split_first() else { return };
     let Ok(text) = std::str::from_utf8(rest) else { return };
-    let found = judge(first, text);
-    assert_eq!(format!("{found:?}"), format!("{:?}", judge(first, text)), "two answers");
+    let found = assess(first, text);
+    assert_eq!(format!("{found:?}"), format!("{:?}", assess(first, text)), "two answers");
     for finding in &found {
         let Some(span) = finding.span else { continue };
         let (start, end) = (span.start as usize, span.end as usize);
@@ -55,6 +55,6 @@ fuzz_target!(|bytes: &[u8]| {
     if found.has_doubt(Doubt::Unreadable) {
         assert!(found.tier() >= Tier::Medium, "unread and {:?}", found.tier());
     }
-    let noisy = judge(first, &format!("{}{text}", noise(first))).tier();
+    let noisy = assess(first, &format!("{}{text}", noise(first))).tier();
     assert!(noisy >= found.tier(), "noise lowers {:?} to {noisy:?}", found.tier());
 });

@@ -20,7 +20,7 @@ const NOISE: [(&str, &str); 7] = [
     ("if true; then ", "\nfi"),
 ];
 
-fn judge(text: &str) -> Findings {
+fn assess(text: &str) -> Findings {
     let mut findings = Findings::default();
     read_shell(text, 0, &Context::default(), 0, &mut findings);
     findings
@@ -28,8 +28,8 @@ fn judge(text: &str) -> Findings {
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    let found = judge(text);
-    assert_eq!(format!("{found:?}"), format!("{:?}", judge(text)), "two answers");
+    let found = assess(text);
+    assert_eq!(format!("{found:?}"), format!("{:?}", assess(text)), "two answers");
     for finding in &found {
         let Some(span) = finding.span else { continue };
         let (start, end) = (span.start as usize, span.end as usize);
@@ -45,7 +45,7 @@ fuzz_target!(|bytes: &[u8]| {
                 continue;
             }
             let longer = format!("{before}{text}{after}");
-            let noisy = judge(&longer).tier();
+            let noisy = assess(&longer).tier();
             // An open here-document takes what closes the text: bash runs nothing of it then.
             let least = match posix::check(&longer) {
                 Ok(()) => found.tier(),

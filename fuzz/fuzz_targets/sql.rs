@@ -9,7 +9,7 @@ use libfuzzer_sys::fuzz_target;
 
 type Read = fn(&str, usize, &Context<'_>, &mut Findings);
 
-fn judge(read: Read, text: &str) -> Findings {
+fn assess(read: Read, text: &str) -> Findings {
     let mut findings = Findings::default();
     read(text, 0, &Context::default(), &mut findings);
     findings
@@ -23,8 +23,8 @@ fuzz_target!(|bytes: &[u8]| {
         (sql::read_mongo, "db.users.find();\n"),
     ];
     for (read, noise) in readers {
-        let found = judge(read, text);
-        assert_eq!(format!("{found:?}"), format!("{:?}", judge(read, text)), "two answers");
+        let found = assess(read, text);
+        assert_eq!(format!("{found:?}"), format!("{:?}", assess(read, text)), "two answers");
         for finding in &found {
             let Some(span) = finding.span else { continue };
             let (start, end) = (span.start as usize, span.end as usize);
@@ -33,7 +33,7 @@ fuzz_target!(|bytes: &[u8]| {
         if found.has_doubt(Doubt::Unreadable) {
             assert!(found.tier() >= Tier::Medium, "unread and {:?}", found.tier());
         }
-        let noisy = judge(read, &format!("{noise}{text}")).tier();
+        let noisy = assess(read, &format!("{noise}{text}")).tier();
         assert!(noisy >= found.tier(), "{noise:?} lowers {:?} to {noisy:?}", found.tier());
     }
 });
