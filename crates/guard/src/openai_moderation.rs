@@ -88,9 +88,8 @@ mod tests {
         let categories: Vec<String> =
             REQUIRED.iter().map(|one| format!("\"{}\":false", one.code)).collect();
         let categories = categories.join(",");
-        let whole = format!(
-            r#"{{"id":"x","model":"m","results":[{{"flagged":{flagged},"categories":{{{categories}}}}}]}}"#
-        );
+        let result = format!(r#"{{"flagged":{flagged},"categories":{{{categories}}}}}"#);
+        let whole = format!(r#"{{"id":"x","model":"m","results":[{result}]}}"#);
         parse(whole.replacen(change.0, change.1, 1).as_bytes())
     }
 

@@ -152,9 +152,9 @@ async fn answer(mut stream: TcpStream, fault: Fault) {
         Fault::Status(status) => (status, whole("safe")),
         Fault::Garbage => (200, "safe".to_owned()),
         Fault::CutOff => {
-            let _ = stream
-                .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 900\r\n\r\n{\"model\":\"m\",\"response\":\"safe\"")
-                .await;
+            let head = "HTTP/1.1 200 OK\r\ncontent-length: 900\r\n\r\n";
+            let _ = stream.write_all(head.as_bytes()).await;
+            let _ = stream.write_all(br#"{"model":"m","response":"safe""#).await;
             return;
         }
         Fault::Stream => (200, format!("{}\n{}", line("sa", false, ""), whole("fe"))),

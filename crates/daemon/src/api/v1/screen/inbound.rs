@@ -10,7 +10,8 @@ use countersign_types::time::Clock as _;
 use serde_json::{Value, json};
 
 use super::guard_check::GuardResult;
-use super::{ScreenedText, document, store_crisis};
+use super::screened_text::{ScreenedText, document};
+use super::store_crisis::store_crisis;
 use crate::api::{Api, ApiProblem};
 use crate::gate::{Caller, ScreeningRecord};
 

@@ -6,7 +6,7 @@ use countersign_risk::verdict::Mode;
 use serde_json::{Value, json};
 
 use super::guard_check::GuardResult;
-use super::{ScreenedText, document};
+use super::screened_text::{ScreenedText, document};
 use crate::api::v1::requests::{self, AskExtras, AskResult};
 use crate::api::{Api, ApiProblem, fields};
 use crate::gate::Caller;
