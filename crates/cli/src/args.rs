@@ -226,7 +226,7 @@ pub struct Screen {
     /// Ask the daemon, with its guard model and the context of the session.
     #[arg(long, conflicts_with_all = ["batch", "country", "preset"])]
     pub daemon: bool,
-    /// Who wrote the text: user or agent; with --daemon.
+    /// Who wrote the text; with --daemon.
     #[arg(long, value_name = "ROLE", requires = "daemon", value_parser = ["user", "agent"])]
     pub role: Option<String>,
     /// The session of the text; with --daemon.
