@@ -89,6 +89,8 @@ pub enum CliCommand {
     Assess(Assess),
     /// Screen a text for signs that a person is in crisis.
     Screen(Screen),
+    /// Check the helplines that this build shows.
+    Helplines(Helplines),
     /// Compute which calls of a list may run in parallel.
     Plan(PlanArgs),
     /// List, explain and check the rules.
@@ -221,6 +223,15 @@ pub struct Screen {
     /// The wording of the card: neutral or soul.
     #[arg(long, value_name = "NAME")]
     pub preset: Option<String>,
+    /// Ask the daemon, with its guard model and the context of the session.
+    #[arg(long, conflicts_with_all = ["batch", "country", "preset"])]
+    pub daemon: bool,
+    /// Who wrote the text; with --daemon.
+    #[arg(long, value_name = "ROLE", requires = "daemon", value_parser = ["user", "agent"])]
+    pub role: Option<String>,
+    /// The session of the text; with --daemon.
+    #[arg(long, value_name = "NAME", requires = "daemon")]
+    pub session: Option<String>,
 }
 
 const SCREEN_EXAMPLES: &str = "\
@@ -228,8 +239,35 @@ Examples:
   countersign screen 'this bug makes me want to die lol'
   countersign screen --country DE --json - < message.txt
   echo '{\"text\": \"hello\"}' | countersign screen --batch
+  countersign screen --daemon --role agent --json 'You can do it.'
 
-Exit codes: 0 screened (with any result), 2 invalid input.";
+Exit codes: 0 screened (with any result), 2 invalid input, or the daemon does not respond.";
+
+/// Check the helplines that this build shows.
+#[derive(Parser)]
+#[command(name = "countersign helplines", bin_name = "countersign helplines")]
+#[command(
+    after_help = "Examples:\n  countersign helplines check\n  countersign helplines check --country DE --json\n\nExit codes: 0 up to date, 1 the numbers have to be checked again, 2 an error."
+)]
+pub struct Helplines {
+    /// The action.
+    #[command(subcommand)]
+    pub what: HelplinesWhat,
+}
+
+/// The actions of `helplines`.
+#[derive(Subcommand)]
+pub enum HelplinesWhat {
+    /// List the helplines, when they were checked, and whether that is due again.
+    Check {
+        /// Only this country, as a two-letter code.
+        #[arg(long, value_name = "CC")]
+        country: Option<String>,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
 
 /// Compute which calls of a list may run in parallel.
 #[derive(Parser)]

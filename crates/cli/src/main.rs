@@ -10,6 +10,7 @@ mod facts;
 mod failure;
 mod gate;
 mod gateway;
+mod helplines;
 mod hook_program;
 mod inbox;
 mod input;
@@ -61,6 +62,7 @@ fn run(words: impl Iterator<Item = OsString>) -> Result<ExitCode, Failure> {
         Some("hook") => Ok(gateway::hook::run(&texts)),
         Some("assess") => with(&texts, |args| assess::run(&args)),
         Some("screen") => with(&texts, |args| screen::run(&args)),
+        Some("helplines") => with(&texts, |args| helplines::run(&args)),
         Some("plan") => with(&texts, |args| plan::run(&args)),
         Some("rules") => with(&texts, |args| rules::run(&args)),
         Some("eval") => with(&texts, |args| eval::run(&args)),

@@ -6,6 +6,8 @@ use std::process::ExitCode;
 use crate::args;
 use crate::engine::{self, Concern, ScreenSettings, Screening, Value};
 use crate::failure::Failure;
+use crate::gate::args::Asker;
+use crate::gate::{output, reach};
 use crate::input::{self, Files};
 use crate::stream::{self, Answered};
 use crate::terminal::{CRISIS, Paint, columns};
@@ -37,6 +39,9 @@ pub fn run(args: &args::Screen) -> Result<ExitCode, Failure> {
         ));
     };
     let text = input::text(given, "text", Files::AreText)?;
+    if args.daemon {
+        return ask_daemon(args, &text);
+    }
     let screening = engine::screen(&text, &settings).map_err(Failure::Input)?;
     let stdout = io::stdout();
     let paint = Paint::of(&stdout);
@@ -49,6 +54,38 @@ pub fn run(args: &args::Screen) -> Result<ExitCode, Failure> {
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Screens with the daemon: its guard model, and what the session said before.
+fn ask_daemon(args: &args::Screen, text: &str) -> Result<ExitCode, Failure> {
+    let role = args.role.as_deref().unwrap_or("user");
+    let asker = Asker::default();
+    let found = reach::agent(&asker)?.screen_as(role, text, args.session.as_deref())?;
+    if args.json {
+        return output::json(&found);
+    }
+    let word = |pointer: &str| {
+        let word = found.pointer(pointer).and_then(serde_json::Value::as_str);
+        engine::sanitize(word.unwrap_or("-"), 2000)
+    };
+    output::say(|out, paint| {
+        let decision = format!("Decision: {}", word("/decision"));
+        writeln!(out, "{}", paint.strong(decision))?;
+        writeln!(out, "concern {}, session {}", word("/concern"), word("/context"))?;
+        let named = found.pointer("/guard/categories").and_then(serde_json::Value::as_array);
+        let codes: Vec<&str> = named
+            .into_iter()
+            .flatten()
+            .filter_map(|one| one.get("code").and_then(serde_json::Value::as_str))
+            .collect();
+        let codes = engine::sanitize(&codes.join(", "), 200);
+        writeln!(out, "guard {} {codes}", word("/guard/state"))?;
+        let card = found.pointer("/card/text").and_then(serde_json::Value::as_str);
+        for line in card.unwrap_or_default().lines() {
+            writeln!(out, "  {}", engine::sanitize(line, 400))?;
+        }
+        Ok(())
+    })
 }
 
 fn print(out: &mut dyn Write, text: &str, screening: &Screening, paint: Paint) -> io::Result<()> {

@@ -220,6 +220,17 @@ impl AgentClient {
         self.post("/v1/screen", &body, None, TIMEOUT)
     }
 
+    /// Screens a text of a person (`user`) or of the agent (`agent`), with the guard model.
+    pub fn screen_as(
+        &self,
+        role: &str,
+        text: &str,
+        session: Option<&str>,
+    ) -> Result<serde_json::Value, Error> {
+        let body = serde_json::json!({ "role": role, "text": text, "session": session });
+        self.post("/v1/screen", &body.to_string(), None, TIMEOUT)
+    }
+
     /// Submits several calls together.
     pub fn batch(&self, calls: &[CallRequest], timeout: Option<u32>) -> Result<Batch, Error> {
         let calls: Vec<String> = calls.iter().map(CallRequest::body).collect();

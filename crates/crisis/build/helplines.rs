@@ -55,6 +55,7 @@ pub fn generate(path: &Path, out: &mut String) -> Result<(), String> {
     let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
     let file: File = toml::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))?;
     check(&file)?;
+    warn_if_due(&file);
     let _ = writeln!(
         out,
         "/// When the numbers were compiled.\npub static CHECKED: &str = {:?};\n\
@@ -89,6 +90,22 @@ pub fn generate(path: &Path, out: &mut String) -> Result<(), String> {
     }
     out.push_str("];\n");
     Ok(())
+}
+
+/// A build warns if the numbers have to be checked again. The table does not depend on the clock.
+fn warn_if_due(file: &File) {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let days = now.map_or(0, |since| since.as_secs() / 86_400);
+    let due: Vec<u64> = file.check_by.split('-').filter_map(|part| part.parse().ok()).collect();
+    // Months of 31 days are a day or two late at most, which is near enough for a warning.
+    let [year, month, day] = due[..] else { return };
+    let due = (year - 1970) * 365 + (year - 1969) / 4 + (month - 1) * 31 + day;
+    if days > due {
+        println!(
+            "cargo::warning=the helplines had to be checked by {}: update crates/crisis/rules/helplines.toml",
+            file.check_by
+        );
+    }
 }
 
 fn check(file: &File) -> Result<(), String> {

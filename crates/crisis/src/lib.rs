@@ -33,7 +33,7 @@ pub use options::{Preset, ScreenOptions};
 pub use screening::Screening;
 pub use signal::{Frame, Signal, SignalKind};
 pub use tables::{CHECK_BY, CHECKED, HOW_CHECKED, RETIRED};
-pub use tables::{RuleNote, rule_notes};
+pub use tables::{RuleNote, countries, rule_notes};
 
 use countersign_types::span::Span;
 use engine::{Hit, Reading};
@@ -54,19 +54,30 @@ const CERTAIN_LEVEL: u8 = 5;
 
 /// Screens a text. Pure and linear in its length.
 pub fn screen(text: &str, options: &ScreenOptions) -> Screening {
-    let mut screening = screen_by_rules(text);
+    let screening = screen_by_rules(text);
     let (concern, evidence) = evidence::weigh(text, &screening);
+    raise(Screening { evidence, ..screening }, concern, options)
+}
+
+/// The screening with at least this concern, and the card that belongs to it. Other evidence than
+/// the text (earlier messages, a guard model) can only raise a concern.
+pub fn raise(screening: Screening, concern: Concern, options: &ScreenOptions) -> Screening {
     let concern = concern.max(screening.concern);
     let crisis = concern == Concern::Likely;
     let helper = screening.kind == Some(SignalKind::ThirdParty);
-    screening.card = match concern {
+    let card = match concern {
         Concern::Likely => Some(card::render(options, screening.lang, screening.imminent, helper)),
         Concern::Possible => Some(card::check_in(options, screening.lang)),
         Concern::None => None,
     };
     // Without a rule, what is known is the lowest level.
     let level = if crisis { screening.level.max(1) } else { screening.level };
-    Screening { crisis, concern, level, evidence, ..screening }
+    Screening { crisis, concern, level, card, ..screening }
+}
+
+/// The whole card without a text, to show it again.
+pub fn full_card(options: &ScreenOptions, imminent: bool) -> CrisisCard {
+    card::render(options, "en", imminent, false)
 }
 
 /// What the rules alone say, without a card.

@@ -12,6 +12,7 @@ mod drills;
 mod first_start;
 mod freeze;
 pub mod gate;
+mod guard_slot;
 mod identity;
 mod inbound;
 mod inbox;

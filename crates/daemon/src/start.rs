@@ -26,6 +26,7 @@ use crate::config::{DaemonConfig, Paths};
 use crate::descriptors::ConnectionLimits;
 use crate::first_start::{first_person, open_store, private_folder};
 use crate::gate::Gate;
+use crate::guard_slot::GuardSlot;
 use crate::identity::DaemonIdentity;
 use crate::keys::{self, Keys};
 use crate::listeners;
@@ -126,6 +127,7 @@ impl Daemon {
             channels,
             buttons: Arc::new(Buttons::new(keys.derived("buttons"))),
             presence: Arc::default(),
+            guard: GuardSlot::default(),
             recovery: auth::recovery::folder(&config.state),
             proofs: Arc::new(Proofs::open(&config.state, config.test_gates_every.is_some())),
             login_throttle: LoginThrottle::default(),
@@ -257,6 +259,8 @@ fn spawn_background(tasks: &mut JoinSet<()>, api: &Api, gate: &Arc<Gate>, stop: 
     if let Some(fault) = gate().integrity().fault() {
         announce(fault.advice());
     }
+    // The first test of the guard model begins now, not with the first text.
+    api.guard.follow(gate().rules().guard.as_ref());
     tasks.spawn(crate::store_watch::run(gate(), announce, stop.clone()));
     tasks.spawn(crate::watch::run(gate(), stop.clone()));
     tasks.spawn(crate::withdrawals::run(gate(), stop.clone()));

@@ -88,6 +88,7 @@ pub(crate) async fn test_gate_with(text: &str, options: SqliteOptions) -> TestGa
         channels: Arc::default(),
         buttons: Arc::new(crate::buttons::Buttons::new(keys.derived("buttons"))),
         presence: Arc::default(),
+        guard: crate::guard_slot::GuardSlot::default(),
         proofs: Arc::default(),
         recovery: crate::auth::recovery::folder(folder.path()),
         identity: crate::identity::DaemonIdentity::default(),

@@ -200,7 +200,7 @@ pub enum GrantsWhat {
 #[derive(Parser)]
 #[command(name = "countersign crises", bin_name = "countersign crises")]
 #[command(
-    after_help = "Examples:\n  countersign crises list\n  countersign crises resolve my-agent chat-7 --reason 'spoke with them, they are safe'\n\nExit codes: 0 success, 2 an error."
+    after_help = "Examples:\n  countersign crises list\n  countersign crises report --from 2026-01-01 --to 2026-12-31 --csv\n  countersign crises resolve my-agent chat-7 --reason 'spoke with them, they are safe'\n\nExit codes: 0 success, 2 an error."
 )]
 pub struct CrisesArgs {
     /// The action.
@@ -208,11 +208,36 @@ pub struct CrisesArgs {
     pub what: CrisesWhat,
 }
 
+/// What to report.
+#[derive(clap::Args)]
+pub struct ReportArgs {
+    /// The first day (2026-11-17) or time (2026-11-17T08:00:00Z), in UTC.
+    #[arg(long, value_name = "DATE")]
+    pub from: Option<String>,
+    /// The last day, or the time at which the report ends.
+    #[arg(long, value_name = "DATE")]
+    pub to: Option<String>,
+    /// Print comma-separated values.
+    #[arg(long, conflicts_with = "json")]
+    pub csv: bool,
+    /// Entries as JSON Lines (`-` for standard input), instead of those of the daemon.
+    #[arg(long, value_name = "FILE", conflicts_with = "store")]
+    pub file: Option<String>,
+    /// The file of the store, instead of the daemon; it is only read.
+    #[arg(long, value_name = "FILE")]
+    pub store: Option<String>,
+    /// The people API and the person.
+    #[command(flatten)]
+    pub person: PersonArgs,
+}
+
 /// The actions of `crises`.
 #[derive(Subcommand)]
 pub enum CrisesWhat {
     /// List sessions in crisis.
     List(PersonOnly),
+    /// Count cards, crises and answers from the ledger, without any content.
+    Report(ReportArgs),
     /// Resolve a crisis: the session is treated as any other again.
     #[command(alias = "lift")]
     Resolve {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use super::args_people::{CrisesArgs, CrisesWhat};
 use super::credential::PersonSession;
 use super::now::{now, relative_time};
-use super::{output, page};
+use super::{crises_report, output, page};
 use crate::failure::Failure;
 use crate::terminal::CRISIS;
 
@@ -34,6 +34,7 @@ pub fn run(args: &CrisesArgs) -> Result<ExitCode, Failure> {
                 Ok(())
             })
         }
+        CrisesWhat::Report(args) => crises_report::run(args),
         CrisesWhat::Resolve { agent, session, reason, person } => {
             PersonSession::open_to_change(person)?.resolve_crisis(agent, session, reason)?;
             if person.json {

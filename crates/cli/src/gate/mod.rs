@@ -14,6 +14,7 @@ pub mod config;
 pub mod confirmation;
 pub mod credential;
 pub mod crises;
+mod crises_report;
 pub mod decide;
 pub mod doctor;
 mod find_request;

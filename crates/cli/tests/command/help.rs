@@ -39,6 +39,7 @@ fn help_is_what_it_was() {
         "mcp",
         "assess",
         "screen",
+        "helplines",
         "plan",
         "rules",
         "eval",

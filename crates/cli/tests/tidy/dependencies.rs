@@ -32,8 +32,8 @@ const PURE: [(&str, &[&str]); 9] = [
 const PURE_BUILD_MAY_USE: [&str; 3] = ["countersign-text", "serde", "toml"];
 /// The other crates from the lowest to the highest. A crate may use only those before it; the pure
 /// crates come before all of them.
-const LAYERS: [&str; 8] =
-    ["net", "store", "channels", "client", "facts", "daemon", "gateways", "cli"];
+const LAYERS: [&str; 9] =
+    ["net", "guard", "store", "channels", "client", "facts", "daemon", "gateways", "cli"];
 
 /// The names in one section of a Cargo.toml.
 fn dependencies(manifest: &str, section: &str) -> Vec<String> {

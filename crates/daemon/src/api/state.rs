@@ -11,6 +11,7 @@ use crate::auth::origin::AllowedHosts;
 use crate::auth::{ANONYMOUS, Directory, LoginThrottle, PassphraseChecks};
 use crate::buttons::Buttons;
 use crate::gate::{Caller, Gate};
+use crate::guard_slot::GuardSlot;
 use crate::identity::DaemonIdentity;
 use crate::inbound::InboundContext;
 use crate::keys::Keys;
@@ -54,6 +55,8 @@ pub struct ApiParts {
     pub buttons: Arc<Buttons>,
     /// Whether a person is active in the inbox.
     pub presence: Arc<Presence>,
+    /// The guard model that the rules in force name.
+    pub guard: GuardSlot,
     /// The results of the tests of the agents' gates.
     pub proofs: Arc<Proofs>,
     /// The folder of recovery codes.

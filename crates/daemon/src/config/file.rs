@@ -21,6 +21,7 @@ pub struct ConfigFile {
     pub store: StoreSection,
     pub ledger: LedgerSection,
     pub crisis: CrisisSection,
+    pub guard: GuardSection,
     pub whitelist: WhitelistSection,
     #[serde(alias = "ladder")]
     pub escalation: EscalationSection,
@@ -61,6 +62,7 @@ pub struct TimesSection {
     pub high_escalation_seconds: Option<u32>,
     #[serde(alias = "critical_climb_seconds")]
     pub critical_escalation_seconds: Option<u32>,
+    pub crisis_escalation_seconds: Option<u32>,
     pub deadlines: DeadlinesSection,
 }
 
@@ -254,6 +256,21 @@ pub struct DrillsSection {
 #[serde(deny_unknown_fields, default)]
 pub struct DoctorSection {
     pub every_hours: Option<u32>,
+}
+
+/// The guard model.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct GuardSection {
+    pub family: Option<String>,
+    pub url: Option<String>,
+    pub model: Option<String>,
+    pub api_key_file: Option<String>,
+    pub allow_private: Option<bool>,
+    pub timeout_ms: Option<u32>,
+    pub load_seconds: Option<u32>,
+    pub concurrent: Option<u32>,
+    pub replacement: Option<String>,
 }
 
 /// An on-call rotation.

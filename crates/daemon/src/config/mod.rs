@@ -6,6 +6,7 @@ mod deadlines;
 mod error;
 mod file;
 mod flood_limits;
+mod guard;
 mod kinds;
 mod listen;
 mod model;

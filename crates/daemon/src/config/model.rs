@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use countersign_channels::{ChannelLimits, ChannelSettings};
 use countersign_crisis::Preset;
+use countersign_guard::GuardSettings;
 use countersign_json::canonical::Digest;
 use countersign_risk::context::Environment;
 use countersign_risk::verdict::{Mode, Policy};
@@ -98,6 +99,8 @@ pub struct DaemonRules {
     pub country: Option<String>,
     /// The wording of the crisis card.
     pub preset: Preset,
+    /// The guard model, if one is configured.
+    pub guard: Option<GuardSettings>,
     /// The whitelist file.
     pub whitelist: Option<PathBuf>,
     /// The channels of each escalation level, lowest first.

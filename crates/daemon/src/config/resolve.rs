@@ -13,6 +13,7 @@ use super::deadlines::deadlines;
 use super::error::ConfigError;
 use super::file::{self, ConfigFile};
 use super::flood_limits::flood;
+use super::guard::guard;
 use super::listen::{listen_address, socket};
 use super::model::{DaemonConfig, DaemonRules};
 use super::oncall::OnCall;
@@ -75,6 +76,7 @@ fn rules(config: ConfigFile) -> Result<DaemonRules, ConfigError> {
         respond_without_word: config.listen.respond_without_word.unwrap_or(false),
         country: crisis.0,
         preset: crisis.1,
+        guard: guard(&config.guard)?,
         whitelist: whitelist(&config.whitelist)?,
         escalation: [
             config.escalation.first.unwrap_or_else(|| vec!["terminal".to_owned()]),

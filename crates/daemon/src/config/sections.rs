@@ -122,6 +122,7 @@ pub fn times(section: &file::TimesSection) -> Result<EscalationTimes, ConfigErro
             section.critical_escalation_seconds,
             10,
         )?,
+        crisis: level("times.crisis_escalation_seconds", section.crisis_escalation_seconds, 60)?,
     })
 }
 

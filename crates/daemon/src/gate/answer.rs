@@ -144,15 +144,18 @@ pub fn pass_facts(seen: &Assessment, why: Pass) -> Vec<(Cow<'static, str>, Value
 }
 
 /// The ledger facts of an assessment: tier, points and the codes of the reasons.
-pub fn facts(seen: &Assessment) -> String {
+pub fn facts(seen: &Assessment, crisis: bool) -> String {
     let codes: Vec<&str> = seen.reasons.iter().take(16).map(|reason| &*reason.code).collect();
-    let facts = serde_json::json!({
+    let mut facts = serde_json::json!({
         "tier": seen.tier.label(),
         "points": seen.points,
         "confidence": seen.confidence,
         "tool": redact_text(&seen.tool).text,
         "reasons": codes,
     });
+    if crisis && let Some(members) = facts.as_object_mut() {
+        members.insert("crisis".to_owned(), true.into());
+    }
     facts.to_string()
 }
 

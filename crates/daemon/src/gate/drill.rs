@@ -76,7 +76,7 @@ impl Gate {
                 permit_for: Millis(0),
                 context: WriteContext {
                     policy: rules.hash,
-                    facts: Some(answer::facts(&seen)),
+                    facts: Some(answer::facts(&seen, false)),
                     edited: None,
                 },
             })

@@ -80,7 +80,7 @@ impl Gate {
         let minimal = crisis.then(|| written(&Card::minimal(&submission.call, seen, &digest)));
         let context = &submission.call.context;
         let detail = answer::stored_detail(&(submission.detail)(), context, crisis);
-        let facts = Some(answer::facts(seen));
+        let facts = Some(answer::facts(seen, crisis));
         let context = WriteContext { policy: rules.hash, facts, edited: None };
         let mut question = session_question(submission, seen, &digest, crisis);
         if settled != Settled::Policy {

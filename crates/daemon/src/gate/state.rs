@@ -14,6 +14,7 @@ use super::freeze_state::FreezeState;
 use super::grants::GrantCache;
 use super::integrity_state::Integrity;
 use super::open_drill::OpenDrill;
+use super::session_concerns::SessionConcerns;
 use super::session_memory::SessionMemories;
 use super::waiters::Waiters;
 use crate::clock::DaemonClock;
@@ -26,6 +27,7 @@ pub struct Gate {
     pub(super) clock: Arc<DaemonClock>,
     pub(super) rules: RwLock<Arc<DaemonRules>>,
     pub(super) crises: CrisisSessions,
+    pub(super) concerns: SessionConcerns,
     pub(super) grants: GrantCache,
     pub(super) flood: FloodControl,
     pub(super) deduplication: Deduplication,
@@ -60,6 +62,7 @@ impl Gate {
             clock,
             rules,
             crises,
+            concerns: SessionConcerns::default(),
             grants,
             flood,
             deduplication,
@@ -113,6 +116,11 @@ impl Gate {
     /// Sessions in crisis.
     pub fn crises(&self) -> &CrisisSessions {
         &self.crises
+    }
+
+    /// Signs in the recent messages of each session.
+    pub fn concerns(&self) -> &SessionConcerns {
+        &self.concerns
     }
 
     /// Grants.

@@ -92,9 +92,17 @@ pub struct EscalationTimes {
     pub medium: Millis,
     /// Between two escalations, for HIGH.
     pub high: Millis,
-    /// Between two escalations, for CRITICAL and crisis.
+    /// Between two escalations, for CRITICAL.
     pub critical: Millis,
+    /// The unit of the escalation in a crisis: people are paged at 0, 1, 3 and 5 of it.
+    pub crisis: Millis,
 }
+
+/// A request in a crisis stays open for at least this long, if the longest deadline allows it: the
+/// last people are paged after five minutes, and must have time to answer.
+const CRISIS_TIMEOUT: Millis = Millis::from_seconds(900);
+/// When each level is paged in a crisis, in units of the interval.
+const CRISIS_STEPS: [u64; 4] = [0, 1, 3, 5];
 
 impl Default for EscalationTimes {
     fn default() -> Self {
@@ -105,6 +113,7 @@ impl Default for EscalationTimes {
             medium: Millis::from_seconds(60),
             high: Millis::from_seconds(30),
             critical: Millis::from_seconds(10),
+            crisis: Millis::from_seconds(60),
         }
     }
 }
@@ -120,17 +129,20 @@ impl EscalationTimes {
         asked: Option<Millis>,
     ) -> Schedule {
         let interval = self.interval(tier, crisis);
-        let wanted = asked.unwrap_or(self.default_timeout).min(self.max_timeout).max(Millis(1));
+        let least = if crisis { CRISIS_TIMEOUT } else { Millis(1) };
+        let wanted = asked.unwrap_or(self.default_timeout).max(least);
+        let wanted = wanted.min(self.max_timeout).max(Millis(1));
         let allowed = match self.profile {
-            Profile::Standard => wanted,
-            Profile::Strict => wanted.min(interval),
+            // In a crisis the next people are paged instead of an early end.
+            Profile::Strict if !crisis => wanted.min(interval),
+            Profile::Standard | Profile::Strict => wanted,
         };
         Schedule { created, deadline: created.plus(allowed), interval }
     }
 
     fn interval(&self, tier: Tier, crisis: bool) -> Millis {
         let span = match tier {
-            _ if crisis => self.critical,
+            _ if crisis => self.crisis,
             Tier::Safe | Tier::Low | Tier::Medium => self.medium,
             Tier::High => self.high,
             Tier::Critical => self.critical,
@@ -154,6 +166,28 @@ impl Schedule {
     /// Whether the deadline has passed.
     pub fn is_over(&self, now: Timestamp) -> bool {
         now >= self.deadline
+    }
+
+    /// The level that a request in a crisis should have reached.
+    pub fn crisis_level_at(&self, now: Timestamp) -> EscalationLevel {
+        let waited = self.created.until(now).0;
+        let reached = CRISIS_STEPS.iter().rposition(|step| waited >= self.after_steps(*step).0);
+        reached
+            .and_then(|index| EscalationLevel::ALL.get(index).copied())
+            .unwrap_or(EscalationLevel::First)
+    }
+
+    /// When a request in a crisis at this level needs its next transition.
+    pub fn crisis_next_due(&self, level: EscalationLevel) -> Timestamp {
+        let above = level.next().map(|above| above.index() as usize);
+        let Some(step) = above.and_then(|index| CRISIS_STEPS.get(index)) else {
+            return self.deadline;
+        };
+        self.created.plus(self.after_steps(*step)).min(self.deadline)
+    }
+
+    fn after_steps(&self, steps: u64) -> Millis {
+        Millis(self.interval.0.saturating_mul(steps))
     }
 
     /// The level that the request should have reached.

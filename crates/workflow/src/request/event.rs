@@ -170,7 +170,7 @@ impl Request {
         if self.schedule.is_over(now.at) {
             return self.end(State::Expired, Decider::Deadline, "", "", now.at, self.digest);
         }
-        let due = self.schedule.level_at(now.at);
+        let due = self.due_level(now.at);
         if due > self.level {
             self.level = due;
             return Transition::Escalated(due);

@@ -246,7 +246,18 @@ impl Request {
 
     /// When the passing of time next changes the request; `None` once it has ended.
     pub fn next_due(&self) -> Option<Timestamp> {
-        (!self.state.has_ended()).then(|| self.schedule.next_due(self.level))
+        (!self.state.has_ended()).then(|| {
+            if self.crisis {
+                self.schedule.crisis_next_due(self.level)
+            } else {
+                self.schedule.next_due(self.level)
+            }
+        })
+    }
+
+    /// The level that it should have reached by now.
+    fn due_level(&self, now: Timestamp) -> EscalationLevel {
+        if self.crisis { self.schedule.crisis_level_at(now) } else { self.schedule.level_at(now) }
     }
 }
 

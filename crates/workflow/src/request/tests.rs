@@ -85,6 +85,29 @@ fn it_escalates_by_tier_and_reports_each_level_once() {
 }
 
 #[test]
+fn in_a_crisis_people_are_paged_at_0_1_3_and_5_minutes_and_nothing_ends_before() {
+    let strict = EscalationTimes { profile: Profile::Strict, ..EscalationTimes::default() };
+    let long = EscalationTimes { max_timeout: Millis::from_seconds(86_400), ..strict };
+    for times in [EscalationTimes::default(), strict, long] {
+        let asked = Some(Millis::from_seconds(5));
+        let plan = times.schedule(Timestamp(0), Tier::Medium, true, asked);
+        let mut asked = Request { crisis: true, ..request(Tier::Medium, Quorum::default()) };
+        asked.schedule = plan;
+        let mut pages = Vec::new();
+        while let Some(due) = asked.next_due().filter(|due| *due < plan.deadline) {
+            let due = Moment { at: due, reliable: true };
+            assert!(matches!(asked.apply(Event::Time, due), Ok(Transition::Escalated(_))));
+            pages.push(due.at.0 / 60_000);
+        }
+        assert_eq!(pages, [1, 3, 5]);
+        assert_eq!(asked.state, State::Pending);
+        assert!(plan.deadline >= Timestamp(600_000), "the last page has time for an answer");
+    }
+    let plan = long.schedule(Timestamp(0), Tier::Medium, true, None);
+    assert_eq!(plan.deadline, Timestamp(900_000));
+}
+
+#[test]
 fn the_strict_profile_ends_at_the_first_interval() {
     let strict = EscalationTimes { profile: Profile::Strict, ..EscalationTimes::default() };
     for (tier, seconds) in [(Tier::Medium, 60), (Tier::High, 30), (Tier::Critical, 10)] {

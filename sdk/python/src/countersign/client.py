@@ -171,9 +171,15 @@ class Client(_Agent):
         """The assessment of a call, without asking a person."""
         return self._do(steps.assess(call))
 
-    def screen(self, text: str, session: str | None = None) -> dict[str, Any]:
-        """Looks for signs of a person in crisis in a text."""
-        return self._do(steps.screen(text, session))
+    def screen(
+        self, text: str, session: str | None = None, *, role: str = "user", ask: bool = False
+    ) -> dict[str, Any]:
+        """Looks for signs of a person in crisis in a text, and asks the guard model about it.
+
+        ``role`` is ``user`` for what a person wrote and ``agent`` for a text before it goes out.
+        With ``ask`` a person is asked about an agent's text that must not go out by itself.
+        """
+        return self._do(steps.screen(text, session, role, ask))
 
     def pending(self) -> list[dict[str, Any]]:
         """The pending requests, in the format of the original API."""
@@ -306,9 +312,11 @@ class AsyncClient(_Agent):
         """Like :meth:`Client.assess`."""
         return await self._do(steps.assess(call))
 
-    async def screen(self, text: str, session: str | None = None) -> dict[str, Any]:
+    async def screen(
+        self, text: str, session: str | None = None, *, role: str = "user", ask: bool = False
+    ) -> dict[str, Any]:
         """Like :meth:`Client.screen`."""
-        return await self._do(steps.screen(text, session))
+        return await self._do(steps.screen(text, session, role, ask))
 
     async def jwks(self) -> str:
         """Like :meth:`Client.jwks`."""

@@ -35,9 +35,10 @@ def assess(call: Call) -> dict[str, Any]:
     return _answered(words, f"{{{call.what()}}}")
 
 
-def screen(text: str) -> dict[str, Any]:
-    """Signs of a person in crisis in a text."""
-    return _answered(["screen", "--batch"], plain.encode({"text": text}, "the text"))
+def screen(text: str, preset: str | None = None) -> dict[str, Any]:
+    """Signs of a person in crisis in a text; ``preset`` is the wording of the card."""
+    words = ["screen", "--batch"] + ([] if preset is None else [f"--preset={preset}"])
+    return _answered(words, plain.encode({"text": text}, "the text"))
 
 
 def plan(calls: Sequence[Call]) -> dict[str, Any]:

@@ -287,9 +287,14 @@ def assess(call: Call) -> Steps[dict[str, Any]]:
     return (yield from _object(Exchange("POST", "/v1/assess", f"{{{call.members()}}}")))
 
 
-def screen(text: str, session: str | None) -> Steps[dict[str, Any]]:
-    """Looks for signs of a person in crisis in a text."""
-    body = plain.encode({"text": text, "session": session}, "the text")
+def screen(
+    text: str, session: str | None, role: str = "user", ask: bool = False
+) -> Steps[dict[str, Any]]:
+    """Looks for signs of a person in crisis in a text, and asks the guard model about it."""
+    said: dict[str, Any] = {"text": text, "session": session}
+    if role != "user":
+        said |= {"role": role, "ask": ask}
+    body = plain.encode(said, "the text")
     return (yield from _object(Exchange("POST", "/v1/screen", body)))
 
 

@@ -127,10 +127,9 @@ def test_signatures_are_those_of_the_documents() -> None:
 
 def test_missing_names_raise_a_clear_error() -> None:
     for name in [
-        "LlamaGuardSafetyFilter",
-        "check_input_safety",
-        "check_output_safety",
         "A2ATaskClient",
+        "A2ATaskServer",
+        "load_agent_registry",
     ]:
         with pytest.raises(NotImplementedError, match=f"{name}: .* is not in this package yet"):
             getattr(compat, name)
@@ -145,7 +144,7 @@ def test_missing_names_raise_a_clear_error() -> None:
 
 def test_hasattr_never_raises() -> None:
     known = [name for names in compat._NOT_YET.values() for name in names.split()]
-    assert len(known) > 10
+    assert len(known) >= 10
     for name in [*known, "TIER_PATTERNS", "CRISIS_BYPASS_PATTERNS", "nonsense", "__wrapped__"]:
         assert not hasattr(compat, name)
         assert getattr(compat, name, None) is None

@@ -11,6 +11,7 @@ mod passkeys;
 mod place;
 mod push;
 mod reports;
+mod screen;
 mod typed_word;
 
 use std::sync::{Arc, LazyLock};
@@ -102,6 +103,7 @@ impl TestApi {
             channels: Arc::default(),
             buttons: Arc::new(crate::buttons::Buttons::new([1; 32].into())),
             presence: Arc::default(),
+            guard: crate::guard_slot::GuardSlot::default(),
             proofs: Arc::default(),
             recovery: crate::auth::recovery::folder(&place),
             identity: crate::identity::DaemonIdentity::default(),

@@ -59,5 +59,6 @@ async fn lift(State(api): State<Api>, proven: StepUpProof, request: Request) -> 
             "a new sign was detected meanwhile, so the crisis was not resolved; read it again",
         ));
     }
+    api.gate.concerns().forget(agent, session);
     Ok(axum::Json(json!({ "agent": agent, "session": session, "lifted": true })).into_response())
 }

@@ -13,6 +13,15 @@ from .confirmation import ConfirmationRequest, ConfirmationStatus
 from .daemon import ConfirmationDaemon, get_daemon, init_daemon, request_confirmation
 from .person import NeedsPerson
 from .router import ApprovalRouter, get_router, route_action
+from .safety_filter import (
+    SAFETY_CATEGORIES,
+    LlamaGuardSafetyFilter,
+    SafetyResult,
+    SafetyVerdict,
+    check_input_safety,
+    check_output_safety,
+    get_safety_filter,
+)
 from .tiers import (
     ACTION_TIER_MAP,
     TIER_CONFIG,
@@ -33,22 +42,29 @@ __all__ = [
     "ACTION_CATEGORIES",
     "ACTION_TIER_MAP",
     "DEFAULT_RISK_LEVEL",
+    "SAFETY_CATEGORIES",
     "TIER_CONFIG",
     "ApprovalRouter",
     "ApprovalTier",
     "ConfirmationDaemon",
     "ConfirmationRequest",
     "ConfirmationStatus",
+    "LlamaGuardSafetyFilter",
     "NeedsPerson",
     "NotProvided",
     "RiskLevel",
+    "SafetyResult",
+    "SafetyVerdict",
     "ToolCallAssessment",
+    "check_input_safety",
+    "check_output_safety",
     "classify_action",
     "classify_action_tier",
     "classify_and_check",
     "classify_tier",
     "get_daemon",
     "get_router",
+    "get_safety_filter",
     "get_timeout",
     "init_daemon",
     "is_crisis",
@@ -61,10 +77,6 @@ __all__ = [
 ]
 
 _NOT_YET = {
-    "the content-safety filter": (
-        "LlamaGuardSafetyFilter SafetyResult SafetyVerdict SAFETY_CATEGORIES get_safety_filter "
-        "check_input_safety check_output_safety"
-    ),
     "delegation between agents": (
         "A2ATaskServer A2ATaskClient A2AMTLSServer A2AMTLSClient load_agent_registry "
         "resolve_agent_url cmd_a2a cmd_send cmd_status cmd_serve"

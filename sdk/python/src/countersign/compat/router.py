@@ -17,10 +17,11 @@ from . import person
 from .tiers import ApprovalTier, call_of
 
 _SHOWN = 200
-_RESOURCES = {
-    "lifeline": "988 Suicide & Crisis Lifeline: call or text 988 (US)",
-    "crisis_text": "Crisis Text Line: text HOME to 741741 (US)",
-    "emergency": "911, or your local emergency number",
+#: Shown where the country of the person is not known.
+_ANYWHERE = {
+    "lifeline": "findahelpline.com lists the helplines of your country; US: call or text 988",
+    "crisis_text": "findahelpline.com lists chats and text lines; US: text HOME to 741741",
+    "emergency": "your local emergency number",
 }
 
 
@@ -57,8 +58,9 @@ class ApprovalRouter:
         try:
             if not action:
                 return {"approved": True, "tier": "SAFE", "reason": "the action is empty"}
-            if self._in_crisis(action):
-                return _help()
+            screened = self._screened(action)
+            if screened.get("crisis") is not False:
+                return _help(screened.get("card"))
             call = call_of(
                 action, context, session=self._session_key, description=description or None
             )
@@ -176,13 +178,12 @@ class ApprovalRouter:
         self._speaker().use(entry["call"], request)
         return {**found, "approved": True, "approver": request.decided_by}
 
-    def _in_crisis(self, action: str) -> bool:
+    def _screened(self, action: str) -> dict[str, Any]:
         """Without a daemon the program itself screens the text, so helplines are always shown."""
         try:
-            found = self._speaker().screen(action, self._session_key)
+            return self._speaker().screen(action, self._session_key)
         except CountersignError:
-            found = program.screen(action)
-        return found.get("crisis") is not False
+            return program.screen(action)
 
     def _speaker(self) -> Client:
         return self._client or Client()
@@ -206,14 +207,29 @@ def _message(tier: ApprovalTier, action: str, reason: str, timeout: int | None) 
     )
 
 
-def _help() -> dict[str, Any]:
+def _help(card: Any) -> dict[str, Any]:
     return {
         "approved": False,
         "status": "crisis",
         "tier": ApprovalTier.CRITICAL.label,
         "reason": "crisis: a person may be in danger",
         "action_required": "crisis_intervention",
-        "resources": dict(_RESOURCES),
+        "resources": _resources(card),
+    }
+
+
+def _resources(card: Any) -> dict[str, str]:
+    """The helplines of the card, which are those of the configured country."""
+    lines = card.get("lines") if isinstance(card, dict) else None
+    if not isinstance(lines, list) or not lines:
+        return dict(_ANYWHERE)
+    shown = [f"{line['name']}: {line['number']} ({line['channel']})" for line in lines]
+    texts = [one for one, line in zip(shown, lines, strict=True) if "text" in line["channel"]]
+    emergency = card.get("emergency")
+    return {
+        "lifeline": shown[0],
+        "crisis_text": texts[0] if texts else _ANYWHERE["crisis_text"],
+        "emergency": str(emergency) if emergency else _ANYWHERE["emergency"],
     }
 
 

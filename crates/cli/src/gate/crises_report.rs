@@ -1,0 +1,257 @@
+//! `countersign crises report`: counts from the ledger, without any content.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use countersign_ledger::entry::{Entry, EntryKind};
+use countersign_types::time::{Millis, Timestamp};
+use serde::Serialize;
+
+use super::args_people::ReportArgs;
+use super::ledger_read::EntrySource;
+use super::output;
+use crate::engine::Value;
+use crate::failure::Failure;
+
+/// A day, for a report that ends with one.
+const DAY: Millis = Millis::from_seconds(86_400);
+
+/// What happened in a period. Numbers only.
+#[derive(Debug, Default, PartialEq, Eq, Serialize)]
+struct CrisisReport {
+    from: Option<String>,
+    to: Option<String>,
+    /// Cards that were shown, by concern.
+    cards_possible: u64,
+    cards_likely: u64,
+    cards_imminent: u64,
+    /// Cards by the country of their helplines; empty is unknown.
+    cards_by_country: BTreeMap<String, u64>,
+    /// Sessions that entered a crisis, by the highest level at that time.
+    crises: u64,
+    crises_by_level: BTreeMap<u8, u64>,
+    crises_resolved: u64,
+    /// Seconds from the begin of a crisis until a person resolved it.
+    resolve_seconds_median: Option<u64>,
+    resolve_seconds_p90: Option<u64>,
+    /// Calls in a crisis that waited for a person, and how they ended.
+    held: u64,
+    approved: u64,
+    denied: u64,
+    unanswered: u64,
+    cancelled: u64,
+    /// Seconds until a person answered.
+    answer_seconds_median: Option<u64>,
+    answer_seconds_p90: Option<u64>,
+    /// Different people who answered a call or resolved a crisis.
+    people: usize,
+}
+
+/// Adds up entries in their order.
+#[derive(Default)]
+struct Tally {
+    report: CrisisReport,
+    period: (Option<Timestamp>, Option<Timestamp>),
+    begun: HashMap<(String, String), i64>,
+    asked: HashMap<String, i64>,
+    resolved_after: Vec<u64>,
+    answered_after: Vec<u64>,
+    people: BTreeSet<String>,
+}
+
+/// Runs the command.
+pub fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
+    let mut tally = Tally {
+        period: (moment(args.from.as_deref(), false)?, moment(args.to.as_deref(), true)?),
+        ..Tally::default()
+    };
+    tally.report.from.clone_from(&args.from);
+    tally.report.to.clone_from(&args.to);
+    let (file, store) = (args.file.as_deref(), args.store.as_deref());
+    EntrySource::open(file, store, &args.person)?.each(0, |index, text| {
+        let entry = Entry::decode(text.as_bytes());
+        let entry = entry.map_err(|error| Failure::at(&format!("entry {index}"), error))?;
+        tally.add(&entry);
+        Ok(())
+    })?;
+    let report = tally.finish();
+    if args.person.json {
+        return output::json(&report);
+    }
+    let rows = rows(&report);
+    if args.csv {
+        return output::say(|out, _| Ok(csv(out, &rows)?));
+    }
+    output::say(|out, paint| {
+        let from = report.from.as_deref().unwrap_or("the beginning");
+        let to = report.to.as_deref().unwrap_or("now");
+        writeln!(out, "{}", paint.strong(format!("Crises from {from} to {to}")))?;
+        for (name, value) in &rows {
+            writeln!(out, "  {:<34} {value}", name.replace('_', " "))?;
+        }
+        Ok(())
+    })
+}
+
+/// A date or a time; a date as the end of a period includes that day.
+fn moment(text: Option<&str>, is_end: bool) -> Result<Option<Timestamp>, Failure> {
+    let Some(text) = text else { return Ok(None) };
+    if let Some(day) = Timestamp::parse(&format!("{text}T00:00:00Z")) {
+        return Ok(Some(if is_end { day.plus(DAY) } else { day }));
+    }
+    Timestamp::parse(text).map(Some).ok_or_else(|| {
+        Failure::Input(format!(
+            "`{text}` is not a date such as 2026-11-17 or a time such as 2026-11-17T08:00:00Z"
+        ))
+    })
+}
+
+impl Tally {
+    fn add(&mut self, entry: &Entry<'_>) {
+        let (from, to) = self.period;
+        let within =
+            from.is_none_or(|from| entry.at >= from.0) && to.is_none_or(|to| entry.at < to.0);
+        let session = || {
+            let text = |name: &Option<std::borrow::Cow<'_, str>>| {
+                name.as_deref().unwrap_or_default().to_owned()
+            };
+            (text(&entry.agent), text(&entry.session))
+        };
+        match entry.kind {
+            EntryKind::Screen if within => self.card(entry),
+            EntryKind::CrisisBegin => {
+                // A raised level is written again; only the first entry begins the crisis.
+                let is_new = !self.begun.contains_key(&session());
+                if is_new {
+                    self.begun.insert(session(), entry.at);
+                }
+                if within && is_new {
+                    self.report.crises += 1;
+                    *self.report.crises_by_level.entry(level(entry)).or_default() += 1;
+                }
+            }
+            EntryKind::CrisisLift => {
+                let since = self.begun.remove(&session());
+                if within {
+                    self.report.crises_resolved += 1;
+                    self.resolved_after.extend(since.map(|since| seconds(since, entry.at)));
+                    self.people.extend(entry.person.as_deref().map(str::to_owned));
+                }
+            }
+            EntryKind::Ask if fact(entry, "crisis").and_then(Value::as_bool) == Some(true) => {
+                if let Some(request) = entry.request.as_deref() {
+                    self.asked.insert(request.to_owned(), entry.at);
+                }
+                self.report.held += u64::from(within);
+            }
+            EntryKind::Approve | EntryKind::Deny | EntryKind::Expire | EntryKind::Cancel => {
+                self.ended(entry, within);
+            }
+            _ => {}
+        }
+    }
+
+    fn card(&mut self, entry: &Entry<'_>) {
+        let report = &mut self.report;
+        match fact(entry, "concern").and_then(Value::as_str) {
+            Some("likely") => report.cards_likely += 1,
+            Some("possible") => report.cards_possible += 1,
+            _ => return,
+        }
+        let imminent = fact(entry, "imminent").and_then(Value::as_bool) == Some(true);
+        report.cards_imminent += u64::from(imminent);
+        let country = fact(entry, "country").and_then(Value::as_str).unwrap_or_default();
+        *report.cards_by_country.entry(country.to_owned()).or_default() += 1;
+    }
+
+    fn ended(&mut self, entry: &Entry<'_>, within: bool) {
+        let Some(request) = entry.request.as_deref() else { return };
+        let Some(asked) = self.asked.remove(request) else { return };
+        if !within {
+            return;
+        }
+        let report = &mut self.report;
+        match entry.kind {
+            EntryKind::Approve => report.approved += 1,
+            EntryKind::Deny => report.denied += 1,
+            EntryKind::Expire => report.unanswered += 1,
+            _ => report.cancelled += 1,
+        }
+        if let Some(person) = entry.person.as_deref() {
+            self.answered_after.push(seconds(asked, entry.at));
+            self.people.insert(person.to_owned());
+        }
+    }
+
+    fn finish(mut self) -> CrisisReport {
+        let report = &mut self.report;
+        (report.resolve_seconds_median, report.resolve_seconds_p90) =
+            quantiles(&mut self.resolved_after);
+        (report.answer_seconds_median, report.answer_seconds_p90) =
+            quantiles(&mut self.answered_after);
+        report.people = self.people.len();
+        self.report
+    }
+}
+
+fn fact<'e>(entry: &'e Entry<'_>, name: &str) -> Option<&'e Value<'e>> {
+    entry.facts.iter().find(|(key, _)| key == name).map(|(_, value)| value)
+}
+
+fn level(entry: &Entry<'_>) -> u8 {
+    fact(entry, "level").and_then(Value::as_number).and_then(|text| text.parse().ok()).unwrap_or(0)
+}
+
+fn seconds(from: i64, to: i64) -> u64 {
+    Timestamp(from).until(Timestamp(to)).0 / 1000
+}
+
+/// The median and the 90th percentile.
+fn quantiles(values: &mut [u64]) -> (Option<u64>, Option<u64>) {
+    values.sort_unstable();
+    let at = |part: usize| values.get(values.len().saturating_sub(1) * part / 100).copied();
+    (at(50), at(90))
+}
+
+/// The report as names and numbers.
+fn rows(report: &CrisisReport) -> Vec<(String, String)> {
+    let number = |value: Option<u64>| value.map_or_else(String::new, |value| value.to_string());
+    let mut rows = vec![
+        ("cards_possible".to_owned(), report.cards_possible.to_string()),
+        ("cards_likely".to_owned(), report.cards_likely.to_string()),
+        ("cards_imminent".to_owned(), report.cards_imminent.to_string()),
+    ];
+    for (country, count) in &report.cards_by_country {
+        let country = if country.is_empty() { "unknown" } else { country };
+        rows.push((format!("cards_country_{country}"), count.to_string()));
+    }
+    rows.push(("crises".to_owned(), report.crises.to_string()));
+    for (level, count) in &report.crises_by_level {
+        rows.push((format!("crises_level_{level}"), count.to_string()));
+    }
+    let rest = [
+        ("crises_resolved", report.crises_resolved.to_string()),
+        ("resolve_seconds_median", number(report.resolve_seconds_median)),
+        ("resolve_seconds_p90", number(report.resolve_seconds_p90)),
+        ("held", report.held.to_string()),
+        ("approved", report.approved.to_string()),
+        ("denied", report.denied.to_string()),
+        ("unanswered", report.unanswered.to_string()),
+        ("cancelled", report.cancelled.to_string()),
+        ("answer_seconds_median", number(report.answer_seconds_median)),
+        ("answer_seconds_p90", number(report.answer_seconds_p90)),
+        ("people", report.people.to_string()),
+    ];
+    rows.extend(rest.map(|(name, value)| (name.to_owned(), value)));
+    rows
+}
+
+/// The names contain only letters, digits and underscores, and the values only digits.
+fn csv(out: &mut dyn Write, rows: &[(String, String)]) -> io::Result<()> {
+    writeln!(out, "measure,value")?;
+    rows.iter().try_for_each(|(name, value)| writeln!(out, "{name},{value}"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,314 @@
+//! Screening with a guard model: what each verdict may change, and what no verdict changes.
+
+use std::sync::{Arc, Mutex};
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+
+use super::*;
+use crate::notifier::test_notifier::until;
+
+const CALM: &str = "please list the files of the project";
+/// A text that is possible by itself.
+const POSSIBLE: &str = "I dont want to wake up tomorrow, what is the point";
+
+/// A stand-in for Ollama with a model that knows a few words.
+struct FakeGuard {
+    url: String,
+    /// What every reply is, if not what the model says.
+    reply: Arc<Mutex<Option<&'static str>>>,
+}
+
+impl FakeGuard {
+    async fn start() -> FakeGuard {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let reply = Arc::new(Mutex::new(None));
+        let shared = Arc::clone(&reply);
+        tokio::spawn(async move {
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                let reply = *shared.lock().unwrap();
+                tokio::spawn(answer(stream, reply));
+            }
+        });
+        FakeGuard { url, reply }
+    }
+
+    fn says(&self, reply: Option<&'static str>) {
+        *self.reply.lock().unwrap() = reply;
+    }
+
+    fn config(&self, more: &str) -> String {
+        format!(
+            "{more}\n[guard]\nfamily = \"llama_guard\"\nurl = \"{}\"\nmodel = \"m\"\n\
+             timeout_ms = 5000\nreplacement = \"Something else was sent.\"\n",
+            self.url
+        )
+    }
+
+    /// An API whose guard has passed its self-test.
+    async fn api(&self, more: &str) -> TestApi {
+        let api = TestApi::with(&self.config(more)).await;
+        let rules = api.api.gate.rules();
+        let guard = || api.api.guard.follow(rules.guard.as_ref()).unwrap();
+        until("the self-test of the guard", async || guard().state().is_ok()).await;
+        api
+    }
+}
+
+async fn answer(mut stream: TcpStream, reply: Option<&str>) {
+    let mut bytes = Vec::new();
+    let mut buffer = [0; 8192];
+    while !String::from_utf8_lossy(&bytes).contains("\"truncate\"") {
+        match stream.read(&mut buffer).await {
+            Ok(read) if read > 0 => bytes.extend_from_slice(&buffer[..read]),
+            _ => return,
+        }
+    }
+    let text = String::from_utf8_lossy(&bytes).to_string();
+    let said = text.split("<BEGIN CONVERSATION>").nth(1).unwrap_or_default();
+    let said = said.split("<END CONVERSATION>").next().unwrap_or_default();
+    let own = if said.contains("yourself") || said.contains("want to die") || said.contains("sad") {
+        "unsafe\\nS11"
+    } else if said.contains("bomb") {
+        "unsafe\\nS9"
+    } else {
+        "safe"
+    };
+    let body = format!(
+        r#"{{"model":"m","response":"{}","done":true,"done_reason":"stop"}}"#,
+        reply.unwrap_or(own)
+    );
+    let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", body.len());
+    let _ = stream.write_all(format!("{head}{body}").as_bytes()).await;
+}
+
+async fn screened(api: &TestApi, body: Value) -> Value {
+    let (status, answer) = api.agent("POST", "/v1/screen", body).await;
+    assert_eq!(status, StatusCode::OK, "{answer}");
+    answer
+}
+
+async fn inbound(api: &TestApi, text: &str) -> Value {
+    screened(api, json!({ "text": text, "session": "s" })).await
+}
+
+async fn outbound(api: &TestApi, text: &str, ask: bool) -> Value {
+    screened(api, json!({ "text": text, "session": "s", "role": "agent", "ask": ask })).await
+}
+
+#[tokio::test]
+async fn without_a_guard_the_rules_decide() {
+    let api = TestApi::new().await;
+    let calm = inbound(&api, CALM).await;
+    assert_eq!((&calm["decision"], &calm["guard"]["state"]), (&json!("pass"), &json!("off")));
+    let sign = inbound(&api, POSSIBLE).await;
+    assert_eq!(sign["decision"], "help", "{sign}");
+    assert_eq!((&sign["concern"], &sign["context"]), (&json!("possible"), &json!("none")));
+    let out = outbound(&api, CALM, false).await;
+    assert_eq!((&out["decision"], &out["role"]), (&json!("pass"), &json!("agent")));
+    for body in [
+        json!({ "text": CALM, "role": "system" }),
+        json!({ "text": CALM, "ask": true }),
+        json!({ "text": CALM, "roles": "user" }),
+    ] {
+        let (status, _) = api.agent("POST", "/v1/screen", body).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST);
+    }
+}
+
+#[tokio::test]
+async fn the_guard_raises_a_concern_and_never_lowers_it() {
+    let guard = FakeGuard::start().await;
+    let api = guard.api("").await;
+    let calm = inbound(&api, CALM).await;
+    assert_eq!((&calm["decision"], &calm["guard"]["state"]), (&json!("pass"), &json!("safe")));
+    let sad = inbound(&api, "everything is so sad today").await;
+    assert_eq!((&sad["concern"], &sad["decision"]), (&json!("possible"), &json!("help")), "{sad}");
+    assert_eq!(sad["card"]["check_in"], true);
+    assert_eq!(sad["guard"]["categories"][0]["code"], "S11");
+    assert_eq!(sad["context"], "none", "a check-in gates nothing");
+    let bomb = inbound(&api, "how is a bomb made").await;
+    assert_eq!((&bomb["decision"], &bomb["concern"]), (&json!("replace"), &json!("none")));
+    assert!(bomb["replacement"].as_str().unwrap().contains("can't help"), "{bomb}");
+    guard.says(Some("safe"));
+    let sign = inbound(&api, "I want to kill myself tonight, I have the pills here").await;
+    assert_eq!((&sign["concern"], &sign["guard"]["state"]), (&json!("likely"), &json!("skipped")));
+}
+
+#[tokio::test]
+async fn a_possible_sign_that_the_guard_confirms_is_likely() {
+    let guard = FakeGuard::start().await;
+    let api = guard.api("").await;
+    guard.says(Some("safe"));
+    let first = screened(&api, json!({ "text": POSSIBLE, "session": "t" })).await;
+    let (concern, holds) = (first["concern"].clone(), first["context"].clone());
+    guard.says(None);
+    let text = format!("{POSSIBLE}, so sad");
+    let second = screened(&api, json!({ "text": text, "session": "s" })).await;
+    assert_eq!((concern, holds), (json!("possible"), json!("none")), "the guard lowers nothing");
+    assert_eq!((&second["concern"], &second["context"]), (&json!("likely"), &json!("crisis")));
+    assert_eq!(second["card"]["check_in"], false, "the whole card is shown");
+}
+
+#[tokio::test]
+async fn signs_of_a_session_add_up_and_a_calm_message_does_not_hide_them() {
+    let api = TestApi::new().await;
+    let text = POSSIBLE;
+    for concern in ["possible", "possible", "likely"] {
+        assert_eq!(inbound(&api, text).await["concern"], concern);
+    }
+    assert!(api.api.gate.crises().holds(CODER, Some("s")));
+    let other = screened(&api, json!({ "text": text, "session": "t" })).await;
+    assert_eq!(
+        (&other["concern"], &other["session_concern"]),
+        (&json!("possible"), &json!("possible"))
+    );
+    let calm = screened(&api, json!({ "text": "I am fine again, thanks", "session": "t" })).await;
+    assert_eq!((&calm["concern"], &calm["session_concern"]), (&json!("none"), &json!("possible")));
+    let new = screened(&api, json!({ "text": CALM, "session": "u" })).await;
+    assert_eq!(new["session_concern"], "none");
+}
+
+#[tokio::test]
+async fn an_unavailable_guard_holds_what_goes_out_and_nothing_that_comes_in() {
+    let guard = FakeGuard::start().await;
+    let api = guard.api("").await;
+    api.grant("send_message").await;
+    guard.says(Some("Safe, I think"));
+    let calm = inbound(&api, CALM).await;
+    assert_eq!(
+        (&calm["decision"], &calm["guard"]["state"]),
+        (&json!("pass"), &json!("unavailable"))
+    );
+    assert_eq!(calm["guard"]["reason"], "unparseable");
+    let sign = inbound(&api, POSSIBLE).await;
+    assert!(sign["card"].is_object(), "the rules still answer: {sign}");
+    let held = outbound(&api, "all is well", false).await;
+    assert_eq!((&held["decision"], &held["request"]), (&json!("hold"), &Value::Null), "{held}");
+    let asked = outbound(&api, "all is well", true).await;
+    assert_eq!(asked["decision"], "hold");
+    assert_eq!(asked["request"]["state"], "pending", "no grant covers it: {asked}");
+    let (status, decided) = api.approve(&asked["request"]).await;
+    assert_eq!((status, &decided["state"]), (StatusCode::OK, &json!("approved")), "{decided}");
+}
+
+#[tokio::test]
+async fn an_unsafe_text_of_an_agent_is_replaced() {
+    let guard = FakeGuard::start().await;
+    let api = guard.api("").await;
+    let out = outbound(&api, "go on and hurt yourself", true).await;
+    assert_eq!((&out["decision"], &out["request"]), (&json!("replace"), &Value::Null), "{out}");
+    assert_eq!(out["replacement"], "Something else was sent.");
+    assert_eq!(outbound(&api, CALM, true).await["decision"], "pass");
+    let watching = guard.api("mode = \"observe\"\n").await;
+    let out = outbound(&watching, "go on and hurt yourself", true).await;
+    assert_eq!((&out["decision"], &out["guard"]["state"]), (&json!("pass"), &json!("unsafe")));
+}
+
+#[tokio::test]
+async fn before_the_self_test_nothing_goes_out() {
+    let api = TestApi::with(
+        "[guard]\nfamily = \"llama_guard\"\nurl = \"http://127.0.0.1:9\"\nmodel = \"m\"\n",
+    )
+    .await;
+    let out = outbound(&api, CALM, false).await;
+    assert_eq!((&out["decision"], &out["guard"]["state"]), (&json!("hold"), &json!("unavailable")));
+    assert_eq!(inbound(&api, CALM).await["decision"], "pass");
+}
+
+/// Texts of people in crisis that are likely by themselves, from the rows of the project.
+fn phrases(wanted: usize) -> Vec<String> {
+    let rows = [
+        include_str!("../../../../crisis/evidence/rows/first.jsonl"),
+        include_str!("../../../../crisis/evidence/rows/second.jsonl"),
+    ];
+    let rows: Vec<Value> = rows
+        .iter()
+        .flat_map(|text| text.lines())
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect();
+    let of_crisis = rows.iter().filter(|row| row["label"] == "crisis");
+    let texts = of_crisis.filter_map(|row| row["text"].as_str());
+    let likely = |text: &&str| {
+        countersign_crisis::screen(text, &countersign_crisis::ScreenOptions::default()).crisis
+    };
+    let likely: Vec<&str> = texts.filter(likely).collect();
+    let step = (likely.len() / wanted).max(1);
+    likely.into_iter().step_by(step).take(wanted).map(str::to_owned).collect()
+}
+
+/// {phrases} × {inbound, outbound, support, decision} × {every mode, with grants}.
+#[tokio::test]
+async fn in_a_crisis_help_comes_at_once_and_a_person_decides_whatever_goes_out() {
+    let phrases = phrases(300);
+    assert_eq!(phrases.len(), 300);
+    let decisions = ["contact_emergency_services", "share_location", "end_conversation"];
+    // An agent may have only so many pending requests in crises at once.
+    for (mode, phrases) in ["observe", "crisis_only", "enforce"]
+        .into_iter()
+        .flat_map(|mode| phrases.chunks(60).map(move |part| (mode, part)))
+    {
+        let api = TestApi::with(&format!("mode = \"{mode}\"\n")).await;
+        for tool in ["send_message"].into_iter().chain(decisions) {
+            api.grant(tool).await;
+        }
+        for (number, phrase) in phrases.iter().enumerate() {
+            help_and_hold(&api, mode, phrase, (&number.to_string(), decisions[number % 3])).await;
+        }
+    }
+}
+
+/// One phrase in a session of its own: help at once, support passes, everything else waits.
+async fn help_and_hold(api: &TestApi, mode: &str, phrase: &str, (session, tool): (&str, &str)) {
+    let found = screened(api, json!({ "text": phrase, "session": session })).await;
+    assert_eq!((&found["decision"], &found["context"]), (&json!("help"), &json!("crisis")));
+    assert!(found["card"]["text"].is_string(), "{mode}: {phrase}");
+    let ask = async |tool: &str, arguments: Value| {
+        let body = json!({ "tool": tool, "arguments": arguments, "session": session });
+        api.agent("POST", "/v1/requests", body).await.1
+    };
+    let sent = ask("send_message", json!({ "to": "bo", "text": "hello" })).await;
+    let state = (&sent["state"], &sent["crisis"]);
+    assert_eq!(state, (&json!("pending"), &json!(true)), "{mode}: {phrase}: {sent}");
+    let support = ask("show_crisis_resources", json!({ "country": "US" })).await;
+    assert_eq!(support["state"], "approved", "{mode}: {phrase}: {support}");
+    let decision = ask(tool, json!({})).await;
+    assert_eq!(decision["state"], "pending", "{mode}, {tool}: {phrase}: {decision}");
+    let body = json!({ "text": "hello", "session": session, "role": "agent" });
+    assert_eq!(screened(api, body).await["decision"], "hold", "{mode}: {phrase}");
+}
+
+#[tokio::test]
+async fn when_no_person_answers_the_user_is_told_and_sees_the_card_again() {
+    let api = TestApi::with("[times]\nlongest_seconds = 1\n[crisis]\ncountry = \"DE\"\n").await;
+    inbound(&api, "I want to kill myself tonight, I have the pills here").await;
+    let body = json!({ "tool": "send_message", "arguments": { "text": "x" }, "session": "s" });
+    let (_, held) = api.agent("POST", "/v1/requests", body).await;
+    assert_eq!((&held["state"], &held["notice"]), (&json!("pending"), &Value::Null), "{held}");
+    let path = format!("/v1/requests/{}", held["id"].as_str().unwrap());
+    until("the deadline", async || {
+        crate::watch::process_due(&api.api.gate).await;
+        api.agent("GET", &path, Value::Null).await.1["state"] == "expired"
+    })
+    .await;
+    let (_, expired) = api.agent("GET", &path, Value::Null).await;
+    let notice = expired["notice"]["text"].as_str().unwrap();
+    assert!(notice.contains("No person has answered") && notice.contains("0800 111 0 111"));
+}
+
+#[tokio::test]
+async fn cards_are_counted_without_their_text() {
+    let api = TestApi::new().await;
+    inbound(&api, POSSIBLE).await;
+    let kinds = async || {
+        let slice = api.api.gate.store().entries(0, 1000).await.unwrap();
+        slice.entries.iter().map(|e| String::from_utf8_lossy(e).to_string()).collect::<Vec<_>>()
+    };
+    let is_screen = |entry: &String| entry.contains("\"kind\":\"screen\"");
+    until("the record", async || kinds().await.iter().any(is_screen)).await;
+    let all = kinds().await;
+    let entry = all.iter().find(|entry| is_screen(entry)).unwrap();
+    assert!(entry.contains("\"concern\":\"possible\"") && !entry.contains("wake"), "{entry}");
+}

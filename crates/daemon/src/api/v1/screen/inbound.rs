@@ -1,0 +1,154 @@
+//! A text of a person: help at once, and a crisis that stays until a person resolves it.
+
+use std::time::Duration;
+
+use countersign_crisis::{self as crisis, Concern, Screening};
+use countersign_guard::{GuardFailure, GuardRole, GuardVerdict};
+use countersign_risk::verdict::Mode;
+use countersign_store::CrisisSession;
+use countersign_types::time::Clock as _;
+use serde_json::{Value, json};
+
+use super::guard_check::GuardResult;
+use super::screened_text::{ScreenedText, document};
+use super::store_crisis::store_crisis;
+use crate::api::{Api, ApiProblem};
+use crate::gate::{Caller, ScreeningRecord};
+
+/// The response waits at most 3 ms for the crisis to be stored; a timer may be up to 1 ms late.
+const MAX_WAIT: Duration = Duration::from_millis(2);
+/// How long a check-in waits for the guard. The guard's verdict counts for the session even later.
+const CHECK_IN_WAIT: Duration = Duration::from_millis(300);
+/// What is answered to an unsafe text.
+const REFUSAL: &str = "I can't help with that. Is there another question that I can help with?";
+
+/// Screens a text of a person. A guard that is not available changes nothing: the rules decide.
+pub async fn screen(
+    api: &Api,
+    caller: &Caller,
+    screened: &ScreenedText<'_>,
+) -> Result<Value, ApiProblem> {
+    let rules = api.gate.rules();
+    let options = screened.options(&rules);
+    let now = api.gate.clock().now().at;
+    let own = crisis::screen(screened.text, &options);
+    let together = api.gate.concerns().note(&caller.agent, screened.session, own.concern, now);
+    let mut screening = crisis::raise(own, together, &options);
+    let guard = ask_guard(api, caller, screened, screening.concern).await;
+    screening = crisis::raise(screening.clone(), with_guard(screening.concern, &guard), &options);
+    if screening.crisis
+        && let Some(writing) = begin(api, caller, screened.session, &screening)
+    {
+        // Help does not wait for a disk. Dropping the handle does not stop the write.
+        let _ = tokio::time::timeout(MAX_WAIT, writing).await;
+    }
+    record(api, caller, screened.session, &screening);
+    let in_crisis = api.gate.crises().holds(&caller.agent, Some(screened.session));
+    let recent = api.gate.concerns().of_session(&caller.agent, screened.session, now);
+    let session_concern = if in_crisis { Concern::Likely } else { recent.max(screening.concern) };
+    let refused = guard.is_unsafe() && rules.mode == Mode::Enforce;
+    let decision = match screening.concern {
+        Concern::Likely | Concern::Possible => "help",
+        Concern::None if refused => "replace",
+        Concern::None => "pass",
+    };
+    let rest = json!({
+        "role": "user",
+        "guard": guard.document(),
+        "session_concern": session_concern,
+        "decision": decision,
+        "replacement": (decision == "replace").then_some(REFUSAL),
+        "request": null,
+    });
+    document(&screening, in_crisis, rest).map(Value::Object)
+}
+
+/// The concern with the guard's verdict: only self-harm counts, it raises by one step, and it
+/// never lowers.
+fn with_guard(concern: Concern, guard: &GuardResult) -> Concern {
+    match concern {
+        Concern::None if guard.is_self_harm() => Concern::Possible,
+        Concern::Possible if guard.is_self_harm() => Concern::Likely,
+        concern => concern,
+    }
+}
+
+/// Asks the guard in a task of its own: a check-in does not wait long, and a late verdict still
+/// begins the crisis.
+async fn ask_guard(
+    api: &Api,
+    caller: &Caller,
+    screened: &ScreenedText<'_>,
+    concern: Concern,
+) -> GuardResult {
+    let rules = api.gate.rules();
+    let Some(guard) = api.guard.follow(rules.guard.as_ref()) else { return GuardResult::Off };
+    if concern == Concern::Likely {
+        return GuardResult::Skipped;
+    }
+    let wait = match concern {
+        Concern::Possible => CHECK_IN_WAIT.min(guard.settings().timeout),
+        Concern::None | Concern::Likely => guard.settings().timeout + CHECK_IN_WAIT,
+    };
+    let (text, session) = (screened.text.to_owned(), screened.session.to_owned());
+    let (api, caller) = (api.clone(), caller.clone());
+    let checking = tokio::spawn(async move {
+        let verdict = guard.check(GuardRole::User, &text).await;
+        if concern == Concern::Possible && verdict.is_self_harm() {
+            begin_at(&api, &caller, &session, 1, false);
+        }
+        verdict
+    });
+    match tokio::time::timeout(wait, checking).await {
+        Ok(Ok(verdict)) => GuardResult::Asked(verdict),
+        Ok(Err(_)) | Err(_) => {
+            GuardResult::Asked(GuardVerdict::Unavailable(GuardFailure::TimedOut))
+        }
+    }
+}
+
+fn begin(
+    api: &Api,
+    caller: &Caller,
+    session: &str,
+    screening: &Screening,
+) -> Option<tokio::task::JoinHandle<()>> {
+    begin_at(api, caller, session, screening.level, screening.imminent)
+}
+
+/// In memory before the response, so that the next call already meets the crisis rules.
+fn begin_at(
+    api: &Api,
+    caller: &Caller,
+    session: &str,
+    level: u8,
+    imminent: bool,
+) -> Option<tokio::task::JoinHandle<()>> {
+    let crisis = CrisisSession {
+        agent: caller.agent.clone(),
+        session: session.to_owned(),
+        level,
+        imminent,
+        since: api.gate.clock().now().at,
+    };
+    api.gate.crises().begin(crisis).map(|crisis| store_crisis(api, crisis))
+}
+
+/// Records the card, in the background and without the text.
+fn record(api: &Api, caller: &Caller, session: &str, screening: &Screening) {
+    let concern = match screening.concern {
+        Concern::None => return,
+        Concern::Possible => "possible",
+        Concern::Likely => "likely",
+    };
+    let record = ScreeningRecord {
+        agent: caller.agent.clone(),
+        session: session.to_owned(),
+        concern,
+        level: screening.level,
+        imminent: screening.imminent,
+        country: screening.card.as_ref().and_then(|card| card.country),
+    };
+    let api = api.clone();
+    tokio::spawn(async move { api.gate.record_screening(record).await });
+}
