@@ -41,6 +41,7 @@ mod shell;
 pub mod sql;
 mod structural_findings;
 pub mod summary;
+pub mod tool_label;
 pub mod tools;
 pub mod verdict;
 pub mod word_pair;
