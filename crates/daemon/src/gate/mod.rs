@@ -34,6 +34,7 @@ mod session_memory;
 mod state;
 mod submission;
 mod submit;
+mod tool_labels;
 mod waiters;
 mod whitelist;
 
@@ -54,4 +55,5 @@ pub use open_drill::OpenDrill;
 pub use reported_passes::PassReport;
 pub use state::Gate;
 pub use submission::{CallSubmission, JoinOptions};
+pub use tool_labels::{LabelError, ToolClaim, ToolLabels, listing_digest};
 pub use waiters::{AnswerWaiter, Waiters};

@@ -15,6 +15,7 @@ use super::grants::GrantCache;
 use super::integrity_state::Integrity;
 use super::open_drill::OpenDrill;
 use super::session_memory::SessionMemories;
+use super::tool_labels::ToolLabels;
 use super::waiters::Waiters;
 use crate::clock::DaemonClock;
 use crate::config::DaemonRules;
@@ -31,6 +32,7 @@ pub struct Gate {
     pub(super) deduplication: Deduplication,
     pub(super) waiters: Waiters,
     pub(super) session_memories: SessionMemories,
+    pub(super) tool_labels: ToolLabels,
     pub(super) open_drill: OpenDrill,
     pub(super) integrity: Integrity,
     pub(super) freeze: FreezeState,
@@ -51,6 +53,8 @@ impl Gate {
         let (file, now) = (rules.whitelist.as_deref(), clock.now().at);
         grants.read_whitelist(&store, file, rules.hash, now).await?;
         let session_memories = SessionMemories::restore(store.session_memories().await?);
+        let tool_labels = ToolLabels::default();
+        tool_labels.read(&store).await?;
         let pending = store.pending().await?;
         let (flood, open_drill) = (FloodControl::new(&pending), OpenDrill::new(&pending));
         let (rules, metrics) = (RwLock::new(Arc::new(rules)), Metrics::default());
@@ -65,6 +69,7 @@ impl Gate {
             deduplication,
             waiters,
             session_memories,
+            tool_labels,
             open_drill,
             integrity: Integrity::default(),
             freeze: FreezeState::default(),

@@ -11,6 +11,7 @@ mod passkeys;
 mod place;
 mod push;
 mod reports;
+mod tool_labels;
 mod typed_word;
 
 use std::sync::{Arc, LazyLock};
