@@ -55,7 +55,7 @@ impl<T: Transport> Engine<T> {
         let status = if call.is_read {
             ToolStatus::default()
         } else {
-            self.knowledge.tools.status(call.name)
+            self.knowledge.status(call.name)
         };
         let place = CallPlace { server: &self.settings.server, project: self.project() };
         plan_call(&place, call, &status, &self.knowledge.reporter)
