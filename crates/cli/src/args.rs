@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::engine::{Environment, Platform, Tier};
-use crate::gate::{args as gate, args_admin as admin, args_channel as channel, args_people, args_servers};
+use crate::gate::{
+    args as gate, args_admin as admin, args_channel as channel, args_people, args_servers,
+};
 use crate::gateway::args as gateway;
 use crate::gateway::args_mcp;
 use crate::service;

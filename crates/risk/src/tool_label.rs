@@ -4,9 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// The label of a tool, from the least to the gravest. A label can take away only what the tool's
 /// name is guessed to mean; what the arguments say is assessed for every call.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolLabel {
     /// It only reads.

@@ -42,10 +42,9 @@ pub fn run(args: &ServersArgs) -> Result<ExitCode, Failure> {
                 .into_iter()
                 .flat_map(|(label, tools)| {
                     let label = label.to_owned();
-                    tools.iter().map(move |tool| NewToolLabel {
-                        tool: tool.clone(),
-                        label: label.clone(),
-                    })
+                    tools
+                        .iter()
+                        .map(move |tool| NewToolLabel { tool: tool.clone(), label: label.clone() })
                 })
                 .collect();
             if labels.is_empty() {

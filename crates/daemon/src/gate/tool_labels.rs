@@ -126,9 +126,8 @@ impl Gate {
     pub async fn learn_server(&self, listed: StoredServer) -> Result<(), StoreError> {
         let _changing = self.tool_labels.changing.lock().await;
         let known = self.store.servers().await?.into_iter().find(|one| one.id == listed.id);
-        let is_same = known.is_some_and(|one| {
-            one.tools == listed.tools && one.tool_count == listed.tool_count
-        });
+        let is_same = known
+            .is_some_and(|one| one.tools == listed.tools && one.tool_count == listed.tool_count);
         if !is_same {
             self.store.save_server(listed).await?;
             self.tool_labels.read_again(&self.store).await?;

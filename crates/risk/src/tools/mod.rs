@@ -10,6 +10,7 @@ mod exec;
 mod guess;
 mod keystrokes;
 mod label;
+mod label_findings;
 mod lookup;
 mod mcp_name;
 mod name;
@@ -33,9 +34,9 @@ mod text;
 mod values;
 mod written;
 
-pub use label::suggested_label;
-pub use mcp_name::{mcp_tool_name, plain_mcp_name};
+pub use label_findings::suggested_label;
 use lookup::find_entry;
+pub use mcp_name::{mcp_tool_name, plain_mcp_name};
 use name::same;
 use subject::{Members, Subject};
 use table::Role;
@@ -130,7 +131,7 @@ fn read_subject(subject: &Subject<'_>, out: &mut Findings) {
             annotated(subject, out);
         }
     }
-    label::add(subject, out);
+    label_findings::add(subject, out);
 }
 
 /// A tool whose arguments name another tool is assessed as that tool too.

@@ -32,14 +32,8 @@ fn server(number: u16, seen: i64) -> StoredServer {
 }
 
 fn labels(server: Id, label: ToolLabel) -> ServerLabels {
-    let tool =
-        LabelledTool { tool: "zorp".to_owned(), definition: Digest::of(b"zorp"), label };
-    ServerLabels {
-        server,
-        labels: vec![tool],
-        person: "ana".to_owned(),
-        at: Timestamp(START),
-    }
+    let tool = LabelledTool { tool: "zorp".to_owned(), definition: Digest::of(b"zorp"), label };
+    ServerLabels { server, labels: vec![tool], person: "ana".to_owned(), at: Timestamp(START) }
 }
 
 pub async fn labels_survive_and_servers_without_labels_are_bounded<P: Fixture>() {
@@ -49,11 +43,8 @@ pub async fn labels_survive_and_servers_without_labels_are_bounded<P: Fixture>()
     let called = StoredServer { called: Some(Timestamp(11)), ..server(1, 12) };
     store.save_server(called).await.unwrap();
     store.save_server(server(1, 13)).await.unwrap();
-    let kept = StoredServer {
-        first_seen: Timestamp(10),
-        called: Some(Timestamp(11)),
-        ..server(1, 13)
-    };
+    let kept =
+        StoredServer { first_seen: Timestamp(10), called: Some(Timestamp(11)), ..server(1, 13) };
     assert_eq!(store.servers().await.unwrap(), [kept.clone()]);
     store.save_labels(labels(kept.id, ToolLabel::Reads), context()).await.unwrap();
     for number in 2..=400 {

@@ -12,10 +12,12 @@ fn definition(text: &str) -> String {
 fn listing(address: &str, tools: &[(&str, &str)]) -> Value {
     let tools: Vec<Value> = tools
         .iter()
-        .map(|(name, text)| json!({
-            "name": name, "description": text, "definition": definition(text),
-            "annotations": { "readOnlyHint": true },
-        }))
+        .map(|(name, text)| {
+            json!({
+                "name": name, "description": text, "definition": definition(text),
+                "annotations": { "readOnlyHint": true },
+            })
+        })
         .collect();
     json!({ "name": "weather", "address": address, "tools": tools })
 }

@@ -66,8 +66,7 @@ async fn learn(State(api): State<Api>, request: Request) -> ApiResult {
         let found = tools.iter().filter_map(|(tool, name)| Some((*name, label(tool, name)?)));
         found.map(|(name, label)| (name.to_owned(), label.into())).collect()
     };
-    let is_unknown =
-        |(_, tool): &&(ListedTool, &str)| !is_described(&mcp_tool_name(name, tool));
+    let is_unknown = |(_, tool): &&(ListedTool, &str)| !is_described(&mcp_tool_name(name, tool));
     let unknown = tools.iter().filter(is_unknown).take(MAX_TOOLS).map(|(tool, _)| tool.clone());
     let now = api.gate.clock().now().at;
     let server = StoredServer {
@@ -209,9 +208,7 @@ fn read_label(value: &Value<'_>) -> Result<(String, Option<ToolLabel>), ApiProbl
     fields.finish()?;
     let label = ToolLabel::parse(word);
     if label.is_none() && word != "none" {
-        return Err(ApiProblem::bad_request(
-            "`label` must be reads, changes, sends, runs or none",
-        ));
+        return Err(ApiProblem::bad_request("`label` must be reads, changes, sends, runs or none"));
     }
     Ok((tool.to_owned(), label))
 }
