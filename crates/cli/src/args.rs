@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::engine::{Environment, Platform, Tier};
-use crate::gate::{args as gate, args_admin as admin, args_channel as channel, args_people};
+use crate::gate::{
+    args as gate, args_admin as admin, args_channel as channel, args_people, args_servers,
+};
 use crate::gateway::args as gateway;
 use crate::gateway::args_mcp;
 use crate::service;
@@ -63,6 +65,8 @@ pub enum CliCommand {
     Agents(args_people::AgentsArgs),
     /// Manage grants (standing permissions).
     Grants(args_people::GrantsArgs),
+    /// List MCP servers and label their tools.
+    Servers(args_servers::ServersArgs),
     /// List and resolve sessions in crisis.
     Crises(args_people::CrisesArgs),
     /// Stop every call: deny pending requests, refuse new calls, suspend grants.

@@ -93,6 +93,7 @@ fn with_the_gate(name: &str, texts: &[String]) -> Result<ExitCode, Failure> {
         "people" => with(texts, |args| gate::people::people(&args)),
         "agents" => with(texts, |args| gate::people::agents(&args)),
         "grants" => with(texts, |args| gate::grants::run(&args)),
+        "servers" => with(texts, |args| gate::servers::run(&args)),
         "crises" => with(texts, |args| gate::crises::run(&args)),
         "freeze" => with(texts, |args| gate::freeze::freeze(&args)),
         "thaw" => with(texts, |args| gate::freeze::thaw(&args)),

@@ -273,7 +273,7 @@ impl AgentClient {
         self.send("GET", path, None, None, timeout)
     }
 
-    fn post<T: DeserializeOwned>(
+    pub(crate) fn post<T: DeserializeOwned>(
         &self,
         path: &str,
         body: &str,

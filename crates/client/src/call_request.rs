@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use countersign_json as json;
+use serde::Serialize;
 
 use crate::error::Error;
 use crate::project::process_project;
@@ -45,6 +46,19 @@ pub struct CallRequest {
     pub ignore_grants: bool,
     /// What was found on the machine where the call would run.
     pub facts: Option<FactsMember>,
+    /// Which definition of a tool of an MCP server the call uses.
+    pub mcp_tool: Option<McpToolClaim>,
+}
+
+/// Which definition of a tool of an MCP server a call uses.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct McpToolClaim {
+    /// The daemon's id of the server.
+    pub server: String,
+    /// The tool's name at the server.
+    pub tool: String,
+    /// The digest of its definition.
+    pub definition: String,
 }
 
 /// Facts about the machine, as they are sent.
@@ -99,6 +113,9 @@ impl CallRequest {
         text(&mut out, "call_id", self.call_id.as_deref());
         if self.ignore_grants {
             out.push_str(",\"ignore_grants\":true");
+        }
+        if let Some(claim) = &self.mcp_tool {
+            let _ = write!(out, ",\"mcp_tool\":{}", serde_json::json!(claim));
         }
         format!("{{{out}}}")
     }

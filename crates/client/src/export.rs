@@ -110,7 +110,7 @@ fn sense(kind: EntryKind) -> Sense {
         | EntryKind::CheckpointSent
         | EntryKind::Screen => plain(99),
         EntryKind::Pass | EntryKind::UsedGrant => allowed(1),
-        EntryKind::Ask | EntryKind::Grant | EntryKind::Permit => plain(1),
+        EntryKind::Ask | EntryKind::Grant | EntryKind::Permit | EntryKind::Label => plain(1),
         EntryKind::Vote | EntryKind::Escalate | EntryKind::Outcome | EntryKind::Edit => plain(3),
         EntryKind::Person | EntryKind::Agent | EntryKind::Config => {
             Sense { severity: 2, ..plain(3) }

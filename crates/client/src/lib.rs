@@ -44,6 +44,7 @@ mod public_paths;
 mod records;
 mod report;
 mod request;
+mod servers;
 mod socket;
 mod time;
 pub mod verify;
@@ -51,7 +52,7 @@ mod waiting;
 mod wire;
 
 pub use agent::AgentClient;
-pub use call_request::{CallRequest, FactsMember};
+pub use call_request::{CallRequest, FactsMember, McpToolClaim};
 pub use channels::{AccountRecord, ChannelRecord, ChannelTest, LinkCode, TapRecord};
 pub use daemon_key::{DAEMON_KEY_FILE, DaemonKey};
 pub use encoding::new_idempotency_key;
@@ -76,6 +77,7 @@ pub use request::{
     DeciderRecord, DecisionRecord, DrillRecord, QuorumRecord, RequestRecord, RequestStatus,
     VoteRecord,
 };
+pub use servers::{ListedToolRecord, NewToolLabel, ServerLearned, ServerRecord};
 pub use socket::{SOCKET_NAME, SYSTEM_SERVICE_FILE, find_socket, system_socket};
 pub use time::Time;
 pub use waiting::{WaitLimits, WaitResult};

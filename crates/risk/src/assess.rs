@@ -28,6 +28,7 @@ pub fn assess(call: &Call<'_>, policy: &Policy) -> Assessment {
 fn assess_text(call: &Call<'_>, policy: &Policy) -> Assessment {
     let mut findings = Findings::of_call();
     crate::tools::read(call, &mut findings);
+    crate::session_secrets::check(call, &mut findings);
     crate::score::conclude(call, policy, findings)
 }
 

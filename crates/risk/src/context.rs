@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::facts::CallFacts;
 use crate::session::SessionMemory;
+use crate::tool_label::ToolLabel;
 
 /// The surface the agent's user sits at; each has its own threshold (mission 3.1).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -96,4 +97,6 @@ pub struct Context<'a> {
     pub session: Option<&'a SessionMemory>,
     /// What an observer found on the machine. `assess` fills it in from the call.
     pub facts: Option<&'a CallFacts>,
+    /// What a person says that the tool does, if this very tool was labelled.
+    pub label: Option<ToolLabel>,
 }

@@ -12,9 +12,9 @@ use crate::sqlite::SqliteStore;
 use crate::{
     Applied, CrisisSession, DeliveryAttempt, DeliveryStatus, IndexedEntry, LedgerSlice,
     LinkedAccount, NewRequest, OutboxEntry, Passkey, ProofPath, PushSubscription, Redemption,
-    RequestQuery, RowComparison, SimilarCalls, Store, StoreEvent, StoreResult, StoredAgent,
-    StoredLogin, StoredPerson, StoredRequest, StoredRequestPage, StoredSessionMemory, SubmitResult,
-    TreeHead, WriteContext,
+    RequestQuery, RowComparison, ServerLabels, SimilarCalls, Store, StoreEvent, StoreResult,
+    StoredAgent, StoredLogin, StoredPerson, StoredRequest, StoredRequestPage, StoredServer,
+    StoredSessionMemory, SubmitResult, TreeHead, WriteContext,
 };
 
 /// One of the backends. A new backend is a new variant.
@@ -74,6 +74,10 @@ forward! {
     create_grant(grant: Grant, context: WriteContext) -> StoreResult<()>;
     revoke_grant(id: Id, person: String, context: WriteContext) -> StoreResult<bool>;
     grants(all: bool) -> StoreResult<Vec<Grant>>;
+    save_server(server: StoredServer) -> StoreResult<()>;
+    servers() -> StoreResult<Vec<StoredServer>>;
+    save_labels(labels: ServerLabels, context: WriteContext) -> StoreResult<()>;
+    labels() -> StoreResult<Vec<ServerLabels>>;
     save_session_memory(saved: StoredSessionMemory) -> StoreResult<()>;
     session_memories() -> StoreResult<Vec<StoredSessionMemory>>;
     begin_crisis(crisis: CrisisSession, context: WriteContext) -> StoreResult<()>;

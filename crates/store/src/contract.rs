@@ -24,6 +24,7 @@ use crate::record::{
     OutboxEntry, ProofPath, Redemption, RequestQuery, RowComparison, SimilarCalls, StoredRequest,
     StoredRequestPage, StoredSessionMemory, SubmitResult, TreeHead, WriteContext,
 };
+use crate::servers::{ServerLabels, StoredServer};
 
 /// A store. An error means that nothing of the call was stored; the caller must not act as if it
 /// had been.
@@ -138,6 +139,25 @@ pub trait Store: Send + Sync + 'static {
 
     /// All active grants, newest first; with `all`, expired and revoked ones as well.
     fn grants(&self, all: bool) -> impl Future<Output = StoreResult<Vec<Grant>>> + Send;
+
+    // MCP servers.
+
+    /// Stores what an MCP server listed. Durable. Servers without labels are forgotten beyond a
+    /// limit, the one that was not listed for the longest time first.
+    fn save_server(&self, server: StoredServer) -> impl Future<Output = StoreResult<()>> + Send;
+
+    /// All MCP servers, the most recent first.
+    fn servers(&self) -> impl Future<Output = StoreResult<Vec<StoredServer>>> + Send;
+
+    /// Replaces all labels of a server's tools. Durable.
+    fn save_labels(
+        &self,
+        labels: ServerLabels,
+        context: WriteContext,
+    ) -> impl Future<Output = StoreResult<()>> + Send;
+
+    /// The labels of all servers. Rows that the ledger does not confirm are left out.
+    fn labels(&self) -> impl Future<Output = StoreResult<Vec<ServerLabels>>> + Send;
 
     // Sessions.
 

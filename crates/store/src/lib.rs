@@ -6,6 +6,7 @@ pub mod error;
 pub mod event;
 pub mod people;
 pub mod record;
+pub mod servers;
 pub mod sqlite;
 mod waiters;
 
@@ -22,4 +23,5 @@ pub use record::{
     RequestQuery, RowComparison, RowDifference, SESSION_IDLE, SimilarCalls, StoredRequest,
     StoredRequestPage, StoredSessionMemory, SubmitResult, TreeHead, WriteContext,
 };
+pub use servers::{LabelledTool, ListedTool, ServerLabels, StoredServer};
 pub use sqlite::{OfflineLedger, SqliteOptions, SqliteStore};

@@ -31,6 +31,7 @@ mod recorded;
 mod request_row;
 mod requests;
 mod schema;
+mod servers;
 mod session_answers;
 mod session_memory;
 mod session_question;

@@ -19,7 +19,7 @@ const DOCUMENT: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/daemon/openapi.json"));
 
 /// Routes that accept an agent's credential or none. A new one must be added here on purpose.
-const NOT_FOR_PEOPLE_ONLY: [&str; 30] = [
+const NOT_FOR_PEOPLE_ONLY: [&str; 31] = [
     "GET /health",
     "GET /ready",
     "GET /openapi.json",
@@ -41,6 +41,7 @@ const NOT_FOR_PEOPLE_ONLY: [&str; 30] = [
     "POST /v1/permits/redeem",
     "POST /v1/permits/verify",
     "POST /v1/screen",
+    "POST /v1/servers",
     "GET /v1/installation",
     "GET /v1/events",
     "POST /access/v1/evaluation",
@@ -54,13 +55,14 @@ const NOT_FOR_PEOPLE_ONLY: [&str; 30] = [
 ];
 
 /// Routes that decide or change who may: they must be in the document, or nothing would be tried.
-const DECIDING: [&str; 16] = [
+const DECIDING: [&str; 17] = [
     "POST /respond",
     "POST /v1/requests/{id}/decision",
     "POST /v1/requests/{id}/challenge",
     "POST /v1/decisions",
     "POST /v1/grants",
     "DELETE /v1/grants/{id}",
+    "POST /v1/servers/{id}/labels",
     "POST /v1/crises/lift",
     "POST /v1/ledger/acknowledge",
     "POST /v1/mode",

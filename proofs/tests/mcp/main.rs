@@ -17,6 +17,8 @@ mod freeze;
 #[cfg(test)]
 mod http;
 #[cfg(test)]
+mod labels;
+#[cfg(test)]
 mod limits;
 #[cfg(test)]
 mod once;

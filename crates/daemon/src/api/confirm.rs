@@ -153,6 +153,7 @@ fn context<'v>(fields: &Fields<'v, '_>) -> Result<Context<'v>, ApiProblem> {
         host: fields.text("host")?,
         session: None,
         facts: None,
+        label: None,
     })
 }
 

@@ -13,7 +13,7 @@ use crate::shutdown::{Stop, stopped};
 /// How often failed reads are retried and refused questions are recorded.
 const TICK: Duration = Duration::from_secs(1);
 
-/// Follows the store until the daemon stops: people, agents, sessions and grants.
+/// Follows the store until the daemon stops: people, agents, sessions, grants and labels.
 pub async fn follow(directory: Arc<Directory>, gate: Arc<Gate>, mut stop: Stop) {
     let mut happenings = gate.store().subscribe();
     // Events before the subscription may have been missed.
@@ -53,10 +53,13 @@ pub async fn follow(directory: Arc<Directory>, gate: Arc<Gate>, mut stop: Stop) 
     }
 }
 
-/// Reads directory and grants again; returns whether that succeeded.
+/// Reads directory, grants and labels again; returns whether that succeeded.
 async fn read_again(directory: &Directory, gate: &Gate) -> bool {
     let read = match directory.reload(gate.store()).await {
-        Ok(()) => gate.grants().read(gate.store()).await,
+        Ok(()) => match gate.grants().read(gate.store()).await {
+            Ok(()) => gate.tool_labels().read(gate.store()).await,
+            error => error,
+        },
         Err(error) => Err(error),
     };
     if let Err(error) = &read {

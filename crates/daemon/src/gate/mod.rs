@@ -36,6 +36,7 @@ mod session_memory;
 mod state;
 mod submission;
 mod submit;
+mod tool_labels;
 mod waiters;
 mod whitelist;
 
@@ -58,4 +59,5 @@ pub use reported_passes::PassReport;
 pub use session_concerns::SessionConcerns;
 pub use state::Gate;
 pub use submission::{CallSubmission, JoinOptions};
+pub use tool_labels::{LabelError, ToolClaim, ToolLabels, listing_digest};
 pub use waiters::{AnswerWaiter, Waiters};

@@ -16,6 +16,7 @@ use super::integrity_state::Integrity;
 use super::open_drill::OpenDrill;
 use super::session_concerns::SessionConcerns;
 use super::session_memory::SessionMemories;
+use super::tool_labels::ToolLabels;
 use super::waiters::Waiters;
 use crate::clock::DaemonClock;
 use crate::config::DaemonRules;
@@ -33,6 +34,7 @@ pub struct Gate {
     pub(super) deduplication: Deduplication,
     pub(super) waiters: Waiters,
     pub(super) session_memories: SessionMemories,
+    pub(super) tool_labels: ToolLabels,
     pub(super) open_drill: OpenDrill,
     pub(super) integrity: Integrity,
     pub(super) freeze: FreezeState,
@@ -53,6 +55,8 @@ impl Gate {
         let (file, now) = (rules.whitelist.as_deref(), clock.now().at);
         grants.read_whitelist(&store, file, rules.hash, now).await?;
         let session_memories = SessionMemories::restore(store.session_memories().await?);
+        let tool_labels = ToolLabels::default();
+        tool_labels.read(&store).await?;
         let pending = store.pending().await?;
         let (flood, open_drill) = (FloodControl::new(&pending), OpenDrill::new(&pending));
         let (rules, metrics) = (RwLock::new(Arc::new(rules)), Metrics::default());
@@ -68,6 +72,7 @@ impl Gate {
             deduplication,
             waiters,
             session_memories,
+            tool_labels,
             open_drill,
             integrity: Integrity::default(),
             freeze: FreezeState::default(),

@@ -26,6 +26,8 @@ pub enum MenuItem {
     Ledger,
     /// Grants.
     Grants,
+    /// MCP servers.
+    Servers,
     /// Agents.
     Agents,
     /// People.
@@ -44,12 +46,13 @@ pub enum MenuItem {
     Elsewhere,
 }
 
-const MENU: [(MenuItem, &str, &str); 11] = [
+const MENU: [(MenuItem, &str, &str); 12] = [
     (MenuItem::Pending, "/", "Inbox"),
     (MenuItem::History, "/history", "Activity"),
     (MenuItem::Sessions, "/sessions", "Sessions"),
     (MenuItem::Grants, "/grants", "Grants"),
     (MenuItem::Crises, "/crises", "Crises"),
+    (MenuItem::Servers, "/servers", "Servers"),
     (MenuItem::Agents, "/agents", "Agents"),
     (MenuItem::People, "/people", "People"),
     (MenuItem::Devices, "/devices", "Devices"),

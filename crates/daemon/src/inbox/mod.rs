@@ -28,6 +28,7 @@ mod pending;
 mod people;
 mod plot;
 mod review;
+mod servers;
 mod sessions;
 mod settings;
 mod similar;
@@ -60,6 +61,7 @@ pub fn pages() -> Router<Api> {
         .route("/history", get(history::page))
         .route("/ledger", get(ledger::page))
         .route("/grants", get(grants::page))
+        .route("/servers", get(servers::page))
         .route("/agents", get(agents::page))
         .route("/people", get(people::page))
         .route("/devices", get(devices::page))

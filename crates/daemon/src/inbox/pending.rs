@@ -12,7 +12,7 @@ use serde::Deserialize;
 use super::labels::shape;
 use super::page::{ApiState, PageResult, signed_in, signed_in_page};
 use super::view::RequestView;
-use super::{controls, layout};
+use super::{controls, layout, servers};
 use crate::api::{Api, ApiProblem};
 use crate::config::mode_name;
 
@@ -44,8 +44,10 @@ pub async fn page(
         }
         None => None,
     };
+    let servers = servers::notice(&api).await.map_err(failed)?;
     let body = html! {
         (alarms(&api))
+        (servers)
         div.desk {
             aside.rail aria-label="Pending requests" {
                 div.head {

@@ -2,10 +2,11 @@
 
 use countersign_risk::batch::plan;
 use countersign_risk::call::{Annotations, Call};
+use countersign_risk::tools::mcp_tool_name as tool_name;
 use countersign_risk::verdict::Policy;
 
 use super::message::{self, ClientMessage, RequestId, ToolCall};
-use super::plan::{as_production_call, tool_name};
+use super::plan::as_production_call;
 use super::replies;
 
 /// Longer batches are rejected: one person has to look through all of it.

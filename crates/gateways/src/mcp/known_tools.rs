@@ -3,12 +3,21 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use countersign_client::McpToolClaim;
 use countersign_json as json;
 use countersign_json::Value;
+use countersign_json::canonical::Digest;
 use countersign_risk::call::Annotations;
+use countersign_risk::tool_label::ToolLabel;
 
 use super::message::MAX_MESSAGE;
-use super::pins::{PinResult, Pins};
+use super::pins::{PinResult, Pins, definition_digest};
+use super::tool_labels::ToldTool;
+
+/// How much of a description and of the arguments of a tool the daemon is told.
+const MAX_DESCRIPTION: usize = 2_000;
+const MAX_ARGUMENTS: usize = 64;
+const MAX_ARGUMENT: usize = 64;
 
 /// What is known about the tools of a server.
 #[derive(Debug)]
@@ -34,6 +43,7 @@ struct State {
 struct KnownTool {
     annotations: Annotations,
     changed: Option<String>,
+    told: ToldTool,
 }
 
 /// What is known about the tool of a call.
@@ -43,6 +53,10 @@ pub struct ToolStatus {
     pub annotations: Annotations,
     /// Why a person must be asked, whatever the call is.
     pub ask_reason: Option<String>,
+    /// Which definition of the tool the call uses, if the daemon knows the server.
+    pub claim: Option<McpToolClaim>,
+    /// The label that a person gave to the tool.
+    pub label: Option<ToolLabel>,
 }
 
 impl KnownTools {
@@ -107,9 +121,8 @@ impl KnownTools {
                 PinResult::Changed(how) => Some(how),
             };
             let name = key.strip_prefix("tool ").unwrap_or(key);
-            state
-                .known
-                .insert(name.to_owned(), KnownTool { annotations: annotations(tool), changed });
+            let (annotations, told) = (annotations(tool), told(name, tool));
+            state.known.insert(name.to_owned(), KnownTool { annotations, changed, told });
         }
         Ok(page.get("nextCursor").and_then(Value::as_str).map(ToOwned::to_owned))
     }
@@ -147,12 +160,52 @@ impl KnownTools {
         ToolStatus {
             annotations: known.map(|known| known.annotations).unwrap_or_default(),
             ask_reason,
+            ..ToolStatus::default()
         }
+    }
+
+    /// The digest of the definition of a tool.
+    pub fn definition(&self, tool: &str) -> Option<Digest> {
+        self.state().known.get(tool).map(|known| known.told.definition)
+    }
+
+    /// What the daemon is told about all tools, by name.
+    pub fn told_tools(&self) -> Vec<(String, ToldTool)> {
+        let state = self.state();
+        let told = state.known.iter().map(|(name, known)| (name.clone(), known.told.clone()));
+        let mut told: Vec<_> = told.collect();
+        told.sort_by(|(a, _), (b, _)| a.cmp(b));
+        told
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What the daemon is told about a tool. Its server wrote all of it.
+fn told(name: &str, tool: &Value<'_>) -> ToldTool {
+    let definition = definition_digest(tool);
+    let said = tool.get("description").and_then(Value::as_str).unwrap_or_default();
+    let properties = tool.get("inputSchema").and_then(|schema| schema.get("properties"));
+    let arguments = properties.and_then(Value::as_object).unwrap_or_default().iter();
+    let arguments = arguments.map(|(key, _)| cut(key, MAX_ARGUMENT)).take(MAX_ARGUMENTS);
+    let hints = annotations(tool);
+    let entry = serde_json::json!({
+        "name": name,
+        "description": cut(said, MAX_DESCRIPTION),
+        "definition": definition,
+        "arguments": arguments.collect::<Vec<_>>(),
+        "annotations": {
+            "readOnlyHint": hints.read_only,
+            "destructiveHint": hints.destructive,
+        },
+    });
+    ToldTool { definition, entry: entry.to_string() }
+}
+
+fn cut(text: &str, limit: usize) -> &str {
+    text.get(..text.floor_char_boundary(limit)).unwrap_or_default()
 }
 
 fn annotations(tool: &Value<'_>) -> Annotations {

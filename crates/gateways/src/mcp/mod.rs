@@ -28,6 +28,7 @@ mod settings;
 mod stdio;
 mod task;
 mod threads;
+mod tool_labels;
 mod trust;
 mod used_ids;
 

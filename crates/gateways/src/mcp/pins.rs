@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use countersign_json as json;
 use countersign_json::Value;
 use countersign_json::canonical::Digest;
+use countersign_risk::tools::plain_mcp_name as plain_name;
 use countersign_text::sanitize::sanitize_within;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
@@ -155,6 +156,11 @@ fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     options.read(true).write(true).mode(0o600).open(path)
 }
 
+/// The digest of a definition, equal for every way to write it.
+pub fn definition_digest(definition: &Value<'_>) -> Digest {
+    Digest::of(written(definition).as_bytes())
+}
+
 fn written(definition: &Value<'_>) -> String {
     let text = definition.to_json();
     let canonical = countersign_json::canonical::canonical(definition);
@@ -206,12 +212,6 @@ fn shown(value: &Value<'_>) -> String {
     let seen = sanitize_within(&text, MAX_SHOWN);
     let hidden = if seen.deceptive { " (it holds hidden or deceptive characters)" } else { "" };
     format!("“{}”{hidden}", seen.text)
-}
-
-/// A name that fits into a path and into a tool's name.
-pub fn plain_name(text: &str) -> String {
-    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    text.chars().map(|c| if fits(c) { c } else { '_' }).take(64).collect()
 }
 
 #[cfg(test)]

@@ -8,11 +8,12 @@ use countersign_risk::assess::assess;
 use countersign_risk::call::{Annotations, Call};
 use countersign_risk::context::{Context, Environment};
 use countersign_risk::route::passes_everywhere;
+use countersign_risk::tool_label::ToolLabel;
+use countersign_risk::tools::mcp_tool_name as tool_name;
 use countersign_risk::verdict::{Policy, Verdict};
 
 use super::known_tools::ToolStatus;
 use super::message::ToolCall;
-use super::pins::plain_name;
 use super::replies::CallRefusal;
 use super::reporter::Reporter;
 use super::resume_token::ServerState;
@@ -52,13 +53,6 @@ pub struct CallPlace<'a> {
     pub project: Option<String>,
 }
 
-/// The daemon's name for a server's tool; hooks of the same host use the same name.
-pub fn tool_name(server: &str, tool: &str) -> String {
-    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    let tool: String = tool.chars().map(|c| if fits(c) { c } else { '_' }).collect();
-    format!("mcp__{}__{tool}", plain_name(server))
-}
-
 /// Decides what happens to a call. A call that cannot be recorded does not pass: it is asked
 /// about instead.
 pub fn plan_call(
@@ -72,7 +66,9 @@ pub fn plan_call(
     let passes = if call.is_read {
         read_passes(&tool, call, project)
     } else {
-        status.ask_reason.is_none() && is_harmless(&tool, call, status.annotations, project)
+        let is_raised = status.label.is_some_and(|label| label > ToolLabel::Reads);
+        let must_ask = is_raised || status.ask_reason.is_some();
+        !must_ask && is_harmless(&tool, call, status.annotations, project)
     };
     if passes && reporter.record_pass(&tool, call.raw, project) {
         return CallPlan::Pass;
@@ -103,12 +99,14 @@ fn ask(tool: &str, call: &ToolCall<'_>, status: &ToolStatus) -> CallPlan {
     question.platform = Some("cli".to_owned());
     question.call_id.clone_from(&call.meta.call_id);
     question.annotations = hints(status.annotations);
+    question.mcp_tool.clone_from(&status.claim);
     if let Some(reason) = &status.ask_reason {
         // Earlier permissions, and what a hook was told, were for the tool as it was before.
         question.risk_level = Some("high".to_owned());
         question.description = Some(reason.clone());
         question.ignore_grants = true;
         question.call_id = None;
+        question.mcp_tool = None;
     }
     let (identity, server_state) = (call.identity(), ServerState::of(call));
     CallPlan::Ask(Box::new(CallQuestion { question, identity, server_state }))
@@ -213,9 +211,24 @@ mod tests {
         assert_eq!(asked.question.description.as_deref(), Some("it changed"));
         assert!(asked.question.ignore_grants);
         let annotations = Annotations { destructive: Some(true), ..Annotations::default() };
-        let destructive = ToolStatus { annotations, ask_reason: None };
+        let destructive = ToolStatus { annotations, ..ToolStatus::default() };
         let plan = tool_call("read_file", r#"{"path":"a"}"#, &destructive);
         assert!(matches!(plan, CallPlan::Ask(_)));
+    }
+
+    #[test]
+    fn a_label_makes_a_call_ask_and_lets_none_pass_without_the_daemon() {
+        let arguments = r#"{"path":"notes.txt"}"#;
+        for (tool, label, passes) in [
+            ("read_file", ToolLabel::Reads, true),
+            ("read_file", ToolLabel::Changes, false),
+            ("get_zorp", ToolLabel::Sends, false),
+            ("zorp", ToolLabel::Reads, false),
+        ] {
+            let status = ToolStatus { label: Some(label), ..ToolStatus::default() };
+            let plan = tool_call(tool, arguments, &status);
+            assert_eq!(matches!(plan, CallPlan::Pass), passes, "{tool} {label:?}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::pins::plain_name;
+use countersign_risk::tools::plain_mcp_name as plain_name;
 
 /// The settings of a proxy.
 #[derive(Debug, Clone)]

@@ -86,6 +86,7 @@ impl<'a> Call<'a> {
                 host: text(value, "host")?,
                 session: None,
                 facts: None,
+                label: None,
             },
             annotations: annotations(value)?,
             claimed: claimed(value)?,

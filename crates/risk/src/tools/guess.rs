@@ -4,7 +4,7 @@ use super::arguments::{Reader, guessed};
 use super::place::Place;
 use super::subject::{ReadInner, Subject};
 use super::table::{self, Class, Noun, Role, Strength, Verb};
-use super::{name, objects};
+use super::{label, name, objects};
 use crate::effect::{Effect, Effects};
 use crate::finding::{Doubt, Finding, Findings};
 use crate::name_lists::NOUNS;
@@ -18,9 +18,14 @@ pub(super) fn read(subject: &Subject<'_>, read_inner: ReadInner, out: &mut Findi
     let words: Vec<&str> = words.split(' ').filter(|w| !w.is_empty()).collect();
     let verbs = verbs(&words, subject.name);
     let nouns = nouns(&words);
-    let class = read_name(subject, &verbs, &nouns, out);
+    let labelled = label::class(subject, &verbs, &nouns);
+    let class = labelled.or_else(|| read_name(subject, &verbs, &nouns, out));
     let looks = class.is_some_and(Class::only_looks);
-    let runs = class.is_none() || verbs.iter().any(|verb| verb.class == Class::Exec);
+    let is_exec = |verb: &&Verb| verb.class == Class::Exec;
+    let runs = match labelled {
+        Some(class) => class == Class::Exec,
+        None => class.is_none() || verbs.iter().any(is_exec),
+    };
     let mut reader = Reader {
         ctx: subject.context,
         agent: subject.agent,
@@ -92,9 +97,14 @@ fn read_arguments<'c>(arguments: &'c Value<'c>, runs: bool, reader: &mut Reader<
 
 /// Whether the name of an undescribed tool says that it runs what it is given.
 pub(super) fn names_execution(tool: &str) -> bool {
+    named_verbs(tool).iter().any(|verb| verb.class == Class::Exec)
+}
+
+/// The verbs in the name of an undescribed tool.
+pub(super) fn named_verbs(tool: &str) -> Vec<&'static Verb> {
     let words = name::words(tool);
     let words: Vec<&str> = words.split(' ').filter(|w| !w.is_empty()).collect();
-    verbs(&words, tool).iter().any(|verb| verb.class == Class::Exec)
+    verbs(&words, tool)
 }
 
 /// `tool_name` with `arguments` inside an unknown tool: another tool hides there.
@@ -108,7 +118,7 @@ fn names_a_tool(key: &str, wanted: Role) -> bool {
 
 /// Adds what a tool is guessed to do: the question is about the tool. What its arguments say is
 /// assessed every time.
-fn add_guess(subject: &Subject<'_>, finding: Finding, out: &mut Findings) {
+pub(super) fn add_guess(subject: &Subject<'_>, finding: Finding, out: &mut Findings) {
     let about = format!("tool {}", subject.name);
     let is_medium = finding.weight.tier() == Tier::Medium;
     if is_medium && subject.context.session.is_some() {

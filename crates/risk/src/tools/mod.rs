@@ -9,7 +9,10 @@ mod env;
 mod exec;
 mod guess;
 mod keystrokes;
+mod label;
+mod label_findings;
 mod lookup;
+mod mcp_name;
 mod name;
 mod objects;
 mod patch;
@@ -31,13 +34,16 @@ mod text;
 mod values;
 mod written;
 
+pub use label_findings::suggested_label;
 use lookup::find_entry;
+pub use mcp_name::{mcp_tool_name, plain_mcp_name};
 use name::same;
 use subject::{Members, Subject};
 use table::Role;
 pub(crate) use table::{about, host_of};
 
 use crate::call::{Annotations, Call};
+use crate::context::Context;
 use crate::finding::{Doubt, Finding, Findings};
 use countersign_json::Value;
 use countersign_types::tier::Tier;
@@ -61,6 +67,11 @@ pub fn read(call: &Call<'_>, out: &mut Findings) {
         depth: 0,
     };
     read_subject(&subject, out);
+}
+
+/// Whether the catalogue surely describes the tool of this name.
+pub fn is_described(tool: &str) -> bool {
+    matches!(find_entry(None, tool, &Value::Null), Some((_, true)))
 }
 
 /// Whether this tool runs commands, code or other tools that its arguments spell out.
@@ -120,6 +131,7 @@ fn read_subject(subject: &Subject<'_>, out: &mut Findings) {
             annotated(subject, out);
         }
     }
+    label_findings::add(subject, out);
 }
 
 /// A tool whose arguments name another tool is assessed as that tool too.
@@ -150,7 +162,8 @@ fn inner(subject: &Subject<'_>, is: &dyn Fn(&str, Role) -> bool, out: &mut Findi
         &Subject {
             name,
             arguments,
-            context: subject.context,
+            // The label is for the tool that was called, not for the one inside.
+            context: Context { label: None, ..subject.context },
             agent: subject.agent,
             annotations: Annotations::default(),
             depth: subject.depth + 1,

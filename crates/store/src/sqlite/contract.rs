@@ -15,14 +15,14 @@ use super::batch::Batch;
 use super::store::SqliteStore;
 use super::{
     apply, credentials, crises, grants, ledger, outbox, people, permits, query, recorded,
-    request_row, requests, session_memory,
+    request_row, requests, servers, session_memory,
 };
 use crate::{
     Applied, CrisisSession, DeliveryAttempt, DeliveryStatus, IndexedEntry, LedgerSlice,
     LinkedAccount, NewRequest, OutboxEntry, Passkey, ProofPath, PushSubscription, Redemption,
-    RequestQuery, RowComparison, SimilarCalls, Store, StoreError, StoreEvent, StoreResult,
-    StoredAgent, StoredLogin, StoredPerson, StoredRequest, StoredRequestPage, StoredSessionMemory,
-    SubmitResult, TreeHead, WriteContext,
+    RequestQuery, RowComparison, ServerLabels, SimilarCalls, Store, StoreError, StoreEvent,
+    StoreResult, StoredAgent, StoredLogin, StoredPerson, StoredRequest, StoredRequestPage,
+    StoredServer, StoredSessionMemory, SubmitResult, TreeHead, WriteContext,
 };
 
 impl Store for SqliteStore {
@@ -138,6 +138,22 @@ impl Store for SqliteStore {
     async fn grants(&self, all: bool) -> StoreResult<Vec<Grant>> {
         let now = self.clock.now().at;
         self.read_recorded(move |conn, head| grants::grants(conn, now, all, head)).await
+    }
+
+    async fn save_server(&self, server: StoredServer) -> StoreResult<()> {
+        self.write(move |batch| servers::save_server(batch, &server)).await
+    }
+
+    async fn servers(&self) -> StoreResult<Vec<StoredServer>> {
+        self.read(servers::servers).await
+    }
+
+    async fn save_labels(&self, labels: ServerLabels, context: WriteContext) -> StoreResult<()> {
+        self.write(move |batch| servers::save_labels(batch, &labels, &context)).await
+    }
+
+    async fn labels(&self) -> StoreResult<Vec<ServerLabels>> {
+        self.read_recorded(servers::labels).await
     }
 
     async fn save_session_memory(&self, saved: StoredSessionMemory) -> StoreResult<()> {

@@ -1,4 +1,4 @@
-//! The facts of ledger entries about grants: what one covers, and which grants an entry is about.
+//! The facts of ledger entries about grants and labels: what one covers, and what an entry is about.
 
 use countersign_json::Value;
 use countersign_json::canonical::Digest;
@@ -31,6 +31,11 @@ pub(super) fn grants_of(entry: &Entry<'_>) -> Vec<Id> {
         _ => None,
     };
     names.unwrap_or_default().split(' ').filter_map(Id::parse).collect()
+}
+
+/// The MCP server whose labels an entry replaces.
+pub(super) fn labelled_server(entry: &Entry<'_>) -> Option<Id> {
+    (entry.kind == EntryKind::Label).then(|| text(entry, "server")).flatten().and_then(Id::parse)
 }
 
 /// A text among the facts.

@@ -3,7 +3,7 @@
 use countersign_ledger::entry::Entry;
 use countersign_types::id::Id;
 
-use super::grant_facts::grants_of;
+use super::grant_facts::{grants_of, labelled_server};
 use crate::error::StoreError;
 
 /// Encoded entries in order, each after its length in four bytes.
@@ -63,7 +63,7 @@ impl PendingEntries {
         self.bytes.extend_from_slice(text.as_bytes());
         let request = entry.request.as_deref().and_then(Id::parse);
         let grants = grants_of(entry).into_iter().filter(|id| Some(*id) != request);
-        let about = grants.chain(request).map(|id| (id, self.count));
+        let about = grants.chain(labelled_server(entry)).chain(request).map(|id| (id, self.count));
         self.requests.extend(about);
         self.count += 1;
         self.newest = entry.at;
@@ -85,7 +85,7 @@ impl PendingEntries {
         &self.bytes
     }
 
-    /// The requests and grants that entries are about, each with the entry's position among the
+    /// The requests, grants and servers that entries are about, each with the entry's position among the
     /// pending ones.
     pub fn requests(&self) -> &[(Id, u64)] {
         &self.requests

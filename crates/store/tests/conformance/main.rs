@@ -18,6 +18,8 @@ mod settings;
 mod setup;
 #[cfg(test)]
 mod tampering;
+#[cfg(test)]
+mod tool_labels;
 
 /// Runs every named test on a backend.
 macro_rules! conformance {
@@ -68,6 +70,7 @@ mod sqlite {
         session_answers::an_approval_for_the_repository_covers_its_repository_only,
         session_answers::an_approval_for_the_session_expires_and_is_bounded,
         session_answers::session_memories_survive_and_are_forgotten_when_idle,
+        tool_labels::labels_survive_and_servers_without_labels_are_bounded,
         ledger::the_ledger_verifies_and_its_proofs_hold,
         ledger::time_never_goes_back_and_an_unsettled_clock_approves_nothing,
         ledger::only_a_newer_checkpoint_is_stored,

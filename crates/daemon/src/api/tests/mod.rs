@@ -12,6 +12,7 @@ mod place;
 mod push;
 mod reports;
 mod screen;
+mod tool_labels;
 mod typed_word;
 
 use std::sync::{Arc, LazyLock};

@@ -10,12 +10,13 @@ use tower_service::Service as _;
 use super::{ANA_TOKEN, CODER_TOKEN, TestApi, header_of, send};
 use crate::listeners::Peer;
 
-const PAGES: [&str; 14] = [
+const PAGES: [&str; 15] = [
     "/",
     "/review",
     "/history",
     "/sessions",
     "/grants",
+    "/servers",
     "/agents",
     "/people",
     "/devices",

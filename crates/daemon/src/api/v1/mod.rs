@@ -32,6 +32,7 @@ mod recover;
 mod reports;
 mod requests;
 mod screen;
+mod servers;
 mod sessions;
 mod stats;
 
@@ -56,6 +57,7 @@ pub fn agents() -> Router<Api> {
         .merge(reports::agents())
         .merge(requests::agents())
         .merge(screen::agents())
+        .merge(servers::agents())
 }
 
 /// The routes of the people API.
@@ -81,6 +83,7 @@ pub fn people() -> Router<Api> {
         .merge(quarantines::people())
         .merge(recover::people())
         .merge(requests::people())
+        .merge(servers::people())
         .merge(sessions::people())
         .merge(stats::people())
 }

@@ -108,6 +108,7 @@ function ask(title, text, yes, closed) {
 function said(form) {
   const body = {};
   for (const field of form.elements) {
+    if (field.dataset.tool !== undefined && field.value) (body.labels ??= []).push({ tool: field.dataset.tool, label: field.value });
     const text = field.name && field.value.trim();
     if (!text && !(field.type === "hidden" && field.name)) continue;
     body[field.name] = field.dataset.number ? Number(text) : field.dataset.lines ? text.split("\n").map((line) => line.trim()).filter(Boolean) : text;

@@ -52,11 +52,8 @@ impl<T: Transport> Engine<T> {
     }
 
     pub(super) fn plan_only(&self, call: &ToolCall<'_>) -> CallPlan {
-        let status = if call.is_read {
-            ToolStatus::default()
-        } else {
-            self.knowledge.tools.status(call.name)
-        };
+        let status =
+            if call.is_read { ToolStatus::default() } else { self.knowledge.status(call.name) };
         let place = CallPlace { server: &self.settings.server, project: self.project() };
         plan_call(&place, call, &status, &self.knowledge.reporter)
     }

@@ -5,18 +5,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use countersign_client::ReportStatus;
 
 use crate::mcp::continuation::Continuations;
-use crate::mcp::known_tools::KnownTools;
+use crate::mcp::known_tools::{KnownTools, ToolStatus};
 use crate::mcp::message::{RequestId, ToolCall};
 use crate::mcp::raw_json;
 use crate::mcp::reporter::{Reporter, RunningCall};
 use crate::mcp::server_message::{self, ServerMessage};
-use crate::mcp::threads::run_blocking;
+use crate::mcp::threads::{self, run_blocking};
+use crate::mcp::tool_labels::LabelledServer;
 
 /// What is known about one server.
 #[derive(Debug)]
 pub struct ServerKnowledge {
     pub tools: Arc<KnownTools>,
     pub reporter: Arc<Reporter>,
+    labels: Arc<LabelledServer>,
     continuations: Mutex<Continuations>,
     version: Mutex<Option<String>>,
 }
@@ -81,10 +83,15 @@ impl ResponseWatch {
 
 impl ServerKnowledge {
     /// Nothing is known yet.
-    pub fn new(tools: KnownTools, reporter: Reporter) -> Arc<ServerKnowledge> {
+    pub fn new(
+        tools: KnownTools,
+        reporter: Reporter,
+        labels: LabelledServer,
+    ) -> Arc<ServerKnowledge> {
         Arc::new(ServerKnowledge {
             tools: Arc::new(tools),
             reporter: Arc::new(reporter),
+            labels: Arc::new(labels),
             continuations: Mutex::default(),
             version: Mutex::default(),
         })
@@ -148,12 +155,33 @@ impl ServerKnowledge {
     /// Learns a page of the list of tools. Returns the cursor of the next page.
     pub async fn learn_page(&self, result: &str) -> Result<Option<String>, String> {
         let (tools, text) = (Arc::clone(&self.tools), result.to_owned());
-        let learned = run_blocking(move || tools.learn_page(&text)).await;
+        let labels = Arc::clone(&self.labels);
+        let learn = move || {
+            let learned = tools.learn_page(&text);
+            // The daemon is told about the whole list.
+            if learned == Ok(None) {
+                labels.tell(&tools.told_tools());
+            }
+            learned
+        };
+        let learned = run_blocking(learn).await;
         learned.unwrap_or_else(|error| {
             let why = error.to_string();
             self.tools.distrust(&why);
             Err(why)
         })
+    }
+
+    /// What is known about the tool of a call. Old labels are read again in the background.
+    pub fn status(&self, tool: &str) -> ToolStatus {
+        if self.labels.must_refresh() {
+            let (tools, labels) = (Arc::clone(&self.tools), Arc::clone(&self.labels));
+            // Without a thread the labels stay as they are until the next call.
+            drop(threads::start(move || labels.tell(&tools.told_tools())));
+        }
+        let definition = self.tools.definition(tool);
+        let claim = definition.and_then(|definition| self.labels.claim(tool, &definition));
+        ToolStatus { claim, label: self.labels.label(tool), ..self.tools.status(tool) }
     }
 
     async fn learn_instructions(&self, result: &str) {

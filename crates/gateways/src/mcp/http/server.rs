@@ -28,6 +28,7 @@ use crate::mcp::replies;
 use crate::mcp::reporter::Reporter;
 use crate::mcp::resume_token::ResumeTokens;
 use crate::mcp::settings::{McpError, ProxySettings};
+use crate::mcp::tool_labels::LabelledServer;
 
 /// How long to wait after a connection could not be accepted, such as without file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
@@ -54,7 +55,8 @@ pub fn run_http(
     let tokens = ResumeTokens::new().map_err(|error| failed(&error))?;
     let pins = Pins::new(&settings.state, &settings.server, &[url.to_owned()]);
     let reporter = Reporter::new(agent.clone(), &settings.state);
-    let knowledge = ServerKnowledge::new(KnownTools::new(pins), reporter);
+    let labels = LabelledServer::new(agent.clone(), &settings.server, url.to_owned());
+    let knowledge = ServerKnowledge::new(KnownTools::new(pins), reporter, labels);
     let pending = PendingCalls::new(agent, tokens);
     let transport = HttpTransport::new(upstream, Arc::clone(&knowledge));
     let engine = Engine::new(settings, transport, knowledge, pending);

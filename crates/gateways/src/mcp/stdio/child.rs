@@ -25,6 +25,7 @@ use crate::mcp::reporter::Reporter;
 use crate::mcp::resume_token::ResumeTokens;
 use crate::mcp::settings::{McpError, ProxySettings};
 use crate::mcp::threads::{run_blocking, start};
+use crate::mcp::tool_labels::LabelledServer;
 
 /// How long a server may take to end by itself, and then after a signal.
 const GRACE: Duration = Duration::from_secs(2);
@@ -75,10 +76,17 @@ pub fn run_stdio(
         .map_err(|error| McpError(format!("{program}: {error}")))?;
     let pins = Pins::new(&settings.state, &settings.server, words);
     let reporter = Reporter::new(agent.clone(), &settings.state);
-    let knowledge = ServerKnowledge::new(KnownTools::new(pins), reporter);
+    let labels = LabelledServer::new(agent.clone(), &settings.server, address(words));
+    let knowledge = ServerKnowledge::new(KnownTools::new(pins), reporter, labels);
     let pending = PendingCalls::new(agent, tokens);
     let code = runtime.block_on(serve(settings, knowledge, pending, child));
     code.map_err(|error| failed(&error))
+}
+
+/// The command with its working directory: the same words start another server elsewhere.
+fn address(words: &[String]) -> String {
+    let folder = std::env::current_dir().unwrap_or_default();
+    format!("{} (in {})", words.join(" "), folder.display())
 }
 
 async fn serve(

@@ -141,6 +141,7 @@ fn edited_call<'v>(
             host: place("host"),
             session: None,
             facts: None,
+            label: None,
         },
         annotations: Annotations::default(),
         claimed: None,

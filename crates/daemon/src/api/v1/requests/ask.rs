@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use axum::http::HeaderMap;
 use countersign_json::Value;
+use countersign_json::canonical::Digest;
 use countersign_redact::redact_text;
 use countersign_risk::call::Call;
+use countersign_risk::tools;
 use countersign_risk::verdict::Mode;
 use countersign_store::StoredRequest;
 use countersign_text::sanitize::sanitize_within;
@@ -16,7 +18,7 @@ use serde_json::json;
 use crate::api::fields::{self, Fields};
 use crate::api::v1::document;
 use crate::api::{Api, ApiProblem};
-use crate::gate::{CallSubmission, Caller, GateAnswer, JoinOptions};
+use crate::gate::{CallSubmission, Caller, GateAnswer, JoinOptions, ToolClaim};
 
 /// The longest session name, tool name or call id.
 const MAX_NAME: usize = 200;
@@ -56,6 +58,8 @@ pub struct ParsedQuestion<'v> {
     pub permit: Option<bool>,
     /// How it may join an earlier request for the same call.
     pub join: JoinOptions<'v>,
+    /// Which definition of an MCP tool the call uses.
+    pub claim: Option<ToolClaim<'v>>,
 }
 
 /// Reads a question from its object and the object's text.
@@ -70,22 +74,28 @@ pub fn read<'v>(value: &'v Value<'_>, text: &'v str) -> Result<ParsedQuestion<'v
         call_id: call_id(&fields)?,
         ignore_grants: fields.boolean("ignore_grants")?.unwrap_or(false),
     };
+    let claim = fields.get("mcp_tool").map(read_claim).transpose()?;
     fields.finish()?;
     let raw = fields.raw_call(text);
-    Ok(ParsedQuestion { call, raw, description, time, permit, join })
+    Ok(ParsedQuestion { call, raw, description, time, permit, join, claim })
 }
 
 /// Submits one call, for a single request or a batch.
 pub async fn ask(
     api: &Api,
     caller: &Caller,
-    question: ParsedQuestion<'_>,
+    mut question: ParsedQuestion<'_>,
     extra: AskExtras,
 ) -> Result<AskResult, ApiProblem> {
+    let label = question.claim.and_then(|claim| api.gate.label_of(&claim, &question.call.tool));
+    question.call.context.label = label;
+    let is_unknown = label.is_none() && !tools::is_described(&question.call.tool);
+    let unlabelled = question.claim.filter(|_| is_unknown).map(|claim| claim.server);
     let session = question.call.session.as_deref().map(ToOwned::to_owned);
     let mut detail = json!({ "description": question.description });
-    if let (Some(batch), Some(members)) = (extra.batch, detail.as_object_mut()) {
-        members.insert("batch".to_owned(), batch);
+    if let Some(members) = detail.as_object_mut() {
+        members.extend(extra.batch.map(|batch| ("batch".to_owned(), batch)));
+        members.extend(unlabelled.map(|server| ("mcp_server".to_owned(), json!(server))));
     }
     let detail = || detail.to_string();
     let before = api.gate.clock().now().at;
@@ -99,7 +109,14 @@ pub async fn ask(
         join: question.join,
         detail: &detail,
     };
-    Ok(match api.gate.submit(submission, caller).await? {
+    let answer = api.gate.submit(submission, caller).await?;
+    if let (Some(server), GateAnswer::Kept(_)) = (unlabelled, &answer) {
+        // The note only shows the server to people: without it the call is asked about all the same.
+        if let Err(error) = api.gate.note_unlabelled_call(server).await {
+            tracing::warn!(%error, "the first call of an MCP server could not be noted");
+        }
+    }
+    Ok(match answer {
         GateAnswer::Passed(passed) => {
             let session = session.as_deref();
             let mut document = document::passed(&passed, &caller.agent, session, before);
@@ -117,6 +134,18 @@ pub async fn ask(
         }
         GateAnswer::Kept(stored) => AskResult::New(stored),
     })
+}
+
+/// Reads which definition of an MCP tool a call uses.
+fn read_claim<'v>(value: &'v Value<'_>) -> Result<ToolClaim<'v>, ApiProblem> {
+    let fields = Fields::new(value)?;
+    let server = Id::parse(fields.required_text("server")?);
+    let server = server.ok_or_else(|| ApiProblem::bad_request("`server` must be an id"))?;
+    let tool = fields.required_text("tool")?;
+    let definition = Digest::parse(fields.required_text("definition")?)
+        .map_err(|error| ApiProblem::bad_request(format!("`definition`: {error}")))?;
+    fields.finish()?;
+    Ok(ToolClaim { server, tool, definition })
 }
 
 /// Reads the call, and marks all members that a call can have as known.
