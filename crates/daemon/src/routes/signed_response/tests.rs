@@ -100,7 +100,7 @@ async fn a_signature_holds_for_its_own_request_only() {
         other
     };
     for (name, other) in [
-        ("a truncated body", changed(|received| drop(received.body.pop()))),
+        ("a truncated body", changed(|received| received.body.truncate(received.body.len() - 1))),
         ("no body", changed(|received| received.body.clear())),
         ("a longer body", changed(|received| received.body.push(b'\n'))),
         ("another status", changed(|received| received.status = 201)),
