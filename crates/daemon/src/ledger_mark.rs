@@ -54,6 +54,9 @@ pub enum IntegrityFault {
     /// The mark is from before the newest checkpoint.
     #[error("the ledger mark is older than the newest checkpoint: an old ledger.mark was restored")]
     MarkOutdated,
+    /// The entries of the ledger do not have the root of its tree.
+    #[error("entries of the ledger were changed; `countersign ledger verify` names the first one")]
+    EntriesChanged,
     /// The file of the store is another one than the daemon opened.
     #[error(
         "the file of the store was deleted or replaced while the daemon was running; restart it"
@@ -282,7 +285,7 @@ fn signed_size(note: Option<&str>) -> u64 {
     note.map_or(0, |note| note.checkpoint.size)
 }
 
-/// Whether the ledger continues what was marked.
+/// Whether the ledger continues what was marked, and has the entries of its tree.
 async fn compare(
     store: &Backend,
     marked: TreeHead,
@@ -296,6 +299,9 @@ async fn compare(
     let continues = proof.is_some_and(|proof| {
         verify_consistency(marked.size, &marked.root, head.size, &head.root, &proof).is_ok()
     });
+    if continues && !store.has_intact_ledger().await? {
+        return Ok(Some(IntegrityFault::EntriesChanged));
+    }
     let fault = IntegrityFault::RolledBack { signed: marked.size, found: head.size };
     Ok((!continues).then_some(fault))
 }

@@ -16,6 +16,7 @@ mod guard_slot;
 mod identity;
 mod inbound;
 mod inbox;
+pub mod key_rotation;
 pub mod keys;
 mod ledger_mark;
 pub mod listeners;

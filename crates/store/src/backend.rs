@@ -112,6 +112,7 @@ forward! {
     entries(from: u64, limit: u32) -> StoreResult<LedgerSlice>;
     request_history(request: Id) -> StoreResult<Vec<IndexedEntry>>;
     compare_rows() -> StoreResult<RowComparison>;
+    has_intact_ledger() -> StoreResult<bool>;
     tree_head() -> StoreResult<TreeHead>;
     inclusion_proof(index: u64, size: u64) -> StoreResult<ProofPath>;
     consistency_proof(old: u64, new: u64) -> StoreResult<ProofPath>;

@@ -311,6 +311,10 @@ pub trait Store: Send + Sync + 'static {
     /// Compares the rows of all requests with the entries about them. Reads the whole ledger.
     fn compare_rows(&self) -> impl Future<Output = StoreResult<RowComparison>> + Send;
 
+    /// Whether the entries were those of the tree's head when the store was opened. In a changed
+    /// ledger no grant is believed.
+    fn has_intact_ledger(&self) -> impl Future<Output = StoreResult<bool>> + Send;
+
     /// Size and root of the committed tree.
     fn tree_head(&self) -> impl Future<Output = StoreResult<TreeHead>> + Send;
 

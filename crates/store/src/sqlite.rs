@@ -30,6 +30,8 @@ mod readers;
 mod recorded;
 mod request_row;
 mod requests;
+mod revocation;
+mod revocations;
 mod schema;
 mod servers;
 mod session_answers;

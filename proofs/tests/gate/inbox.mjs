@@ -1,9 +1,10 @@
 // Drives Chromium through the inbox. Every check prints one line; the first that fails ends it.
 import assert from "node:assert/strict";
+import { request } from "node:http";
 import { createRequire } from "node:module";
 import { confirm, pages } from "./pages.mjs";
 
-const { TOOLS, BROWSER, PEOPLE, AGENTS, AGENT_TOKEN, PASSPHRASE, SHOTS } = process.env;
+const { TOOLS, BROWSER, PEOPLE, AGENTS, AGENT_TOKEN, PASSPHRASE, REPOSITORY, SHOTS, SOCKET } = process.env;
 const { chromium } = createRequire(`${TOOLS}/package.json`)("playwright-core");
 const QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"];
 
@@ -23,6 +24,20 @@ async function agent(method, path, body) {
   const headers = { authorization: `Bearer ${AGENT_TOKEN}`, "content-type": "application/json" };
   const response = await fetch(AGENTS + path, { method, headers, body: body && JSON.stringify(body) });
   return response.json();
+}
+
+// Over the socket, as a hook asks.
+function askOnSocket(call) {
+  return new Promise((resolve, reject) => {
+    const options = { socketPath: SOCKET, path: "/v1/requests", method: "POST", headers: { "content-type": "application/json", host: "localhost" } };
+    const sent = request(options, (response) => {
+      let text = "";
+      response.on("data", (part) => { text += part; });
+      response.on("end", () => resolve(JSON.parse(text)));
+    });
+    sent.on("error", reject);
+    sent.end(JSON.stringify(call));
+  });
 }
 
 let number = 0;
@@ -239,6 +254,29 @@ await check("Approve for this session covers the same command in its session, an
   await page.waitForSelector(`.row[data-id="${sent.id}"]`);
   await open(page, sent.id);
   assert.equal(await page.locator(`${card(sent.id)} .for-session`).count(), 0);
+});
+
+await check("Approve for this repository covers the program in every session there, and is offered nowhere else", async () => {
+  const call = (command, session, cwd = REPOSITORY) => ({ tool: "bash", arguments: { command }, cwd, session, timeout_seconds: 500 });
+  const { id } = await askOnSocket(call("frobnicate --all", "r1"));
+  await page.waitForSelector(`.row[data-id="${id}"]`);
+  await open(page, id);
+  const button = page.locator(`${card(id)} [data-scope="repository"]`);
+  assert.equal(await button.textContent(), "Approve for this repository");
+  assert.ok((await page.textContent(card(id))).includes(`in every session in ${REPOSITORY}, for 90 days`));
+  await typeWord(page);
+  await button.click();
+  await page.waitForSelector(`${card(id)}[data-state=approved]`);
+  assert.match(await page.textContent(`${card(id)} .over`), /approved for this repository by owner/);
+  assert.equal((await askOnSocket(call("frobnicate other", "r2"))).state, "approved");
+  // Another program, and the same one where the kernel does not say who asks.
+  const other = await askOnSocket(call("frobnicate x; rm -rf ~/work", "r2"));
+  assert.equal(other.state, "pending");
+  const claimed = await ask(call("frobnicate --all", "r3"));
+  assert.equal(claimed.state, "pending");
+  await page.waitForSelector(`.row[data-id="${claimed.id}"]`);
+  await open(page, claimed.id);
+  assert.equal(await page.locator(`${card(claimed.id)} [data-scope="repository"]`).count(), 0);
 });
 
 await check("what an agent writes is text and nothing else", async () => {

@@ -9,6 +9,12 @@ use proofs::installation::{TestInstallation, UNLIMITED};
 
 use crate::fixture::{BROWSER, DRIVER, Fixture, alone, has_browser, report_figures, size};
 
+/// How many sequences of keys; `COUNTERSIGN_KEY_SEQUENCES=1000` runs as many by hand.
+fn sequences() -> usize {
+    let named = std::env::var("COUNTERSIGN_KEY_SEQUENCES").ok();
+    named.map_or_else(|| size(150, 1000), |number| number.parse().unwrap())
+}
+
 #[test]
 fn no_key_answers_a_card_that_is_not_shown() {
     let _alone = alone();
@@ -26,7 +32,7 @@ fn no_key_answers_a_card_that_is_not_shown() {
         .env("AGENTS", format!("http://{}", fixture.gate.agents))
         .env("AGENT_TOKEN", &fixture.agent)
         .env("PASSPHRASE", fixture.gate.passphrase.as_deref().unwrap())
-        .env("SEQUENCES", size(150, 1000).to_string())
+        .env("SEQUENCES", sequences().to_string())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()

@@ -33,12 +33,14 @@ pub fn uninstall(args: &Configured) -> Result<ExitCode, Failure> {
 fn run(args: &Configured, action: InstallAction) -> Result<ExitCode, Failure> {
     let scope = scope(args.project.as_deref())?;
     let program = program(&scope)?;
-    let command = HookCommand { program, patience: MAX_PATIENCE, daemon_key: None };
+    let daemon_key = Some(reach::installed_key());
+    let command = HookCommand { program, patience: MAX_PATIENCE, daemon_key };
     // The address is written only if a daemon answers there now. Without an address the proxy looks
     // for the daemon itself, each time it is started.
     let agents = reach::agent_endpoint(None, false).ok().filter(answers);
     let agents = agents.map(|endpoint| endpoint.to_string());
-    let proxy = ProxyCommand { program: command.program.clone(), agents };
+    let (program, daemon_key) = (command.program.clone(), command.daemon_key.clone());
+    let proxy = ProxyCommand { program, agents, daemon_key };
     let (title, files) = meant(args, &scope, &proxy)?;
     let name = format!("mcp {title}");
     let state = reach::gateways_folder();

@@ -163,7 +163,7 @@ impl From<Rejection> for ApiProblem {
                 detail,
             )
             .with_outcome("denied"),
-            Rejection::Frozen(_) => {
+            Rejection::Frozen(_) | Rejection::ApprovalSuspended(_) => {
                 ApiProblem::new(StatusCode::FORBIDDEN, "frozen", "Frozen", detail)
                     .with_outcome("denied")
             }

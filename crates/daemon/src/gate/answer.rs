@@ -66,6 +66,12 @@ pub enum Rejection {
     /// A person stopped every call.
     #[error("denied: everything is frozen by {0}; a person has to thaw it before calls run again")]
     Frozen(String),
+    /// A person stopped every call after this one was approved.
+    #[error(
+        "denied: this call was approved before {0} froze everything; the approval counts again \
+         when a person resumes the grants"
+    )]
+    ApprovalSuspended(String),
     /// The store failed.
     #[error("denied: {0}, so the call cannot be recorded")]
     Unavailable(StoreError),
@@ -93,7 +99,7 @@ impl Rejection {
             Rejection::TooManyQuestions(_) => "too_many_questions",
             Rejection::DiskBudget(_) => "disk_budget",
             Rejection::Quarantined(_) => "quarantined",
-            Rejection::Frozen(_) => "frozen",
+            Rejection::Frozen(_) | Rejection::ApprovalSuspended(_) => "frozen",
             Rejection::Unavailable(_) => "store",
             Rejection::ClockUnsettled => "clock",
             Rejection::EntropyUnavailable | Rejection::Unwritable => "machine",

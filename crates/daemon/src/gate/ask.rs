@@ -102,6 +102,7 @@ impl Gate {
             && let Some(stored) = self.store.request(id).await?
             && (stored.request.digest.binds(digest) || is_edited_call(&stored, digest))
         {
+            self.check_approval(&stored)?;
             return Ok(Some(stored));
         }
         let session = submission.call.session.as_deref().unwrap_or_default();
@@ -141,7 +142,9 @@ impl Gate {
         let Some(key) = submission.key.clone() else { return Ok(None) };
         let requester = Requester::Agent(caller.agent.clone());
         let found = self.store.request_by_key(requester, key).await?;
-        Ok(found.filter(|stored| stored.request.digest.binds(digest)))
+        let found = found.filter(|stored| stored.request.digest.binds(digest));
+        found.iter().try_for_each(|stored| self.check_approval(stored))?;
+        Ok(found)
     }
 
     /// Decides by a grant, if one covers the call. None does in a crisis, or where a person must

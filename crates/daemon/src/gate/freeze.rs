@@ -5,8 +5,9 @@ use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_store::{Store as _, StoreError, StoredRequest, WriteContext};
 use countersign_types::id::Id;
 use countersign_types::time::{Clock as _, Timestamp};
-use countersign_workflow::request::Event;
+use countersign_workflow::request::{Event, State};
 
+use super::answer::Rejection;
 use super::freeze_state::FreezeState;
 use super::integrity::owned_facts;
 use super::state::Gate;
@@ -107,6 +108,16 @@ impl Gate {
         let Some(freeze) = self.freeze.current() else { return false };
         let decided = stored.request.decision.as_ref().map(|decision| decision.at);
         freeze.stage == FreezeStage::Frozen || decided.is_none_or(|at| at <= freeze.since)
+    }
+
+    /// Rejects an approval that does not count now, so that its agent does not hear of it.
+    pub fn check_approval(&self, stored: &StoredRequest) -> Result<(), Rejection> {
+        if stored.request.state != State::Approved || !self.is_suspended(stored) {
+            return Ok(());
+        }
+        self.freeze.check()?;
+        let by = self.freeze.current().map(|freeze| freeze.by);
+        Err(Rejection::ApprovalSuspended(by.unwrap_or_default()))
     }
 
     async fn mark_freeze(&self, freeze: Option<Freeze>) -> Result<(), StoreError> {

@@ -35,9 +35,7 @@ impl Gate {
         waiter.answered();
         let stored = stored?;
         // The agent would run the call that was approved just before the freeze.
-        if stored.request.state == State::Approved {
-            self.freeze.check()?;
-        }
+        self.check_approval(&stored)?;
         Ok(stored)
     }
 
@@ -49,9 +47,7 @@ impl Gate {
     ) -> Result<StoredRequest, Rejection> {
         let _waiter = self.waiter(id).keeping_question();
         let stored = self.wait(id, at_most).await?;
-        if stored.request.state == State::Approved {
-            self.freeze.check()?;
-        }
+        self.check_approval(&stored)?;
         Ok(stored)
     }
 

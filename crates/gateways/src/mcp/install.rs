@@ -1,10 +1,12 @@
 //! Puts the servers of a client's configuration behind the proxy, and restores them.
 
 pub mod listed;
+mod proxy_words;
 
 use std::path::{Path, PathBuf};
 
 use jsonc_parser::cst::CstObject;
+use proxy_words::{unwrapped, with_option};
 use serde_json::Value;
 use toml_edit::{Array, DocumentMut, value};
 
@@ -42,6 +44,8 @@ pub struct ProxyCommand {
     /// The daemon's address. Clients start servers without the variables that say where the
     /// daemon's socket is.
     pub agents: Option<String>,
+    /// The file with the daemon's public key.
+    pub daemon_key: Option<String>,
 }
 
 /// The edit of a file that the operator named.
@@ -82,17 +86,27 @@ impl Servers {
     /// The words that start a server behind the proxy; nothing if they are the same as before.
     /// `finds_daemon` says whether the entry's own variables say where the daemon is.
     fn wrapped(&self, name: &str, words: &[String], finds_daemon: bool) -> Option<Vec<String>> {
-        let agents = self.proxy.agents.as_deref().filter(|_| !finds_daemon);
         if words.is_empty() {
             return None;
         }
+        let ProxyCommand { agents, daemon_key, .. } = &self.proxy;
+        let options = [("--agents", agents), ("--daemon-key", daemon_key)];
+        let options = options.map(|(name, value)| (name, value.as_deref()));
+        let options: Vec<(&str, &str)> = options
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value.filter(|_| !finds_daemon)?)))
+            .collect();
         if let Some(server) = unwrapped(words) {
-            return with_agents(words, words.len() - server.len(), agents?);
+            let all = options.iter().fold(words.to_vec(), |all, (name, value)| {
+                let ours = all.len() - server.len();
+                with_option(&all, ours, name, value).unwrap_or(all)
+            });
+            return (all != words).then_some(all);
         }
         let mut all = vec![self.proxy.program.clone(), "mcp".to_owned()];
         all.extend(["--server".to_owned(), name.to_owned()]);
-        if let Some(agents) = agents {
-            all.extend(["--agents".to_owned(), agents.to_owned()]);
+        for (name, value) in options {
+            all.extend([name.to_owned(), value.to_owned()]);
         }
         if self.can_wait() {
             all.extend(["--patience".to_owned(), PATIENCE.to_string()]);
@@ -261,44 +275,42 @@ fn finds_daemon(server: &CstObject) -> bool {
     DAEMON_VARIABLES.iter().any(|name| variables.is_some_and(|all| all.get(name).is_some()))
 }
 
-/// Words that start a proxy, of which the first `ours` are the proxy's own, with this address of
-/// the daemon; nothing if they have it already.
-fn with_agents(words: &[String], ours: usize, agents: &str) -> Option<Vec<String>> {
-    let own = words.get(..ours)?;
-    let mut all = words.to_vec();
-    match own.iter().position(|word| word == "--agents") {
-        Some(at) if own.get(at + 1).is_some_and(|old| old == agents) => return None,
-        Some(at) => agents.clone_into(all.get_mut(at + 1)?),
-        None => {
-            let end = ours.checked_sub(1)?;
-            all.splice(end..end, ["--agents".to_owned(), agents.to_owned()]);
-        }
-    }
-    Some(all)
-}
-
-/// The words that start a server without the proxy; nothing if it is not behind the proxy.
-fn unwrapped(words: &[String]) -> Option<Vec<String>> {
-    let [program, command, rest @ ..] = words else { return None };
-    let name = Path::new(program).file_name()?.to_str()?;
-    if !name.starts_with("countersign") || command != "mcp" {
-        return None;
-    }
-    let at = rest.iter().position(|word| word == "--")?;
-    rest.get(at + 1..).filter(|words| !words.is_empty()).map(<[String]>::to_vec)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn proxy(agents: Option<&str>) -> ProxyCommand {
         let agents = agents.map(ToOwned::to_owned);
-        ProxyCommand { program: "/usr/bin/countersign".to_owned(), agents }
+        ProxyCommand { program: "/usr/bin/countersign".to_owned(), agents, daemon_key: None }
     }
 
     fn part(format: McpFileFormat) -> Servers {
         Servers::new(format, &proxy(None))
+    }
+
+    #[test]
+    fn the_daemon_s_key_is_written_and_kept_up_to_date() {
+        let format = McpFileFormat::mcp_servers(JsonSyntax::Strict, McpTimeoutField::None);
+        let with = |key: &str| {
+            let daemon_key = Some(key.to_owned());
+            Servers::new(format, &ProxyCommand { daemon_key, ..proxy(Some("unix:/a.sock")) })
+        };
+        let text = r#"{"mcpServers": {"a": {"command": "x"}}}"#;
+        let put = with("/home/a b/daemon.pub").apply(text).unwrap();
+        let words = r#""--agents","unix:/a.sock","--daemon-key","/home/a b/daemon.pub","--","x""#;
+        let args = |text: &str| {
+            let path = ["mcpServers", "a", "args"];
+            JsonDocument::open(text, JsonSyntax::Strict).unwrap().at(&path).unwrap().to_string()
+        };
+        assert!(args(&put).ends_with(&format!("{words}]")), "{put}");
+        assert_eq!(with("/home/a b/daemon.pub").apply(&put).unwrap(), put);
+        // An installation from before gets the key, and another file replaces it.
+        let before = part(format).apply(text).unwrap();
+        assert!(args(&with("/home/a b/daemon.pub").apply(&before).unwrap()).ends_with("\"x\"]"));
+        let moved = with("/etc/daemon.pub").apply(&put).unwrap();
+        assert_eq!(args(&moved), args(&put).replace("/home/a b/", "/etc/"));
+        let restored = with("/etc/daemon.pub").remove(&moved).unwrap();
+        assert!(restored.contains("\"x\"") && !restored.contains("daemon"), "{restored}");
     }
 
     #[test]

@@ -76,4 +76,5 @@ kinds! {
     Frozen "frozen" "A person stopped every call."
     Thawed "thawed" "A person ended a stage of a freeze."
     Label "label" "A person labelled the tools of an MCP server."
+    KeyRotated "key_rotated" "The key by which agents recognize the daemon was replaced."
 }

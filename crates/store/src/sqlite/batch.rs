@@ -5,6 +5,7 @@ use countersign_types::time::{Clock, Moment, Timestamp};
 use rusqlite::Connection;
 
 use super::pending_entries::PendingEntries;
+use super::revocations::{RecordedLedger, Revocations};
 use crate::error::{StoreError, StoreResult};
 use crate::event::StoreEvent;
 use crate::record::{StoredRequest, TreeHead};
@@ -17,6 +18,8 @@ pub(super) struct Batch<'c> {
     pub now: Moment,
     /// The head of the ledger before this commit.
     pub head: TreeHead,
+    /// What the entries up to there took away.
+    pub revocations: &'c Revocations,
     pending: &'c mut PendingEntries,
     effects: CommitEffects,
 }
@@ -48,9 +51,13 @@ pub(super) struct CommitEffects {
 
 impl<'c> Batch<'c> {
     /// A commit that has begun, after this head of the ledger.
-    pub fn new(conn: &'c Connection, pending: &'c mut PendingEntries, head: TreeHead) -> Batch<'c> {
+    pub fn new(
+        conn: &'c Connection,
+        pending: &'c mut PendingEntries,
+        (head, revocations): (TreeHead, &'c Revocations),
+    ) -> Batch<'c> {
         let now = Moment::reliable(Timestamp(pending.newest()));
-        Batch { conn, now, head, pending, effects: CommitEffects::default() }
+        Batch { conn, now, head, revocations, pending, effects: CommitEffects::default() }
     }
 
     /// Runs a job completely or not at all.
@@ -92,6 +99,12 @@ impl<'c> Batch<'c> {
     /// Whether the commit must be rolled back.
     pub fn has_failed(&self) -> bool {
         self.effects.must_abort || self.conn.is_autocommit()
+    }
+
+    /// What rows are compared with.
+    pub fn ledger(&self) -> RecordedLedger<'c> {
+        let (head, revocations) = (self.head, self.revocations);
+        RecordedLedger { head, revocations, uses: revocations.uses() }
     }
 
     /// The number of ledger entries, including the pending ones.

@@ -136,8 +136,7 @@ impl Store for SqliteStore {
     }
 
     async fn grants(&self, all: bool) -> StoreResult<Vec<Grant>> {
-        let now = self.clock.now().at;
-        self.read_recorded(move |conn, head| grants::grants(conn, now, all, head)).await
+        grants::read_grants(self, all).await
     }
 
     async fn save_server(&self, server: StoredServer) -> StoreResult<()> {
@@ -278,6 +277,10 @@ impl Store for SqliteStore {
 
     async fn compare_rows(&self) -> StoreResult<RowComparison> {
         self.read(recorded::compare).await
+    }
+
+    async fn has_intact_ledger(&self) -> StoreResult<bool> {
+        Ok(self.shared.revocations.is_intact())
     }
 
     async fn tree_head(&self) -> StoreResult<TreeHead> {

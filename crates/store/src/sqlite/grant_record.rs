@@ -1,7 +1,7 @@
 //! What the ledger says about a grant. A row alone grants nothing: the content of a grant is in its
 //! ledger entry, and so are its revocation and the uses of a grant with limited uses.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use countersign_json::canonical::Digest;
 use countersign_ledger::entry::{Entry, EntryKind};
@@ -13,6 +13,7 @@ use rusqlite::{Connection, params};
 use super::errors::{signed, unsigned};
 use super::grant_facts::{CONTENT, USES, content, grants_of, number, text};
 use super::ledger::{entries, inclusion_proof_of};
+use super::revocations::RecordedLedger;
 use crate::error::StoreResult;
 use crate::record::{RowDifference, TreeHead};
 
@@ -61,7 +62,12 @@ impl RecordedGrant {
 
 /// Whether the ledger confirms the row of an active grant. An approval for a session is not one of
 /// them: it rests on the entries of its request.
-pub(super) fn is_recorded(conn: &Connection, grant: &Grant, head: TreeHead) -> StoreResult<bool> {
+pub(super) fn is_recorded(
+    conn: &Connection,
+    grant: &Grant,
+    ledger: &RecordedLedger<'_>,
+) -> StoreResult<bool> {
+    let head = ledger.head;
     let sql = "SELECT seq FROM story WHERE request = ?1 AND seq < ?2 ORDER BY seq";
     let mut statement = conn.prepare_cached(sql)?;
     let mut rows = statement.query(params![grant.id.as_bytes(), signed(head.size)?])?;
@@ -70,15 +76,14 @@ pub(super) fn is_recorded(conn: &Connection, grant: &Grant, head: TreeHead) -> S
         let seq = unsigned(row.get(0)?)?;
         let Some(bytes) = entries(conn, seq, 1)?.entries.pop() else { continue };
         let Ok(entry) = Entry::decode(&bytes) else { continue };
-        if !grants_of(&entry).contains(&grant.id) {
-            continue;
+        // The index is used only to find what gives a grant. It may lack what takes away.
+        let gives = entry.kind == EntryKind::Grant && grants_of(&entry).contains(&grant.id);
+        if gives && is_in_tree(conn, &bytes, seq, head)? {
+            recorded.follow(&entry);
         }
-        // Only the entry that gives the grant must be proven: the others only take away.
-        if entry.kind == EntryKind::Grant && !is_in_tree(conn, &bytes, seq, head)? {
-            continue;
-        }
-        recorded.follow(&entry);
     }
+    recorded.revoked = ledger.revocations.is_revoked(grant.id);
+    recorded.used = ledger.uses.get(&grant.id).copied().unwrap_or(0);
     recorded.confirms(grant)
 }
 
@@ -91,17 +96,23 @@ fn is_in_tree(conn: &Connection, bytes: &[u8], seq: u64, head: TreeHead) -> Stor
 
 /// All grants that the ledger knows.
 #[derive(Debug, Default)]
-pub(super) struct RecordedGrants(HashMap<Id, RecordedGrant>);
+pub(super) struct RecordedGrants {
+    grants: HashMap<Id, RecordedGrant>,
+    /// Revoked approvals for a session or a repository, which no entry of their own gave.
+    revoked_answers: HashSet<Id>,
+}
 
 impl RecordedGrants {
     /// Adds what one entry says.
     pub fn follow(&mut self, entry: &Entry<'_>) {
         for id in grants_of(entry) {
-            // A revoked approval for a session has no entry that gave it.
-            match self.0.get_mut(&id) {
+            match self.grants.get_mut(&id) {
                 Some(known) => known.follow(entry),
                 None if entry.kind == EntryKind::Grant => {
-                    self.0.entry(id).or_default().follow(entry);
+                    self.grants.entry(id).or_default().follow(entry);
+                }
+                None if entry.kind == EntryKind::Revoke => {
+                    self.revoked_answers.insert(id);
                 }
                 None => {}
             }
@@ -116,10 +127,11 @@ impl RecordedGrants {
     ) -> StoreResult<Vec<RowDifference>> {
         let mut found = Vec::new();
         for grant in rows {
-            let recorded = self.0.remove(&grant.id);
+            let recorded = self.grants.remove(&grant.id);
             let same = match (&grant.shape, recorded) {
                 (GrantShape::SameQuestion { .. } | GrantShape::SameProgram { .. }, None) => {
-                    is_approved(grant.id)
+                    let is_revoked = self.revoked_answers.contains(&grant.id);
+                    is_approved(grant.id) && grant.revoked.is_some() == is_revoked
                 }
                 (GrantShape::SameQuestion { .. } | GrantShape::SameProgram { .. }, Some(_))
                 | (_, None) => false,
@@ -133,7 +145,7 @@ impl RecordedGrants {
                 found.push(RowDifference { request: grant.id, row, ledger });
             }
         }
-        let mut missing: Vec<_> = self.0.into_iter().collect();
+        let mut missing: Vec<_> = self.grants.into_iter().collect();
         missing.sort_by_key(|(id, _)| *id.as_bytes());
         found.extend(missing.into_iter().map(|(request, recorded)| {
             let ledger = Some(recorded.state().to_owned());

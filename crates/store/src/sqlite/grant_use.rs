@@ -16,7 +16,7 @@ pub(super) fn use_grant(batch: &Batch<'_>, id: Id, new: &NewRequest) -> StoreRes
         return Err(StoreError::Refused(TransitionError::ClockUnreliable));
     }
     // A grant is not believed because a row says so.
-    if !believed(batch.conn, id, batch.now.at, batch.head)? {
+    if !believed(batch.conn, id, batch.now.at, &batch.ledger())? {
         return Err(StoreError::GrantInactive);
     }
     let sql = "UPDATE given SET uses_left = uses_left - 1 WHERE id = ?1 AND revoked IS NULL \
@@ -42,7 +42,7 @@ pub(super) fn use_grant(batch: &Batch<'_>, id: Id, new: &NewRequest) -> StoreRes
         person: &row.person,
         scope: row.scope,
     };
-    let recorded = is_recorded(batch.conn, id, claim, batch.now.at, batch.head)?;
+    let recorded = is_recorded(batch.conn, id, claim, batch.now.at, &batch.ledger())?;
     if recorded { Ok(()) } else { Err(StoreError::GrantInactive) }
 }
 

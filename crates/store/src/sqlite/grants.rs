@@ -1,6 +1,7 @@
 //! Grants.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use countersign_json::canonical::{CallDigest, Digest};
 use countersign_ledger::entry::EntryKind;
@@ -17,11 +18,13 @@ use super::entry::{entry, number_fact, text_fact};
 use super::errors::corrupt;
 use super::grant_facts::{CONTENT, USES, content};
 use super::grant_record;
+use super::revocations::RecordedLedger;
 use super::session_answers::{AnswerClaim, answer_row, append_revocation, is_recorded};
 use super::session_question::question;
+use super::store::SqliteStore;
 use crate::error::{StoreError, StoreResult};
 use crate::event::StoreEvent;
-use crate::record::{TreeHead, WriteContext};
+use crate::record::WriteContext;
 
 /// Stores a grant. An existing one is never overwritten, because it may have been revoked.
 pub(super) fn create(
@@ -119,17 +122,28 @@ pub(super) fn revoke(
     Ok(true)
 }
 
-/// All grants, newest first; only active ones unless `all`.
-pub(super) fn grants(
+/// All grants of a store, newest first; only active ones unless `all`.
+pub(super) async fn read_grants(store: &SqliteStore, all: bool) -> StoreResult<Vec<Grant>> {
+    let (now, shared) = (store.clock.now().at, Arc::clone(&store.shared));
+    // The uses are read before the rows, which may say that fewer are left.
+    let uses = shared.revocations.uses();
+    let read = move |conn: &Connection, head| {
+        let (revocations, uses) = (&shared.revocations, Arc::clone(&uses));
+        grants(conn, now, all, &RecordedLedger { head, revocations, uses })
+    };
+    store.read_recorded(read).await
+}
+
+fn grants(
     conn: &Connection,
     now: Timestamp,
     all: bool,
-    head: TreeHead,
+    ledger: &RecordedLedger<'_>,
 ) -> StoreResult<Vec<Grant>> {
     let mut grants = Vec::new();
     for grant in rows(conn)? {
         let active = grant.is_active(now);
-        if active && !is_believed(conn, &grant, now, head)? {
+        if active && !is_believed(conn, &grant, now, ledger)? {
             continue;
         }
         if all || active {
@@ -156,14 +170,14 @@ pub(super) fn believed(
     conn: &Connection,
     id: Id,
     now: Timestamp,
-    head: TreeHead,
+    ledger: &RecordedLedger<'_>,
 ) -> StoreResult<bool> {
     let sql = format!("{SELECT} WHERE g.id = ?1");
     let mut statement = conn.prepare_cached(&sql)?;
     let mut rows = statement.query([id.as_bytes()])?;
     let Some(row) = rows.next()? else { return Ok(false) };
     let grant = read(row)?;
-    Ok(grant.is_active(now) && is_believed(conn, &grant, now, head)?)
+    Ok(grant.is_active(now) && is_believed(conn, &grant, now, ledger)?)
 }
 
 const SELECT: &str = "SELECT g.id, g.shape, t.session_question, g.tool, g.targets, g.digest, \
@@ -187,7 +201,7 @@ fn is_believed(
     conn: &Connection,
     grant: &Grant,
     now: Timestamp,
-    head: TreeHead,
+    ledger: &RecordedLedger<'_>,
 ) -> StoreResult<bool> {
     let (scope, repository) = match &grant.shape {
         GrantShape::SameQuestion { .. } => (ApprovalScope::Session, None),
@@ -198,7 +212,7 @@ fn is_believed(
         | GrantShape::Action { .. }
         | GrantShape::Targets { .. }
         | GrantShape::ToSelf { .. } => {
-            return grant_record::is_recorded(conn, grant, head);
+            return grant_record::is_recorded(conn, grant, ledger);
         }
     };
     let claim = AnswerClaim {
@@ -208,7 +222,7 @@ fn is_believed(
         person: &grant.made_by,
         scope,
     };
-    is_recorded(conn, grant.id, claim, now, head)
+    is_recorded(conn, grant.id, claim, now, ledger)
 }
 
 fn shape(columns: &mut Columns<'_, '_>) -> StoreResult<GrantShape> {

@@ -4,6 +4,7 @@ use countersign_ledger::entry::Entry;
 use countersign_types::id::Id;
 
 use super::grant_facts::{grants_of, labelled_server};
+use super::revocation::Revocation;
 use crate::error::StoreError;
 
 /// Encoded entries in order, each after its length in four bytes.
@@ -12,6 +13,7 @@ pub(super) struct PendingEntries {
     bytes: Vec<u8>,
     count: u64,
     requests: Vec<(Id, u64)>,
+    revocations: Vec<Revocation>,
     newest: i64,
     buffer: String,
 }
@@ -22,19 +24,21 @@ pub(super) struct Savepoint {
     bytes: usize,
     count: u64,
     requests: usize,
+    revocations: usize,
     newest: i64,
 }
 
 impl PendingEntries {
     /// Removes all entries; the next one follows an entry of this time. Keeps the buffers.
     pub fn restart(&mut self, newest: i64) {
-        self.rewind(Savepoint { bytes: 0, count: 0, requests: 0, newest });
+        self.rewind(Savepoint { bytes: 0, count: 0, requests: 0, revocations: 0, newest });
     }
 
     /// The current state, for [`rewind`](Self::rewind).
     pub fn savepoint(&self) -> Savepoint {
         let (bytes, requests) = (self.bytes.len(), self.requests.len());
-        Savepoint { bytes, count: self.count, requests, newest: self.newest }
+        let revocations = self.revocations.len();
+        Savepoint { bytes, count: self.count, requests, revocations, newest: self.newest }
     }
 
     /// Removes what was added after a savepoint.
@@ -42,6 +46,7 @@ impl PendingEntries {
         self.bytes.truncate(savepoint.bytes);
         self.count = savepoint.count;
         self.requests.truncate(savepoint.requests);
+        self.revocations.truncate(savepoint.revocations);
         self.newest = savepoint.newest;
     }
 
@@ -65,6 +70,7 @@ impl PendingEntries {
         let grants = grants_of(entry).into_iter().filter(|id| Some(*id) != request);
         let about = grants.chain(labelled_server(entry)).chain(request).map(|id| (id, self.count));
         self.requests.extend(about);
+        self.revocations.extend(Revocation::of(entry));
         self.count += 1;
         self.newest = entry.at;
         Ok(())
@@ -83,6 +89,11 @@ impl PendingEntries {
     /// The encoded entries.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
+    }
+
+    /// What the entries take away.
+    pub fn revocations(&self) -> &[Revocation] {
+        &self.revocations
     }
 
     /// The requests, grants and servers that entries are about, each with the entry's position among the

@@ -11,6 +11,7 @@ use super::batch::Batch;
 use super::entry::{entry, set_request};
 use super::recorded;
 use super::request_row::load;
+use super::revocations::MAX_PERMIT_AGE;
 use crate::error::{StoreError, StoreResult};
 use crate::record::{Redemption, StoredRequest, WriteContext};
 
@@ -37,15 +38,16 @@ pub(super) fn redeem(
         return Ok(Redemption::AlreadyUsed(then));
     }
     // Neither an approval nor an unused permit is believed because a row says so.
-    recorded::check(batch.conn, &stored, batch.head)?;
-    if let Some(then) = recorded::redeemed(batch.conn, id, batch.head)? {
+    let approved = recorded::approved_at(batch.conn, &stored, batch.head)?;
+    if let Some(then) = batch.revocations.redeemed(id) {
         return Ok(Redemption::AlreadyUsed(then));
     }
     if !batch.now.reliable {
         return Err(StoreError::Refused(TransitionError::ClockUnreliable));
     }
     let until = stored.permit_until.unwrap_or(Timestamp(i64::MIN));
-    if batch.now.at >= until {
+    // Redeemed permits are known for this long, whatever the row says about its end.
+    if batch.now.at >= until.min(approved.plus(MAX_PERMIT_AGE)) {
         return Ok(Redemption::Expired);
     }
     let text = id.to_string();

@@ -66,38 +66,35 @@ pub(super) fn find(
 /// Fails with [`StoreError::Unrecorded`] if the row says approved and the ledger does not. The
 /// head must be at most as new as the snapshot that the connection reads.
 pub(super) fn check(conn: &Connection, stored: &StoredRequest, head: TreeHead) -> StoreResult<()> {
-    if stored.request.state != State::Approved || has_approval(conn, stored, head)? {
+    if stored.request.state != State::Approved {
         return Ok(());
     }
-    Err(StoreError::Unrecorded(stored.request.id))
+    approved_at(conn, stored, head).map(|_| ())
 }
 
-/// Whether the committed ledger contains the entry of this approval: of this call, by this decider.
-fn has_approval(conn: &Connection, stored: &StoredRequest, head: TreeHead) -> StoreResult<bool> {
+/// When the committed ledger says that this call was approved, by this decider. Fails with
+/// [`StoreError::Unrecorded`] if it has no such entry.
+pub(super) fn approved_at(
+    conn: &Connection,
+    stored: &StoredRequest,
+    head: TreeHead,
+) -> StoreResult<Timestamp> {
     let request = &stored.request;
-    let Some(decision) = &request.decision else { return Ok(false) };
+    let unrecorded = StoreError::Unrecorded(request.id);
+    let Some(decision) = &request.decision else { return Err(unrecorded) };
     let (kind, person) = match &decision.by {
         Decider::People(people) => (EntryKind::Approve, people.last()),
         Decider::Grant(_) => (EntryKind::UsedGrant, None),
         Decider::Policy => (EntryKind::Pass, None),
-        Decider::Deadline | Decider::Requester => return Ok(false),
+        Decider::Deadline | Decider::Requester => return Err(unrecorded),
     };
-    newest_entry(conn, request.id, head, |entry| {
+    let found = newest_entry(conn, request.id, head, |entry| {
         let by = person.is_none() || entry.person.as_deref() == person.map(String::as_str);
         let agent =
             entry.agent.is_none() || entry.agent.as_deref() == Some(request.requester.name());
         entry.kind == kind && entry.digest == Some(decision.digest.canonical) && by && agent
-    })
-    .map(|found| found.is_some())
-}
-
-/// When the permit of a request was used according to the ledger.
-pub(super) fn redeemed(
-    conn: &Connection,
-    id: Id,
-    head: TreeHead,
-) -> StoreResult<Option<Timestamp>> {
-    newest_entry(conn, id, head, |entry| entry.kind == EntryKind::Redeem)
+    })?;
+    found.ok_or(unrecorded)
 }
 
 /// What the ledger says about one request.

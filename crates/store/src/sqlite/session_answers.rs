@@ -15,10 +15,11 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use super::batch::Batch;
 use super::entry::{entry, text_fact};
 use super::newest_entry::newest_entry;
+use super::revocations::RecordedLedger;
 use super::session_question::{QUESTION, question};
 use crate::error::StoreResult;
 use crate::event::StoreEvent;
-use crate::record::{StoredRequest, TreeHead, WriteContext};
+use crate::record::{StoredRequest, WriteContext};
 
 /// How many active approvals one session may have; the oldest end first.
 const MAX_OF_SESSION: u32 = 64;
@@ -214,8 +215,13 @@ pub(super) fn is_recorded(
     id: Id,
     claim: AnswerClaim<'_>,
     now: Timestamp,
-    head: TreeHead,
+    ledger: &RecordedLedger<'_>,
 ) -> StoreResult<bool> {
+    // The index of the entries may lack the revocation, so it is not looked up there.
+    if ledger.revocations.is_revoked(id) {
+        return Ok(false);
+    }
+    let head = ledger.head;
     let Some((_, lasts)) = shape_of(claim.scope) else { return Ok(false) };
     let sql = "SELECT session_question FROM request_text WHERE request = ?1";
     let text: Option<Option<String>> =
@@ -241,9 +247,8 @@ pub(super) fn is_recorded(
         same(entry, EntryKind::Approve, DECIDED_SCOPE, claim.scope.label())
             && entry.person.as_deref() == Some(claim.person)
     })?;
-    let revoked = newest_entry(conn, id, head, |entry| entry.kind == EntryKind::Revoke)?;
     let active = approved.is_some_and(|at| now < at.plus(lasts));
-    Ok(ask.is_some() && active && revoked.is_none())
+    Ok(ask.is_some() && active)
 }
 
 fn fact<'e>(entry: &'e Entry<'_>, name: &str) -> Option<&'e str> {

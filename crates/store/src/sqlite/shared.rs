@@ -7,6 +7,7 @@ use tokio::sync::{broadcast, oneshot};
 
 use super::deferred::DeferredJobs;
 use super::options::SqliteOptions;
+use super::revocations::Revocations;
 use super::unsynced_passes::UnsyncedPasses;
 use crate::error::StoreResult;
 use crate::event::StoreEvent;
@@ -20,6 +21,7 @@ pub(super) struct Shared {
     pub unsynced_passes: UnsyncedPasses,
     pub deferred: DeferredJobs,
     pub waiters: EndWaiters,
+    pub revocations: Revocations,
     pub events: broadcast::Sender<StoreEvent>,
     pub newest: AtomicI64,
     /// The number of commits since the store was opened.
@@ -37,13 +39,14 @@ impl Shared {
         options: SqliteOptions,
         unsynced_passes: UnsyncedPasses,
         newest: i64,
-        head: TreeHead,
+        (head, revocations): (TreeHead, Revocations),
     ) -> Shared {
         Shared {
             options,
             unsynced_passes,
             deferred: DeferredJobs::default(),
             waiters: EndWaiters::default(),
+            revocations,
             events: broadcast::channel(4_096).0,
             newest: AtomicI64::new(newest),
             commits: AtomicU64::new(0),

@@ -22,6 +22,7 @@ use super::open;
 use super::options::SqliteOptions;
 use super::pending_entries::PendingEntries;
 use super::readers::Readers;
+use super::revocations::Revocations;
 use super::shared::Shared;
 use super::unsynced_passes::{UnsyncedPass, UnsyncedPasses};
 use super::writer::Writer;
@@ -53,11 +54,12 @@ impl SqliteStore {
         let recorded = gap::record_gap(&mut conn, &*clock)?;
         let (tree, newest, _) = ledger::load(&conn)?;
         let head = TreeHead { size: tree.size(), root: tree.root() };
+        let ledger = (head, Revocations::read(&conn, head)?);
         let (jobs, queue) = sync_channel(options.queue_limit);
         let readers = Readers::start(path, &options)?;
         let checkpointer = Checkpointer::start(path, &options)?;
         let unsynced_passes = UnsyncedPasses::starting_at(recorded);
-        let shared = Arc::new(Shared::new(options, unsynced_passes, newest, head));
+        let shared = Arc::new(Shared::new(options, unsynced_passes, newest, ledger));
         let writer = Writer {
             conn,
             clock: Arc::clone(&clock),

@@ -203,7 +203,8 @@ impl Writer {
     ) -> StoreResult<CommitState> {
         self.pending_entries.restart(self.newest);
         let begun = self.begin(passes);
-        let mut batch = Batch::new(&self.conn, &mut self.pending_entries, self.shared.head());
+        let ledger = (self.shared.head(), &self.shared.revocations);
+        let mut batch = Batch::new(&self.conn, &mut self.pending_entries, ledger);
         for work in jobs {
             // After the transaction has failed, no more jobs run in it.
             let alive = begun.is_ok() && !batch.has_failed();
@@ -254,6 +255,7 @@ impl Writer {
         if tree.size() != self.tree.size() {
             self.shared.set_head(TreeHead { size: tree.size(), root: tree.root() });
         }
+        self.shared.revocations.add(self.pending_entries.revocations());
         self.tree = tree;
         self.newest = newest;
         self.shared.newest.store(newest, Ordering::Release);

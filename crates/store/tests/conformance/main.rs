@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod durability;
 #[cfg(test)]
+mod hidden_entries;
+#[cfg(test)]
 mod ledger;
 #[cfg(test)]
 mod model;

@@ -21,13 +21,13 @@ fn keys(bytes: &[u8]) -> Vec<Digest> {
 }
 
 /// A request that asks about these topics.
-fn asks(approve: u8, topics: &[u8]) -> NewRequest {
+pub fn asks(approve: u8, topics: &[u8]) -> NewRequest {
     let question =
         SessionQuestion { answers: keys(topics), covered_by: keys(topics), repository: None };
     NewRequest { session_question: question, ..asked(approve) }
 }
 
-fn for_session(person: &str) -> Event {
+pub fn for_session(person: &str) -> Event {
     let mut event = says(person, Choice::Approve);
     if let Event::Answer { scope, .. } = &mut event {
         *scope = ApprovalScope::Session;

@@ -13,7 +13,6 @@ use countersign_risk::batch;
 use countersign_store::{RequestQuery, Store as _, StoredRequest};
 use countersign_types::id::Id;
 use countersign_types::time::Clock as _;
-use countersign_workflow::request::State as RequestState;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -181,9 +180,7 @@ async fn wait(
         *stored = api.gate.wait(stored.request.id, left).await?;
     }
     waiters.into_iter().for_each(AnswerWaiter::answered);
-    if list.iter().any(|stored| stored.request.state == RequestState::Approved) {
-        api.gate.freeze_state().check()?;
-    }
+    list.iter().try_for_each(|stored| api.gate.check_approval(stored))?;
     Ok(axum::Json(stored_answer(&api, group, &list)).into_response())
 }
 

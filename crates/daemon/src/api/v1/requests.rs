@@ -119,10 +119,9 @@ async fn read_own(State(api): State<Api>, Path(id): Path<String>, request: Reque
     Ok(axum::Json(for_agent(&api, &stored)).into_response())
 }
 
-/// While everything is frozen, an approval that no one used yet does not count.
+/// After a freeze, an approval from before that no one used yet does not count.
 fn check_freeze(api: &Api, stored: &StoredRequest) -> Result<(), Rejection> {
-    let usable = stored.request.state == RequestState::Approved && stored.redeemed.is_none();
-    if usable { api.gate.freeze_state().check() } else { Ok(()) }
+    if stored.redeemed.is_none() { api.gate.check_approval(stored) } else { Ok(()) }
 }
 
 async fn wait_own(

@@ -238,3 +238,33 @@ async fn a_clean_restart_and_a_crash_are_not_reported() {
     assert_eq!(approve(&daemon, &owner, &asked).await, 200);
     assert!(permit(&daemon, &agent, &asked).await.is_string());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_changed_entry_is_noticed() {
+    let Used { daemon, agent, owner, permit, .. } = used().await;
+    // A closed store has everything in its file.
+    daemon.gate.store().close().await.unwrap();
+    let daemon = daemon
+        .restart("", |state| {
+            let file = state.join(DATABASE);
+            let mut bytes = fs::read(&file).unwrap();
+            let (used, unused) = (b"\"kind\":\"redeem\"", b"\"kind\":\"permit\"");
+            let places: Vec<usize> =
+                (0..bytes.len() - used.len()).filter(|at| bytes[*at..].starts_with(used)).collect();
+            assert!(!places.is_empty());
+            for at in places {
+                bytes[at..at + used.len()].copy_from_slice(unused);
+            }
+            fs::write(&file, bytes).unwrap();
+        })
+        .await;
+    assert_halted(&daemon, &agent, &owner).await;
+    let ready = daemon.ask(ApiSide::Agents, "GET /ready", &[], None).await;
+    assert!(ready.body.to_string().contains("entries of the ledger were changed"));
+    assert_eq!(redeem(&daemon, &agent, &permit).await, 503);
+    acknowledge(&daemon, &owner).await;
+    // The ledger does not say any more that the permit was used, so it stays void.
+    assert_eq!(redeem(&daemon, &agent, &permit).await, 409);
+    let daemon = daemon.restart("", |_| {}).await;
+    assert!(!is_ready(&daemon).await, "the ledger is still a changed one");
+}

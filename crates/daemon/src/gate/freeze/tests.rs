@@ -158,6 +158,40 @@ async fn a_freeze_ends_in_two_stages_and_only_with_a_proof() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_approval_from_before_a_freeze_is_not_told_until_the_grants_are_resumed() {
+    let frozen = Frozen::new("").await;
+    let bearer = format!("Bearer {}", frozen.agent);
+    let headers = [("authorization", &*bearer), ("idempotency-key", "one")];
+    let line = "POST /v1/requests?wait=0";
+    let ask = || frozen.daemon.ask(ApiSide::Agents, line, &headers, Some(risky()));
+    let asked = ask().await.body;
+    assert_eq!(frozen.approve(&asked).await.status, 200);
+    assert_eq!(ask().await.body["state"], "approved");
+    frozen.freeze().await;
+    assert_eq!(frozen.thaw("people").await, 200);
+    let read = format!("GET /v1/requests/{}", asked["id"].as_str().unwrap());
+    let agents = ApiSide::Agents;
+    for reply in [
+        ask().await,
+        frozen.daemon.by(&frozen.agent, agents, &read, None).await,
+        frozen.daemon.by(&frozen.agent, agents, &format!("{read}/wait"), None).await,
+    ] {
+        assert_eq!(reply.status, 403, "{}", reply.body);
+        assert_eq!(reply.body["type"], "urn:countersign:problem:frozen");
+        assert!(reply.body["detail"].as_str().unwrap().contains("before owner froze"));
+    }
+    // The same call can be asked about again, and that approval counts.
+    let again = frozen.ask(risky()).await.body;
+    assert_eq!(again["state"], "pending", "{again}");
+    assert_eq!(frozen.approve(&again).await.status, 200);
+    let line = format!("GET /v1/requests/{}", again["id"].as_str().unwrap());
+    let read = frozen.daemon.by(&frozen.agent, agents, &line, None).await.body;
+    assert!(read["permit"].is_string(), "{read}");
+    assert_eq!(frozen.thaw("grants").await, 200);
+    assert_eq!(ask().await.body["state"], "approved");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_freeze_survives_a_restart_and_a_deleted_mark() {
     let frozen = Frozen::new("").await;
     frozen.freeze().await;

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 use toml_edit::{DocumentMut, Item, TableLike};
 
-use super::{format_of, unwrapped};
+use super::format_of;
+use super::proxy_words::unwrapped;
 use crate::install::json::{JsonDocument, JsonSyntax};
 use crate::install::{InstallScope, McpClient, McpFileFormat, PatchError};
 
@@ -162,7 +163,8 @@ mod tests {
             assert_eq!(found(&bare, "a"), Reached::Command, "{}", client.name);
             let variables = vec![("COUNTERSIGN_AGENTS".to_owned(), "z".to_owned())];
             assert_eq!(bare.first().unwrap().variables, variables, "{}", client.name);
-            let proxy = ProxyCommand { program: "/usr/bin/countersign".to_owned(), agents: None };
+            let program = "/usr/bin/countersign".to_owned();
+            let proxy = ProxyCommand { program, agents: None, daemon_key: None };
             let put = Servers::new(client.format, &proxy).apply(&text).unwrap();
             let Reached::Proxy(words) = found(&client.format.listed(&put).unwrap(), "a") else {
                 panic!("{}: {put}", client.name)

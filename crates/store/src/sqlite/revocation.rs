@@ -1,0 +1,41 @@
+//! One right that a ledger entry took away.
+
+use countersign_ledger::entry::{Entry, EntryKind};
+use countersign_types::id::Id;
+use countersign_types::time::Timestamp;
+
+use super::grant_facts::grants_of;
+
+/// One right that an entry took away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Revocation {
+    /// A grant, or an approval for a session or a repository, was revoked.
+    Revoked(Id),
+    /// A grant with limited uses was used once more.
+    Used(Id),
+    /// The permit of a request was redeemed.
+    Redeemed(Id, Timestamp),
+}
+
+impl Revocation {
+    /// What an entry takes away.
+    pub fn of(entry: &Entry<'_>) -> Vec<Revocation> {
+        match entry.kind {
+            EntryKind::Revoke => grants_of(entry).into_iter().map(Revocation::Revoked).collect(),
+            EntryKind::UsedGrant => grants_of(entry).into_iter().map(Revocation::Used).collect(),
+            EntryKind::Redeem => {
+                let request = entry.request.as_deref().and_then(Id::parse);
+                let redeemed = |id| Revocation::Redeemed(id, Timestamp(entry.at));
+                request.map(redeemed).into_iter().collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether an encoded entry can take anything away; the other entries are not parsed.
+    pub fn may_be_in(text: &str) -> bool {
+        [EntryKind::Revoke, EntryKind::UsedGrant, EntryKind::Redeem]
+            .iter()
+            .any(|kind| text.contains(kind.as_str()))
+    }
+}

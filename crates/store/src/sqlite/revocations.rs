@@ -1,0 +1,137 @@
+//! The rights that ledger entries took away: revoked grants, used uses, redeemed permits.
+//!
+//! The table that says which entries are about which request can be edited with any SQLite client.
+//! A missing row there must not give a right back, so what was taken away is read from the entries
+//! themselves when the store is opened, and is then kept in memory.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use countersign_ledger::entry::Entry;
+use countersign_ledger::merkle::{Frontier, leaf_hash};
+use countersign_types::id::Id;
+use countersign_types::time::{Millis, Timestamp};
+use rusqlite::Connection;
+
+use super::pending_entries::Entries;
+use super::revocation::Revocation;
+use crate::error::StoreResult;
+use crate::record::TreeHead;
+
+/// No permit is redeemed later than this after its approval; the configuration allows seven days.
+pub(super) const MAX_PERMIT_AGE: Millis = Millis(8 * 24 * 3_600 * 1_000);
+/// Redeemed permits that may be kept before old ones are removed.
+const MIN_KEPT: usize = 1_024;
+
+/// What rows are compared with: the head of the ledger, and what its entries took away.
+#[derive(Debug)]
+pub(super) struct RecordedLedger<'a> {
+    /// The head of the committed tree.
+    pub head: TreeHead,
+    /// What the entries up to there, or newer ones, took away.
+    pub revocations: &'a Revocations,
+    /// How often each grant with limited uses was used. No newer than the rows, which would say
+    /// that more uses are left.
+    pub uses: Arc<HashMap<Id, u64>>,
+}
+
+/// Everything that the entries of a ledger took away.
+#[derive(Debug)]
+pub(super) struct Revocations {
+    known: RwLock<KnownRevocations>,
+    is_intact: bool,
+}
+
+#[derive(Debug, Default)]
+struct KnownRevocations {
+    revoked: HashSet<Id>,
+    used: Arc<HashMap<Id, u64>>,
+    redeemed: HashMap<Id, Timestamp>,
+    /// How many redeemed permits there may be before old ones are removed.
+    max_redeemed: usize,
+}
+
+impl Revocations {
+    /// Reads the whole ledger, and compares it with the head of its tree.
+    pub fn read(conn: &Connection, head: TreeHead) -> StoreResult<Revocations> {
+        let (mut known, mut tree) = (KnownRevocations::default(), Frontier::new());
+        let mut statement = conn.prepare("SELECT entries FROM segment ORDER BY first")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let segment = row.get_ref(0)?.as_blob().unwrap_or_default();
+            for bytes in Entries(segment) {
+                tree.append(leaf_hash(bytes));
+                let text = std::str::from_utf8(bytes).unwrap_or_default();
+                if !Revocation::may_be_in(text) {
+                    continue;
+                }
+                if let Ok(entry) = Entry::decode(bytes) {
+                    Revocation::of(&entry).into_iter().for_each(|one| known.add(one));
+                }
+            }
+        }
+        let is_intact = tree.size() == head.size && tree.root() == head.root;
+        Ok(Revocations { known: RwLock::new(known), is_intact })
+    }
+
+    /// Whether the entries were those of the signed tree when the store was opened.
+    pub fn is_intact(&self) -> bool {
+        self.is_intact
+    }
+
+    /// Adds what a commit took away.
+    pub fn add(&self, taken: &[Revocation]) {
+        if taken.is_empty() {
+            return;
+        }
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        taken.iter().for_each(|one| known.add(*one));
+    }
+
+    /// Whether a grant was revoked. In a changed ledger every grant counts as revoked, because the
+    /// entry that revoked it may be the changed one.
+    pub fn is_revoked(&self, grant: Id) -> bool {
+        !self.is_intact || self.known(|known| known.revoked.contains(&grant))
+    }
+
+    /// How often each grant with limited uses was used.
+    pub fn uses(&self) -> Arc<HashMap<Id, u64>> {
+        self.known(|known| Arc::clone(&known.used))
+    }
+
+    /// When the permit of a request was redeemed.
+    pub fn redeemed(&self, request: Id) -> Option<Timestamp> {
+        self.known(|known| known.redeemed.get(&request).copied())
+    }
+
+    fn known<T>(&self, read: impl FnOnce(&KnownRevocations) -> T) -> T {
+        read(&self.known.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl KnownRevocations {
+    fn add(&mut self, one: Revocation) {
+        match one {
+            Revocation::Revoked(id) => {
+                self.revoked.insert(id);
+            }
+            Revocation::Used(id) => {
+                let uses = Arc::make_mut(&mut self.used).entry(id).or_default();
+                *uses = uses.saturating_add(1);
+            }
+            Revocation::Redeemed(id, at) => {
+                self.redeemed.insert(id, at);
+                self.forget_old(at);
+            }
+        }
+    }
+
+    /// Removes redeemed permits that are too old to be redeemed again.
+    fn forget_old(&mut self, now: Timestamp) {
+        if self.redeemed.len() <= self.max_redeemed.max(MIN_KEPT) {
+            return;
+        }
+        self.redeemed.retain(|_, at| at.plus(MAX_PERMIT_AGE) >= now);
+        self.max_redeemed = self.redeemed.len().saturating_mul(2);
+    }
+}
