@@ -11,9 +11,9 @@ const LONGEST_REPLY: u32 = 96;
 pub enum GuardFamily {
     /// Llama Guard 3, through Ollama.
     LlamaGuard,
-    /// Qwen3Guard-Gen, through Ollama.
+    /// `Qwen3Guard-Gen`, through Ollama.
     Qwen3Guard,
-    /// The moderation endpoint of OpenAI, or a server with the same shape.
+    /// The moderation endpoint of `OpenAI`, or a server with the same shape.
     OpenaiModeration,
 }
 

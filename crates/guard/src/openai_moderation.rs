@@ -1,4 +1,4 @@
-//! The moderation endpoint of OpenAI and servers with the same shape: `POST /v1/moderations`.
+//! The moderation endpoint of `OpenAI` and servers with the same shape: `POST /v1/moderations`.
 
 use std::collections::BTreeSet;
 

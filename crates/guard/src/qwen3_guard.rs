@@ -1,4 +1,4 @@
-//! Qwen3Guard-Gen: its prompt for each role, and the exact form of its reply.
+//! `Qwen3Guard-Gen`: its prompt for each role, and the exact form of its reply.
 
 use std::collections::BTreeSet;
 

@@ -141,9 +141,9 @@ impl GuardService {
         loop {
             let result = self.self_test().await;
             let pause = self.health().tested(result);
-            match (result, pause) {
-                (Ok(()), _) => tracing::info!("the guard model passed its self-test"),
-                (Err(why), _) => tracing::warn!(why = why.code(), "the guard model is unavailable"),
+            match result {
+                Ok(()) => tracing::info!("the guard model passed its self-test"),
+                Err(why) => tracing::warn!(why = why.code(), "the guard model is unavailable"),
             }
             match pause {
                 Some(pause) => tokio::time::sleep(pause).await,

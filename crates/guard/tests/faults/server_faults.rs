@@ -1,4 +1,4 @@
-//! The connection to a guard model against a server that fails in every way.
+//! A stand-in for Ollama with faults, and what the guard makes of each.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! Replies with random damage: safe is only what is exactly a safe reply.
+//! 100,000 damaged replies of each family against a second opinion.
 
 use countersign_guard::{GuardFamily, GuardRole, GuardVerdict};
 use serde_json::Value;
