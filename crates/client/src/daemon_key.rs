@@ -6,6 +6,7 @@ use std::path::Path;
 
 use countersign_json::base64;
 use countersign_json::canonical::Digest;
+use countersign_ledger::key_rotation::newest_key;
 use countersign_ledger::response_signature::{
     SignedExchange, parse_public_key, parse_signature, write_public_key,
 };
@@ -17,6 +18,10 @@ use crate::http::{Exchange, WholeResponse};
 
 /// The name of the file with the daemon's public key.
 pub const DAEMON_KEY_FILE: &str = "daemon.pub";
+
+/// What a client says whose pinned key is not that of the daemon.
+const NOT_SIGNED: &str = "the pinned key did not sign this response; if you rotated the daemon's key, \
+                          run `countersign keys trust --rotated`";
 
 /// The daemon's public key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +52,16 @@ impl DaemonKey {
         write_public_key(self.0.as_bytes())
     }
 
+    /// The key to which statements about replaced keys lead from this one; `None` if they lead
+    /// nowhere. Each statement must have the signatures of the old and of the new key.
+    pub fn rotated(&self, statements: &str) -> Option<DaemonKey> {
+        let newest = newest_key(*self.0.as_bytes(), statements, |key, text, signature| {
+            let key = VerifyingKey::from_bytes(key);
+            key.is_ok_and(|key| key.verify_strict(text, &Signature::from_bytes(signature)).is_ok())
+        });
+        newest.and_then(|key| VerifyingKey::from_bytes(&key).ok()).map(DaemonKey)
+    }
+
     /// Whether this key signed this exchange.
     fn check(&self, exchange: &SignedExchange<'_>, signature: Option<&str>) -> Result<(), Error> {
         let untrusted = |why: &str| Error::Untrusted(why.to_owned());
@@ -55,7 +70,7 @@ impl DaemonKey {
             .ok_or_else(|| untrusted("the response's signature is malformed"))?;
         let signed = exchange.signing_input();
         let verified = self.0.verify_strict(signed.as_bytes(), &Signature::from_bytes(&signature));
-        verified.map_err(|_| untrusted("the pinned key did not sign this response"))
+        verified.map_err(|_| untrusted(NOT_SIGNED))
     }
 }
 

@@ -123,6 +123,7 @@ fn sense(kind: EntryKind) -> Sense {
         EntryKind::CrisisBegin | EntryKind::CrisisLift => alarm(3),
         EntryKind::LockedOut | EntryKind::Quarantine | EntryKind::Frozen => denied(4),
         EntryKind::Clock | EntryKind::Gap | EntryKind::Acknowledge | EntryKind::Thawed => alarm(4),
+        EntryKind::KeyRotated => alarm(4),
         EntryKind::GateUnprotected => alarm(5),
         EntryKind::GateProtected => alarm(1),
     }

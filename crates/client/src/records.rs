@@ -257,6 +257,9 @@ pub struct DaemonInstallation {
     pub store: PathBuf,
     /// The socket of the agent API.
     pub socket: Option<PathBuf>,
+    /// The statements about replaced keys, one on each line.
+    #[serde(default)]
+    pub key_rotations: String,
 }
 
 /// A daemon that can approve calls.

@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::config::{DaemonConfig, Paths};
+use crate::key_rotation::read_statements;
 
 /// The daemon's process and files. Agents may know it: these are names and numbers that any user of
-/// the machine can find out, and no content of any file.
+/// the machine can find out, and public keys.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct DaemonIdentity {
     /// Its version.
@@ -28,6 +29,8 @@ pub struct DaemonIdentity {
     pub store: PathBuf,
     /// The socket of the agent API.
     pub socket: Option<PathBuf>,
+    /// The statements about replaced keys, one on each line.
+    pub key_rotations: String,
 }
 
 impl DaemonIdentity {
@@ -43,6 +46,7 @@ impl DaemonIdentity {
             state: config.state.clone(),
             store: config.store.clone(),
             socket: config.socket.as_ref().map(|socket| socket.path.clone()),
+            key_rotations: read_statements(&config.state),
         }
     }
 }

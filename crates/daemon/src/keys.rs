@@ -66,11 +66,14 @@ impl Keys {
         Ok(Keys { key, response, kid, origin: origin.to_owned() })
     }
 
-    /// The keys in a state folder; their public half is written there for the clients.
+    /// The keys in a state folder.
     pub fn open_in(state: &Path, origin: &str) -> Result<Keys, KeyError> {
-        let keys = Keys::open(&state.join("signing.key"), origin)?;
-        keys.publish(state)?;
-        Ok(keys)
+        Keys::open(&state.join("signing.key"), origin)
+    }
+
+    /// The public half of the key that signs responses.
+    pub fn response_public(&self) -> [u8; 32] {
+        self.response.verifying_key().to_bytes()
     }
 
     /// The header with the signature of a response.
@@ -80,9 +83,9 @@ impl Keys {
     }
 
     /// Writes the public key that clients pin, if its file has another content.
-    fn publish(&self, folder: &Path) -> Result<(), KeyError> {
+    pub fn publish(&self, folder: &Path) -> Result<(), KeyError> {
         let file = folder.join(PUBLIC_KEY_FILE);
-        let text = write_public_key(self.response.verifying_key().as_bytes());
+        let text = write_public_key(&self.response_public());
         if fs::read_to_string(&file).is_ok_and(|found| found == text) {
             return Ok(());
         }
@@ -156,15 +159,23 @@ impl Keys {
     }
 }
 
-/// Replaces the key that signs responses. The daemon uses and publishes the new one at its next
-/// start; clients that pin the old one then refuse its responses.
-pub fn rotate_response_key(folder: &Path) -> Result<(), KeyError> {
-    let file = folder.join(RESPONSE_KEY_FILE);
-    // Only a folder that a daemon uses gets a key, not a mistyped one.
-    signing_key_in(&file, None)?;
+/// The public key by which clients of this state folder recognize the daemon, as the text of its
+/// file. The key is created if there is none yet.
+pub fn response_key_text(folder: &Path) -> Result<String, KeyError> {
+    let key = signing_key(&folder.join(RESPONSE_KEY_FILE))?;
+    Ok(write_public_key(key.verifying_key().as_bytes()))
+}
+
+/// A new key, and the text of its file.
+pub(crate) fn new_signing_key() -> Result<(SigningKey, Zeroizing<String>), KeyError> {
     let seed = Zeroizing::new(random::bytes::<32>()?);
     let text = Zeroizing::new(format!("{HEAD}{}\n", base64::encode(seed.as_slice())));
-    replace(&file, &text, 0o600)
+    Ok((SigningKey::from_bytes(&seed), text))
+}
+
+/// The key in a file that must be there.
+pub(crate) fn existing_signing_key(file: &Path) -> Result<SigningKey, KeyError> {
+    signing_key_in(file, None)
 }
 
 fn signing_key(file: &Path) -> Result<SigningKey, KeyError> {
@@ -184,7 +195,7 @@ fn signing_key_in(file: &Path, fresh: Option<FreshKey>) -> Result<SigningKey, Ke
 }
 
 /// Replaces a file in one step: readers see the old or the new text.
-fn replace(file: &Path, text: &str, mode: u32) -> Result<(), KeyError> {
+pub(crate) fn replace(file: &Path, text: &str, mode: u32) -> Result<(), KeyError> {
     let failed = |error| KeyError::File(file.to_owned(), error);
     let new = file.with_extension("new");
     let _ = fs::remove_file(&new);

@@ -15,6 +15,7 @@ pub mod gate;
 mod identity;
 mod inbound;
 mod inbox;
+pub mod key_rotation;
 pub mod keys;
 mod ledger_mark;
 pub mod listeners;

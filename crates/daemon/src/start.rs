@@ -27,6 +27,7 @@ use crate::descriptors::ConnectionLimits;
 use crate::first_start::{first_person, open_store, private_folder};
 use crate::gate::Gate;
 use crate::identity::DaemonIdentity;
+use crate::key_rotation::publish_key;
 use crate::keys::{self, Keys};
 use crate::listeners;
 use crate::notifier::{self, ChannelPool};
@@ -103,6 +104,7 @@ impl Daemon {
         let keys = Arc::new(Keys::open_in(&config.state, &config.rules.issuer)?);
         let start = Entry::new(0, EntryKind::Start, config.rules.hash);
         store.append(vec![start]).await.map_err(store_failed)?;
+        let rotated = publish_key(&store, &keys, &config.state, config.rules.hash).await?;
         let passphrase = first_person(&store, &config, clock.now().at).await?;
         let directory = Arc::new(Directory::default());
         directory.reload(&store).await.map_err(store_failed)?;
@@ -112,7 +114,8 @@ impl Daemon {
         gate.freeze_state().set_marker(&marker_folder(&config, &paths));
         check_store(&gate, &keys, &config).await.map_err(store_failed)?;
         let changes = changes_since_last_start(&gate, &config).await.map_err(store_failed)?;
-        let news = describe_changes(&gate, &changes);
+        let news = [rotated, describe_changes(&gate, &changes)].into_iter().flatten();
+        let news = news.reduce(|all, more| format!("{all}\n{more}"));
         let opened = (Arc::clone(&gate), Arc::clone(&keys));
         let checkpoints =
             Checkpoints::open(opened.0, opened.1, &config.state, &config.ledger).await?;

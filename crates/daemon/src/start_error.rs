@@ -7,6 +7,7 @@ use countersign_store::StoreError;
 
 use crate::checkpoints::SignError;
 use crate::config::ConfigError;
+use crate::key_rotation::PublishError;
 use crate::keys::KeyError;
 
 /// Why the daemon did not start.
@@ -24,6 +25,9 @@ pub enum StartError {
     /// The key.
     #[error(transparent)]
     Key(#[from] KeyError),
+    /// The public key.
+    #[error(transparent)]
+    Publish(#[from] PublishError),
     /// The signed checkpoints of the ledger.
     #[error(transparent)]
     Signed(#[from] SignError),

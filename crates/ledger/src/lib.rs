@@ -2,6 +2,7 @@
 
 pub mod checkpoint;
 pub mod entry;
+pub mod key_rotation;
 pub mod merkle;
 pub mod permit;
 pub mod response_signature;

@@ -87,7 +87,10 @@ export function checkResponse(
   const isPlain = /^[A-Za-z0-9_-]{86}$/.test(signature);
   const text = Buffer.from(signedText(exchange));
   if (!isPlain || !verify(null, text, key, Buffer.from(signature, "base64url"))) {
-    throw untrusted("the pinned key did not sign this response");
+    throw untrusted(
+      "the pinned key did not sign this response; if you rotated the daemon's key, " +
+        "run `countersign keys trust --rotated`",
+    );
   }
 }
 

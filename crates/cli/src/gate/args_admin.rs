@@ -61,20 +61,41 @@ pub struct KeysArgs {
 #[derive(Subcommand)]
 pub enum KeysAction {
     /// Print the key that is pinned here, and its file.
-    Show,
+    Show {
+        /// Print the key of the daemon with this state directory instead.
+        #[arg(long, value_name = "DIR")]
+        state: Option<String>,
+        /// Create the key if there is none yet.
+        #[arg(long, hide = true, requires = "state")]
+        create: bool,
+    },
+    /// Print the statements in which replaced keys signed their successors.
+    Rotations {
+        /// The daemon's state directory [default: `COUNTERSIGN_STATE` or the standard path]
+        #[arg(long, value_name = "DIR")]
+        state: Option<String>,
+    },
     /// Pin the key of a daemon that another user or another machine runs.
     Trust {
         /// The key's file, or `-` for standard input.
-        file: String,
+        #[arg(required_unless_present = "rotated")]
+        file: Option<String>,
         /// Replace a key that is pinned already.
         #[arg(long)]
         replace: bool,
+        /// Follow a rotation: the pinned key must have signed the new one. FILE holds the
+        /// statements [default: ask the daemon]
+        #[arg(long, conflicts_with = "replace")]
+        rotated: bool,
     },
     /// Replace the daemon's key; the daemon uses the new one after a restart.
     Rotate {
         /// The daemon's state directory [default: `COUNTERSIGN_STATE` or the standard path]
         #[arg(long, value_name = "DIR")]
         state: Option<String>,
+        /// Others may have the old key: it does not sign the new one.
+        #[arg(long)]
+        compromised: bool,
     },
 }
 
@@ -83,9 +104,11 @@ Examples:
   countersign keys show
   ssh gate countersign keys show | countersign keys trust -
   countersign keys rotate
+  countersign keys trust --rotated
+  ssh gate countersign keys rotations | countersign keys trust --rotated -
 
 `serve` writes the public key as daemon.pub to its state folder, where this user's agents find it.
-For all users of a machine an administrator writes it to /etc/countersign/daemon.pub.
+For all users of a machine `service install --system` writes it to /etc/countersign/daemon.pub.
 Exit codes: 0 done, 2 an error: nothing was changed.";
 
 /// Check the configuration, or print an example.

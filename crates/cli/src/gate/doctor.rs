@@ -11,6 +11,7 @@ mod mcp;
 mod privileges;
 mod sdk;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use countersign_client::{AgentClient, DaemonKey, Endpoint, Error, Readiness};
@@ -144,7 +145,11 @@ fn trusted_key(endpoint: Endpoint) -> Check {
         Ok(()) => Check::ok(format!("The daemon has the key pinned in {}.", file.display())),
         Err(error @ Error::Untrusted(_)) => Check::bad(
             format!("Another program answers in the daemon's place, or its key changed: {error}."),
-            "stop that program; after a rotation: countersign keys trust FILE --replace",
+            if file == Path::new(reach::SYSTEM_KEY) {
+                "stop that program; after a rotation: sudo countersign service install --system"
+            } else {
+                "stop that program; after a rotation: countersign keys trust --rotated"
+            },
         ),
         Err(error) => Check::note(format!("The daemon's key was not tested: {error}."), pin),
     }

@@ -109,7 +109,7 @@ pub fn agent(asker: &Asker) -> Result<AgentClient, Failure> {
 }
 
 /// The key of the whole machine, which only an administrator can change.
-const SYSTEM_KEY: &str = "/etc/countersign/daemon.pub";
+pub const SYSTEM_KEY: &str = "/etc/countersign/daemon.pub";
 
 /// Where the daemon's public key is: of the machine, pinned by this user, or written by this user's
 /// own daemon.

@@ -7,6 +7,8 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use countersign_client::DaemonKey;
+
 use super::spec::ServiceSpec;
 use super::steps::{FileAccess, ServiceStep};
 use crate::failure::Failure;
@@ -42,6 +44,7 @@ pub fn apply(step: &ServiceStep, spec: &ServiceSpec) -> Result<(), Failure> {
             }
         }
         ServiceStep::FirstPassphrase => first_passphrase(spec)?,
+        ServiceStep::PublicKey(path) => public_key(path, spec)?,
         ServiceStep::Remove(path) => remove(path)?,
         ServiceStep::Run(words) => {
             run(&words.iter().map(String::as_str).collect::<Vec<_>>())?;
@@ -134,22 +137,58 @@ pub fn first_passphrase(spec: &ServiceSpec) -> Result<(), Failure> {
         // Nothing is created: a passphrase that nobody saw could not be replaced.
         return Ok(());
     }
-    let mut command = Command::new(&spec.program);
+    let mut command = own_command(spec)?;
     command.args(["service", "first-passphrase", "--if-missing"]);
     for (flag, path) in [("--config", &spec.config), ("--state", &spec.state)] {
         if let Some(path) = path {
             command.arg(flag).arg(path);
         }
     }
+    let status = command.status().map_err(|error| at(&spec.program, error))?;
+    if status.success() {
+        return Ok(());
+    }
+    Err(Failure::Input("`owner` was not created; see the message above".to_owned()))
+}
+
+/// The program of the service, as its account: the files it writes belong to that account, and root
+/// follows none of them.
+fn own_command(spec: &ServiceSpec) -> Result<Command, Failure> {
+    let mut command = Command::new(&spec.program);
     if let Some(account) = &spec.account {
         // With a user id, the other groups of root are dropped too.
         command.uid(id_of("-u", &account.name)?).gid(id_of("-g", &account.name)?);
         command.current_dir("/").env_clear();
         command.envs(std::env::var_os("TERM").map(|term| ("TERM", term)));
     }
-    let status = command.status().map_err(|error| at(&spec.program, error))?;
-    if status.success() {
+    Ok(command)
+}
+
+/// Writes the public key of the service's daemon, which is created if there is none yet.
+pub fn public_key(path: &Path, spec: &ServiceSpec) -> Result<(), Failure> {
+    let Some(state) = &spec.state else { return Ok(()) };
+    let mut command = own_command(spec)?;
+    command.args(["keys", "show", "--create", "--state"]).arg(state);
+    let output = command.stderr(Stdio::inherit()).output();
+    let output = output.map_err(|error| at(&spec.program, error))?;
+    if !output.status.success() {
+        return Err(at(state, "the daemon's key could not be read; see the message above"));
+    }
+    let key = DaemonKey::parse(&String::from_utf8_lossy(&output.stdout))?;
+    write(path, key.text().as_bytes(), &FileAccess { owner: None, mode: 0o644 })
+}
+
+/// Replaces the key of the service's daemon, as its account.
+pub fn rotate_key(spec: &ServiceSpec, compromised: bool) -> Result<(), Failure> {
+    let Some(state) = &spec.state else { return Ok(()) };
+    let mut command = own_command(spec)?;
+    command.args(["keys", "rotate", "--state"]).arg(state);
+    if compromised {
+        command.arg("--compromised");
+    }
+    let status = command.stdout(Stdio::null()).status();
+    if status.map_err(|error| at(&spec.program, error))?.success() {
         return Ok(());
     }
-    Err(Failure::Input("`owner` was not created; see the message above".to_owned()))
+    Err(at(state, "the daemon's key was not replaced; see the message above"))
 }

@@ -55,6 +55,12 @@ pub enum ServiceWhat {
         #[arg(long)]
         dry_run: bool,
     },
+    /// Replace the key by which agents recognize the daemon; restart the service afterwards.
+    RotateKey {
+        /// Others may have the old key: it does not sign the new one.
+        #[arg(long)]
+        compromised: bool,
+    },
     /// Create `owner` and show the passphrase, once; the daemon must be stopped.
     FirstPassphrase {
         /// The configuration file.

@@ -1,13 +1,15 @@
 //! `countersign service status`, `restart` and `logs`.
 
 use std::os::unix::process::CommandExt as _;
+use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
-use countersign_client::AgentClient;
+use countersign_client::{AgentClient, DaemonKey, Endpoint, Error};
 
 use super::spec::{ServiceManager, ServiceSpec, UNIT};
 use super::steps::{launchctl, systemctl};
 use crate::failure::Failure;
+use crate::gate::reach::SYSTEM_KEY;
 use crate::gate::{output, page, reach};
 
 /// Shows whether the service is installed, runs and answers.
@@ -17,10 +19,12 @@ pub fn status(spec: &ServiceSpec, json: bool) -> Result<ExitCode, Failure> {
     let agents = reach::agent_endpoint(None, false)?;
     let answer = AgentClient::new(agents.clone(), None).health();
     let scope = if spec.account.is_some() { "system" } else { "user" };
+    let key = answer.as_ref().ok().and_then(|_| published_key(spec, &agents));
     if json {
         output::json(&serde_json::json!({
             "scope": scope, "file": spec.file, "installed": is_installed, "running": runs,
             "answers": answer.is_ok(), "endpoint": agents.to_string(),
+            "key_matches": key.as_ref().map(Result::is_ok),
         }))?;
     } else {
         output::say(|out, _| {
@@ -40,11 +44,31 @@ pub fn status(spec: &ServiceSpec, json: bool) -> Result<ExitCode, Failure> {
                     writeln!(out, "No daemon answers at {agents}: {error}")?;
                 }
             }
+            match &key {
+                Some(Ok(())) => writeln!(out, "Its key is the one in {SYSTEM_KEY}.")?,
+                Some(Err(error)) => {
+                    let error = page::safe(&error.to_string(), 400);
+                    writeln!(out, "Agents of other users do not believe it: {error}.\n{PUBLISH}")?;
+                }
+                None => {}
+            }
             Ok(())
         })?;
     }
-    let is_well = runs && answer.is_ok();
+    let is_well = runs && answer.is_ok() && key.is_none_or(|key| key.is_ok());
     Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What to do about a public key that is not that of the daemon.
+const PUBLISH: &str = "Write its key again with `sudo countersign service install --system`, or stop \
+                       the program that answers in its place.";
+
+/// Whether the daemon that answers has the key that a system service published; none for a service
+/// of this user, whose agents read its state folder.
+fn published_key(spec: &ServiceSpec, agents: &Endpoint) -> Option<Result<(), Error>> {
+    spec.account.as_ref()?;
+    let key = DaemonKey::read(Path::new(SYSTEM_KEY));
+    Some(key.and_then(|key| AgentClient::new(agents.clone(), None).trusting(Ok(key)).check_key()))
 }
 
 /// Whether a daemon answers. It may still be unable to approve calls: see `GET /ready`.

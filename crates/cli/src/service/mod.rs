@@ -20,7 +20,7 @@ use countersign_gateways::programs::small_program_beside;
 
 use crate::failure::Failure;
 use crate::gate::output;
-use crate::gate::reach::ProcessEnvironment;
+use crate::gate::reach::{ProcessEnvironment, SYSTEM_KEY};
 
 use args::{ServiceArgs, ServiceInstall, ServiceWhat};
 use spec::{ServiceAccount, ServiceManager, ServiceSpec, is_account_name};
@@ -35,6 +35,7 @@ pub fn run(args: &ServiceArgs) -> Result<ExitCode, Failure> {
         ServiceWhat::Restart => manage::restart(&installed()?),
         ServiceWhat::Logs { lines, follow } => manage::logs(&installed()?, *lines, *follow),
         ServiceWhat::Uninstall { dry_run } => uninstall(*dry_run),
+        ServiceWhat::RotateKey { compromised } => rotate_key(*compromised),
         ServiceWhat::FirstPassphrase { config, state, if_missing } => {
             let is_root = rustix::process::geteuid().is_root();
             let service = (is_root && state.is_none()).then(installed).transpose()?;
@@ -114,6 +115,24 @@ fn uninstall(dry_run: bool) -> Result<ExitCode, Failure> {
         output::line(&format!("Kept: {} and the account.", kept.join(", ")))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn rotate_key(compromised: bool) -> Result<ExitCode, Failure> {
+    let spec = installed()?;
+    if !spec.file.exists() || spec.account.is_none() {
+        let why = "no system service is installed; for a daemon of this user: countersign keys \
+                   rotate";
+        return Err(Failure::Input(why.to_owned()));
+    }
+    if !rustix::process::geteuid().is_root() {
+        return Err(Failure::Input("run it with sudo: the key belongs to the service".to_owned()));
+    }
+    apply::rotate_key(&spec, compromised)?;
+    apply::public_key(Path::new(SYSTEM_KEY), &spec)?;
+    output::line(&format!(
+        "The daemon's key is replaced, and the new one is in {SYSTEM_KEY}.\nRisky calls are \
+         blocked until you restart the service: countersign service restart"
+    ))
 }
 
 /// Prints steps and the files they write.

@@ -9,6 +9,7 @@ use super::launchd_plist::launchd_plist;
 use super::spec::{LABEL, SYSTEM_CONFIG_FOLDER, ServiceAccount, ServiceManager, ServiceSpec, UNIT};
 use super::systemd_unit::systemd_unit;
 use crate::failure::Failure;
+use crate::gate::reach::SYSTEM_KEY;
 
 /// One step.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +52,8 @@ pub enum ServiceStep {
     },
     /// Creates `owner` and shows the passphrase, if this is a terminal.
     FirstPassphrase,
+    /// Writes the daemon's public key where the agents of every user find it.
+    PublicKey(PathBuf),
     /// Removes a file.
     Remove(PathBuf),
     /// Runs a program.
@@ -92,10 +95,17 @@ pub fn install_steps(spec: &ServiceSpec) -> Result<Vec<ServiceStep>, Failure> {
     };
     steps.push(ServiceStep::File { path: spec.file.clone(), access, text, keep: false });
     steps.push(ServiceStep::FirstPassphrase);
+    // Before the start: without the key every risky call of an agent is blocked.
+    steps.extend(public_key(spec));
     if spec.start {
         steps.extend(start_commands(spec).into_iter().map(ServiceStep::Run));
     }
     Ok(steps)
+}
+
+/// The step that writes the public key; the agents of the daemon's own user read its state folder.
+fn public_key(spec: &ServiceSpec) -> Option<ServiceStep> {
+    spec.account.as_ref().map(|_| ServiceStep::PublicKey(SYSTEM_KEY.into()))
 }
 
 /// Account, programs, folders and configuration of a system service.
@@ -113,8 +123,9 @@ fn system_steps(spec: &ServiceSpec, account: &ServiceAccount, steps: &mut Vec<Se
         let to = from.file_name().map(|file| spec.program.with_file_name(file));
         steps.extend(to.map(|to| ServiceStep::Program { from: from.clone(), to }));
     }
-    // The configuration may hold tokens of channels: the daemon reads it, and nobody else.
-    let folder = FileAccess::of("root", name, 0o750);
+    // Agents read the public key in this folder. The configuration may hold tokens of channels: the
+    // daemon reads it, and nobody else.
+    let folder = FileAccess::of("root", name, 0o755);
     steps.push(ServiceStep::Folder(SYSTEM_CONFIG_FOLDER.into(), folder));
     if let (Some(path), Some(text)) = (spec.config.clone(), spec.configuration()) {
         let access = FileAccess::of("root", name, 0o640);
@@ -155,6 +166,7 @@ pub fn uninstall_steps(spec: &ServiceSpec) -> Vec<ServiceStep> {
     // The empty folder would tell clients that the service is only stopped.
     if is_system {
         steps.push(ServiceStep::Remove(SYSTEM_RUNTIME_FOLDER.into()));
+        steps.push(ServiceStep::Remove(SYSTEM_KEY.into()));
     }
     steps
 }
@@ -224,6 +236,9 @@ impl fmt::Display for ServiceStep {
             }
             ServiceStep::FirstPassphrase => {
                 f.write_str("create `owner` and show the passphrase, on a terminal only")
+            }
+            ServiceStep::PublicKey(path) => {
+                write!(f, "write the daemon's public key to {} (root, 0644)", path.display())
             }
             ServiceStep::Remove(path) => write!(f, "remove {}", path.display()),
             ServiceStep::Run(words) => write!(f, "run {}", words.join(" ")),

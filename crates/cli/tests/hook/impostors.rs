@@ -261,6 +261,57 @@ fn after_a_rotation_only_the_new_key_is_believed() {
 }
 
 #[test]
+fn a_pinned_key_follows_the_signatures_of_a_rotation() {
+    let mut home = TestHome::new();
+    let run = |home: &TestHome, words: &[&str]| home.command(words).output().unwrap();
+    let pinned = home.folder.path().join(".config/countersign/daemon.pub");
+    let state = home.folder.path().join("state/daemon.pub");
+    let read = |file: &std::path::Path| std::fs::read_to_string(file).unwrap();
+    let first = read(&pinned);
+    // Two rotations: the chain has two statements.
+    for _ in 0..2 {
+        assert!(run(&home, &["keys", "rotate"]).status.success());
+        home.kill();
+        home.start();
+    }
+    let (is_believed, error) = believed(&home);
+    assert!(!is_believed && error.contains("keys trust --rotated"), "{error}");
+    let reason = home.says(&["claude", "--patience", "20"], &bash(RISKY, "toolu_1")).denied();
+    assert!(reason.contains("keys trust --rotated"), "{reason}");
+    // Statements without the signature of the pinned key are worth nothing.
+    let printed = run(&home, &["keys", "rotations"]).stdout;
+    let statements = String::from_utf8(printed).unwrap();
+    assert_eq!(statements.lines().count(), 2, "{statements}");
+    let file = home.folder.path().join("statements");
+    let file_name = file.to_str().unwrap();
+    let second_only = statements.lines().nth(1).unwrap().to_owned();
+    for (name, text) in [("empty", String::new()), ("not from the pinned key", second_only)] {
+        std::fs::write(&file, text).unwrap();
+        let refused = run(&home, &["keys", "trust", "--rotated", file_name]);
+        assert_eq!(refused.status.code(), Some(2), "{name}: {refused:?}");
+        assert_eq!(read(&pinned), first, "{name}");
+    }
+    let trusted = run(&home, &["keys", "trust", "--rotated"]);
+    assert!(trusted.status.success(), "{trusted:?}");
+    assert_eq!(read(&pinned), read(&state));
+    assert!(believed(&home).0);
+    // From a file, the same.
+    std::fs::write(&pinned, &first).unwrap();
+    std::fs::write(&file, &statements).unwrap();
+    assert!(run(&home, &["keys", "trust", "--rotated", file_name]).status.success());
+    assert_eq!(read(&pinned), read(&state));
+    // A key that others may have signs nothing.
+    assert!(run(&home, &["keys", "rotate", "--compromised"]).status.success());
+    home.kill();
+    home.start();
+    let before = read(&pinned);
+    let refused = run(&home, &["keys", "trust", "--rotated"]);
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    assert_eq!(read(&pinned), before);
+    assert!(!believed(&home).0);
+}
+
+#[test]
 fn agents_of_the_daemons_own_user_follow_a_rotation() {
     let mut home = TestHome::new();
     std::fs::remove_file(home.folder.path().join(".config/countersign/daemon.pub")).unwrap();

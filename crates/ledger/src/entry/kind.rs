@@ -75,4 +75,5 @@ kinds! {
     Acknowledge "acknowledge" "A person accepted a store that was rolled back, replaced or not signed."
     Frozen "frozen" "A person stopped every call."
     Thawed "thawed" "A person ended a stage of a freeze."
+    KeyRotated "key_rotated" "The key by which agents recognize the daemon was replaced."
 }

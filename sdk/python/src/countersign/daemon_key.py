@@ -98,7 +98,10 @@ def check(source: KeySource, exchange: SignedExchange, signature: str | None) ->
         raise Untrusted("the response has no signature")
     raw = _decode(signature)
     if raw is None or not ed25519.verify(key.raw, exchange.text(), raw):
-        raise Untrusted("the pinned key did not sign this response")
+        raise Untrusted(
+            "the pinned key did not sign this response; if you rotated the daemon's key, "
+            "run `countersign keys trust --rotated`"
+        )
 
 
 def new_nonce() -> str:
