@@ -89,3 +89,6 @@ fn one_header(parts: &Parts, name: &str) -> Result<String, ApiProblem> {
         _ => Err(ApiProblem::bad_request(format!("`{name}` must be one header of visible text"))),
     }
 }
+
+#[cfg(test)]
+mod tests;
