@@ -15,6 +15,8 @@ pub mod gate;
 mod identity;
 mod inbound;
 mod inbox;
+pub mod judge;
+mod judge_watch;
 pub mod keys;
 mod ledger_mark;
 pub mod listeners;

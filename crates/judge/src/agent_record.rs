@@ -59,8 +59,9 @@ mod tests {
         for _ in 0..3 {
             record.note(ModelVerdict::Deny, now);
         }
-        assert!(record.is_paused(now) && record.is_paused(Timestamp(PAUSE.0 as i64 - 1)));
-        assert!(!record.is_paused(Timestamp(PAUSE.0 as i64)));
+        let end = now.plus(PAUSE);
+        assert!(record.is_paused(now) && record.is_paused(Timestamp(end.0 - 1)));
+        assert!(!record.is_paused(end));
         let mut slow = AgentVerdicts::default();
         for _ in 0..9 {
             slow.note(ModelVerdict::Deny, now);

@@ -16,7 +16,7 @@ pub mod credential;
 pub mod crises;
 pub mod decide;
 pub mod doctor;
-mod find_request;
+pub mod find_request;
 pub mod freeze;
 pub mod grants;
 pub mod keys;

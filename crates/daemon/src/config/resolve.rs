@@ -13,6 +13,7 @@ use super::deadlines::deadlines;
 use super::error::ConfigError;
 use super::file::{self, ConfigFile};
 use super::flood_limits::flood;
+use super::judge::judge;
 use super::listen::{listen_address, socket};
 use super::model::{DaemonConfig, DaemonRules};
 use super::oncall::OnCall;
@@ -86,6 +87,7 @@ fn rules(config: ConfigFile) -> Result<DaemonRules, ConfigError> {
         drills: drills(&config.drills)?,
         channels: channels(&config.channels)?,
         inbox,
+        judge: config.judge.as_ref().map(judge).transpose()?,
         written: WrittenSettings::default(),
         hash: Digest::from_bytes([0; 32]),
     };

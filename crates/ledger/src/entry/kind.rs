@@ -75,4 +75,7 @@ kinds! {
     Acknowledge "acknowledge" "A person accepted a store that was rolled back, replaced or not signed."
     Frozen "frozen" "A person stopped every call."
     Thawed "thawed" "A person ended a stage of a freeze."
+    JudgeRelease "judge_release" "The model judge released a call."
+    JudgeOpinion "judge_opinion" "The model judge gave an opinion; a person decides."
+    JudgeState "judge_state" "The model judge may release calls, or may no longer."
 }

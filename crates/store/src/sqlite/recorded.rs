@@ -80,6 +80,7 @@ fn has_approval(conn: &Connection, stored: &StoredRequest, head: TreeHead) -> St
         Decider::People(people) => (EntryKind::Approve, people.last()),
         Decider::Grant(_) => (EntryKind::UsedGrant, None),
         Decider::Policy => (EntryKind::Pass, None),
+        Decider::Judge(_) => (EntryKind::JudgeRelease, None),
         Decider::Deadline | Decider::Requester => return Ok(false),
     };
     newest_entry(conn, request.id, head, |entry| {
@@ -181,7 +182,9 @@ fn recorded_states(conn: &Connection) -> StoreResult<(HashMap<Id, RecordedState>
 fn follow(states: &mut HashMap<Id, RecordedState>, id: Id, entry: &Entry<'_>) {
     let state = match entry.kind {
         EntryKind::Ask => State::Pending,
-        EntryKind::Approve | EntryKind::UsedGrant | EntryKind::Pass => State::Approved,
+        EntryKind::Approve | EntryKind::UsedGrant | EntryKind::Pass | EntryKind::JudgeRelease => {
+            State::Approved
+        }
         EntryKind::Deny => State::Denied,
         EntryKind::Expire => State::Expired,
         EntryKind::Cancel => State::Cancelled,
