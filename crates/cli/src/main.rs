@@ -14,6 +14,7 @@ mod helplines;
 mod hook_program;
 mod inbox;
 mod input;
+mod judge;
 mod lines;
 mod plan;
 mod rules;
@@ -103,6 +104,7 @@ fn with_the_gate(name: &str, texts: &[String]) -> Result<ExitCode, Failure> {
         "permit" => with(texts, |args| gate::permit::run(&args)),
         "config" => with(texts, |args| gate::config::run(&args)),
         "doctor" => with(texts, |args| gate::doctor::run(&args)),
+        "judge" => with(texts, |args| judge::run(&args)),
         "mcp" => with(texts, |args| gateway::mcp::run(&args)),
         _ => anything_else(texts),
     }

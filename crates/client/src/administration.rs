@@ -222,6 +222,16 @@ impl PeopleClient {
         self.read(&format!("/v1/ledger/consistency?old={old}&new={new}"))
     }
 
+    /// The state of the model judge and its agreement with people.
+    pub fn judge(&self) -> Result<serde_json::Value, Error> {
+        self.read("/v1/judge")
+    }
+
+    /// What the model judge was asked about a request, and what it answered.
+    pub fn judge_exchange(&self, id: &str) -> Result<serde_json::Value, Error> {
+        self.read(&format!("/v1/requests/{}/judge", path_segment(id)?))
+    }
+
     /// Counts and durations.
     pub fn stats(&self) -> Result<serde_json::Value, Error> {
         self.read("/v1/stats")

@@ -207,7 +207,7 @@ impl DecisionRecord {
 /// Who decided a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeciderRecord {
-    /// `people`, `deadline`, `agent`, `policy` or `grant`.
+    /// `people`, `deadline`, `agent`, `policy`, `grant` or `judge`.
     pub kind: String,
     /// Their names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -215,6 +215,9 @@ pub struct DeciderRecord {
     /// The grant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grant: Option<String>,
+    /// The model of the judge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
 }
 
 impl DeciderRecord {
@@ -226,6 +229,9 @@ impl DeciderRecord {
             "agent" => "the agent itself".to_owned(),
             "policy" => "the rules".to_owned(),
             "grant" => format!("grant {}", self.grant.as_deref().unwrap_or("unknown")),
+            "judge" => {
+                format!("the model judge {}", self.model.as_deref().unwrap_or("unknown"))
+            }
             other => other.to_owned(),
         }
     }

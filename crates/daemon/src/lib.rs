@@ -16,6 +16,8 @@ mod guard_slot;
 mod identity;
 mod inbound;
 mod inbox;
+pub mod judge;
+mod judge_watch;
 pub mod key_rotation;
 pub mod keys;
 mod ledger_mark;

@@ -122,6 +122,28 @@ impl Metrics {
         counts.add(family, format!("channel=\"{channel}\",result=\"{result}\""));
     }
 
+    /// Counts a question to the model judge: its result, its tokens, what they cost in millionths of
+    /// the currency's unit, and its time.
+    pub fn judge(&self, result: &'static str, tokens: (u64, u64), cost: u64, millis: u64) {
+        let mut counts = self.lock();
+        counts.add("countersign_judge_questions_total", format!("result=\"{result}\""));
+        for (kind, tokens) in [("input", tokens.0), ("output", tokens.1)] {
+            let labels = format!("kind=\"{kind}\"");
+            *counts.totals.entry(("countersign_judge_tokens_total", labels)).or_default() += tokens;
+        }
+        for (family, amount) in [
+            ("countersign_judge_cost_millionths_total", cost),
+            ("countersign_judge_milliseconds_total", millis),
+        ] {
+            *counts.totals.entry((family, String::new())).or_default() += amount;
+        }
+    }
+
+    /// Counts what the judge's verdict did: released, denied, asked, sampled.
+    pub fn judge_action(&self, action: &'static str) {
+        self.lock().add("countersign_judge_actions_total", format!("action=\"{action}\""));
+    }
+
     /// Counts a checkpoint sent to a witness.
     pub fn witnessed(&self, witness: &'static str, arrived: bool) {
         let labels = format!("witness=\"{witness}\",arrived=\"{arrived}\"");

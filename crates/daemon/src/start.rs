@@ -112,6 +112,7 @@ impl Daemon {
         let gate = Gate::open(store, clock, config.rules.clone()).await.map_err(store_failed)?;
         gate.set_facts_key(keys::facts_key(&config.state.join(FactsKey::FILE))?);
         let gate = Arc::new(gate);
+        gate.judge().set_folder(config.state.join("judge"));
         gate.freeze_state().set_marker(&marker_folder(&config, &paths));
         check_store(&gate, &keys, &config).await.map_err(store_failed)?;
         let changes = changes_since_last_start(&gate, &config).await.map_err(store_failed)?;
@@ -266,6 +267,7 @@ fn spawn_background(tasks: &mut JoinSet<()>, api: &Api, gate: &Arc<Gate>, stop: 
     api.guard.follow(gate().rules().guard.as_ref());
     tasks.spawn(crate::store_watch::run(gate(), announce, stop.clone()));
     tasks.spawn(crate::watch::run(gate(), stop.clone()));
+    tasks.spawn(crate::judge_watch::run(gate(), stop.clone()));
     tasks.spawn(crate::withdrawals::run(gate(), stop.clone()));
     tasks.spawn(auth::follow(Arc::clone(&api.directory), gate(), stop.clone()));
     tasks.spawn(crate::push::follow(gate(), Arc::clone(channels.browsers()), stop.clone()));

@@ -1,8 +1,8 @@
 //! `countersign eval`: evaluates the rules on labelled calls and texts.
 
-mod corpus;
+pub mod corpus;
 mod evaluate;
-mod expectation;
+pub mod expectation;
 mod plot;
 mod print;
 mod report;

@@ -18,7 +18,7 @@ pub mod crises;
 mod crises_report;
 pub mod decide;
 pub mod doctor;
-mod find_request;
+pub mod find_request;
 pub mod freeze;
 pub mod grants;
 pub mod keys;

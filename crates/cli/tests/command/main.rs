@@ -15,6 +15,8 @@ mod input;
 #[cfg(test)]
 mod install;
 #[cfg(test)]
+mod judge;
+#[cfg(test)]
 mod mcp;
 #[cfg(test)]
 mod readme;

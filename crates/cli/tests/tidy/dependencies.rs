@@ -6,7 +6,7 @@ use crate::files::{ending_in, product, read, root, shown};
 use crate::source::without_tests;
 
 /// The pure crates, lowest first, each with the closed list of what it may depend on.
-const PURE: [(&str, &[&str]); 9] = [
+const PURE: [(&str, &[&str]); 10] = [
     ("types", &["serde"]),
     ("text", &["countersign-types", "serde"]),
     ("json", &["base64ct", "countersign-text", "ryu-js", "serde", "sha2"]),
@@ -28,12 +28,33 @@ const PURE: [(&str, &[&str]); 9] = [
         ],
     ),
     ("workflow", &["countersign-json", "countersign-risk", "countersign-types", "serde"]),
+    (
+        "judge",
+        &[
+            "countersign-json",
+            "countersign-redact",
+            "countersign-risk",
+            "countersign-text",
+            "countersign-types",
+            "serde",
+        ],
+    ),
 ];
 const PURE_BUILD_MAY_USE: [&str; 3] = ["countersign-text", "serde", "toml"];
 /// The other crates from the lowest to the highest. A crate may use only those before it; the pure
 /// crates come before all of them.
-const LAYERS: [&str; 9] =
-    ["net", "guard", "store", "channels", "client", "facts", "daemon", "gateways", "cli"];
+const LAYERS: [&str; 10] = [
+    "net",
+    "guard",
+    "judge-client",
+    "store",
+    "channels",
+    "client",
+    "facts",
+    "daemon",
+    "gateways",
+    "cli",
+];
 
 /// The names in one section of a Cargo.toml.
 fn dependencies(manifest: &str, section: &str) -> Vec<String> {

@@ -162,7 +162,9 @@ fn outcome(stored: &StoredRequest) -> serde_json::Value {
     let decision = stored.request.decision.as_ref();
     let by = decision.map(|decision| &decision.by);
     let status = match (stored.request.state, by) {
-        (RequestState::Approved, Some(Decider::Policy | Decider::Grant(_))) => AUTO,
+        (RequestState::Approved, Some(Decider::Policy | Decider::Grant(_) | Decider::Judge(_))) => {
+            AUTO
+        }
         (RequestState::Approved, _) => "approved",
         (RequestState::Denied | RequestState::Cancelled, _) => "denied",
         (RequestState::Expired, _) => "expired",
@@ -181,6 +183,7 @@ fn decided_by(by: Option<&Decider>) -> String {
         Some(Decider::People(people)) => people.join(", "),
         Some(Decider::Grant(id)) => format!("grant:{id}"),
         Some(Decider::Policy) => "whitelist".to_owned(),
+        Some(Decider::Judge(model)) => format!("judge:{model}"),
         Some(Decider::Deadline) => "deadline".to_owned(),
         Some(Decider::Requester) => "agent".to_owned(),
         None => String::new(),

@@ -16,8 +16,8 @@ pub enum NameError {
 }
 
 /// Words that records use in the place of a person's name.
-const RESERVED_FOR_PEOPLE: [&str; 8] =
-    ["agent", "anonymous", "deadline", DRILL, "grant", "policy", "requester", "whitelist"];
+const RESERVED_FOR_PEOPLE: [&str; 9] =
+    ["agent", "anonymous", "deadline", DRILL, "grant", "judge", "policy", "requester", "whitelist"];
 
 /// Words that stand for the product itself: an agent with such a name could be mistaken for it.
 const RESERVED_FOR_AGENTS: [&str; 8] =

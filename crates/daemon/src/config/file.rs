@@ -31,6 +31,7 @@ pub struct ConfigFile {
     pub rota: BTreeMap<String, RotaSection>,
     pub channels: BTreeMap<String, toml::Table>,
     pub log: LogSection,
+    pub judge: Option<JudgeSection>,
 }
 
 /// The addresses of the agent API and the people API.
@@ -280,6 +281,32 @@ pub struct RotaSection {
     pub channels: Vec<String>,
     pub turn: Option<String>,
     pub since: Option<String>,
+}
+
+/// The model judge.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct JudgeSection {
+    pub mode: Option<String>,
+    pub api: Option<String>,
+    pub endpoint: Option<String>,
+    pub model: Option<String>,
+    pub key_file: Option<String>,
+    pub key_env: Option<String>,
+    pub policy: Option<String>,
+    pub policy_file: Option<String>,
+    pub deadline_seconds: Option<u32>,
+    pub max_tokens: Option<u32>,
+    pub json_schema: Option<bool>,
+    pub allow_private: Option<bool>,
+    pub concurrency: Option<u32>,
+    pub requests_per_hour: Option<u32>,
+    pub tokens_per_day: Option<u32>,
+    pub release_after: Option<u32>,
+    pub max_denied_percent: Option<f64>,
+    pub sample_percent: Option<u32>,
+    pub input_price: Option<f64>,
+    pub output_price: Option<f64>,
 }
 
 /// Logging.

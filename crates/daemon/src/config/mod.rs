@@ -7,6 +7,7 @@ mod error;
 mod file;
 mod flood_limits;
 mod guard;
+mod judge;
 mod kinds;
 mod listen;
 mod model;
@@ -22,6 +23,7 @@ mod tests;
 pub use crate::modes::{mode_from_name, mode_name, strictness};
 pub use channels::NO_CHANNEL;
 pub use error::ConfigError;
+pub use judge::{JudgeConfig, JudgeMode, KeySource};
 pub use model::{
     ChannelConfig, DaemonConfig, DaemonRules, DrillsConfig, FloodConfig, LedgerConfig, LogConfig,
     QuorumByTier, SocketConfig,

@@ -17,6 +17,7 @@ use countersign_workflow::oncall::Hours;
 use countersign_workflow::request::{EscalationTimes, Quorum};
 
 use super::deadlines::DeadlineLimits;
+use super::judge::JudgeConfig;
 use super::oncall::{EscalationLevels, OnCall};
 use super::settings::WrittenSettings;
 
@@ -113,6 +114,8 @@ pub struct DaemonRules {
     pub channels: BTreeMap<String, ChannelConfig>,
     /// The base URL of the inbox.
     pub inbox: String,
+    /// The model judge, if one is configured.
+    pub judge: Option<JudgeConfig>,
     /// The settings as written, to tell people what changed.
     pub written: WrittenSettings,
     /// The hash of all of this and of the risk rules; it is in every ledger entry.

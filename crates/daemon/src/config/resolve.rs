@@ -14,6 +14,7 @@ use super::error::ConfigError;
 use super::file::{self, ConfigFile};
 use super::flood_limits::flood;
 use super::guard::guard;
+use super::judge::judge;
 use super::listen::{listen_address, socket};
 use super::model::{DaemonConfig, DaemonRules};
 use super::oncall::OnCall;
@@ -88,6 +89,7 @@ fn rules(config: ConfigFile) -> Result<DaemonRules, ConfigError> {
         drills: drills(&config.drills)?,
         channels: channels(&config.channels)?,
         inbox,
+        judge: config.judge.as_ref().map(judge).transpose()?,
         written: WrittenSettings::default(),
         hash: Digest::from_bytes([0; 32]),
     };

@@ -165,6 +165,15 @@ pub fn facts(seen: &Assessment, crisis: bool) -> String {
     facts.to_string()
 }
 
+/// A JSON object with one more member, `judge`: what the model judge said.
+pub fn with_member(object: &str, judge: &serde_json::Value) -> String {
+    let mut object: serde_json::Value = serde_json::from_str(object).unwrap_or_default();
+    if let Some(members) = object.as_object_mut() {
+        members.insert("judge".to_owned(), judge.clone());
+    }
+    object.to_string()
+}
+
 /// The data that is stored for the calling API. In a crisis nothing that the agent wrote is kept.
 pub fn stored_detail(detail: &str, context: &Context<'_>, crisis: bool) -> String {
     if crisis { without_words(detail) } else { with_place(detail, context) }

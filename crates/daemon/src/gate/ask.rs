@@ -56,15 +56,9 @@ impl Gate {
         if let Some(stored) = self.find_by_key(submission, caller, &digest).await? {
             return Ok(GateAnswer::Kept(Box::new(stored)));
         }
+        // Before the judge: an agent in quarantine, or one that asks too often, gets no release.
         match self.reserve(rules, submission, caller, crisis) {
-            Ok(place) => {
-                let (no, slot) = (Settled::No, Some(place));
-                let kept = self.persist(rules, submission, caller, assessed, no, slot).await?;
-                if let GateAnswer::Kept(stored) = &kept {
-                    self.remember_call_id(submission, caller, stored);
-                }
-                Ok(kept)
-            }
+            Ok(place) => self.ask_judge_or_people(rules, submission, caller, assessed, place).await,
             Err(refused) => {
                 // Each further rejection is delayed more, which slows a flood down.
                 drop(turn);
@@ -74,6 +68,33 @@ impl Gate {
                 Err(refused.rejection)
             }
         }
+    }
+
+    /// Stores a request that the judge decided, or a pending one, which people are notified of.
+    async fn ask_judge_or_people(
+        &self,
+        rules: &DaemonRules,
+        submission: &CallSubmission<'_>,
+        caller: &Caller,
+        assessed: (&Assessment, CallDigest, bool),
+        place: AskSlot<'_>,
+    ) -> Result<GateAnswer, Rejection> {
+        let consulted = self.consult_judge(rules, submission, caller, assessed).await;
+        let (settled, slot) = match (consulted.ruling(), consulted.flag()) {
+            (Some(ruling), _) => {
+                // No person is asked, so the question does not count.
+                place.unused();
+                (Settled::Judge(ruling), None)
+            }
+            (None, Some(opinion)) => (Settled::Flagged(opinion), Some(place)),
+            (None, None) => (Settled::No, Some(place)),
+        };
+        let kept = self.persist(rules, submission, caller, assessed, settled, slot).await?;
+        if let GateAnswer::Kept(stored) = &kept {
+            self.remember_call_id(submission, caller, stored);
+        }
+        self.after_judge(consulted, &kept).await;
+        Ok(kept)
     }
 
     /// Reserves one more question of this agent program.

@@ -111,6 +111,9 @@ impl Gate {
             }
             self.session_memories.settle(id, state == State::Approved);
             self.grants.follow(&applied.stored, self.clock.now().at);
+            if let Some(judge) = self.judge.current() {
+                judge.decided(&applied.stored);
+            }
             tracing::debug!(state = state.label(), "a request has ended");
             self.has_ended(id, state).await;
         }

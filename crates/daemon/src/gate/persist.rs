@@ -32,12 +32,30 @@ pub(super) enum Settled<'g> {
     Policy,
     /// Grants that cover the call together; none of them alone.
     Grants(&'g [Id]),
+    /// The model judge.
+    Judge(&'g JudgeRuling),
+    /// Nothing: a person is asked, and told what the model judge thinks.
+    Flagged(&'g serde_json::Value),
+}
+
+/// What the model judge decided.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct JudgeRuling {
+    /// The model.
+    pub model: String,
+    /// Whether the call may run.
+    pub approves: bool,
+    /// The ledger facts of the opinion.
+    pub facts: serde_json::Value,
 }
 
 impl Settled<'_> {
     fn decision(self) -> Option<AutomaticDecision> {
         match self {
-            Settled::No => None,
+            Settled::No | Settled::Flagged(_) => None,
+            Settled::Judge(JudgeRuling { model, approves, .. }) => {
+                Some(AutomaticDecision::Judge { model: model.clone(), approves: *approves })
+            }
             Settled::Policy => Some(AutomaticDecision::Policy),
             Settled::Grants(grants) => grants.first().copied().map(AutomaticDecision::Grant),
         }
@@ -46,7 +64,31 @@ impl Settled<'_> {
     fn further_grants(self) -> Vec<Id> {
         match self {
             Settled::Grants(grants) => grants.iter().skip(1).copied().collect(),
-            Settled::No | Settled::Policy => Vec::new(),
+            Settled::No | Settled::Policy | Settled::Judge(_) | Settled::Flagged(_) => Vec::new(),
+        }
+    }
+
+    /// Whether it is decided before it is stored.
+    fn is_automatic(self) -> bool {
+        !matches!(self, Settled::No | Settled::Flagged(_))
+    }
+
+    /// The assessment's ledger facts, with those of the judge.
+    fn facts(self, seen: &Assessment, crisis: bool) -> String {
+        let facts = answer::facts(seen, crisis);
+        match self {
+            Settled::Judge(ruling) => answer::with_member(&facts, &ruling.facts),
+            _ => facts,
+        }
+    }
+
+    /// The data for the calling API, with what the judge thinks.
+    fn detail(self, submission: &CallSubmission<'_>, crisis: bool) -> String {
+        let context = &submission.call.context;
+        let detail = answer::stored_detail(&(submission.detail)(), context, crisis);
+        match self {
+            Settled::Flagged(opinion) => answer::with_member(&detail, opinion),
+            _ => detail,
         }
     }
 }
@@ -64,7 +106,7 @@ impl Gate {
     ) -> Result<GateAnswer, Rejection> {
         let (seen, digest, crisis) = assessed;
         let now = self.clock.now();
-        if settled != Settled::No {
+        if settled.is_automatic() {
             self.check_automatic_decision(now)?;
         }
         let terms = Terms { tier: seen.tier, crisis, quorum: rules.quorum.of(seen.tier, crisis) };
@@ -78,9 +120,7 @@ impl Gate {
         let written = |card: &Card| serde_json::to_string(card).map_err(|_| Rejection::Unwritable);
         // In a crisis people must see what they approve, but nothing of it is kept afterwards.
         let minimal = crisis.then(|| written(&Card::minimal(&submission.call, seen, &digest)));
-        let context = &submission.call.context;
-        let detail = answer::stored_detail(&(submission.detail)(), context, crisis);
-        let facts = Some(answer::facts(seen, crisis));
+        let facts = Some(settled.facts(seen, crisis));
         let context = WriteContext { policy: rules.hash, facts, edited: None };
         let mut question = session_question(submission, seen, &digest, crisis);
         if settled != Settled::Policy {
@@ -94,7 +134,7 @@ impl Gate {
             brief: card.brief.clone(),
             card: written(&card)?,
             card_after: minimal.transpose()?,
-            detail,
+            detail: settled.detail(submission, crisis),
             idempotency: submission.key.clone(),
             group: submission.group,
             session_question: question,
@@ -109,10 +149,10 @@ impl Gate {
 
     /// The request as it is decided before it is stored.
     fn settle_request(&self, request: Request, settled: Settled<'_>, at: Timestamp) -> Request {
-        let Some(settled) = settled.decision() else { return request };
-        let mut request = request.decided_automatically(settled, at);
-        if let (AutomaticDecision::Grant(id), Some(decision)) = (settled, &mut request.decision) {
-            decision.reason = self.grants.name(id).unwrap_or_default();
+        let Some(automatic) = settled.decision() else { return request };
+        let mut request = request.decided_automatically(automatic, at);
+        if let (Settled::Grants([id, ..]), Some(decision)) = (settled, &mut request.decision) {
+            decision.reason = self.grants.name(*id).unwrap_or_default();
         }
         request
     }
@@ -136,7 +176,7 @@ impl Gate {
     }
 
     /// Whether anything may be approved without a person now.
-    fn check_automatic_decision(&self, now: Moment) -> Result<(), Rejection> {
+    pub(super) fn check_automatic_decision(&self, now: Moment) -> Result<(), Rejection> {
         self.freeze.check()?;
         self.integrity.check()?;
         if now.reliable { Ok(()) } else { Err(Rejection::ClockUnsettled) }

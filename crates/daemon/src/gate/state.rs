@@ -20,6 +20,7 @@ use super::tool_labels::ToolLabels;
 use super::waiters::Waiters;
 use crate::clock::DaemonClock;
 use crate::config::DaemonRules;
+use crate::judge::JudgeSlot;
 use crate::metrics::Metrics;
 
 /// The gate.
@@ -41,6 +42,7 @@ pub struct Gate {
     pub(super) requested_mode: RwLock<Option<Mode>>,
     pub(super) metrics: Metrics,
     pub(super) facts_key: OnceLock<FactsKey>,
+    pub(super) judge: JudgeSlot,
 }
 
 impl Gate {
@@ -59,6 +61,8 @@ impl Gate {
         tool_labels.read(&store).await?;
         let pending = store.pending().await?;
         let (flood, open_drill) = (FloodControl::new(&pending), OpenDrill::new(&pending));
+        let judge = JudgeSlot::default();
+        judge.configure(rules.judge.as_ref());
         let (rules, metrics) = (RwLock::new(Arc::new(rules)), Metrics::default());
         let (deduplication, waiters) = (Deduplication::default(), Waiters::default());
         Ok(Gate {
@@ -79,6 +83,7 @@ impl Gate {
             requested_mode: RwLock::default(),
             metrics,
             facts_key: OnceLock::new(),
+            judge,
         })
     }
 
@@ -86,6 +91,11 @@ impl Gate {
     pub fn set_facts_key(&self, key: FactsKey) {
         // It is set once, when the daemon starts.
         let _ = self.facts_key.set(key);
+    }
+
+    /// The model judge, if one is in use.
+    pub fn judge(&self) -> &JudgeSlot {
+        &self.judge
     }
 
     /// The rules in force.

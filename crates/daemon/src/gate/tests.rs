@@ -21,6 +21,7 @@ use crate::notifier::test_notifier::until;
 use crate::random;
 use crate::test_daemon::TestDaemon;
 
+mod judge;
 mod repository_answers;
 mod session_answers;
 

@@ -2,6 +2,7 @@
 
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, Uri};
+use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_store::{RequestQuery, Store as _, StoreError};
 use countersign_text::sanitize::sanitize_within;
 use countersign_types::id::Id;
@@ -184,6 +185,10 @@ pub async fn one(
     let view = pending::one(&api, id).await.map_err(error_page)?.ok_or_else(none)?;
     let story =
         api.gate.store().request_history(id).await.map_err(|error| error_page(error.into()))?;
+    // A person who decides must not see an opinion that is compared with the decision.
+    let pending = view.is_pending();
+    let story: Vec<_> =
+        story.into_iter().filter(|told| !pending || !is_compared(&told.entry)).collect();
     let body = html! {
         section.wide {
             (super::card::card(&view))
@@ -210,4 +215,12 @@ pub async fn one(
         }
     };
     Ok(layout::page(&view.brief(), layout::MenuItem::History, Some(&identity), &body))
+}
+
+/// Whether an entry is an opinion of the model judge that is compared with a person's decision.
+fn is_compared(bytes: &[u8]) -> bool {
+    let Ok(entry) = Entry::decode(bytes) else { return false };
+    let facts = entry.facts.iter().find(|(name, _)| name == "judge");
+    let compared = facts.and_then(|(_, facts)| facts.get("compared")?.as_bool());
+    entry.kind == EntryKind::JudgeOpinion && compared == Some(true)
 }

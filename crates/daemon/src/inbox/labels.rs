@@ -1,6 +1,7 @@
 //! Labels for states, tiers and decisions.
 
 pub use countersign_text::humanize::{relative_time, thousands};
+use countersign_text::sanitize::sanitize_within;
 use countersign_types::tier::Tier;
 use countersign_types::time::Timestamp;
 use countersign_workflow::request::{ApprovalScope, Decider, EscalationLevel, Request, State};
@@ -50,6 +51,13 @@ pub fn decision_text(request: &Request, edited: bool, now: Timestamp) -> Option<
         (Decider::Requester, _) => format!("cancelled by the agent, {when}"),
         (Decider::Policy, state) => format!("{} by the rules, {when}", state.label()),
         (Decider::Grant(_), state) => format!("{} by a grant, {when}", state.label()),
+        (Decider::Judge(model), State::Approved) => {
+            format!("released by the model judge {}, {when}", sanitize_within(model, 80).text)
+        }
+        (Decider::Judge(model), state) => {
+            let model = sanitize_within(model, 80).text;
+            format!("{} by the model judge {model}, {when}", state.label())
+        }
     })
 }
 

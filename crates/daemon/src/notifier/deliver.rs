@@ -218,6 +218,7 @@ fn by(delivery: &OutboxDelivery) -> String {
         Some(Decider::Requester) => "the agent".to_owned(),
         Some(Decider::Policy) => "the rules".to_owned(),
         Some(Decider::Grant(_)) => "a standing permission".to_owned(),
+        Some(Decider::Judge(model)) => format!("the model judge {model}"),
         Some(Decider::Deadline) | None => "the deadline".to_owned(),
     }
 }

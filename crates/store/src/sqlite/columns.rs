@@ -87,13 +87,19 @@ impl<'d> DecisionColumns<'d> {
             Decider::Requester => ("requester", None, None),
             Decider::Policy => ("policy", None, None),
             Decider::Grant(grant_id) => ("grant", None, Some(grant_id.as_bytes())),
+            // Stored as a decision of the policy whose channel is the judge.
+            Decider::Judge(_) => ("policy", None, None),
+        };
+        let reason = match &decision.by {
+            Decider::Judge(model) => model,
+            _ => &decision.reason,
         };
         Ok(DecisionColumns {
             decider: Some(decider),
             people,
             grant_id,
             channel: Some(&decision.channel),
-            reason: Some(&decision.reason),
+            reason: Some(reason),
             at: Some(decision.at.0),
             digest: Some(decision.digest.canonical.as_bytes()),
             raw: Some(decision.digest.raw.as_bytes()),

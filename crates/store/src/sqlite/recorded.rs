@@ -86,6 +86,7 @@ pub(super) fn approved_at(
         Decider::People(people) => (EntryKind::Approve, people.last()),
         Decider::Grant(_) => (EntryKind::UsedGrant, None),
         Decider::Policy => (EntryKind::Pass, None),
+        Decider::Judge(_) => (EntryKind::JudgeRelease, None),
         Decider::Deadline | Decider::Requester => return Err(unrecorded),
     };
     let found = newest_entry(conn, request.id, head, |entry| {
@@ -178,7 +179,9 @@ fn recorded_states(conn: &Connection) -> StoreResult<(HashMap<Id, RecordedState>
 fn follow(states: &mut HashMap<Id, RecordedState>, id: Id, entry: &Entry<'_>) {
     let state = match entry.kind {
         EntryKind::Ask => State::Pending,
-        EntryKind::Approve | EntryKind::UsedGrant | EntryKind::Pass => State::Approved,
+        EntryKind::Approve | EntryKind::UsedGrant | EntryKind::Pass | EntryKind::JudgeRelease => {
+            State::Approved
+        }
         EntryKind::Deny => State::Denied,
         EntryKind::Expire => State::Expired,
         EntryKind::Cancel => State::Cancelled,

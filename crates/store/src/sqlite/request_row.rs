@@ -6,7 +6,8 @@ use countersign_types::id::Id;
 use countersign_types::tier::Tier;
 use countersign_types::time::{Millis, Timestamp};
 use countersign_workflow::request::{
-    ApprovalScope, Choice, Decider, Decision, Quorum, Request, Requester, Schedule, State, Vote,
+    ApprovalScope, Choice, Decider, Decision, JUDGE, Quorum, Request, Requester, Schedule, State,
+    Vote,
 };
 use rusqlite::{Connection, Row};
 
@@ -195,7 +196,11 @@ fn decision(state: State, columns: &mut Columns<'_, '_>) -> StoreResult<Option<D
         ("grant", _, Some(id)) => Decider::Grant(id),
         _ => return Err(corrupt(format!("unknown decider `{word}`"))),
     };
-    let (channel, reason) = (columns.next()?, columns.next()?);
+    let (channel, reason): (String, String) = (columns.next()?, columns.next()?);
+    let (by, reason) = match by {
+        Decider::Policy if channel == JUDGE => (Decider::Judge(reason), String::new()),
+        by => (by, reason),
+    };
     let at = columns.time()?;
     Ok(Some(Decision { state, by, channel, reason, at, digest: columns.call()? }))
 }

@@ -131,7 +131,17 @@ fn validate(new: &NewRequest) -> StoreResult<()> {
                 Err(StoreError::GrantInactive)
             }
             Decider::Grant(_) if decision.digest == request.digest => Ok(()),
-            _ => invalid("only policy or a grant can decide a new request"),
+            // People decide these, whatever a model says.
+            Decider::Judge(_) if request.crisis || request.tier >= Tier::High => {
+                invalid("the model judge cannot decide this request")
+            }
+            Decider::Judge(_)
+                if matches!(state, State::Approved | State::Denied)
+                    && decision.digest == request.digest =>
+            {
+                Ok(())
+            }
+            _ => invalid("only policy, a grant or the judge can decide a new request"),
         },
         _ => invalid("the state of the request does not match its decision"),
     }
@@ -213,8 +223,11 @@ fn approved_by(scope: ApprovalScope) -> &'static str {
 
 fn append_entry(batch: &mut Batch<'_>, new: &NewRequest, grant_id: Option<Id>) -> StoreResult<()> {
     let request = &new.request;
+    let by_judge =
+        matches!(request.decision.as_ref().map(|decision| &decision.by), Some(Decider::Judge(_)));
     let kind = match (request.state, grant_id) {
         (State::Pending, _) => EntryKind::Ask,
+        (State::Approved, _) if by_judge => EntryKind::JudgeRelease,
         (State::Approved, Some(_)) => EntryKind::UsedGrant,
         (State::Approved, None) => EntryKind::Pass,
         _ => EntryKind::Deny,

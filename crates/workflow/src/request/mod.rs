@@ -145,6 +145,8 @@ pub enum Decider {
     Policy,
     /// A standing permission of a person.
     Grant(Id),
+    /// The model judge, by the name of its model.
+    Judge(String),
 }
 
 /// How a request ended. Created only in this module, when a request leaves `Pending`.
@@ -215,15 +217,19 @@ impl Request {
         }
     }
 
-    /// A request that needs no answer: it starts approved, by the assessment or a grant.
+    /// A request that needs no answer: it starts approved, by the assessment or a grant, or decided
+    /// by the model judge.
     #[must_use]
     pub fn decided_automatically(mut self, by: AutomaticDecision, at: Timestamp) -> Self {
-        let by = match by {
-            AutomaticDecision::Policy => Decider::Policy,
-            AutomaticDecision::Grant(id) => Decider::Grant(id),
+        let (by, state, channel) = match by {
+            AutomaticDecision::Policy => (Decider::Policy, State::Approved, ""),
+            AutomaticDecision::Grant(id) => (Decider::Grant(id), State::Approved, ""),
+            AutomaticDecision::Judge { model, approves } => {
+                let state = if approves { State::Approved } else { State::Denied };
+                (Decider::Judge(model), state, JUDGE)
+            }
         };
-        let (channel, reason) = (String::new(), String::new());
-        let state = State::Approved;
+        let (channel, reason) = (channel.to_owned(), String::new());
         self.state = state;
         self.decision = Some(Decision { state, by, channel, reason, at, digest: self.digest });
         self
@@ -261,13 +267,23 @@ impl Request {
     }
 }
 
+/// The channel of a decision of the model judge.
+pub const JUDGE: &str = "judge";
+
 /// Why a request needs no answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AutomaticDecision {
     /// The assessment lets it pass, or the gate only observes.
     Policy,
     /// A grant covers it.
     Grant(Id),
+    /// The model judge decided it.
+    Judge {
+        /// The model.
+        model: String,
+        /// Whether it may run.
+        approves: bool,
+    },
 }
 
 /// What the assessment requires of an approval.

@@ -150,6 +150,8 @@ def _words(kind: str, by: dict[str, Any]) -> str:
         return " and ".join(map(str, people)) if isinstance(people, list) else "people"
     if kind == "grant":
         return f"grant {by.get('grant', 'unknown')}"
+    if kind == "judge":
+        return f"the model judge {by.get('model', 'unknown')}"
     known = {"deadline": "the deadline", "agent": "the agent itself", "policy": "the rules"}
     return known.get(kind, kind)
 

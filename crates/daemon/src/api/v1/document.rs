@@ -162,6 +162,7 @@ fn decision(decision: &Decision, scope: ApprovalScope) -> Value {
         Decider::Requester => json!({ "kind": "agent" }),
         Decider::Policy => json!({ "kind": "policy" }),
         Decider::Grant(id) => json!({ "kind": "grant", "grant": id }),
+        Decider::Judge(model) => json!({ "kind": "judge", "model": model }),
     };
     json!({
         "result": decision.state,
@@ -203,6 +204,7 @@ pub fn permit(stored: &StoredRequest, keys: &Keys, issuer: &str, now: Timestamp)
         Decider::People(people) => (people.join(","), None),
         Decider::Grant(id) => ("grant".to_owned(), Some(id.to_string())),
         Decider::Policy => ("policy".to_owned(), None),
+        Decider::Judge(_) => ("judge".to_owned(), None),
         Decider::Deadline | Decider::Requester => return None,
     };
     let claims = Claims {

@@ -18,6 +18,7 @@ mod events;
 mod freeze;
 mod grants;
 mod installation;
+mod judge;
 mod ledger;
 mod login;
 mod metrics;
@@ -72,6 +73,7 @@ pub fn people() -> Router<Api> {
         .merge(events::people())
         .merge(freeze::people())
         .merge(grants::people())
+        .merge(judge::people())
         .merge(ledger::people())
         .merge(login::people())
         .merge(metrics::people())

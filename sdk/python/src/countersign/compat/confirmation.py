@@ -87,7 +87,7 @@ def denied(
 def seen(request: Request, call: Call | None) -> ConfirmationRequest:
     """Converts a request to the format of the first system."""
     decision = request.decision
-    by_rules = decision is not None and decision.kind in ("policy", "grant")
+    by_rules = decision is not None and decision.kind in ("policy", "grant", "judge")
     status = {
         State.PENDING: ConfirmationStatus.PENDING,
         State.APPROVED: (

@@ -1,0 +1,98 @@
+//! Asks the model: cache, breaker, budget, the question itself, and what its answer changes.
+
+use std::time::Instant;
+
+use countersign_json::canonical::Digest;
+use countersign_judge::{
+    CacheKey, Delimiter, JudgeReply, JudgeSubject, Prompt, UserWords, prompt, read_reply,
+};
+use countersign_types::time::{Millis, Timestamp};
+
+use super::model_judge::ModelJudge;
+use super::opinion::{JudgeOpinion, JudgeQuestion, NoOpinion};
+use crate::random;
+
+impl ModelJudge {
+    /// The opinion on a call. Every failure is an opinion without a verdict.
+    pub async fn consult(&self, question: &JudgeQuestion, now: Timestamp) -> JudgeOpinion {
+        let key = self.key(question);
+        let cached = self.lock().cache.get(&key, now);
+        if let Some(reply) = cached {
+            return JudgeOpinion::without_exchange(Ok(reply));
+        }
+        let words = &question.words;
+        let prompt = match self.prompt(&question.subject, words) {
+            Ok(prompt) => prompt,
+            Err(why) => return JudgeOpinion::without_exchange(Err(why)),
+        };
+        let opinion = self.exchange(prompt, &question.subject.digest, now).await;
+        if let Ok(reply) = opinion.result {
+            let mut memory = self.lock();
+            memory.cache.keep(key, reply, now);
+            memory.agents.entry(question.agent.clone(), Default::default).note(reply.verdict, now);
+        }
+        opinion
+    }
+
+    /// The verdict on a call that nothing depends on: a canary, or a row of a corpus.
+    pub async fn try_out(
+        &self,
+        subject: &JudgeSubject,
+        now: Timestamp,
+    ) -> Result<JudgeReply, NoOpinion> {
+        let prompt = self.prompt(subject, &[])?;
+        self.exchange(prompt, &subject.digest, now).await.result
+    }
+
+    fn key(&self, question: &JudgeQuestion) -> CacheKey {
+        let (policy, words) = (&self.config().policy, &question.words);
+        CacheKey::new(&question.subject, policy, self.model(), words)
+    }
+
+    fn prompt(&self, subject: &JudgeSubject, words: &[UserWords]) -> Result<Prompt, NoOpinion> {
+        let delimiter = Delimiter::new(random::bytes().map_err(|_| NoOpinion::Entropy)?);
+        let examples = self.lock().evidence.examples.clone();
+        let policy = &self.config().policy;
+        prompt(subject, policy, words, &examples, delimiter).map_err(|_| NoOpinion::TooLong)
+    }
+
+    async fn exchange(&self, prompt: Prompt, call: &Digest, now: Timestamp) -> JudgeOpinion {
+        let limits = self.config().budget;
+        let refused = {
+            let mut memory = self.lock();
+            if !memory.budget.take(&limits, now) {
+                Some(NoOpinion::Budget)
+            } else if !memory.breaker.try_send(now) {
+                Some(NoOpinion::BreakerOpen)
+            } else {
+                None
+            }
+        };
+        if let Some(why) = refused {
+            return JudgeOpinion::without_exchange(Err(why));
+        }
+        let started = Instant::now();
+        let answered = self.client.ask(&prompt).await;
+        let millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let (result, reply, tokens) = match answered {
+            Err(error) => (Err(NoOpinion::Model(error)), None, (0, 0)),
+            Ok(response) => {
+                let result = read_reply(&response.text, call).map_err(NoOpinion::Reply);
+                let tokens = (response.input_tokens, response.output_tokens);
+                (result, Some(response.text), tokens)
+            }
+        };
+        let ended = now.plus(Millis(millis));
+        let mut memory = self.lock();
+        match &result {
+            Ok(_) => memory.breaker.answered(),
+            Err(_) => memory.breaker.failed(ended),
+        }
+        // A server that does not count is charged by the length of the text.
+        let length = prompt.system.len() + prompt.user.len();
+        let spent = (tokens.0 + tokens.1).max(u64::try_from(length / 4).unwrap_or(0));
+        memory.budget.spend(spent, ended);
+        drop(memory);
+        JudgeOpinion { result, prompt: Some(prompt), reply, cached: false, millis, tokens }
+    }
+}

@@ -1,0 +1,95 @@
+//! For tests: a model server that answers by a script.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::post;
+use serde_json::{Value, json};
+
+/// What the server does with a question; it gets the user message.
+pub type Script = Box<dyn Fn(&str) -> ScriptedReply + Send>;
+
+/// An answer of the server.
+pub enum ScriptedReply {
+    /// A verdict with its concern, about the call that was asked about.
+    Verdict(&'static str, &'static str),
+    /// This text as the model's message.
+    Text(String),
+    /// An error of the server.
+    Status(u16),
+    /// None at all.
+    Silence,
+}
+
+/// The server.
+pub struct ScriptedModel {
+    pub port: u16,
+    state: Arc<ServerState>,
+}
+
+struct ServerState {
+    questions: AtomicUsize,
+    script: Mutex<Script>,
+}
+
+impl ScriptedModel {
+    pub async fn start(script: impl Fn(&str) -> ScriptedReply + Send + 'static) -> ScriptedModel {
+        let script: Mutex<Script> = Mutex::new(Box::new(script));
+        let state = Arc::new(ServerState { questions: AtomicUsize::new(0), script });
+        let router = axum::Router::new()
+            .route("/v1/chat/completions", post(answer))
+            .with_state(Arc::clone(&state));
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        ScriptedModel { port, state }
+    }
+
+    /// How many questions were asked.
+    pub fn questions(&self) -> usize {
+        self.state.questions.load(Ordering::SeqCst)
+    }
+
+    /// Goes on with another script.
+    pub fn follow(&self, script: impl Fn(&str) -> ScriptedReply + Send + 'static) {
+        *self.state.script.lock().unwrap() = Box::new(script);
+    }
+
+    /// The section of the configuration.
+    pub fn section(&self, mode: &str, more: &str) -> String {
+        format!(
+            "[judge]\nmode = \"{mode}\"\nendpoint = \"http://127.0.0.1:{}/v1\"\n\
+             model = \"scripted\"\nallow_private = true\nrelease_after = 20\n\
+             max_denied_percent = 20\nsample_percent = 1\ndeadline_seconds = 1\n{more}",
+            self.port
+        )
+    }
+}
+
+async fn answer(State(state): State<Arc<ServerState>>, body: String) -> Response {
+    state.questions.fetch_add(1, Ordering::SeqCst);
+    let body: Value = serde_json::from_str(&body).unwrap();
+    let user = body["messages"][1]["content"].as_str().unwrap().to_owned();
+    let digest = user.split("The digest of the call is ").nth(1).unwrap();
+    let digest: String = digest.chars().take(64).collect();
+    let reply = (state.script.lock().unwrap())(&user);
+    let text = match reply {
+        ScriptedReply::Verdict(verdict, concern) => {
+            json!({ "call": digest, "verdict": verdict, "concern": concern }).to_string()
+        }
+        ScriptedReply::Text(text) => text,
+        ScriptedReply::Status(status) => {
+            return StatusCode::from_u16(status).unwrap().into_response();
+        }
+        ScriptedReply::Silence => std::future::pending().await,
+    };
+    axum::Json(json!({
+        "choices": [{ "finish_reason": "stop",
+            "message": { "role": "assistant", "content": text } }],
+        "usage": { "prompt_tokens": 900, "completion_tokens": 40 },
+    }))
+    .into_response()
+}

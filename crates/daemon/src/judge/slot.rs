@@ -1,0 +1,86 @@
+//! The judge in use, which a reload replaces, and the queue of opinions for the background.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+
+use countersign_types::id::Id;
+use tokio::sync::mpsc;
+
+use super::exchange_log::ExchangeLog;
+use super::model_judge::ModelJudge;
+use super::opinion::JudgeQuestion;
+use crate::config::JudgeConfig;
+
+/// The most opinions that wait; further requests get none.
+const MAX_WAITING: usize = 256;
+
+/// An opinion to form while a person is asked.
+#[derive(Debug)]
+pub struct OpinionJob {
+    /// The request.
+    pub request: Id,
+    /// The question.
+    pub question: JudgeQuestion,
+    /// The judge that was in use.
+    pub judge: Arc<ModelJudge>,
+}
+
+/// The judge in use.
+#[derive(Debug)]
+pub struct JudgeSlot {
+    current: RwLock<Option<Arc<ModelJudge>>>,
+    folder: OnceLock<PathBuf>,
+    jobs: mpsc::Sender<OpinionJob>,
+    waiting: Mutex<Option<mpsc::Receiver<OpinionJob>>>,
+}
+
+impl Default for JudgeSlot {
+    fn default() -> JudgeSlot {
+        let (jobs, waiting) = mpsc::channel(MAX_WAITING);
+        let waiting = Mutex::new(Some(waiting));
+        JudgeSlot { current: RwLock::default(), folder: OnceLock::new(), jobs, waiting }
+    }
+}
+
+impl JudgeSlot {
+    /// Sets the folder for the exchanges with the model; once, at the start.
+    pub fn set_folder(&self, folder: PathBuf) {
+        let _ = self.folder.set(folder);
+    }
+
+    /// Uses the configured judge, or none. The one in use stays if nothing changed, with all that
+    /// it knows.
+    pub fn configure(&self, config: Option<&JudgeConfig>) {
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        if current.as_ref().map(|judge| judge.config()) == config {
+            return;
+        }
+        *current = config.and_then(|config| match ModelJudge::new(config.clone()) {
+            Ok(judge) => Some(Arc::new(judge)),
+            Err(error) => {
+                tracing::error!(error, "the model judge is off: people are asked about every call");
+                None
+            }
+        });
+    }
+
+    /// The judge in use.
+    pub fn current(&self) -> Option<Arc<ModelJudge>> {
+        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The exchanges with the model.
+    pub fn exchanges(&self) -> Option<ExchangeLog> {
+        self.folder.get().cloned().map(ExchangeLog::new)
+    }
+
+    /// Queues an opinion, or drops it: the gate never waits for the judge's background.
+    pub fn queue(&self, job: OpinionJob) -> bool {
+        self.jobs.try_send(job).is_ok()
+    }
+
+    /// The queue, for the one task that works on it.
+    pub fn take_jobs(&self) -> Option<mpsc::Receiver<OpinionJob>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
