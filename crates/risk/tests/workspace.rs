@@ -50,6 +50,18 @@ mod workspace {
     }
 
     #[test]
+    fn a_path_with_a_drive_does_not_depend_on_the_folder() {
+        for command in [
+            "echo x > C:/Windows/System32/drivers/etc/hosts",
+            "cd D:/shop/src && echo x > C:/Windows/System32/drivers/etc/hosts",
+            "cd src && rm -rf C:/Users",
+            "cd /etc && rm -rf C:/../passwd",
+        ] {
+            assert!(tier(command, Some("D:\\shop")) >= Tier::Medium, "{command}");
+        }
+    }
+
+    #[test]
     fn a_path_weighs_the_same_wherever_the_project_is() {
         for path in ["src/a.rs", "build", ".env", ".git/hooks/pre-commit", "../other/x"] {
             for verb in ["rm -rf", "echo x >", "cat", "chmod 777"] {
