@@ -1,16 +1,8 @@
 //! The agents that can be gated. One file per agent; everything else iterates over the list.
 
-mod claude;
-mod codex;
-mod copilot;
-mod cursor;
 mod descriptor;
 mod fields;
-mod gemini;
-mod hermes;
 pub mod live_test;
-mod openclaw;
-mod opencode;
 mod plugin_protocol;
 mod pre_tool_use;
 mod protocol;
@@ -23,17 +15,27 @@ use crate::install::McpClient;
 pub use descriptor::{AgentDescriptor, HookProtocol, HookSetup, PluginFile};
 pub use protocol::{CompletedCall, HookAnswer, HookEvent, HookInputError, HookReply, ProposedCall};
 
-/// Every agent, in the order of lists and tables.
-pub const AGENTS: [&AgentDescriptor; 8] = [
-    &claude::AGENT,
-    &codex::AGENT,
-    &gemini::AGENT,
-    &cursor::AGENT,
-    &copilot::AGENT,
-    &opencode::AGENT,
-    &openclaw::AGENT,
-    &hermes::AGENT,
-];
+/// Declares the modules of the agents and the list of their descriptors.
+macro_rules! agents {
+    ($($module:ident),* $(,)?) => {
+        $(mod $module;)*
+
+        /// Every agent, in the order of lists and tables.
+        pub const AGENTS: [&AgentDescriptor; [$(stringify!($module)),*].len()] =
+            [$(&$module::AGENT),*];
+    };
+}
+
+agents! {
+    claude,
+    codex,
+    gemini,
+    cursor,
+    copilot,
+    opencode,
+    openclaw,
+    hermes,
+}
 
 /// Programs that use MCP servers and have no hook.
 const MCP_CLIENTS: [&McpClient; 2] = [&vscode::MCP_CLIENT, &windsurf::MCP_CLIENT];
