@@ -14,6 +14,8 @@ use crate::examples::Examples;
 struct File {
     build_files: Vec<String>,
     program_folders: Vec<String>,
+    skill_folders: Vec<String>,
+    example_programs: Vec<String>,
     secret_variables: Vec<String>,
     everyone: Vec<String>,
     nouns: Vec<String>,
@@ -59,6 +61,8 @@ pub fn generate(path: &Path, out: &Path) -> Result<String, String> {
     for (name, words) in [
         ("BUILD_FILES", &file.build_files),
         ("PROGRAM_FOLDERS", &file.program_folders),
+        ("SKILL_FOLDERS", &file.skill_folders),
+        ("EXAMPLE_PROGRAMS", &file.example_programs),
         ("SECRET_VARIABLES", &file.secret_variables),
         ("EVERYONE", &file.everyone),
         ("NOUNS", &file.nouns),

@@ -106,6 +106,8 @@ pub struct Runner {
     pub programs: &'static [&'static str],
     /// Which subcommands run it (`docker exec`); empty for the program itself.
     pub sub: &'static [&'static [Glob]],
+    /// Options with which the words are no command (`screen -X title x`).
+    pub unless: &'static [&'static str],
     /// Where the inner command starts.
     pub start: Start,
     /// Operands before the inner command starts.

@@ -258,6 +258,17 @@ fn a_program_that_the_session_built_runs_and_is_deleted_without_a_question() {
 }
 
 #[test]
+fn a_path_with_a_drive_is_the_same_from_every_folder() {
+    let mut session = Session::default();
+    let program = "C:/Users/ana/AppData/Local/Temp/claude/app.exe";
+    assert!(session.asks(&format!("{program} serve")));
+    let mut session = Session::default();
+    session.shell(&format!("cd D:/shop/src && go build -o {program} ."));
+    assert!(!session.asks(&format!("{program} serve")));
+    assert!(!session.asks(&format!("cd D:/shop && {program} serve")));
+}
+
+#[test]
 fn one_yes_holds_for_the_same_program_only() {
     let mut session = Session::default();
     assert!(session.asks("/tmp/other serve"));

@@ -126,9 +126,10 @@ fn source(r: &Runner) -> Result<String, String> {
         .map(|path| sequence(&path.split(' ').map(str::to_owned).collect::<Vec<_>>()))
         .collect();
     Ok(format!(
-        "Runner {{ programs: {}, sub: &[{}], start: Start::{start}, skip: {}, options: {}, prefixes: {}, lead: {:?}, inner: Inner::{inner}, assignments: {}, root: {}, shell_when_bare: {}, feeds: {}, elsewhere: {container}, remote: {}, project: {} }},\n",
+        "Runner {{ programs: {}, sub: &[{}], unless: {}, start: Start::{start}, skip: {}, options: {}, prefixes: {}, lead: {:?}, inner: Inner::{inner}, assignments: {}, root: {}, shell_when_bare: {}, feeds: {}, elsewhere: {container}, remote: {}, project: {} }},\n",
         list(&r.programs),
         sub.join(", "),
+        list(&r.unless),
         r.skip,
         list(&r.options),
         list(&r.prefixes),

@@ -84,6 +84,8 @@ pub struct Runner {
     #[serde(default)]
     pub sub: Vec<String>,
     #[serde(default)]
+    pub unless: Vec<String>,
+    #[serde(default)]
     pub start: Option<String>,
     #[serde(default)]
     pub skip: u8,

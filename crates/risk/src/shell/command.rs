@@ -165,6 +165,9 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let taint = if dry { Taint::default() } else { self.touches(spec, inv, stdin) };
         self.copied(inv, stdin);
         self.archived(inv);
+        if !dry {
+            self.fetched_folder(inv, stdin);
+        }
         if matched == Matched::Nothing && !dry && spec.base > Tier::Safe {
             self.base(spec, inv, span);
         }

@@ -248,7 +248,9 @@ impl<'i, 't> Invocation<'i, 't> {
 
     /// Whether a runner is about this subcommand.
     pub fn may_run(&self, runner: &Runner) -> bool {
-        runner.sub.is_empty() || runner.sub.iter().any(|path| self.sub(path).is_some())
+        let is_meant =
+            runner.sub.is_empty() || runner.sub.iter().any(|path| self.sub(path).is_some());
+        is_meant && !self.has_one(runner.unless)
     }
 
     /// Whether these words are the first operands.

@@ -9,6 +9,7 @@ mod builtins;
 mod command;
 mod command_word;
 mod cwd_set;
+mod downloads;
 mod endless;
 mod evaluated_values;
 mod evaluator;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::arg::Arg;
 use super::evaluator::Evaluator;
+use super::help::only_prints_usage;
 use super::invocation::Invocation;
 use super::program::{is_odd_place, is_standard_place, resolve};
 use super::state::{EvalState, Guess};
@@ -12,6 +13,7 @@ use crate::effect::Effect;
 use crate::finding::{Doubt, Finding, Span};
 use crate::flow::{Flow, Taint};
 use crate::limit::Limit;
+use crate::name_lists::{EXAMPLE_PROGRAMS, SKILL_FOLDERS};
 use crate::paths::windows_path::has_drive;
 use crate::paths::{Act, class_of, last_part};
 use crate::question::program_subject;
@@ -126,6 +128,12 @@ impl EvalState<'_, '_> {
             (.., Some(spec)) => return self.run_named(spec, first),
             _ if away => &structural_findings::PROGRAM_AWAY,
             _ if self.is_project_program(first) => &structural_findings::PROJECT_PROGRAM,
+            _ if self.is_by_name(first) && names_no_program(&first.text) => {
+                &structural_findings::EXAMPLE_PROGRAM
+            }
+            _ if self.is_by_name(first) && only_prints_usage(inv) => {
+                &structural_findings::PROGRAM_USAGE
+            }
             _ => &structural_findings::UNKNOWN_PROGRAM,
         };
         if sign.tier >= Tier::Medium {
@@ -159,7 +167,26 @@ impl EvalState<'_, '_> {
             let outside = name.starts_with(['/', '~']) || name.starts_with("..");
             !outside && !has_drive(name) && !name.contains(UNKNOWN)
         };
-        first.has_slash() && self.names_of(&first.text).iter().all(inside)
+        let names = || self.names_of(&first.text);
+        let is_skills = || !self.rights.root && names().iter().all(|name| is_skill(name));
+        first.has_slash() && (names().iter().all(inside) || is_skills())
+    }
+
+    /// Whether a program is found by its name, through `PATH` as it was before the call or in a
+    /// folder of the system, and has no more rights than its caller.
+    fn is_by_name(&self, first: &Arg<'_>) -> bool {
+        if self.rights.root {
+            false
+        } else if first.has_slash() {
+            is_standard_place(&first.text)
+        } else {
+            self.is_path_as_before()
+        }
+    }
+
+    /// Whether the call did not change where the shell looks for programs.
+    fn is_path_as_before(&self) -> bool {
+        self.variables.get("PATH").is_none() && !self.has_moved_home()
     }
 
     /// A program that a person should see once: the question is about the program, whatever it is
@@ -170,8 +197,7 @@ impl EvalState<'_, '_> {
         let name = if first.has_slash() {
             <[String; 1]>::try_from(self.identities(&first.text)).ok().map(|[name]| name)
         } else {
-            let searched = self.variables.get("PATH").is_none() && !self.has_moved_home();
-            searched.then(|| first.text.to_string())
+            self.is_path_as_before().then(|| first.text.to_string())
         };
         match name.filter(|name| !name.contains(UNKNOWN) && self.ctx.session.is_some()) {
             Some(name) if self.rights.remote => self.add_about(finding, &name),
@@ -182,6 +208,16 @@ impl EvalState<'_, '_> {
             None => self.out.add(finding),
         }
     }
+}
+
+/// Names that documentation uses where a reader puts a program of their own.
+fn names_no_program(word: &str) -> bool {
+    EXAMPLE_PROGRAMS.binary_search(&last_part(word)).is_ok()
+}
+
+/// Whether a path is in a folder of the agents' skills, which people install like programs.
+fn is_skill(path: &str) -> bool {
+    !path.contains("..") && SKILL_FOLDERS.iter().any(|folder| path.starts_with(folder))
 }
 
 /// Whether a word can name a program: `{}`, `10`, `:::`, `/` and `--` do not.

@@ -7,6 +7,8 @@ use crate::flow::{Flow, Taint};
 
 /// How many files are followed.
 const MAX_FILES: usize = 64;
+/// How many folders from the network are followed.
+const MAX_FOLDERS: usize = 16;
 /// How many former contents of files are kept.
 const MAX_FORMER_FILES: usize = 24;
 
@@ -16,6 +18,8 @@ pub(crate) struct WrittenFiles {
     contents: Vec<(String, Flow)>,
     /// What they held before, with the same doubt as for variables.
     former: Vec<(String, Flow)>,
+    /// Folders that came from the network.
+    fetched: Vec<String>,
     /// More files were written than are followed.
     lost: bool,
     counters: Counters,
@@ -40,7 +44,30 @@ impl WrittenFiles {
     /// Whether no file was written.
     pub(super) fn is_empty(&self) -> bool {
         self.note_use();
-        self.contents.is_empty()
+        self.contents.is_empty() && self.fetched.is_empty()
+    }
+
+    /// Remembers a folder that came from the network.
+    pub fn hold_folder(&mut self, name: String) {
+        self.note_use();
+        if self.fetched.contains(&name) {
+            return;
+        }
+        self.content_changes += 1;
+        if self.fetched.len() < MAX_FOLDERS {
+            self.fetched.push(name);
+            self.counters.change();
+        } else {
+            self.lost = true;
+            self.counters.edit();
+        }
+    }
+
+    fn is_fetched(&self, name: &str) -> bool {
+        self.fetched.iter().any(|folder| match folder.as_str() {
+            "." | "" => !name.starts_with(['/', '~']) && !name.starts_with(".."),
+            folder => name.strip_prefix(folder).is_some_and(|below| below.starts_with('/')),
+        })
     }
 
     /// What a file of this name holds.
@@ -60,6 +87,10 @@ impl WrittenFiles {
         self.note_use();
         let mut found = self.contents.iter().filter(|(n, _)| names.contains(n));
         let Some((name, flow)) = found.next().cloned() else {
+            if names.iter().any(|name| self.is_fetched(name)) {
+                let flow = Flow::unknown(Taint::NET.and(Taint::FILE));
+                return Some(FileContent { name: None, flow });
+            }
             let unknown = || FileContent { name: None, flow: Flow::unknown(Taint::FILE) };
             return self.lost.then(unknown);
         };
