@@ -32,6 +32,7 @@ pub mod readers;
 pub mod redact;
 mod reverse_shell;
 pub mod route;
+mod rule_glob;
 pub mod rules;
 pub mod score;
 pub mod session;
