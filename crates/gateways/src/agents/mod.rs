@@ -20,20 +20,21 @@ mod windsurf;
 
 use crate::install::McpClient;
 
-pub use descriptor::{AgentDescriptor, HookProtocol, HookSetup, PluginFile};
+pub use descriptor::{AgentDescriptor, HookAgent, HookProtocol, HookSetup, PluginFile};
 pub use protocol::{CompletedCall, HookAnswer, HookEvent, HookInputError, HookReply, ProposedCall};
 
-/// Every agent, in the order of lists and tables.
-pub const AGENTS: [&AgentDescriptor; 8] = [
-    &claude::AGENT,
-    &codex::AGENT,
-    &gemini::AGENT,
-    &cursor::AGENT,
-    &copilot::AGENT,
-    &opencode::AGENT,
-    &openclaw::AGENT,
-    &hermes::AGENT,
-];
+/// Writes the list of the agents, and the list of what their hooks need.
+macro_rules! agents {
+    ($($agent:ident),* $(,)?) => {
+        /// Every agent, in the order of lists and tables.
+        pub const AGENTS: [&AgentDescriptor; [$(stringify!($agent)),*].len()] =
+            [$(&$agent::AGENT),*];
+
+        const HOOK_AGENTS: [&HookAgent; AGENTS.len()] = [$(&$agent::HOOK),*];
+    };
+}
+
+agents![claude, codex, gemini, cursor, copilot, opencode, openclaw, hermes];
 
 /// Programs that use MCP servers and have no hook.
 const MCP_CLIENTS: [&McpClient; 2] = [&vscode::MCP_CLIENT, &windsurf::MCP_CLIENT];
@@ -41,6 +42,11 @@ const MCP_CLIENTS: [&McpClient; 2] = [&vscode::MCP_CLIENT, &windsurf::MCP_CLIENT
 /// The agent with this name or alias.
 pub fn named(name: &str) -> Option<&'static AgentDescriptor> {
     AGENTS.into_iter().find(|agent| agent.is_named(name))
+}
+
+/// The same for its hook alone.
+pub fn hook_named(name: &str) -> Option<&'static HookAgent> {
+    HOOK_AGENTS.into_iter().find(|agent| agent.is_named(name))
 }
 
 /// The name of the agent in examples.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use super::{Annotations, Call};
-use crate::context::{Context, Environment, Platform};
+use crate::context::{Context, Environment, Platform, TextReaders};
 use countersign_json as json;
 use countersign_json::{JsonError, Value};
 use countersign_text::sanitize::sanitize_within;
@@ -86,6 +86,7 @@ impl<'a> Call<'a> {
                 host: text(value, "host")?,
                 session: None,
                 facts: None,
+                readers: TextReaders::default(),
             },
             annotations: annotations(value)?,
             claimed: claimed(value)?,

@@ -38,6 +38,7 @@ use table::Role;
 pub(crate) use table::{about, host_of};
 
 use crate::call::{Annotations, Call};
+use crate::context::Context;
 use crate::finding::{Doubt, Finding, Findings};
 use countersign_json::Value;
 use countersign_types::tier::Tier;
@@ -51,11 +52,11 @@ pub fn action_tier(name: &str) -> Tier {
 }
 
 /// Reads a call and adds what it would do.
-pub fn read(call: &Call<'_>, out: &mut Findings) {
+pub(crate) fn read(call: &Call<'_>, context: Context<'_>, out: &mut Findings) {
     let subject = Subject {
         name: &call.tool,
         arguments: &call.arguments,
-        context: call.context,
+        context,
         agent: call.agent.as_deref(),
         annotations: call.annotations,
         depth: 0,
