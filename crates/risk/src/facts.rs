@@ -96,11 +96,8 @@ pub enum RemoteSystem {
 pub enum FactObserver {
     /// The agent's hook, on the machine where the call would run.
     Hook,
-    /// The MCP proxy, on the machine of its client.
-    Proxy,
-    /// The daemon.
-    Daemon,
-    /// The agent itself, or code that it can change.
+    /// Anybody else: the agent itself, code that it can change, or the MCP proxy, whose server may
+    /// have other files.
     Agent,
 }
 
@@ -108,7 +105,7 @@ impl FactObserver {
     /// Whether an answer may make a call look harmless.
     pub const fn can_lower(self) -> bool {
         match self {
-            FactObserver::Hook | FactObserver::Proxy | FactObserver::Daemon => true,
+            FactObserver::Hook => true,
             FactObserver::Agent => false,
         }
     }

@@ -86,6 +86,9 @@ def test_calls_side_by_side_keep_the_order_countersign_gave(hook, turn, keep, mo
         ("c2", "search_files", {"pattern": "years", "path": str(keep)}),
     ]
     seen = []
+    second_started = threading.Event()
+    # In order, the second must not start however long the first takes: a short wait is enough to see it.
+    patience = 60 if len(stages) == 1 else 0.7
     from tools.registry import registry
 
     dispatch = registry.dispatch
@@ -93,7 +96,9 @@ def test_calls_side_by_side_keep_the_order_countersign_gave(hook, turn, keep, mo
     def slow_first(name, args, **more):
         seen.append(f"{name} starts")
         if name == "read_file":
-            time.sleep(0.7)
+            second_started.wait(patience)
+        else:
+            second_started.set()
         result = dispatch(name, args, **more)
         seen.append(f"{name} ends")
         return result

@@ -1,16 +1,8 @@
 //! The agents that can be gated. One file per agent; everything else iterates over the list.
 
-mod claude;
-mod codex;
-mod copilot;
-mod cursor;
 mod descriptor;
 mod fields;
-mod gemini;
-mod hermes;
 pub mod live_test;
-mod openclaw;
-mod opencode;
 mod plugin_protocol;
 mod pre_tool_use;
 mod protocol;
@@ -23,18 +15,29 @@ use crate::install::McpClient;
 pub use descriptor::{AgentDescriptor, HookAgent, HookProtocol, HookSetup, PluginFile};
 pub use protocol::{CompletedCall, HookAnswer, HookEvent, HookInputError, HookReply, ProposedCall};
 
-/// Writes the list of the agents, and the list of what their hooks need.
+/// Declares the modules of the agents, the list of their descriptors and that of their hooks.
 macro_rules! agents {
-    ($($agent:ident),* $(,)?) => {
-        /// Every agent, in the order of lists and tables.
-        pub const AGENTS: [&AgentDescriptor; [$(stringify!($agent)),*].len()] =
-            [$(&$agent::AGENT),*];
+    ($($module:ident),* $(,)?) => {
+        $(mod $module;)*
 
-        const HOOK_AGENTS: [&HookAgent; AGENTS.len()] = [$(&$agent::HOOK),*];
+        /// Every agent, in the order of lists and tables.
+        pub const AGENTS: [&AgentDescriptor; [$(stringify!($module)),*].len()] =
+            [$(&$module::AGENT),*];
+
+        const HOOK_AGENTS: [&HookAgent; AGENTS.len()] = [$(&$module::HOOK),*];
     };
 }
 
-agents![claude, codex, gemini, cursor, copilot, opencode, openclaw, hermes];
+agents! {
+    claude,
+    codex,
+    gemini,
+    cursor,
+    copilot,
+    opencode,
+    openclaw,
+    hermes,
+}
 
 /// Programs that use MCP servers and have no hook.
 const MCP_CLIENTS: [&McpClient; 2] = [&vscode::MCP_CLIENT, &windsurf::MCP_CLIENT];
