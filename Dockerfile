@@ -4,13 +4,15 @@
 FROM rust:1.95-bookworm AS build
 WORKDIR /src
 COPY . .
-RUN cargo build --release --locked -p countersign --bin countersign --bin countersign-hook
+RUN cargo build --release --locked -p countersign --bin countersign \
+ && cargo build --profile release-hook --locked -p countersign --bin countersign-hook
 
 # A container in which agents run: only the client side, as another user than the daemon.
 FROM debian:bookworm-slim AS agent
 RUN groupadd --gid 10002 countersign-agents \
  && useradd --uid 10003 --gid 10002 --create-home --shell /bin/bash agent
-COPY --from=build /src/target/release/countersign /src/target/release/countersign-hook /usr/local/bin/
+COPY --from=build /src/target/release/countersign /src/target/release-hook/countersign-hook \
+  /usr/local/bin/
 USER 10003:10002
 WORKDIR /home/agent
 

@@ -30,10 +30,16 @@ pub fn write(
         out,
         "static {name}: Table = Table {{ mask: {mask}, lengths: u64::from_be_bytes({lengths:?}), "
     );
-    let _ = writeln!(out, "at: &{at:?}, entries: &[");
+    let (mut text, mut word_ends) = (String::new(), Vec::new());
+    let (mut all, mut class_ends, mut hints) = (Vec::new(), Vec::new(), Vec::new());
     for (_, word, (classes, langs)) in list {
-        let _ = writeln!(out, "({word:?}, &{classes:?}, {langs}),");
+        text.push_str(word);
+        word_ends.push(text.len());
+        all.extend_from_slice(classes);
+        class_ends.push(all.len());
+        hints.push(langs);
     }
-    out.push_str("] };\n");
+    let _ = writeln!(out, "at: &{at:?}, text: {text:?}, word_ends: &{word_ends:?},");
+    let _ = writeln!(out, "classes: &{all:?}, class_ends: &{class_ends:?}, hints: &{hints:?} }};");
     Ok(())
 }

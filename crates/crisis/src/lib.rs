@@ -80,6 +80,11 @@ pub fn full_card(options: &ScreenOptions, imminent: bool) -> CrisisCard {
     card::render(options, "en", imminent, false)
 }
 
+/// A check-in for a message that could not be screened.
+pub fn check_in_card(options: &ScreenOptions) -> CrisisCard {
+    card::check_in(options, "en")
+}
+
 /// What the rules alone say, without a card.
 pub fn screen_by_rules(text: &str) -> Screening {
     let reading = engine::read(text);

@@ -36,23 +36,38 @@ pub enum Scope {
     Text,
 }
 
-/// A word, the classes it belongs to, and the languages it hints at (one bit each).
-type Entry = (&'static str, &'static [u16], u16);
+/// The classes that a word belongs to, and the languages it hints at (one bit each).
+type Entry = (&'static [u16], u16);
 
-/// Words in hash buckets.
+/// Words in hash buckets. Words and classes are one behind the other; the numbers are their ends.
 struct Table {
     mask: u32,
     lengths: u64,
     at: &'static [u16],
-    entries: &'static [Entry],
+    text: &'static str,
+    word_ends: &'static [u32],
+    classes: &'static [u16],
+    class_ends: &'static [u32],
+    hints: &'static [u16],
+}
+
+/// The part of a list that an entry has, by the ends of all entries.
+fn part(ends: &[u32], entry: usize) -> Option<std::ops::Range<usize>> {
+    let start = entry.checked_sub(1).map_or(Some(&0), |before| ends.get(before))?;
+    Some(*start as usize..*ends.get(entry)? as usize)
 }
 
 impl Table {
-    fn find(&self, hash: u32, word: &str) -> Option<&'static Entry> {
+    fn find(&self, hash: u32, word: &str) -> Option<Entry> {
         let bucket = (hash & self.mask) as usize;
         let from = usize::from(*self.at.get(bucket)?);
         let to = usize::from(*self.at.get(bucket + 1)?);
-        self.entries.get(from..to)?.iter().find(|e| e.0 == word)
+        let is_word = |entry: &usize| {
+            part(self.word_ends, *entry).is_some_and(|part| self.text.get(part) == Some(word))
+        };
+        let entry = (from..to).find(is_word)?;
+        let classes = self.classes.get(part(self.class_ends, entry)?)?;
+        Some((classes, *self.hints.get(entry)?))
     }
 
     fn has_length(&self, bytes: usize) -> bool {
@@ -108,23 +123,23 @@ pub fn classify(word: &str, into: &mut Vec<u16>) -> u16 {
         let length = at + 1;
         if PREFIX.has_length(length)
             && let Some(head) = word.get(..length)
-            && let Some(entry) = PREFIX.find(hash, head)
+            && let Some((classes, _)) = PREFIX.find(hash, head)
         {
-            into.extend_from_slice(entry.1);
+            into.extend_from_slice(classes);
         }
     }
-    if let Some(entry) = WHOLE.find(hash, word) {
-        into.extend_from_slice(entry.1);
-        hints = entry.2;
+    if let Some((classes, languages)) = WHOLE.find(hash, word) {
+        into.extend_from_slice(classes);
+        hints = languages;
     }
     hash = SEED;
     for (at, byte) in word.bytes().rev().enumerate() {
         hash = step(hash, byte);
         if SUFFIX.has_length(at + 1)
             && let Some(tail) = word.get(word.len() - at - 1..)
-            && let Some(entry) = SUFFIX.find(hash, tail)
+            && let Some((classes, _)) = SUFFIX.find(hash, tail)
         {
-            into.extend_from_slice(entry.1);
+            into.extend_from_slice(classes);
         }
     }
     hints

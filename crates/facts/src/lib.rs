@@ -18,4 +18,4 @@ mod tree;
 
 pub use limits::LookLimits;
 pub use local_look::LookPlace;
-pub use look::{assess_with_look, look};
+pub use look::{assess_with_look, assess_with_look_by, look};

@@ -1,5 +1,6 @@
 //! One look: every question in turn, on a thread that is left behind if it does not come back.
 
+use std::convert::Infallible;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -47,17 +48,30 @@ pub fn assess_with_look(
     limits: LookLimits,
     observer: FactObserver,
 ) -> (Assessment, Arc<CallFacts>) {
+    let all = |call: &Call<'_>| Ok::<_, Infallible>(assess(call, policy));
+    let Ok(seen) = assess_with_look_by(all, call, place, limits, observer);
+    seen
+}
+
+/// The same with another assessment, whose first error ends it.
+pub fn assess_with_look_by<E>(
+    assess: impl Fn(&Call<'_>) -> Result<Assessment, E>,
+    call: &Call<'_>,
+    place: &LookPlace,
+    limits: LookLimits,
+    observer: FactObserver,
+) -> Result<(Assessment, Arc<CallFacts>), E> {
     let end = Instant::now() + limits.time;
     let mut facts = Arc::new(CallFacts::none(observer));
     let mut call = call.clone();
     for _ in 0..MAX_ROUNDS {
         call.facts = Some(Arc::clone(&facts));
-        let seen = assess(&call, policy);
+        let seen = assess(&call)?;
         let left = MAX_QUERIES.saturating_sub(facts.found.len());
         let new = seen.queries.iter().filter(|query| !facts.has(query));
         let new: Vec<FactQuery> = new.take(left).cloned().collect();
         if new.is_empty() {
-            return (seen, facts);
+            return Ok((seen, facts));
         }
         let found = look_until(&new, place, limits, end);
         let known = Arc::make_mut(&mut facts);
@@ -65,7 +79,7 @@ pub fn assess_with_look(
         bound_texts(known, limits.texts_bytes);
     }
     call.facts = Some(Arc::clone(&facts));
-    (assess(&call, policy), facts)
+    Ok((assess(&call)?, facts))
 }
 
 /// Drops the texts of the scripts that are too many together.

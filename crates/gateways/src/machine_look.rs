@@ -10,9 +10,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use countersign_client::{CallRequest, FactsMember, home_folder};
-use countersign_facts::{LookLimits, LookPlace, assess_with_look};
+use countersign_facts::{LookLimits, LookPlace, assess_with_look, assess_with_look_by};
 use countersign_json::{self as json, Value};
-use countersign_risk::assess::{Assessment, assess};
+use countersign_risk::assess::Assessment;
 use countersign_risk::call::{Annotations, Call};
 use countersign_risk::context::Context;
 use countersign_risk::facts::{CallFacts, FactObserver, FactsKey, covered};
@@ -80,22 +80,28 @@ impl MachineLook {
     }
 }
 
-/// Assesses a call and looks at the machine only if it `passes` so far.
+/// Assesses a call, or says that this program cannot read all of it.
+pub type AssessCall = fn(&Call<'_>, &Policy) -> Option<Assessment>;
+
+/// Assesses a call and looks at the machine only if it `passes` so far. A call that is not
+/// assessed does not pass.
 pub fn assess_passing(
+    assess: AssessCall,
     call: &Call<'_>,
     policy: &Policy,
     place: Option<&LookPlace>,
     passes: impl Fn(&Assessment) -> bool,
 ) -> bool {
-    let Some(place) = place else { return passes(&assess(call, policy)) };
+    let Some(place) = place else { return assess(call, policy).is_some_and(|seen| passes(&seen)) };
     let facts = CallFacts::none(FactObserver::Hook);
     let asking = Call { facts: Some(facts.into()), ..call.clone() };
-    let seen = assess(&asking, policy);
+    let Some(seen) = assess(&asking, policy) else { return false };
     if !passes(&seen) || seen.queries.is_empty() {
         return passes(&seen);
     }
-    let limits = LookLimits::BEFORE_CALL;
-    passes(&assess_with_look(call, policy, place, limits, FactObserver::Hook).0)
+    let assess = |call: &Call<'_>| assess(call, policy).ok_or(());
+    let (limits, observer) = (LookLimits::BEFORE_CALL, FactObserver::Hook);
+    assess_with_look_by(assess, call, place, limits, observer).is_ok_and(|(seen, _)| passes(&seen))
 }
 
 /// Where to look. None if it is not known where the call would run.

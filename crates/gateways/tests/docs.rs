@@ -8,7 +8,7 @@ mod tests {
     use std::fs;
     use std::path::{Path, PathBuf};
 
-    use countersign_gateways::agents::{AGENTS, AgentDescriptor, mcp_clients};
+    use countersign_gateways::agents::{AGENTS, AgentDescriptor, HookAgent, mcp_clients};
 
     const BEGIN: &str = "<!-- agents: generated from crates/gateways/src/agents -->\n";
     const END: &str = "<!-- end of agents -->\n";
@@ -22,7 +22,7 @@ mod tests {
     }
 
     fn row(agent: &AgentDescriptor) -> String {
-        let AgentDescriptor { name, title, .. } = agent;
+        let HookAgent { name, title, .. } = agent.hook_agent;
         let gate = if agent.plugin.is_some() { "plugin" } else { "hook" };
         let project = if agent.setup.per_project { "yes" } else { "no" };
         let waits = match agent.setup.timeout_seconds {

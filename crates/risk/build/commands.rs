@@ -8,6 +8,8 @@ use std::path::Path;
 mod gate;
 #[path = "commands/paths.rs"]
 mod paths;
+#[path = "commands/programs.rs"]
+mod programs;
 #[path = "commands/runners.rs"]
 mod runners;
 #[path = "commands/schema.rs"]
@@ -19,7 +21,7 @@ use crate::effects::effects;
 use crate::examples::Examples;
 use paths::write_paths;
 use schema::{Anywhere, Assignment, File, PathFile, Program, Rule, Runner, Scope};
-use source::{flags, globs, list, operands, put, sequence, tier, touch_pairs};
+use source::{flags, globs, globs_ref, list, operands, put, sequence, tier, touch_pairs};
 
 /// Reads the rule files of this kind and writes the table into `out`; returns the examples.
 pub fn generate(rules: &Path, out: &Path) -> Result<Vec<String>, String> {
@@ -45,6 +47,7 @@ pub fn generate(rules: &Path, out: &Path) -> Result<Vec<String>, String> {
     let mut source = tables.write()?;
     write_paths(&classes, &mut source)?;
     fs::write(out.join("commands.rs"), source).map_err(|e| e.to_string())?;
+    fs::write(out.join("globs.rs"), source::glob_text()).map_err(|e| e.to_string())?;
     tables.examples()
 }
 
@@ -157,34 +160,8 @@ impl Tables {
             }
             put(&mut s, rule_source(rule)?);
         }
-        put(
-            &mut s,
-            format!("];\n/// Every program.\nstatic SPECS: [Spec; {}] = [\n", self.specs.len()),
-        );
-        for (family, program) in &self.specs {
-            put(
-                &mut s,
-                spec_source(family, program).map_err(|e| format!("{:?}: {e}", program.names))?,
-            );
-        }
-        put(
-            &mut s,
-            "];\ntype Named = (u64, &'static str, u16, &'static [&'static Rule], &'static [&'static Runner]);\n",
-        );
-        put(&mut s, format!("static PROGRAMS: [Named; {}] = [\n", self.names.len()));
-        for (name, index) in &self.names {
-            let rules = by_program.get(name.as_str()).map(Vec::as_slice).unwrap_or_default();
-            put(
-                &mut s,
-                format!(
-                    "({:#x}, {name:?}, {index}, &{}, &{}),\n",
-                    first_bytes(name),
-                    rule_refs(rules),
-                    runners::refs(&self.runners, name)
-                ),
-            );
-        }
         put(&mut s, "];\n");
+        self.write_programs(&by_program, &mut s)?;
         for (scope, table) in [
             (Scope::Undescribed, "UNDESCRIBED"),
             (Scope::EveryProgram, "EVERY_PROGRAM"),
@@ -203,6 +180,30 @@ impl Tables {
         runners::write(&self.runners, &self.anywhere, &mut s)?;
         self.write_aliases(&mut s)?;
         Ok(s)
+    }
+
+    /// The descriptions, and the names with what they stand for.
+    fn write_programs(
+        &self,
+        by_program: &BTreeMap<&str, Vec<usize>>,
+        s: &mut String,
+    ) -> Result<(), String> {
+        let source = |(family, program): &(String, Program)| {
+            spec_source(family, program).map_err(|e| format!("{:?}: {e}", program.names))
+        };
+        let sources: Vec<String> = self.specs.iter().map(source).collect::<Result<_, _>>()?;
+        let (specs, numbers) = programs::unique(&sources);
+        put(s, format!("/// Every description.\nstatic SPECS: [Spec; {}] = [\n", specs.len()));
+        specs.into_iter().for_each(|spec| put(s, spec));
+        put(s, "];\n");
+        let mut names = BTreeMap::new();
+        for (name, index) in &self.names {
+            let rules = by_program.get(name.as_str()).map(Vec::as_slice).unwrap_or_default();
+            let spec = *numbers.get(*index).ok_or("a name without a description")?;
+            let meaning = (spec, rule_refs(rules), runners::refs(&self.runners, name));
+            names.insert(name.as_str(), meaning);
+        }
+        programs::write(&names, s)
     }
 
     /// The aliases of cmdlets, sorted. They mean nothing outside PowerShell.
@@ -292,12 +293,12 @@ fn rule_source(r: &Rule) -> Result<String, String> {
         flags(&r.flags),
         all.join(", "),
         flags(&r.not_flags),
-        globs(&r.operand),
-        globs(&r.not_operand),
-        globs(&r.first),
-        globs(&r.not_first),
-        globs(&r.last),
-        globs(&r.arg),
+        globs_ref(&r.operand),
+        globs_ref(&r.not_operand),
+        globs_ref(&r.first),
+        globs_ref(&r.not_first),
+        globs_ref(&r.last),
+        globs_ref(&r.arg),
         r.min_operands,
         r.max_operands.unwrap_or(u8::MAX),
         r.stdin,
@@ -321,11 +322,6 @@ fn once(r: &Rule) -> Result<String, String> {
         Some(once) => Ok(format!("Some(Once::{once:?})")),
         None => Ok("None".to_owned()),
     }
-}
-
-/// The first eight bytes of a name as a number that sorts like the name.
-fn first_bytes(name: &str) -> u64 {
-    name.bytes().chain(std::iter::repeat(0)).take(8).fold(0, |n, b| n << 8 | u64::from(b))
 }
 
 /// The single ASCII letters among these options, one bit each.

@@ -1,8 +1,12 @@
 //! `assess`: a call in, its whole record out. Pure and deterministic.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::basic_readers;
 use crate::call::Call;
-use crate::context::Context;
+use crate::context::{Context, TextReaders};
 use crate::finding::Findings;
+use crate::readers;
 use crate::verdict::{Policy, Verdict};
 
 pub use crate::assessment::{Assessment, Pattern, Reason};
@@ -11,13 +15,25 @@ pub use crate::impact::HumanImpact;
 /// Assesses one call. Facts from an agent can only raise: the call gets the worse of the
 /// assessments with and without them.
 pub fn assess(call: &Call<'_>, policy: &Policy) -> Assessment {
-    let Some(facts) = call.facts.as_deref() else { return assess_text(call, policy) };
-    let context = Context { facts: Some(facts), ..call.context };
-    let with = assess_text(&Call { context, ..call.clone() }, policy);
+    assess_by(readers::all(), call, policy)
+}
+
+/// The same assessment in a small program, which has no reader for code, PowerShell, cmd and the
+/// words of a person. None where the call has such a text: [`assess`] must assess it.
+pub fn assess_basic(call: &Call<'_>, policy: &Policy) -> Option<Assessment> {
+    let left_unread = AtomicBool::new(false);
+    let seen = assess_by(basic_readers::basic(&left_unread), call, policy);
+    (!left_unread.load(Ordering::Relaxed)).then_some(seen)
+}
+
+fn assess_by(readers: TextReaders<'_>, call: &Call<'_>, policy: &Policy) -> Assessment {
+    let context = Context { readers, ..call.context };
+    let Some(facts) = call.facts.as_deref() else { return assess_text(call, context, policy) };
+    let with = assess_text(call, Context { facts: Some(facts), ..context }, policy);
     if facts.can_lower() || facts.found.is_empty() {
         return with;
     }
-    let mut without = assess_text(call, policy);
+    let mut without = assess_text(call, context, policy);
     if severity(&without) <= severity(&with) {
         return with;
     }
@@ -25,9 +41,9 @@ pub fn assess(call: &Call<'_>, policy: &Policy) -> Assessment {
     without
 }
 
-fn assess_text(call: &Call<'_>, policy: &Policy) -> Assessment {
+fn assess_text(call: &Call<'_>, context: Context<'_>, policy: &Policy) -> Assessment {
     let mut findings = Findings::of_call();
-    crate::tools::read(call, &mut findings);
+    crate::tools::read(call, context, &mut findings);
     crate::session_secrets::check(call, &mut findings);
     crate::score::conclude(call, policy, findings)
 }

@@ -1,5 +1,7 @@
 //! Batches: which calls of a list may run side by side.
 
+use std::convert::Infallible;
+
 use serde::Serialize;
 
 use crate::assess::{Assessment, assess};
@@ -40,13 +42,22 @@ pub struct Order {
 
 /// Plans a list of calls: what only looks may run together, everything else in order.
 pub fn plan(calls: &[Call<'_>], policy: &Policy) -> Plan {
+    let Ok(plan) = plan_by(|call| Ok::<_, Infallible>(assess(call, policy)), calls);
+    plan
+}
+
+/// The same with another assessment, whose first error ends it.
+pub fn plan_by<E>(
+    assess: impl Fn(&Call<'_>) -> Result<Assessment, E>,
+    calls: &[Call<'_>],
+) -> Result<Plan, E> {
     let mut stages: Vec<Vec<usize>> = Vec::new();
     let mut reasons = Vec::new();
     // Whether the newest stage takes more calls.
     let mut open = false;
     let mut written: Vec<(usize, String)> = Vec::new();
     for (at, call) in calls.iter().enumerate() {
-        let seen = assess(call, policy);
+        let seen = assess(call)?;
         let alone = alone(&seen);
         let needs = needed(call, at, &written);
         if let Some((code, message)) = alone
@@ -65,7 +76,7 @@ pub fn plan(calls: &[Call<'_>], policy: &Policy) -> Plan {
         open = alone.is_none();
         written.extend(touched(&seen).map(|path| (at, path.clone())));
     }
-    Plan { parallel: calls.len() > 1 && stages.len() == 1, stages, reasons }
+    Ok(Plan { parallel: calls.len() > 1 && stages.len() == 1, stages, reasons })
 }
 
 /// Why a call may not run beside others, if so.

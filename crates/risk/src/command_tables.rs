@@ -1,7 +1,8 @@
 //! The shape of the command tables that the build makes from `rules/commands/*.toml`.
 
 use crate::effect::Effect;
-use countersign_text::glob::{Glob, GlobShape, Globs};
+use crate::rule_glob::{Glob, Globs};
+use countersign_text::glob::GlobShape;
 use countersign_types::tier::Tier;
 
 /// What a program does with one of its words.
@@ -194,7 +195,7 @@ pub struct Flag {
     /// Its letter if it has only one, so that it is found inside `-rf`.
     pub letter: Option<char>,
     /// Set where the name holds a star.
-    pub glob: Option<Glob>,
+    pub glob: Option<&'static Glob>,
     /// The bytes the options together must hold behind their first for this to be one of them.
     pub needs: u64,
 }
@@ -282,17 +283,17 @@ pub struct Rule {
     /// None of these.
     pub not_flags: &'static [Flag],
     /// Any operand after the subcommand matches any of these globs.
-    pub operand: Globs,
+    pub operand: &'static Globs,
     /// No operand matches any of these globs.
-    pub not_operand: Globs,
+    pub not_operand: &'static Globs,
     /// The first operand after the subcommand matches any of these globs.
-    pub first: Globs,
+    pub first: &'static Globs,
     /// The first operand after the subcommand matches none of these globs.
-    pub not_first: Globs,
+    pub not_first: &'static Globs,
     /// The last word matches any of these globs (and is not the only one).
-    pub last: Globs,
+    pub last: &'static Globs,
     /// Any word at all matches any of these globs.
-    pub arg: Globs,
+    pub arg: &'static Globs,
     /// The value of an option (`-v|--volume`) matches any of the globs.
     pub option: &'static [(&'static [&'static str], Globs)],
     /// At least so many operands after the subcommand.
@@ -426,6 +427,9 @@ pub struct PathClass {
     pub change_tree: Tier,
 }
 
+/// The patterns of a rule that has none of a kind; most have none of most kinds.
+static NO_GLOBS: Globs = Globs::NONE;
+
 include!(concat!(env!("OUT_DIR"), "/commands.rs"));
 
 /// A program's description, the rules that may speak of it, and how it runs other programs.
@@ -435,10 +439,18 @@ pub type Known = (&'static Spec, &'static [&'static Rule], &'static [&'static Ru
 pub fn spec(name: &str) -> Option<Known> {
     // Names are sorted, and most differ in their first eight bytes.
     let key = first_bytes(name);
-    let from = PROGRAMS.partition_point(|(k, ..)| *k < key);
-    let same = PROGRAMS.get(from..)?.iter().take_while(|(k, ..)| *k == key);
-    let (_, _, index, rules, runners) = same.into_iter().find(|(_, n, ..)| *n == name)?;
-    Some((SPECS.get(usize::from(*index))?, rules, runners))
+    let from = NAME_KEYS.partition_point(|k| *k < key);
+    let same = NAME_KEYS.get(from..)?.iter().take_while(|k| **k == key).count();
+    let at = (from..from + same).find(|at| name_at(*at) == Some(name))?;
+    let meaning = usize::from(*NAME_MEANINGS.get(at)?);
+    let (spec, rules, runners) = MEANINGS.get(meaning)?;
+    Some((SPECS.get(usize::from(*spec))?, rules, runners))
+}
+
+/// A name by its number.
+fn name_at(at: usize) -> Option<&'static str> {
+    let start = at.checked_sub(1).map_or(Some(&0), |before| NAME_ENDS.get(before))?;
+    NAME_TEXT.get(*start as usize..*NAME_ENDS.get(at)? as usize)
 }
 
 /// The first eight bytes of a name as a number that sorts like the name.
@@ -452,7 +464,7 @@ pub fn first_bytes(name: &str) -> u64 {
 
 /// The names of all described programs, sorted.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    PROGRAMS.iter().map(|(_, name, ..)| *name)
+    (0..NAME_ENDS.len()).filter_map(name_at)
 }
 
 /// The cmdlet behind an alias of PowerShell, by its name in lower case.

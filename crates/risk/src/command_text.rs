@@ -8,7 +8,6 @@ use crate::finding::{Doubt, Finding, Findings, Span};
 use crate::hidden_text::{add, holds, look_alikes, without_terminal_codes};
 use crate::limit::Limit;
 use crate::prose::note_sentences;
-use crate::readers::{read_cmd, read_plain_powershell, read_shell};
 use crate::reverse_shell::note_reverse_shell;
 use crate::{cmd, powershell, sql, structural_findings};
 use countersign_shell::posix::PosixProblem;
@@ -79,10 +78,10 @@ fn read_clean(others: Option<Tier>, text: &str, ctx: &Context<'_>, out: &mut Fin
 fn several_readings(others: Option<Tier>, text: &str, ctx: &Context<'_>, out: &mut Findings) {
     let mut other = out.inner();
     if powershell::looks_like(text) {
-        read_plain_powershell(text, ctx, &mut other);
+        ctx.read_text(|set| set.plain_powershell, text, &mut other);
     }
     if cmd::looks_like(text) {
-        read_cmd(text, ctx, &mut other);
+        ctx.read_text(|set| set.cmd, text, &mut other);
     }
     if let Some(least) = others {
         posix(text, ctx, out);
@@ -127,9 +126,9 @@ fn is_only_powershell(text: &str) -> bool {
 fn posix(text: &str, ctx: &Context<'_>, out: &mut Findings) {
     if holds(text, b'\r') && text.contains("\\\r\n") {
         // Some shells join such lines, some do not: both readings count.
-        read_shell(&text.replace("\\\r\n", "\n"), 0, ctx, 0, out);
+        ctx.read_shell(&text.replace("\\\r\n", "\n"), 0, 0, out);
     }
-    read_shell(text, 0, ctx, 0, out);
+    ctx.read_shell(text, 0, 0, out);
     if out.has_doubt(Doubt::Unreadable) && countersign_shell::posix::check(text).is_err() {
         line_by_line(text, ctx, &[structural_findings::UNREADABLE.code], out);
     }
@@ -140,14 +139,14 @@ fn posix(text: &str, ctx: &Context<'_>, out: &mut Findings) {
     }
     note_reverse_shell(text, out);
     if out.has_doubt(Doubt::UnknownProgram) {
-        note_sentences(text, out);
+        note_sentences(text, ctx, out);
     }
 }
 
 /// The text as it came, terminal codes and all: what cannot be read so is not read.
 fn covered(text: &str, ctx: &Context<'_>, out: &mut Findings) {
     let mut raw = Findings::default();
-    read_shell(text, 0, ctx, 0, &mut raw);
+    ctx.read_shell(text, 0, 0, &mut raw);
     // A word with such codes is no name; the text without them was read before.
     add_grave(&raw, &[structural_findings::UNKNOWN_PROGRAM.code], false, out);
 }
@@ -173,14 +172,14 @@ fn line_by_line(text: &str, ctx: &Context<'_>, except: &[&str], out: &mut Findin
         };
         let piece = rest.get(..end).unwrap_or(rest);
         let mut shell = Findings::default();
-        read_shell(piece, from, ctx, 0, &mut shell);
+        ctx.read_shell(piece, from, 0, &mut shell);
         if shell.has_doubt(Doubt::Unreadable) && countersign_shell::posix::check(piece).is_err() {
             // With quotes and without: where a quote does not end, a separator may count after all.
             for quotes in [true, false] {
                 let mut at = from;
                 for part in separated(piece, quotes) {
                     let bare = without_openers(part.trim_end_matches(SEPARATORS));
-                    read_shell(bare, at + part.find(bare).unwrap_or(0), ctx, 0, &mut shell);
+                    ctx.read_shell(bare, at + part.find(bare).unwrap_or(0), 0, &mut shell);
                     at += part.len();
                 }
             }
@@ -258,7 +257,7 @@ fn narrowed(text: &str) -> Option<String> {
 /// What the text would do if its full-width letters were plain: some tools fold them.
 fn wide_letters(ascii: &str, ctx: &Context<'_>, out: &mut Findings) {
     let mut folded = Findings::default();
-    read_shell(ascii, 0, ctx, 0, &mut folded);
+    ctx.read_shell(ascii, 0, 0, &mut folded);
     if folded.tier() > out.tier() && folded.tier() >= Tier::Medium {
         add(out, &structural_findings::HIDDEN, None);
         out.absorb(folded, |finding| Finding { span: None, ..finding });
@@ -271,7 +270,8 @@ mod tests {
 
     fn tier(text: &str) -> Tier {
         let mut out = Findings::default();
-        read(text, &Context::default(), &mut out);
+        let ctx = Context { readers: crate::readers::all(), ..Context::default() };
+        read(text, &ctx, &mut out);
         out.tier()
     }
 

@@ -1,8 +1,12 @@
 //! Where a call happens: platform, directory, environment.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use serde::Serialize;
 
 use crate::facts::CallFacts;
+use crate::finding::{Doubt, Findings};
+use crate::language::Language;
 use crate::session::SessionMemory;
 use crate::tool_label::ToolLabel;
 
@@ -99,4 +103,99 @@ pub struct Context<'a> {
     pub facts: Option<&'a CallFacts>,
     /// What a person says that the tool does, if this very tool was labelled.
     pub label: Option<ToolLabel>,
+    /// The readers of texts in other languages. The entry points in `assess` fill it in.
+    pub readers: TextReaders<'a>,
+}
+
+/// The readers that a program has for the texts in a call. A program that links only the basic ones
+/// stays small; it learns that a text was left unread.
+#[derive(Clone, Copy, Default)]
+pub struct TextReaders<'a> {
+    set: Option<&'static ReaderSet>,
+    left_unread: Option<&'a AtomicBool>,
+}
+
+impl<'a> TextReaders<'a> {
+    /// All that are in the set.
+    pub(crate) fn of(set: &'static ReaderSet) -> TextReaders<'static> {
+        TextReaders { set: Some(set), left_unread: None }
+    }
+
+    /// Those in the set; `left_unread` becomes true when a text needs another one.
+    pub(crate) fn partial(set: &'static ReaderSet, left_unread: &'a AtomicBool) -> TextReaders<'a> {
+        TextReaders { set: Some(set), left_unread: Some(left_unread) }
+    }
+}
+
+impl std::fmt::Debug for TextReaders<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TextReaders").finish_non_exhaustive()
+    }
+}
+
+/// One function for each language.
+pub(crate) struct ReaderSet {
+    /// Shell text that starts at this place of its argument, inside of this many texts.
+    pub shell: fn(&str, usize, &Context<'_>, u8, &mut Findings),
+    /// Code of a programming language.
+    pub code: fn(Language, &str, &Context<'_>, &mut Findings),
+    /// Whether all of a code is read and nothing in it asks for a person.
+    pub is_harmless_code: fn(Language, &str, &Context<'_>) -> bool,
+    /// A whole PowerShell text.
+    pub powershell: ReadText,
+    /// The same without a look at hidden characters.
+    pub plain_powershell: ReadText,
+    /// A whole text for cmd.
+    pub cmd: ReadText,
+    /// Words of a person: a cry for help.
+    pub screen: ReadText,
+}
+
+/// Reads a text and adds what it would do.
+pub(crate) type ReadText = fn(&str, &Context<'_>, &mut Findings);
+
+impl Context<'_> {
+    /// Notes that no reader of this program reads a text. The flag of the call cannot be lost with
+    /// findings that do not count.
+    pub(crate) fn leave_unread(&self, out: &mut Findings) {
+        if let Some(flag) = self.readers.left_unread {
+            flag.store(true, Ordering::Relaxed);
+        }
+        out.doubt(Doubt::Unreadable);
+    }
+
+    /// Reads shell text; `base` is where it starts in its argument, `depth` how many texts it is
+    /// inside of.
+    pub(crate) fn read_shell(&self, text: &str, base: usize, depth: u8, out: &mut Findings) {
+        match self.readers.set {
+            Some(set) => (set.shell)(text, base, self, depth, out),
+            None => self.leave_unread(out),
+        }
+    }
+
+    /// Reads code of a programming language.
+    pub(crate) fn read_code(&self, language: Language, text: &str, out: &mut Findings) {
+        match self.readers.set {
+            Some(set) => (set.code)(language, text, self, out),
+            None => self.leave_unread(out),
+        }
+    }
+
+    /// Whether all of a code is read and nothing in it asks for a person.
+    pub(crate) fn is_harmless_code(&self, language: Language, text: &str) -> bool {
+        self.readers.set.is_some_and(|set| (set.is_harmless_code)(language, text, self))
+    }
+
+    /// Reads a text with the reader that `choose` takes from the set.
+    pub(crate) fn read_text(
+        &self,
+        choose: fn(&ReaderSet) -> ReadText,
+        text: &str,
+        out: &mut Findings,
+    ) {
+        match self.readers.set {
+            Some(set) => choose(set)(text, self, out),
+            None => self.leave_unread(out),
+        }
+    }
 }

@@ -4,6 +4,7 @@
 
 pub mod assess;
 pub mod assessment;
+mod basic_readers;
 pub mod batch;
 pub mod call;
 pub mod call_digest;
@@ -21,6 +22,7 @@ mod flow;
 mod headline;
 mod hidden_text;
 pub mod impact;
+mod language;
 mod limit;
 mod name_lists;
 mod nested_command;
@@ -32,6 +34,7 @@ pub mod readers;
 pub mod redact;
 mod reverse_shell;
 pub mod route;
+mod rule_glob;
 pub mod rules;
 pub mod score;
 pub mod session;

@@ -1,5 +1,6 @@
 //! Words of a person instead of a command: new orders for the agent, or a cry for help.
 
+use crate::context::Context;
 use crate::effect::Effect;
 use crate::finding::{Doubt, Finding, Findings};
 use crate::limit::Limit;
@@ -36,29 +37,34 @@ pub(crate) fn is_prose(text: &str) -> bool {
 }
 
 /// Sentences among the commands of a text: a command beside them does not make them one.
-pub(crate) fn note_sentences(text: &str, out: &mut Findings) {
+pub(crate) fn note_sentences(text: &str, ctx: &Context<'_>, out: &mut Findings) {
     if is_prose(text) {
-        note_prose(text, out);
+        note_prose(text, ctx, out);
         return;
     }
     let prose: Vec<&str> =
         text.split([';', '\n', '|', '&']).filter(|part| is_prose(part)).collect();
     if !prose.is_empty() {
         let mut inner = Findings::default();
-        note_prose(&prose.join("\n"), &mut inner);
+        note_prose(&prose.join("\n"), ctx, &mut inner);
         // Places in the joined parts mean nothing in the text that came.
         out.absorb(inner, |finding| Finding { span: None, ..finding });
     }
 }
 
 /// Words of a person instead of a command: new orders for the agent, or a cry for help.
-pub(crate) fn note_prose(text: &str, out: &mut Findings) {
+fn note_prose(text: &str, ctx: &Context<'_>, out: &mut Findings) {
     if !PROSE.admits(text.len(), out, None) {
         return;
     }
     if let Some(found) = new_orders(text) {
         out.add(Finding::pattern(found.id, NEW_ORDERS, found.message));
     }
+    ctx.read_text(|set| set.screen, text, out);
+}
+
+/// Looks for signs of a person in crisis.
+pub(crate) fn note_crisis(text: &str, _ctx: &Context<'_>, out: &mut Findings) {
     let screening = crisis::screen(text, &ScreenOptions::default());
     if screening.crisis || screening.by_rules {
         out.effect(Effect::Crisis);

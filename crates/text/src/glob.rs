@@ -24,67 +24,23 @@ pub enum GlobShape {
     General,
 }
 
-/// A pattern of the rule tables. A leading `(?i)` in the rule file ignores ASCII case.
-#[derive(Debug, Clone, Copy)]
-pub struct Glob {
-    /// The literal text, or the whole pattern where it is `General`.
-    pub text: &'static str,
-    /// Its shape.
-    pub shape: GlobShape,
-    /// Ignores ASCII case.
-    pub fold: bool,
-    /// The bytes that a matching text contains, as a set from `bytes_of`.
-    pub needs: u64,
-}
-
-impl Glob {
-    /// Whether a text matches, given its set of bytes. Most patterns are rejected by the set alone.
-    #[inline]
-    pub fn fits(&self, text: &str, bytes: u64) -> bool {
-        self.needs & !bytes == 0 && self.compare(text)
-    }
-
+impl GlobShape {
+    /// Whether a text matches a pattern of this shape, given its literal text (the whole pattern
+    /// where it is `General`). With `fold`, which only `General` patterns have, ASCII case is
+    /// ignored.
     #[inline(never)]
-    fn compare(&self, text: &str) -> bool {
-        if self.fold {
-            return run(self.text.as_bytes(), text.as_bytes(), true);
+    pub fn compare(self, pattern: &str, fold: bool, text: &str) -> bool {
+        if fold {
+            return run(pattern.as_bytes(), text.as_bytes(), true);
         }
-        match self.shape {
+        match self {
             GlobShape::Any => true,
-            GlobShape::Exact => text == self.text,
-            GlobShape::Prefix => text.starts_with(self.text),
-            GlobShape::Suffix => text.ends_with(self.text),
-            GlobShape::Contains => text.contains(self.text),
-            GlobShape::General => run(self.text.as_bytes(), text.as_bytes(), false),
+            GlobShape::Exact => text == pattern,
+            GlobShape::Prefix => text.starts_with(pattern),
+            GlobShape::Suffix => text.ends_with(pattern),
+            GlobShape::Contains => text.contains(pattern),
+            GlobShape::General => run(pattern.as_bytes(), text.as_bytes(), false),
         }
-    }
-}
-
-/// Several patterns, of which any may match.
-#[derive(Debug, Clone, Copy)]
-pub struct Globs {
-    /// The bytes that all of the patterns need.
-    pub needs: u64,
-    /// The rarest byte of each pattern: a text without any of them matches none.
-    pub marks: u64,
-    /// The patterns grouped by their rarest byte, each group with the bytes that all its patterns
-    /// need.
-    pub runs: &'static [(u64, &'static [Glob])],
-}
-
-impl Globs {
-    /// Whether there are no patterns.
-    pub const fn is_empty(&self) -> bool {
-        self.runs.is_empty()
-    }
-
-    /// Whether any of the patterns matches.
-    #[inline]
-    pub fn fit(&self, text: &str, bytes: u64) -> bool {
-        let likely = |(needs, run): &(u64, &'static [Glob])| {
-            needs & !bytes == 0 && run.iter().any(|p| p.fits(text, bytes))
-        };
-        self.needs & !bytes == 0 && self.marks & bytes != 0 && self.runs.iter().any(likely)
     }
 }
 
@@ -154,13 +110,9 @@ mod tests {
             (GlobShape::Any, "", "*"),
         ];
         for (shape, text, pattern) in shapes {
-            let glob = Glob { text, shape, fold: false, needs: bytes_of(text) };
             for sample in ["", "a", "ab", "xab", "abx", "xabx", "ba", "aab"] {
-                assert_eq!(
-                    glob.fits(sample, bytes_of(sample)),
-                    matches(pattern, sample),
-                    "{pattern} {sample}"
-                );
+                let same = shape.compare(text, false, sample) == matches(pattern, sample);
+                assert!(same, "{pattern} {sample}");
             }
         }
     }

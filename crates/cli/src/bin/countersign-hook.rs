@@ -6,15 +6,14 @@
 use std::env;
 use std::io;
 use std::os::unix::process::CommandExt as _;
-use std::panic::catch_unwind;
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, exit};
 use std::time::{Duration, Instant};
 
 use countersign_daemon::config::Paths;
 use countersign_daemon::config::paths::ProcessEnvironment;
 use countersign_gateways::hook::args::HookArgs;
-use countersign_gateways::hook::local_decision::{LocalGate, LocalOutcome};
+use countersign_gateways::hook::local_decision::{LocalEngine, LocalGate, LocalOutcome};
 use countersign_gateways::hook::{
     EXIT_DENIED, SessionPlace, Spool, forward, print_error, print_reply,
 };
@@ -22,13 +21,13 @@ use countersign_gateways::programs::asking_program;
 
 /// Only an answer can allow a call; every other exit denies it.
 fn main() -> ExitCode {
-    // A panic must not print to where the agent reads, nor exit with 101.
-    std::panic::set_hook(Box::new(|_| {}));
-    let code = catch_unwind(answer).unwrap_or_else(|_| {
+    // A panic must not print to where the agent reads, and agents run a call whose hook exits with
+    // 101 or by a signal. Exiting here also works where a panic aborts.
+    std::panic::set_hook(Box::new(|_| {
         print_error("Countersign: the hook crashed, so this call was not run.");
-        EXIT_DENIED
-    });
-    ExitCode::from(code)
+        exit(i32::from(EXIT_DENIED));
+    }));
+    ExitCode::from(answer())
 }
 
 fn answer() -> u8 {
@@ -53,7 +52,8 @@ fn answer() -> u8 {
     };
     let folder = Paths::from_environment(&ProcessEnvironment).gateways();
     let place = SessionPlace::of_process(agent);
-    let local = LocalGate { agent, name, spool: Spool::at(folder.clone()), place };
+    let (spool, engine) = (Spool::at(folder.clone()), LocalEngine::BASIC);
+    let local = LocalGate { agent, name, spool, place, engine };
     let (started, patience) = (Instant::now(), args.patience());
     match local.decide(io::stdin(), patience) {
         LocalOutcome::Answered(reply) => print_reply(agent, &reply),

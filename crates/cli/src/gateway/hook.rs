@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use clap::Parser as _;
 use countersign_gateways::hook::args::HookArgs;
-use countersign_gateways::hook::local_decision::LocalGate;
+use countersign_gateways::hook::local_decision::{LocalEngine, LocalGate};
 use countersign_gateways::hook::{
     EXIT_DENIED, HookProcess, SessionPlace, Spool, drain, print_error, print_reply,
 };
@@ -53,7 +53,8 @@ fn answer(texts: &[String]) -> u8 {
         }
     };
     let spool = Spool::at(spool_folder(spool));
-    let local = LocalGate { agent, name, spool, place: SessionPlace::of_process(agent) };
+    let (place, engine) = (SessionPlace::of_process(agent), LocalEngine::FULL);
+    let local = LocalGate { agent, name, spool, place, engine };
     let asker = Asker { daemon_key: words.daemon_key.clone(), ..Asker::default() };
     let daemon = Arc::new(move || reach::agent(&asker).map_err(|failure| failure.to_string()));
     let hook =

@@ -151,9 +151,7 @@ fn context<'v>(fields: &Fields<'v, '_>) -> Result<Context<'v>, ApiProblem> {
         cwd: fields.text("cwd")?,
         project: fields.text("project")?,
         host: fields.text("host")?,
-        session: None,
-        facts: None,
-        label: None,
+        ..Context::default()
     })
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::descriptor::{AgentDescriptor, HookProtocol, HookSetup};
+use super::descriptor::{AgentDescriptor, HookAgent, HookProtocol, HookSetup};
 use super::fields::{self, APPROVED, APPROVED_EDITED, NOT_A_BATCH, UNREADABLE_EDIT};
 use super::live_test::{Launch, LiveTest, MODEL_KEY, PROMPT, ScratchHome, StartupCost, words};
 use super::pre_tool_use::{self, decision};
@@ -18,14 +18,19 @@ use crate::install::{
     no_follow_up,
 };
 
-pub static AGENT: AgentDescriptor = AgentDescriptor {
+pub static HOOK: HookAgent = HookAgent {
     name: "claude",
     aliases: &["claude-code"],
     title: "Claude Code",
     host: "claude-code",
     project_variables: &["CLAUDE_PROJECT_DIR"],
-    programs: &["claude"],
     hook: HookProtocol { parse: pre_tool_use::parse, reply, announce: pre_tool_use::announce },
+    runs_in_plugin: false,
+};
+
+pub static AGENT: AgentDescriptor = AgentDescriptor {
+    hook_agent: &HOOK,
+    programs: &["claude"],
     plugin: None,
     setup: HookSetup {
         folder,

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::descriptor::{AgentDescriptor, HookProtocol, HookSetup};
+use super::descriptor::{AgentDescriptor, HookAgent, HookProtocol, HookSetup};
 use super::live_test::{Launch, LiveTest, MODEL_KEY, PROMPT, ScratchHome, StartupCost, words};
 use super::pre_tool_use;
 use super::tool_call::ModelToolCall;
@@ -20,18 +20,23 @@ use crate::install::{
 };
 use trust::{HookTrust, list_hooks};
 
-pub static AGENT: AgentDescriptor = AgentDescriptor {
+pub static HOOK: HookAgent = HookAgent {
     name: "codex",
     aliases: &["codex-cli"],
     title: "Codex CLI",
     host: "codex",
     project_variables: &[],
-    programs: PROGRAMS,
     hook: HookProtocol {
         parse: pre_tool_use::parse,
         reply: pre_tool_use::reply,
         announce: pre_tool_use::announce,
     },
+    runs_in_plugin: false,
+};
+
+pub static AGENT: AgentDescriptor = AgentDescriptor {
+    hook_agent: &HOOK,
+    programs: PROGRAMS,
     plugin: None,
     setup: HookSetup {
         folder,

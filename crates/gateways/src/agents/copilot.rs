@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use countersign_json::Value;
 use serde_json::json;
 
-use super::descriptor::{AgentDescriptor, HookProtocol, HookSetup};
+use super::descriptor::{AgentDescriptor, HookAgent, HookProtocol, HookSetup};
 use super::fields::{self, APPROVED, APPROVED_EDITED, NOT_A_BATCH, UNREADABLE_EDIT};
 use super::live_test::{Launch, LiveTest, MODEL_KEY, PROMPT, ScratchHome, StartupCost, words};
 use super::pre_tool_use;
@@ -20,14 +20,19 @@ use crate::install::{
     no_follow_up,
 };
 
-pub static AGENT: AgentDescriptor = AgentDescriptor {
+pub static HOOK: HookAgent = HookAgent {
     name: "copilot",
     aliases: &["copilot-cli", "github-copilot"],
     title: "GitHub Copilot CLI",
     host: "copilot-cli",
     project_variables: &[],
-    programs: &["copilot"],
     hook: HookProtocol { parse, reply, announce },
+    runs_in_plugin: false,
+};
+
+pub static AGENT: AgentDescriptor = AgentDescriptor {
+    hook_agent: &HOOK,
+    programs: &["copilot"],
     plugin: None,
     setup: HookSetup {
         folder,

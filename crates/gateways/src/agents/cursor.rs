@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use countersign_json::Value;
 use serde_json::json;
 
-use super::descriptor::{AgentDescriptor, HookProtocol, HookSetup};
+use super::descriptor::{AgentDescriptor, HookAgent, HookProtocol, HookSetup};
 use super::fields::{self, NOT_A_BATCH};
 use super::protocol::{
     CompletedCall, HookAnswer, HookEvent, HookInputError, HookReply, ProposedCall,
@@ -18,14 +18,19 @@ use crate::install::{
     no_follow_up,
 };
 
-pub static AGENT: AgentDescriptor = AgentDescriptor {
+pub static HOOK: HookAgent = HookAgent {
     name: "cursor",
     aliases: &["cursor-agent"],
     title: "Cursor",
     host: "cursor",
     project_variables: &["CURSOR_PROJECT_DIR"],
-    programs: &["cursor-agent", "cursor"],
     hook: HookProtocol { parse, reply, announce },
+    runs_in_plugin: false,
+};
+
+pub static AGENT: AgentDescriptor = AgentDescriptor {
+    hook_agent: &HOOK,
+    programs: &["cursor-agent", "cursor"],
     plugin: None,
     setup: HookSetup {
         folder,

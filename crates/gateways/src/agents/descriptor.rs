@@ -1,5 +1,6 @@
 //! Everything that Countersign knows about one agent: each agent's file fills in one descriptor.
 
+use std::ops::Deref;
 use std::path::PathBuf;
 
 use countersign_json::Value;
@@ -8,9 +9,9 @@ use super::live_test::LiveTest;
 use super::protocol::{HookAnswer, HookEvent, HookInputError, HookReply};
 use crate::install::{FileEdit, FollowUp, HookCommand, InstallError, InstallScope, McpClient};
 
-/// One agent. Install, status, doctor, help and documentation read this and nothing else.
+/// The part of an agent that its hook needs. The small program is linked with this part only.
 #[derive(Debug)]
-pub struct AgentDescriptor {
+pub struct HookAgent {
     /// The name on the command line, in rules and on the cards that people see.
     pub name: &'static str,
     /// Other names that the command line accepts.
@@ -21,10 +22,26 @@ pub struct AgentDescriptor {
     pub host: &'static str,
     /// The variables in which it gives its hooks the project's folder, the best one first.
     pub project_variables: &'static [&'static str],
-    /// The agent's programs, the one to start first.
-    pub programs: &'static [&'static str],
     /// How its hook receives calls and answers them.
     pub hook: HookProtocol,
+    /// Whether a plugin inside the agent starts the hook, possibly in another directory.
+    pub runs_in_plugin: bool,
+}
+
+impl HookAgent {
+    /// Whether this is the agent's name or one of its aliases.
+    pub fn is_named(&self, name: &str) -> bool {
+        self.name == name || self.aliases.contains(&name)
+    }
+}
+
+/// One agent. Install, status, doctor, help and documentation read this and nothing else.
+#[derive(Debug)]
+pub struct AgentDescriptor {
+    /// Its names and its hook.
+    pub hook_agent: &'static HookAgent,
+    /// The agent's programs, the one to start first.
+    pub programs: &'static [&'static str],
     /// The files of our plugin, for an agent that loads code instead of starting a hook.
     pub plugin: Option<&'static [PluginFile]>,
     /// Which files the installer edits.
@@ -74,12 +91,15 @@ pub struct HookSetup {
     pub timeout_seconds: u32,
 }
 
-impl AgentDescriptor {
-    /// Whether this is the agent's name or one of its aliases.
-    pub fn is_named(&self, name: &str) -> bool {
-        self.name == name || self.aliases.contains(&name)
-    }
+impl Deref for AgentDescriptor {
+    type Target = HookAgent;
 
+    fn deref(&self) -> &HookAgent {
+        self.hook_agent
+    }
+}
+
+impl AgentDescriptor {
     /// The edits that install the gate in a scope.
     pub fn file_edits(
         &self,

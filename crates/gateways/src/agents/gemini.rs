@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use countersign_json::Value;
 use serde_json::json;
 
-use super::descriptor::{AgentDescriptor, HookProtocol, HookSetup};
+use super::descriptor::{AgentDescriptor, HookAgent, HookProtocol, HookSetup};
 use super::fields::{self, NOT_A_BATCH, UNREADABLE_EDIT};
 use super::live_test::{Launch, LiveTest, MODEL_KEY, PROMPT, ScratchHome, StartupCost, words};
 use super::protocol::{HookAnswer, HookEvent, HookInputError, HookReply};
@@ -18,14 +18,19 @@ use crate::install::{
     no_follow_up,
 };
 
-pub static AGENT: AgentDescriptor = AgentDescriptor {
+pub static HOOK: HookAgent = HookAgent {
     name: "gemini",
     aliases: &["gemini-cli"],
     title: "Gemini CLI",
     host: "gemini-cli",
     project_variables: &["GEMINI_PROJECT_DIR"],
-    programs: &["gemini"],
     hook: HookProtocol { parse, reply, announce },
+    runs_in_plugin: false,
+};
+
+pub static AGENT: AgentDescriptor = AgentDescriptor {
+    hook_agent: &HOOK,
+    programs: &["gemini"],
     plugin: None,
     setup: HookSetup {
         folder,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::descriptor::{AgentDescriptor, HookSetup};
+use super::descriptor::{AgentDescriptor, HookAgent, HookSetup};
 use super::live_test::{Launch, LiveTest, MODEL_KEY, PROMPT, ScratchHome, StartupCost, words};
 use super::plugin_protocol;
 use super::tool_call::ModelToolCall;
@@ -14,14 +14,19 @@ use crate::install::{
     FileEdit, GATE_TIMEOUT, HookCommand, InstallScope, no_follow_up, plugin_files,
 };
 
-pub static AGENT: AgentDescriptor = AgentDescriptor {
+pub static HOOK: HookAgent = HookAgent {
     name: "hermes",
     aliases: &[],
     title: "Hermes",
     host: "hermes",
     project_variables: &[],
-    programs: &["hermes"],
     hook: plugin_protocol::PROTOCOL,
+    runs_in_plugin: true,
+};
+
+pub static AGENT: AgentDescriptor = AgentDescriptor {
+    hook_agent: &HOOK,
+    programs: &["hermes"],
     plugin: Some(plugin_files::HERMES),
     setup: HookSetup {
         folder,

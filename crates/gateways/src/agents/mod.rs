@@ -12,10 +12,10 @@ mod windsurf;
 
 use crate::install::McpClient;
 
-pub use descriptor::{AgentDescriptor, HookProtocol, HookSetup, PluginFile};
+pub use descriptor::{AgentDescriptor, HookAgent, HookProtocol, HookSetup, PluginFile};
 pub use protocol::{CompletedCall, HookAnswer, HookEvent, HookInputError, HookReply, ProposedCall};
 
-/// Declares the modules of the agents and the list of their descriptors.
+/// Declares the modules of the agents, the list of their descriptors and that of their hooks.
 macro_rules! agents {
     ($($module:ident),* $(,)?) => {
         $(mod $module;)*
@@ -23,6 +23,8 @@ macro_rules! agents {
         /// Every agent, in the order of lists and tables.
         pub const AGENTS: [&AgentDescriptor; [$(stringify!($module)),*].len()] =
             [$(&$module::AGENT),*];
+
+        const HOOK_AGENTS: [&HookAgent; AGENTS.len()] = [$(&$module::HOOK),*];
     };
 }
 
@@ -43,6 +45,11 @@ const MCP_CLIENTS: [&McpClient; 2] = [&vscode::MCP_CLIENT, &windsurf::MCP_CLIENT
 /// The agent with this name or alias.
 pub fn named(name: &str) -> Option<&'static AgentDescriptor> {
     AGENTS.into_iter().find(|agent| agent.is_named(name))
+}
+
+/// The same for its hook alone.
+pub fn hook_named(name: &str) -> Option<&'static HookAgent> {
+    HOOK_AGENTS.into_iter().find(|agent| agent.is_named(name))
 }
 
 /// The name of the agent in examples.

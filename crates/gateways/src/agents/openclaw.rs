@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use jsonc_parser::cst::CstArray;
 use serde_json::{Value, json};
 
-use super::descriptor::{AgentDescriptor, HookSetup};
+use super::descriptor::{AgentDescriptor, HookAgent, HookSetup};
 use super::live_test::{Launch, LiveTest, MODEL_KEY, PROMPT, ScratchHome, StartupCost, words};
 use super::plugin_protocol;
 use super::tool_call::ModelToolCall;
@@ -15,14 +15,19 @@ use crate::install::{
     FileEdit, HookCommand, InstallScope, Patch, PatchError, no_follow_up, plugin_files,
 };
 
-pub static AGENT: AgentDescriptor = AgentDescriptor {
+pub static HOOK: HookAgent = HookAgent {
     name: "openclaw",
     aliases: &[],
     title: "OpenClaw",
     host: "openclaw",
     project_variables: &[],
-    programs: &["openclaw"],
     hook: plugin_protocol::PROTOCOL,
+    runs_in_plugin: true,
+};
+
+pub static AGENT: AgentDescriptor = AgentDescriptor {
+    hook_agent: &HOOK,
+    programs: &["openclaw"],
     plugin: Some(plugin_files::OPENCLAW),
     setup: HookSetup {
         folder,

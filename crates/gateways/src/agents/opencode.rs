@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::json;
 
-use super::descriptor::{AgentDescriptor, HookSetup};
+use super::descriptor::{AgentDescriptor, HookAgent, HookSetup};
 use super::live_test::{Launch, LiveTest, MODEL_KEY, PROMPT, ScratchHome, StartupCost, words};
 use super::plugin_protocol;
 use super::tool_call::ModelToolCall;
@@ -15,14 +15,19 @@ use crate::install::{
     plugin_files,
 };
 
-pub static AGENT: AgentDescriptor = AgentDescriptor {
+pub static HOOK: HookAgent = HookAgent {
     name: "opencode",
     aliases: &[],
     title: "OpenCode",
     host: "opencode",
     project_variables: &[],
-    programs: &["opencode"],
     hook: plugin_protocol::PROTOCOL,
+    runs_in_plugin: true,
+};
+
+pub static AGENT: AgentDescriptor = AgentDescriptor {
+    hook_agent: &HOOK,
+    programs: &["opencode"],
     plugin: Some(plugin_files::OPENCODE),
     setup: HookSetup {
         folder,

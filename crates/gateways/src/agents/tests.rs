@@ -124,6 +124,13 @@ fn an_answer_that_does_not_fit_is_a_denial() {
 }
 
 #[test]
+fn the_hook_knows_whether_a_plugin_starts_it() {
+    for agent in AGENTS {
+        assert_eq!(agent.runs_in_plugin, agent.plugin.is_some(), "{}", agent.name);
+    }
+}
+
+#[test]
 fn names_are_unique() {
     let all = AGENTS
         .iter()

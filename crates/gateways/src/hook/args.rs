@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::agents::{self, AgentDescriptor};
+use crate::agents::{self, HookAgent};
 
 /// The patience if none is given: the shortest known time limit of an agent is 30 s.
 const DEFAULT_PATIENCE: Duration = Duration::from_secs(25);
@@ -43,12 +43,12 @@ impl HookArgs {
     }
 
     /// The agent and the name that people see; an unknown agent's name as the error.
-    pub fn agent(&self) -> Result<(&'static AgentDescriptor, String), String> {
+    pub fn agent(&self) -> Result<(&'static HookAgent, String), String> {
         let host = match (self.host.as_str(), &self.agent) {
             ("plugin", Some(name)) => name,
             _ => &self.host,
         };
-        let agent = agents::named(host).ok_or_else(|| host.clone())?;
+        let agent = agents::hook_named(host).ok_or_else(|| host.clone())?;
         Ok((agent, self.agent.clone().unwrap_or_else(|| agent.name.to_owned())))
     }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use countersign_client::{AgentClient, Batch, BatchItem, CallRequest, Outcome, RequestStatus};
 
 use super::local_decision::LocalGate;
-use super::stages::stages;
+use super::stages::{in_order, stages};
 use super::{ask, messages};
 use crate::agents::{HookAnswer, ProposedCall};
 use crate::machine_look::MachineLook;
@@ -49,7 +49,8 @@ pub fn answer(
         HookAnswer::Denied(why.to_owned())
     };
     let answers = answers.into_iter().map(|answer| answer.unwrap_or_else(missing)).collect();
-    HookAnswer::Planned { stages: stages(calls), answers }
+    let stages = stages(local.engine.assess, calls).unwrap_or_else(|| in_order(calls));
+    HookAnswer::Planned { stages, answers }
 }
 
 /// Asks about all calls as one group, and waits for each.

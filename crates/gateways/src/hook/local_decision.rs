@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use countersign_crisis::{self as crisis, ScreenOptions};
 use countersign_json as json;
+use countersign_risk::assess::{assess, assess_basic};
 use countersign_risk::call::Call;
 use countersign_risk::context::Environment;
 use countersign_risk::route::passes_everywhere;
@@ -18,8 +19,8 @@ use super::messages;
 use super::session_place::SessionPlace;
 use super::spool::Spool;
 use super::stages::stages;
-use crate::agents::{AgentDescriptor, HookAnswer, HookEvent, HookReply, ProposedCall};
-use crate::machine_look::{LookedAt, assess_passing, place};
+use crate::agents::{HookAgent, HookAnswer, HookEvent, HookReply, ProposedCall};
+use crate::machine_look::{AssessCall, LookedAt, assess_passing, place};
 
 /// A longer input is assessed by the program that can stop an assessment in time.
 const MAX_LOCAL_INPUT: usize = 64 << 10;
@@ -28,13 +29,36 @@ const MAX_LOCAL_INPUT: usize = 64 << 10;
 #[derive(Clone)]
 pub struct LocalGate {
     /// The agent.
-    pub agent: &'static AgentDescriptor,
+    pub agent: &'static HookAgent,
     /// The name that people see.
     pub name: String,
     /// The queue of passed calls on their way to the ledger.
     pub spool: Spool,
     /// Where the session works.
     pub place: SessionPlace,
+    /// What this program can assess by itself.
+    pub engine: LocalEngine,
+}
+
+/// The parts of the assessment that a program is linked with.
+#[derive(Clone, Copy)]
+pub struct LocalEngine {
+    /// Assesses a call; none if the program has no reader for a text in it.
+    pub assess: AssessCall,
+    /// The card that answers a message, if it needs one; none if the program screens no messages.
+    pub card: Option<fn(&str) -> Option<String>>,
+}
+
+impl LocalEngine {
+    /// All readers.
+    pub const FULL: LocalEngine = LocalEngine {
+        assess: |call, policy| Some(assess(call, policy)),
+        card: Some(|text| crisis::screen(text, &ScreenOptions::default()).card.map(|c| c.text)),
+    };
+
+    /// POSIX shells and the arguments of tools: the calls that only read, as far as a small
+    /// program can tell.
+    pub const BASIC: LocalEngine = LocalEngine { assess: assess_basic, card: None };
 }
 
 /// The result of a local decision.
@@ -70,25 +94,27 @@ impl LocalGate {
             HookEvent::Before(call) => self.passes(call).then_some(HookAnswer::Pass),
             HookEvent::Batch(calls) => {
                 // All are assessed before one is recorded: the daemon's path would record it again.
-                let pass = calls.iter().all(is_harmless)
-                    && calls.iter().all(|call| self.is_recorded(call));
+                let harmless = calls.iter().all(|call| self.is_harmless(call));
+                let stages = harmless.then(|| stages(self.engine.assess, calls)).flatten()?;
                 let answers = vec![HookAnswer::Pass; calls.len()];
-                pass.then(|| HookAnswer::Planned { stages: stages(calls), answers })
+                let recorded = calls.iter().all(|call| self.is_recorded(call));
+                recorded.then_some(HookAnswer::Planned { stages, answers })
             }
-            HookEvent::After(done) => is_harmless(&done.call).then_some(HookAnswer::Noted),
+            HookEvent::After(done) => self.is_harmless(&done.call).then_some(HookAnswer::Noted),
             HookEvent::Message { text, .. } => {
-                let screened = crisis::screen(text, &ScreenOptions::default());
-                screened.card.is_none().then_some(HookAnswer::Card(None))
+                let card = self.engine.card.map(|card| card(text));
+                matches!(card, Some(None)).then_some(HookAnswer::Card(None))
             }
         }
     }
 
-    /// The reply if the program that asks cannot be started: a denial, or the crisis card.
+    /// The reply if the program that asks cannot be started: a denial, or help for a message that
+    /// nobody could screen.
     pub fn without_daemon(&self, bytes: &[u8], why: &str) -> HookReply {
         let answer = match self.parse_event(bytes) {
-            Ok(HookEvent::Message { text, .. }) => {
-                let screened = crisis::screen(&text, &ScreenOptions::default());
-                HookAnswer::Card(screened.card.map(|card| card.text))
+            Ok(HookEvent::Message { .. }) => {
+                let card = crisis::check_in_card(&ScreenOptions::default());
+                HookAnswer::Card(Some(card.text))
             }
             Ok(HookEvent::After(_)) => HookAnswer::Noted,
             _ => HookAnswer::Denied(messages::unreachable(why)),
@@ -98,7 +124,11 @@ impl LocalGate {
 
     /// Whether a call may run without a question.
     pub fn passes(&self, call: &ProposedCall) -> bool {
-        is_harmless(call) && self.is_recorded(call)
+        self.is_harmless(call) && self.is_recorded(call)
+    }
+
+    fn is_harmless(&self, call: &ProposedCall) -> bool {
+        is_harmless(self.engine.assess, call)
     }
 
     /// Whether the call is now in the spool, from where it gets into the ledger.
@@ -124,7 +154,7 @@ impl LocalGate {
 
 /// Whether a call may pass without the daemon: assessed as on a production machine, so that no
 /// setting of the daemon could assess it more strictly.
-fn is_harmless(proposed: &ProposedCall) -> bool {
+fn is_harmless(assess: AssessCall, proposed: &ProposedCall) -> bool {
     let Ok(text) = serde_json::to_string(&proposed.tool) else { return false };
     let text = format!("{{\"tool\":{text},\"arguments\":{}}}", proposed.arguments);
     let Ok(value) = json::parse(&text) else { return false };
@@ -141,5 +171,5 @@ fn is_harmless(proposed: &ProposedCall) -> bool {
         host: proposed.host,
     };
     // A file that is read may be a symlink to a secret.
-    assess_passing(&call, &Policy::default(), place(&at).as_ref(), passes_everywhere)
+    assess_passing(assess, &call, &Policy::default(), place(&at).as_ref(), passes_everywhere)
 }

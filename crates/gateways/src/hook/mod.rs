@@ -24,9 +24,7 @@ use std::time::{Duration, Instant};
 use countersign_client as client;
 use countersign_crisis::{self as crisis, ScreenOptions};
 
-use crate::agents::{
-    AgentDescriptor, CompletedCall, HookAnswer, HookEvent, HookReply, ProposedCall,
-};
+use crate::agents::{CompletedCall, HookAgent, HookAnswer, HookEvent, HookReply, ProposedCall};
 use crate::machine_look::MachineLook;
 use input::{InputError, MAX_INPUT};
 use local_decision::LocalGate;
@@ -147,7 +145,7 @@ fn in_time<T: Send + 'static>(
 }
 
 /// Prints the reply and returns the exit code. If it cannot be printed, nothing may run.
-pub fn print_reply(agent: &AgentDescriptor, reply: &HookReply) -> u8 {
+pub fn print_reply(agent: &HookAgent, reply: &HookReply) -> u8 {
     let mut out = io::stdout().lock();
     if out.write_all(reply.out.as_bytes()).and_then(|()| out.flush()).is_err() {
         let title = agent.title;

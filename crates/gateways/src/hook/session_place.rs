@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use countersign_client::{git_root, home_folder};
 
-use crate::agents::{AgentDescriptor, HookEvent, ProposedCall};
+use crate::agents::{HookAgent, HookEvent, ProposedCall};
 
 /// What the hook's own process knows about the session.
 #[derive(Debug, Clone, Default)]
@@ -20,10 +20,10 @@ pub struct SessionPlace {
 
 impl SessionPlace {
     /// From the variables and the working directory of this process.
-    pub fn of_process(agent: &AgentDescriptor) -> SessionPlace {
+    pub fn of_process(agent: &HookAgent) -> SessionPlace {
         let named = |name: &&str| env::var(name).ok().filter(|folder| !folder.is_empty());
         // A plugin may run in a server that was started anywhere.
-        let is_own_directory = agent.plugin.is_none();
+        let is_own_directory = !agent.runs_in_plugin;
         SessionPlace {
             project: agent.project_variables.iter().find_map(named),
             directory: is_own_directory.then(|| env::current_dir().ok()).flatten(),
@@ -33,7 +33,7 @@ impl SessionPlace {
 
     /// Completes the calls of an event. The host is the agent whose installed command runs, never
     /// what an event says.
-    pub fn complete(&self, agent: &AgentDescriptor, event: &mut HookEvent) {
+    pub fn complete(&self, agent: &HookAgent, event: &mut HookEvent) {
         match event {
             HookEvent::Before(call) => self.complete_call(agent, call),
             HookEvent::After(done) => self.complete_call(agent, &mut done.call),
@@ -46,7 +46,7 @@ impl SessionPlace {
         }
     }
 
-    fn complete_call(&self, agent: &AgentDescriptor, call: &mut ProposedCall) {
+    fn complete_call(&self, agent: &HookAgent, call: &mut ProposedCall) {
         call.host = Some(agent.host);
         let from_event = call.project.take();
         let root = |folder: &Path| {

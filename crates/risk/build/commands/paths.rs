@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::first_bytes;
+use super::programs::first_bytes;
 use super::schema::PathFile;
 use super::source::{glob, put, tier};
 

@@ -1,5 +1,6 @@
 //! Small pieces of Rust source: tiers, globs, flags.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use super::gate::{flag_needs, shared};
@@ -84,6 +85,11 @@ pub fn globs(items: &[String]) -> String {
     format!("Globs {{ needs: {needs:#x}, marks: {marks:#x}, runs: &[{}] }}", runs.join(", "))
 }
 
+/// A reference to several patterns.
+pub fn globs_ref(items: &[String]) -> String {
+    if items.is_empty() { "&NO_GLOBS".to_owned() } else { format!("&{}", globs(items)) }
+}
+
 /// The rarest byte of each pattern.
 pub fn marks(items: &[String]) -> u64 {
     items.iter().fold(0, |set, i| set | rarest(needs(i)))
@@ -131,7 +137,30 @@ pub fn glob(pattern: &str) -> String {
         ("General", pattern)
     };
     let needs = if fold { needs(pattern) & !CAPITAL } else { needs(pattern) };
-    format!("Glob {{ text: {text:?}, shape: GlobShape::{shape}, fold: {fold}, needs: {needs:#x} }}")
+    let (at, len) = (place_of(text), text.len());
+    format!(
+        "Glob {{ needs: {needs:#x}, at: {at}, len: {len}, shape: GlobShape::{shape}, fold: {fold} }}"
+    )
+}
+
+thread_local! {
+    /// The literal texts of all patterns so far, and where each starts.
+    static GLOB_TEXT: RefCell<(String, BTreeMap<String, usize>)> = RefCell::default();
+}
+
+/// Where a literal text starts in the text of all patterns; it is added if it is new.
+fn place_of(literal: &str) -> usize {
+    GLOB_TEXT.with_borrow_mut(|(text, places)| {
+        *places.entry(literal.to_owned()).or_insert_with(|| {
+            text.push_str(literal);
+            text.len() - literal.len()
+        })
+    })
+}
+
+/// The text of all patterns as source.
+pub fn glob_text() -> String {
+    GLOB_TEXT.with_borrow(|(text, _)| format!("static GLOB_TEXT: &str = {text:?};\n"))
 }
 
 /// The bytes a text must hold to fit a pattern.
@@ -151,7 +180,7 @@ pub fn flag(name: &str) -> String {
         _ => "None".to_owned(),
     };
     let pattern =
-        if name.contains('*') { format!("Some({})", glob(name)) } else { "None".to_owned() };
+        if name.contains('*') { format!("Some(&{})", glob(name)) } else { "None".to_owned() };
     let needs = flag_needs(name);
     format!("Flag {{ text: {name:?}, letter: {letter}, glob: {pattern}, needs: {needs:#x} }}")
 }

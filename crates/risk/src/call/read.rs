@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use super::{Annotations, Call};
-use crate::context::{Context, Environment, Platform};
+use crate::context::{Context, Environment, Platform, TextReaders};
 use countersign_json as json;
 use countersign_json::{JsonError, Value};
 use countersign_text::sanitize::sanitize_within;
@@ -87,6 +87,7 @@ impl<'a> Call<'a> {
                 session: None,
                 facts: None,
                 label: None,
+                readers: TextReaders::default(),
             },
             annotations: annotations(value)?,
             claimed: claimed(value)?,

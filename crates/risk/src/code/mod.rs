@@ -8,7 +8,6 @@ mod comments;
 mod decoding;
 mod expr;
 mod imports;
-mod language;
 mod lex;
 mod loops;
 mod names;
@@ -38,7 +37,7 @@ use crate::finding::{Doubt, Finding, Findings};
 use crate::nested_command::ReadNested;
 use countersign_types::tier::Tier;
 
-pub use language::Language;
+pub use crate::language::Language;
 
 /// Longest code that is read.
 const SIZE_LIMIT: usize = 1 << 20;

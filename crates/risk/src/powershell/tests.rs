@@ -205,7 +205,8 @@ fn harmless_work_is_quiet() {
 fn plain_text_that_may_be_powershell_is_read_as_both() {
     let plain = |text: &str| {
         let mut out = Findings::default();
-        crate::command_text::read(text, &Context::default(), &mut out);
+        let ctx = Context { readers: crate::readers::all(), ..Context::default() };
+        crate::command_text::read(text, &ctx, &mut out);
         (out.tier(), out.iter().map(|f| f.code.to_string()).collect::<Vec<_>>())
     };
     for text in [
@@ -254,7 +255,8 @@ fn what_another_shell_takes_for_harmless_is_asked_about() {
         "$env:X='y'; npm test",
     ] {
         let mut out = Findings::default();
-        crate::command_text::read(text, &Context::default(), &mut out);
+        let ctx = Context { readers: crate::readers::all(), ..Context::default() };
+        crate::command_text::read(text, &ctx, &mut out);
         assert!(out.tier() >= Tier::Medium, "{text}: {:?}", out.tier());
     }
     for text in [

@@ -39,7 +39,7 @@ pub fn check(rule: &RuleInfo) -> Vec<Mismatch> {
 /// Whether a line does what it stands for.
 fn holds(rule: &RuleInfo, line: &str, wanted: bool) -> bool {
     let mut findings = Findings::default();
-    let ctx = Context::default();
+    let ctx = Context { readers: readers::all(), ..Context::default() };
     match rule.subject {
         // Rules that only say what an unlisted program seems to do leave no finding of their own.
         Subject::Command if rule.id.starts_with("generic.looks") || rule.id == "generic.bare" => {

@@ -180,7 +180,7 @@ impl<'i, 't> Invocation<'i, 't> {
         self.options.iter().any(|index| {
             let Some(arg) = self.arg(*index) else { return false };
             let text: &str = &arg.text;
-            if let Some(glob) = &flag.glob {
+            if let Some(glob) = flag.glob {
                 return glob.fits(text, self.bytes_at(*index));
             }
             // Most options differ in their third byte.

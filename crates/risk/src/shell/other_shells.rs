@@ -204,7 +204,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         span: Span,
     ) -> Flow {
         let words: Vec<CommandWord> = args.iter().map(CommandWord::from_arg).collect();
-        let bound = (self.shared.dispatch.bind)(known.0, &words, stdin);
+        let bind = self.shared.dispatch.bind;
+        let bound = bind(self.shared, known.0, &words, stdin);
         let args: Vec<Arg<'_>> = bound.iter().map(CommandWord::arg).collect();
         let mut evaluator =
             Evaluator { shared: self.shared, functions: Vec::new(), defining: None, text: "" };

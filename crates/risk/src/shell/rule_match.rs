@@ -3,7 +3,8 @@
 use super::invocation::Invocation;
 use crate::command_tables::{Flag, Rule};
 use crate::flow::Taint;
-use countersign_text::glob::{Glob, GlobShape, Globs, bytes_of};
+use crate::rule_glob::{Glob, Globs};
+use countersign_text::glob::{GlobShape, bytes_of};
 
 impl Invocation<'_, '_> {
     /// Whether a rule holds for this call.
@@ -50,7 +51,7 @@ impl Invocation<'_, '_> {
         let head: &str = &self.arg(*self.operands.first()?)?.text;
         let begins = |path: &[Glob]| {
             path.first().is_none_or(|first| {
-                (first.shape != GlobShape::Exact || first.text.len() == head.len())
+                (first.shape != GlobShape::Exact || usize::from(first.len) == head.len())
                     && first.fits(head, self.head_bytes)
             })
         };
@@ -59,22 +60,22 @@ impl Invocation<'_, '_> {
 
     fn fits_words(&self, rule: &Rule, rest: &[u16]) -> bool {
         let any = |globs: &Globs| self.any_fits(globs, rest.iter().copied());
-        if !rule.operand.is_empty() && !any(&rule.operand) {
+        if !rule.operand.is_empty() && !any(rule.operand) {
             return false;
         }
-        if !rule.not_operand.is_empty() && any(&rule.not_operand) {
+        if !rule.not_operand.is_empty() && any(rule.not_operand) {
             return false;
         }
-        if !rule.first.is_empty() && !rest.first().is_some_and(|i| self.fits_any(&rule.first, *i)) {
+        if !rule.first.is_empty() && !rest.first().is_some_and(|i| self.fits_any(rule.first, *i)) {
             return false;
         }
         let head = rest.first();
-        if !rule.not_first.is_empty() && head.is_some_and(|i| self.fits_any(&rule.not_first, *i)) {
+        if !rule.not_first.is_empty() && head.is_some_and(|i| self.fits_any(rule.not_first, *i)) {
             return false;
         }
         if !rule.last.is_empty() {
             let last = u16::try_from(self.args.len().saturating_sub(1)).unwrap_or(u16::MAX);
-            if self.args.len() <= 2 || !self.fits_any(&rule.last, last) {
+            if self.args.len() <= 2 || !self.fits_any(rule.last, last) {
                 return false;
             }
         }

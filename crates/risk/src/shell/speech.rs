@@ -5,13 +5,12 @@ use std::borrow::Cow;
 use super::arg::Arg;
 use super::evaluator::Evaluator;
 use super::{awk, sed};
-use crate::code;
-use crate::code::Language;
 use crate::command_tables::{Interpreter, Speech};
 use crate::context::Context;
 use crate::effect::Effect;
 use crate::finding::{Doubt, Finding, Findings, Span};
 use crate::flow::{Flow, Taint};
+use crate::language::Language;
 use crate::sql;
 use crate::structural_findings::{self, StructuralRule};
 use countersign_shell::UNKNOWN;
@@ -122,10 +121,9 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let depth = self.shared.budget.depth().saturating_add(1);
         let assessed = self.is_assessed_by_text(text);
         let mut harmless = false;
-        let nested = self.shared.dispatch.nested;
+        let read_code = self.shared.dispatch.code;
         self.foreign(arg.span, |ctx, out| {
-            code::read(language, text, 0, ctx, depth, nested, out);
-            harmless = assessed && code::is_harmless_reading(language, out);
+            harmless = read_code(language, text, ctx, depth, out) && assessed;
         });
         (Flow::unknown(stdin.taint), harmless)
     }
@@ -161,10 +159,10 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             }
             Speech::Mongo => {
                 let depth = self.shared.budget.depth().saturating_add(1);
-                let nested = self.shared.dispatch.nested;
+                let read_code = self.shared.dispatch.code;
                 self.foreign(arg.span, |ctx, out| {
                     sql::read_mongo(text, 0, ctx, out);
-                    code::read(Language::JavaScript, text, 0, ctx, depth, nested, out);
+                    read_code(Language::JavaScript, text, ctx, depth, out);
                 });
             }
             _ => return None,

@@ -151,7 +151,7 @@ impl<'c> Reader<'c, '_> {
     pub(super) fn text(&mut self, role: Role, text: &str) {
         match role {
             Role::Code(language) => {
-                crate::readers::read_code(language, text, 0, &self.ctx, self.out);
+                self.ctx.read_code(language, text, self.out);
             }
             Role::AnyCode => self.code(text),
             Role::Sql => crate::sql::read(text, 0, &self.ctx, self.out),

@@ -22,7 +22,7 @@ fn harmless_code(subject: &Subject<'_>, entry: &Entry) -> bool {
         }
     });
     let harmless = |(language, text): (_, Option<&str>)| {
-        text.is_some_and(|text| crate::readers::is_harmless_code(language, text, &subject.context))
+        text.is_some_and(|text| subject.context.is_harmless_code(language, text))
     };
     codes.next().is_some_and(harmless) && codes.all(harmless)
 }

@@ -57,11 +57,11 @@ pub fn action_tier(name: &str) -> Tier {
 }
 
 /// Reads a call and adds what it would do.
-pub fn read(call: &Call<'_>, out: &mut Findings) {
+pub(crate) fn read(call: &Call<'_>, context: Context<'_>, out: &mut Findings) {
     let subject = Subject {
         name: &call.tool,
         arguments: &call.arguments,
-        context: call.context,
+        context,
         agent: call.agent.as_deref(),
         annotations: call.annotations,
         depth: 0,

@@ -55,10 +55,10 @@ impl Reader<'_, '_> {
     fn shell_text(&mut self, text: &str) {
         match self.language {
             Some(ScriptLanguage::PowerShell) => {
-                crate::readers::read_powershell(text, &self.ctx, self.out);
+                self.ctx.read_text(|set| set.powershell, text, self.out);
             }
             Some(ScriptLanguage::Cmd) => {
-                crate::readers::read_cmd(text, &self.ctx, self.out);
+                self.ctx.read_text(|set| set.cmd, text, self.out);
                 // A tool called `cmd` need not be Windows: grave findings of a POSIX shell count.
                 let mut posix = Findings::default();
                 crate::command_text::read(text, &self.ctx, &mut posix);
@@ -132,7 +132,7 @@ impl Reader<'_, '_> {
                 self.shell_text(text);
             }
             ScriptLanguage::Code(language) => {
-                crate::readers::read_code(language, text, 0, &self.ctx, self.out);
+                self.ctx.read_code(language, text, self.out);
             }
         }
     }

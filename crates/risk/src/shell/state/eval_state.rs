@@ -17,8 +17,8 @@ use crate::command_tables::{Spec, Speech};
 use crate::context::Context;
 use crate::finding::{Finding, Findings, Span};
 use crate::flow::Flow;
+use crate::language::Language;
 use crate::limit::Excess;
-use crate::nested_command::ReadNested;
 use crate::paths::workspace::Workspace;
 use crate::paths::{Act, PathClass};
 use crate::shell::command_word::CommandWord;
@@ -27,16 +27,17 @@ use crate::structural_findings::StructuralRule;
 /// The readers that a command may need and that depend on this state themselves. The dispatcher
 /// (`readers`) fills it in.
 pub(crate) struct Dispatch {
-    /// Reads a command that code hands to a shell.
-    pub nested: ReadNested,
+    /// Reads code inside of this many texts; also whether all of it was read and asks for nobody.
+    pub code: fn(Language, &str, &Context<'_>, u8, &mut Findings) -> bool,
     /// Starts PowerShell or cmd with these words; none where it would only open a session.
     pub launch: Launch,
     /// Runs a text in PowerShell; returns what it would write.
     pub run_powershell: fn(&mut EvalState<'_, '_>, &str, Span) -> Flow,
     /// Brings the options of a Windows command into the form of the rules.
-    pub bind: fn(&'static Spec, &[CommandWord], &Flow) -> Vec<CommandWord>,
+    pub bind: Bind,
 }
 
+type Bind = fn(&mut EvalState<'_, '_>, &'static Spec, &[CommandWord], &Flow) -> Vec<CommandWord>;
 type Launch = fn(&mut EvalState<'_, '_>, Speech, &[CommandWord], &Flow, Span) -> Option<Flow>;
 
 /// What all evaluators of one call share.

@@ -139,9 +139,7 @@ fn edited_call<'v>(
             cwd: text("cwd"),
             project: place("project"),
             host: place("host"),
-            session: None,
-            facts: None,
-            label: None,
+            ..Context::default()
         },
         annotations: Annotations::default(),
         claimed: None,

@@ -1,0 +1,67 @@
+//! The patterns of the rule tables. There are thousands, so each is a place in one text.
+
+use countersign_text::glob::GlobShape;
+
+// `GLOB_TEXT`: the literal texts of all patterns, one behind the other.
+include!(concat!(env!("OUT_DIR"), "/globs.rs"));
+
+/// A pattern of the rule tables. A leading `(?i)` in the rule file ignores ASCII case.
+#[derive(Debug, Clone, Copy)]
+pub struct Glob {
+    /// The bytes that a matching text contains, as a set from `bytes_of`.
+    pub needs: u64,
+    /// Where its literal text starts in the text of all patterns.
+    pub at: u32,
+    /// The length of its literal text.
+    pub len: u16,
+    /// Its shape.
+    pub shape: GlobShape,
+    /// Ignores ASCII case.
+    pub fold: bool,
+}
+
+impl Glob {
+    /// Whether a text matches, given its set of bytes. Most patterns are rejected by the set alone.
+    #[inline]
+    pub fn fits(&self, text: &str, bytes: u64) -> bool {
+        self.needs & !bytes == 0 && self.compare(text)
+    }
+
+    #[inline(never)]
+    fn compare(&self, text: &str) -> bool {
+        let start = self.at as usize;
+        let pattern = GLOB_TEXT.get(start..start + usize::from(self.len));
+        pattern.is_some_and(|pattern| self.shape.compare(pattern, self.fold, text))
+    }
+}
+
+/// Several patterns, of which any may match.
+#[derive(Debug, Clone, Copy)]
+pub struct Globs {
+    /// The bytes that all of the patterns need.
+    pub needs: u64,
+    /// The rarest byte of each pattern: a text without any of them matches none.
+    pub marks: u64,
+    /// The patterns grouped by their rarest byte, each group with the bytes that all its patterns
+    /// need.
+    pub runs: &'static [(u64, &'static [Glob])],
+}
+
+impl Globs {
+    /// No patterns.
+    pub const NONE: Globs = Globs { needs: 0, marks: 0, runs: &[] };
+
+    /// Whether there are no patterns.
+    pub const fn is_empty(&self) -> bool {
+        self.runs.is_empty()
+    }
+
+    /// Whether any of the patterns matches.
+    #[inline]
+    pub fn fit(&self, text: &str, bytes: u64) -> bool {
+        let likely = |(needs, run): &(u64, &'static [Glob])| {
+            needs & !bytes == 0 && run.iter().any(|p| p.fits(text, bytes))
+        };
+        self.needs & !bytes == 0 && self.marks & bytes != 0 && self.runs.iter().any(likely)
+    }
+}
