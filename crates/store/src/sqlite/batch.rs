@@ -123,6 +123,11 @@ impl<'c> Batch<'c> {
         self.pending.push(&mut entry)
     }
 
+    /// Appends ledger entries in order, with the time of this job.
+    pub fn append_all(&mut self, entries: Vec<Entry<'_>>) -> StoreResult<()> {
+        entries.into_iter().try_for_each(|entry| self.append(entry))
+    }
+
     /// Publishes an event after the commit.
     pub fn publish(&mut self, event: StoreEvent) {
         self.effects.events.push(event);

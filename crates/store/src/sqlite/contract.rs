@@ -116,10 +116,7 @@ impl Store for SqliteStore {
     }
 
     async fn append(&self, entries: Vec<Entry<'static>>) -> StoreResult<()> {
-        let work = move |batch: &mut Batch<'_>| {
-            entries.into_iter().try_for_each(|entry| batch.append(entry))
-        };
-        self.write_validated(work).await
+        self.write_validated(move |batch| batch.append_all(entries)).await
     }
 
     async fn create_grant(&self, grant: Grant, context: WriteContext) -> StoreResult<()> {
