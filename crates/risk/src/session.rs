@@ -1,8 +1,7 @@
 //! What a session did before, as far as it changes how a later call is assessed.
 //!
 //! The memory holds the files that approved calls of the session wrote, with their content where it
-//! is known, the names of the secrets that they read, and what a person answered for the rest of the
-//! session. A script that was written or
+//! is known, and what a person answered for the rest of the session. A script that was written or
 //! downloaded in one call and run in a later one is assessed by its content, as if both were one
 //! call. The memory is plain data: the caller keeps it and adds only calls that ran.
 
@@ -22,8 +21,6 @@ const MAX_BYTES: usize = 1024 * 1024;
 const MAX_TEXT: usize = 64 * 1024;
 /// How many possible contents of one file are remembered.
 const MAX_VERSIONS: usize = 4;
-/// How many names of secrets are remembered. One is enough to ask.
-const MAX_SECRETS: usize = 32;
 /// How many answers are remembered.
 const MAX_ANSWERED: usize = 1_024;
 
@@ -116,19 +113,13 @@ pub struct SessionMemory {
     answered: VecDeque<String>,
     /// More files were written than are remembered.
     lost: bool,
-    /// Names of the secrets that were read.
-    #[serde(default)]
-    secrets: Vec<String>,
-    /// It is not known whether further secrets were read.
-    #[serde(default)]
-    unknown_secrets: bool,
 }
 
 impl SessionMemory {
     /// The memory of a session that cannot be read any more: every script that it may have written
-    /// asks, and every call with which a secret could leave.
+    /// asks.
     pub fn unreadable() -> SessionMemory {
-        SessionMemory { lost: true, unknown_secrets: true, ..SessionMemory::default() }
+        SessionMemory { lost: true, ..SessionMemory::default() }
     }
 
     /// The memory as it may be written to a disk: without secrets. A script that contained one has
@@ -136,9 +127,6 @@ impl SessionMemory {
     #[must_use]
     pub fn redacted(&self) -> SessionMemory {
         let mut redacted = self.clone();
-        for name in &mut redacted.secrets {
-            *name = redact_text(name).text.into_owned();
-        }
         for file in &mut redacted.files {
             file.path = redact_text(&file.path).text.into_owned();
             for text in &mut file.texts {
@@ -153,41 +141,18 @@ impl SessionMemory {
     pub fn restored(mut self) -> SessionMemory {
         self.answered.clear();
         self.shrink();
-        self.unknown_secrets |= self.secrets.len() > MAX_SECRETS;
-        self.secrets.truncate(MAX_SECRETS);
         self
     }
 
-    /// Notes that the session wrote files or read secrets that are not remembered.
+    /// Notes that the session wrote files that are not remembered.
     pub fn lose(&mut self) {
         self.lost = true;
-        self.unknown_secrets = true;
     }
 
     /// Adds what a call left behind. To be called only for calls that ran.
     pub fn add(&mut self, trace: &SessionTrace) {
         self.wrote(&trace.writes);
         self.lost |= trace.lost;
-        for name in &trace.secrets {
-            if self.secrets.contains(name) {
-                continue;
-            }
-            if self.secrets.len() < MAX_SECRETS {
-                self.secrets.push(name.clone());
-            } else {
-                self.unknown_secrets = true;
-            }
-        }
-    }
-
-    /// Whether the session may have read a secret.
-    pub(crate) fn may_know_secret(&self) -> bool {
-        self.unknown_secrets || !self.secrets.is_empty()
-    }
-
-    /// The names of the secrets that the session read, the first one first.
-    pub(crate) fn secrets(&self) -> impl Iterator<Item = &str> {
-        self.secrets.iter().map(String::as_str)
     }
 
     fn wrote(&mut self, writes: &[FileWrite]) {

@@ -69,10 +69,6 @@ pub struct SessionTrace {
     pub(crate) writes: Vec<FileWrite>,
     /// More files are written than are noted.
     pub(crate) lost: bool,
-    /// Names of the secrets that the call reads.
-    pub(crate) secrets: Vec<String>,
-    /// The call reaches a host that is known only when it runs.
-    pub(crate) reaches_unknown_host: bool,
     /// Why the call asks.
     pub(crate) question: Question,
     /// Digests of the files of the session that were read because the call runs them.
@@ -89,13 +85,6 @@ impl SessionTrace {
             self.writes.push(write);
         } else {
             self.lost = true;
-        }
-    }
-
-    /// Notes a secret that the call would read.
-    pub(crate) fn read_secret(&mut self, name: String) {
-        if self.secrets.len() < MAX_NOTED && !self.secrets.contains(&name) {
-            self.secrets.push(name);
         }
     }
 
@@ -131,22 +120,19 @@ impl SessionTrace {
         Digest::of(text.as_bytes())
     }
 
-    /// Whether the session must remember the call.
-    pub fn is_remembered(&self) -> bool {
-        self.lost || !self.writes.is_empty() || !self.secrets.is_empty()
+    /// Whether the call would write files.
+    pub fn writes_files(&self) -> bool {
+        self.lost || !self.writes.is_empty()
     }
 
     /// Adds why another reading of the call asks, but not what it would write.
     pub fn absorb_question(&mut self, other: SessionTrace) {
-        let (writes, secrets) = (Vec::new(), Vec::new());
-        self.absorb(SessionTrace { writes, secrets, lost: false, ..other });
+        self.absorb(SessionTrace { writes: Vec::new(), lost: false, ..other });
     }
 
     /// Adds what another reading of the call noted.
     pub fn absorb(&mut self, other: SessionTrace) {
         self.lost |= other.lost;
-        self.reaches_unknown_host |= other.reaches_unknown_host;
-        other.secrets.into_iter().for_each(|name| self.read_secret(name));
         other.writes.into_iter().for_each(|write| self.wrote(write));
         self.question.absorb(other.question);
         for digest in other.scripts {

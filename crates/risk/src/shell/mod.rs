@@ -65,7 +65,6 @@ use arg::Arg;
 use evaluator::Evaluator;
 
 pub(crate) use command_word::CommandWord;
-pub(crate) use net_access::is_local;
 pub(crate) use other_shells::{CommandAssessor, assess_text, described_program};
 pub(crate) use state::{Dispatch, EvalState};
 

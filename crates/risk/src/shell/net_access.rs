@@ -15,7 +15,6 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let host = host_of(target);
         self.shared.out.effect(Effect::NetIn);
         if host.is_empty() || host.contains(UNKNOWN) {
-            self.shared.out.trace.reaches_unknown_host = true;
             return Taint::NET;
         }
         if !host.is_ascii() {
@@ -73,7 +72,7 @@ pub(super) fn host_of(target: &str) -> &str {
 }
 
 /// This machine itself.
-pub(crate) fn is_local(host: &str) -> bool {
+pub(super) fn is_local(host: &str) -> bool {
     matches!(host, "localhost" | "::1" | "0.0.0.0" | "host.docker.internal")
         || host.starts_with("127.")
         || host.ends_with(".localhost")

@@ -39,7 +39,7 @@ pub fn suggested_label(
         let role = table::exec_argument(&name::compact(key)).or_else(|| arguments::guessed(key));
         role.is_some_and(table::Role::is_code)
     };
-    let by_arguments = arguments.iter().any(|key| is_code(key)).then_some(ToolLabel::Runs);
+    let by_arguments = arguments.iter().any(is_code).then_some(ToolLabel::Runs);
     by_name.max(by_hint).max(by_arguments)
 }
 
