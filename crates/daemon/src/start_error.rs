@@ -8,6 +8,7 @@ use countersign_store::StoreError;
 use crate::checkpoints::SignError;
 use crate::config::ConfigError;
 use crate::keys::KeyError;
+use crate::tls::CertificateProblem;
 
 /// Why the daemon did not start.
 #[derive(Debug, thiserror::Error)]
@@ -27,6 +28,9 @@ pub enum StartError {
     /// The signed checkpoints of the ledger.
     #[error(transparent)]
     Signed(#[from] SignError),
+    /// The TLS certificate.
+    #[error(transparent)]
+    Tls(#[from] CertificateProblem),
     /// A folder.
     #[error("{0}: {1}")]
     Folder(PathBuf, io::Error),

@@ -62,6 +62,15 @@ pub struct KeysArgs {
 pub enum KeysAction {
     /// Print the key that is pinned here, and its file.
     Show,
+    /// Print the pin of the daemon's TLS key, which https addresses carry.
+    Tls {
+        /// Configuration file [default: `COUNTERSIGN_CONFIG` or the standard path]
+        #[arg(long, value_name = "FILE")]
+        config: Option<String>,
+        /// The daemon's state directory [default: `COUNTERSIGN_STATE` or the standard path]
+        #[arg(long, value_name = "DIR")]
+        state: Option<String>,
+    },
     /// Pin the key of a daemon that another user or another machine runs.
     Trust {
         /// The key's file, or `-` for standard input.
@@ -82,6 +91,7 @@ const KEYS_EXAMPLES: &str = "\
 Examples:
   countersign keys show
   ssh gate countersign keys show | countersign keys trust -
+  countersign keys tls
   countersign keys rotate
 
 `serve` writes the public key as daemon.pub to its state folder, where this user's agents find it.
@@ -245,7 +255,8 @@ pub enum PermitWhat {
     Verify {
         /// The file of the permit; `-` for standard input.
         file: String,
-        /// The signer's keys: a file, or `http://ADDR/.well-known/jwks.json`.
+        /// The signer's keys: a file, or `http://ADDR/.well-known/jwks.json`. An https URL ends in
+        /// `#sha256:PIN` or `#ca:FILE`.
         #[arg(long, value_name = "FILE|URL")]
         jwks: String,
         /// The call that is about to run: JSON or `@file`.

@@ -37,7 +37,7 @@ fn run(args: &Configured, action: InstallAction) -> Result<ExitCode, Failure> {
     // The address is written only if a daemon answers there now. Without an address the proxy looks
     // for the daemon itself, each time it is started.
     let agents = reach::agent_endpoint(None, false).ok().filter(answers);
-    let agents = agents.map(|endpoint| endpoint.to_string());
+    let agents = agents.map(|endpoint| endpoint.address());
     let proxy = ProxyCommand { program: command.program.clone(), agents };
     let (title, files) = meant(args, &scope, &proxy)?;
     let name = format!("mcp {title}");
@@ -87,7 +87,7 @@ fn run(args: &Configured, action: InstallAction) -> Result<ExitCode, Failure> {
 fn answers(endpoint: &Endpoint) -> bool {
     match endpoint {
         Endpoint::Unix(path) => UnixStream::connect(path).is_ok(),
-        Endpoint::Tcp(_) => true,
+        Endpoint::Tcp(_) | Endpoint::Tls { .. } => true,
     }
 }
 

@@ -23,7 +23,7 @@ pub use channels::NO_CHANNEL;
 pub use error::ConfigError;
 pub use model::{
     ChannelConfig, DaemonConfig, DaemonRules, DrillsConfig, FloodConfig, LedgerConfig, LogConfig,
-    QuorumByTier, SocketConfig,
+    QuorumByTier, SocketConfig, TlsConfig,
 };
 pub use oncall::{EscalationLevels, OnCall};
 pub use paths::Paths;
@@ -43,6 +43,12 @@ impl DaemonConfig {
             }
         };
         DaemonConfig::read(&text, paths)
+    }
+
+    /// Fails if other machines reach an address without TLS. The command line may have changed the
+    /// addresses since the file was read.
+    pub fn check_exposure(&self) -> Result<(), ConfigError> {
+        listen::check_exposure(self)
     }
 
     /// Reads the text of a file.
