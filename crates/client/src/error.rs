@@ -28,6 +28,17 @@ pub enum Error {
          key is pinned; `countersign keys trust` pins another daemon's key"
     )]
     Untrusted(String),
+    /// The certificate of the other end is not the trusted one, or is not valid.
+    #[error(
+        "the certificate of {endpoint} is refused: {why}; nothing was sent to it. `countersign keys \
+         tls` on the daemon's machine prints the pin that belongs into the address"
+    )]
+    Certificate {
+        /// The endpoint.
+        endpoint: String,
+        /// Why.
+        why: String,
+    },
     /// The call was denied without asking a person.
     #[error("{0}")]
     Denied(Box<ProblemDetails>),
@@ -76,6 +87,7 @@ impl Error {
             | Error::Unreachable { .. }
             | Error::Unexpected(_)
             | Error::Untrusted(_)
+            | Error::Certificate { .. }
             | Error::Unavailable { .. } => None,
         }
     }

@@ -57,10 +57,13 @@ pub fn begin(endpoint: &Endpoint, exchange: &Exchange<'_>) -> Result<HttpRespons
         }
     };
     let head = head(endpoint, exchange)?;
-    let mut wire = Wire::open(endpoint, exchange.timeout).map_err(lost(false))?;
+    let mut wire = Wire::open(endpoint, exchange.timeout).map_err(|error| {
+        let refused = |why| Error::Certificate { endpoint: endpoint.to_string(), why };
+        countersign_tls::refusal(&error).map_or_else(|| lost(false)(error), refused)
+    })?;
     let mut bytes = head.into_bytes();
     bytes.extend_from_slice(exchange.body.unwrap_or_default().as_bytes());
-    wire.write_all(&bytes).map_err(lost(true))?;
+    wire.write_all(&bytes).and_then(|()| wire.flush()).map_err(lost(true))?;
     let (head, rest) = read_head(&mut wire).map_err(|error| match error.kind() {
         io::ErrorKind::InvalidData => Error::Unexpected(error.to_string()),
         _ => lost(true)(error),

@@ -54,6 +54,7 @@ mod wire;
 pub use agent::AgentClient;
 pub use call_request::{CallRequest, FactsMember, McpToolClaim};
 pub use channels::{AccountRecord, ChannelRecord, ChannelTest, LinkCode, TapRecord};
+pub use countersign_tls::{KeyPin, TlsTrust, split_authority};
 pub use daemon_key::{DAEMON_KEY_FILE, DaemonKey};
 pub use encoding::new_idempotency_key;
 pub use endpoint::Endpoint;

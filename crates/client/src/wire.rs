@@ -1,9 +1,12 @@
-//! A connection to the daemon over TCP or a Unix socket, with time limits.
+//! A connection to the daemon over TCP, TLS or a Unix socket, with time limits.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs as _};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
+
+use countersign_tls::rustls::{ClientConnection, StreamOwned};
+use countersign_tls::{ClientTls, TlsError, TlsTrust};
 
 use crate::endpoint::Endpoint;
 
@@ -20,11 +23,83 @@ pub enum Length {
 }
 
 /// A connection with a time limit.
-pub struct Wire {
-    stream: Stream,
-    until: Option<Instant>,
-    /// The time limit of a single read, if there is no limit for the whole.
-    pub pause: Duration,
+pub enum Wire {
+    Plain(TimedStream),
+    Tls(Box<StreamOwned<ClientConnection, TimedStream>>),
+}
+
+impl Wire {
+    /// Connects. With TLS, the other end has proved its certificate when this returns.
+    pub fn open(endpoint: &Endpoint, timeout: Duration) -> io::Result<Wire> {
+        let until = Instant::now().checked_add(timeout);
+        let timed = |stream| TimedStream { stream, until, pause: timeout };
+        match endpoint {
+            Endpoint::Tcp(authority) => Ok(Wire::Plain(timed(connect(authority, timeout)?))),
+            Endpoint::Tls { authority, trust } => {
+                let connection = tls(authority, trust).map_err(io::Error::other)?;
+                let mut stream = StreamOwned::new(connection, timed(connect(authority, timeout)?));
+                while stream.conn.is_handshaking() {
+                    stream.conn.complete_io(&mut stream.sock)?;
+                }
+                Ok(Wire::Tls(Box::new(stream)))
+            }
+            Endpoint::Unix(path) => {
+                Ok(Wire::Plain(timed(Stream::Unix(UnixStream::connect(path)?))))
+            }
+        }
+    }
+
+    /// Removes the limit for the whole; each read must still complete within `pause`.
+    pub fn live(&mut self, pause: Duration) {
+        let stream = match self {
+            Wire::Plain(stream) => stream,
+            Wire::Tls(stream) => &mut stream.sock,
+        };
+        (stream.until, stream.pause) = (None, pause);
+    }
+}
+
+fn tls(authority: &str, trust: &TlsTrust) -> Result<ClientConnection, TlsError> {
+    ClientTls::new(trust)?.connection(authority)
+}
+
+fn connect(authority: &str, timeout: Duration) -> io::Result<Stream> {
+    let mut last = io::Error::new(io::ErrorKind::NotFound, "no such host");
+    for address in authority.to_socket_addrs()? {
+        match TcpStream::connect_timeout(&address, CONNECT.min(timeout)) {
+            Ok(stream) => {
+                stream.set_nodelay(true)?;
+                return Ok(Stream::Tcp(stream));
+            }
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+impl Read for Wire {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Wire::Plain(stream) => stream.read(room),
+            Wire::Tls(stream) => stream.read(room),
+        }
+    }
+}
+
+impl Write for Wire {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Wire::Plain(stream) => stream.write(bytes),
+            Wire::Tls(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Wire::Plain(stream) => stream.flush(),
+            Wire::Tls(stream) => stream.flush(),
+        }
+    }
 }
 
 enum Stream {
@@ -32,36 +107,15 @@ enum Stream {
     Unix(UnixStream),
 }
 
-impl Wire {
-    pub fn open(endpoint: &Endpoint, timeout: Duration) -> io::Result<Wire> {
-        let until = Instant::now().checked_add(timeout);
-        let stream = match endpoint {
-            Endpoint::Tcp(authority) => {
-                let mut last = io::Error::new(io::ErrorKind::NotFound, "no such host");
-                let mut found = None;
-                for address in authority.to_socket_addrs()? {
-                    match TcpStream::connect_timeout(&address, CONNECT.min(timeout)) {
-                        Ok(stream) => {
-                            found = Some(stream);
-                            break;
-                        }
-                        Err(error) => last = error,
-                    }
-                }
-                let stream = found.ok_or(last)?;
-                stream.set_nodelay(true)?;
-                Stream::Tcp(stream)
-            }
-            Endpoint::Unix(path) => Stream::Unix(UnixStream::connect(path)?),
-        };
-        Ok(Wire { stream, until, pause: timeout })
-    }
+/// A stream whose reads and writes end in time, also those of a handshake.
+pub struct TimedStream {
+    stream: Stream,
+    until: Option<Instant>,
+    /// The time limit of a single read, if there is no limit for the whole.
+    pause: Duration,
+}
 
-    /// Removes the limit for the whole; each read must still complete within `pause`.
-    pub fn live(&mut self, pause: Duration) {
-        (self.until, self.pause) = (None, pause);
-    }
-
+impl TimedStream {
     fn left(&self) -> io::Result<Duration> {
         let Some(until) = self.until else { return Ok(self.pause) };
         let left = until.saturating_duration_since(Instant::now());
@@ -72,7 +126,7 @@ impl Wire {
     }
 }
 
-impl Read for Wire {
+impl Read for TimedStream {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         // An interrupted read is retried within the same time limit.
         let read = loop {
@@ -97,7 +151,7 @@ impl Read for Wire {
     }
 }
 
-impl Write for Wire {
+impl Write for TimedStream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let left = Some(self.left()?);
         match &mut self.stream {

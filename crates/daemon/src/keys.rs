@@ -22,6 +22,7 @@ use crate::random;
 /// The headers of the key files.
 const HEAD: &str = "countersign-ed25519-1 ";
 const PUSH_HEAD: &str = "countersign-p256-1 ";
+const TLS_HEAD: &str = "countersign-tls-pkcs8-1 ";
 
 /// The file of the key that signs responses, beside the signing key. It can be replaced without
 /// touching the ledger.
@@ -211,6 +212,14 @@ pub(crate) fn replace(file: &Path, text: &str, mode: u32) -> Result<(), KeyError
 pub fn push_key(file: &Path) -> Result<VapidKey, KeyError> {
     let bytes = kept(file, PUSH_HEAD, || VapidKey::generate().ok_or(random::EntropyUnavailable))?;
     VapidKey::read(&bytes).ok_or_else(|| KeyError::Unreadable(file.to_owned()))
+}
+
+/// The daemon's own TLS key, as PKCS #8.
+pub fn tls_key<E>(
+    file: &Path,
+    fresh: impl FnOnce() -> Result<Zeroizing<Vec<u8>>, E>,
+) -> Result<Zeroizing<Vec<u8>>, KeyError> {
+    kept(file, TLS_HEAD, || fresh().map_err(|_| random::EntropyUnavailable))
 }
 
 /// The key with which the hook proves what it found on this machine.

@@ -44,6 +44,7 @@ mod store_watch;
 mod test_daemon;
 #[cfg(test)]
 mod test_gate;
+pub mod tls;
 mod watch;
 mod withdrawals;
 mod witness;

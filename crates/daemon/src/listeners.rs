@@ -15,13 +15,16 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpSocket, UnixListener};
+use tokio::net::{TcpListener, TcpSocket, TcpStream, UnixListener};
 use tokio::sync::Semaphore;
+use tokio_rustls::TlsAcceptor;
 use tower_service::Service as _;
 
 use crate::config::SocketConfig;
 use crate::shutdown::{Stop, stopped};
 
+/// How long a caller may take for its TLS handshake.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 10 });
 /// How long a caller may take to send its headers.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest headers; also the most that is read ahead for a caller.
@@ -111,10 +114,11 @@ fn group_id(group: &str) -> io::Result<u32> {
     })
 }
 
-/// Serves a network listener until the daemon stops, so many connections at once; further ones
-/// wait in the kernel's queue.
+/// Serves a network listener until the daemon stops, so many connections at once, those that are
+/// still in their handshake included; further ones wait in the kernel's queue.
 pub async fn serve(
     listener: TcpListener,
+    tls: Option<TlsAcceptor>,
     handler: impl RequestHandler + Sync,
     limit: usize,
     mut stop: Stop,
@@ -131,9 +135,15 @@ pub async fn serve(
                 // Responses are small: waiting to fill a packet only delays them.
                 let _ = stream.set_nodelay(true);
                 let peer = Peer::Network { local: from.ip().to_canonical().is_loopback() };
-                let (handler, stop) = (handler.clone(), stop.clone());
+                let (handler, stop, tls) = (handler.clone(), stop.clone(), tls.clone());
                 tokio::spawn(async move {
-                    connection(stream, handler, peer, stop).await;
+                    match tls {
+                        None => connection(stream, handler, peer, stop).await,
+                        // Boxed: connections without TLS do not take its size.
+                        Some(tls) => {
+                            Box::pin(tls_connection(tls, stream, handler, peer, stop)).await;
+                        }
+                    }
                     drop(slot);
                 });
             }
@@ -178,6 +188,21 @@ async fn pause_after(error: &io::Error) {
     tokio::time::sleep(Duration::from_millis(20)).await;
 }
 
+/// A connection that begins with a handshake. A caller that does not complete it in time, or speaks
+/// something else, is disconnected.
+async fn tls_connection(
+    tls: TlsAcceptor,
+    stream: TcpStream,
+    handler: impl RequestHandler,
+    peer: Peer,
+    stop: Stop,
+) {
+    let handshake = tokio::time::timeout(HANDSHAKE_TIMEOUT, tls.accept(stream));
+    if let Ok(Ok(stream)) = handshake.await {
+        connection(stream, handler, peer, stop).await;
+    }
+}
+
 async fn connection<S>(stream: S, handler: impl RequestHandler, peer: Peer, mut stop: Stop)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -201,3 +226,6 @@ where
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

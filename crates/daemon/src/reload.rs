@@ -10,10 +10,12 @@ use countersign_json::Value;
 use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_risk::verdict::Mode;
 use countersign_store::{Store as _, StoreError};
+use countersign_types::time::Clock as _;
 
 use crate::config::{DaemonConfig, Paths, WrittenSettings, mode_name};
 use crate::gate::Gate;
 use crate::notifier::{self, ChannelPool};
+use crate::tls::DaemonTls;
 
 /// The settings of the last start, beside the key.
 const SETTINGS: &str = "settings.json";
@@ -25,16 +27,26 @@ pub struct Reloader {
     gate: Arc<Gate>,
     channels: Arc<ChannelPool>,
     paths: Paths,
+    tls: Option<Arc<DaemonTls>>,
 }
 
 impl Reloader {
-    pub(crate) fn new(gate: Arc<Gate>, channels: Arc<ChannelPool>, paths: Paths) -> Reloader {
-        Reloader { gate, channels, paths }
+    pub(crate) fn new(
+        gate: Arc<Gate>,
+        channels: Arc<ChannelPool>,
+        paths: Paths,
+        tls: Option<Arc<DaemonTls>>,
+    ) -> Reloader {
+        Reloader { gate, channels, paths, tls }
     }
 
-    /// Reads the configuration again; an invalid one changes nothing. Changes are announced first
-    /// through the channels in force, because the new file may have none.
+    /// Reads the TLS certificate and the configuration again; an invalid one changes nothing.
+    /// Changes are announced first through the channels in force, because the new file may have
+    /// none.
     pub async fn reload(&self) {
+        if let Some(tls) = &self.tls {
+            tls.refresh(self.gate.clock().now().at);
+        }
         let config = match DaemonConfig::load(&self.paths) {
             Ok(config) => config,
             Err(error) => {

@@ -38,6 +38,7 @@ use crate::routes;
 use crate::shutdown::Stop;
 use crate::start_error::StartError;
 use crate::store_watch::check_store;
+use crate::tls::DaemonTls;
 
 /// How long tasks get to finish when the daemon stops.
 const STOP_TIMEOUT: Duration = Duration::from_secs(3);
@@ -50,6 +51,8 @@ pub struct Notice {
     pub agents: SocketAddr,
     /// The Unix socket of the agent API.
     pub socket: Option<PathBuf>,
+    /// The pin of the TLS key, if the addresses speak TLS.
+    pub pin: Option<String>,
     /// The owner's passphrase, at the first start only. It is not stored.
     pub passphrase: Option<Zeroizing<String>>,
 }
@@ -61,6 +64,7 @@ pub struct Daemon {
     gate: Arc<Gate>,
     api: Api,
     listeners: Listeners,
+    tls: Option<Arc<DaemonTls>>,
     passphrase: Option<Zeroizing<String>>,
     checkpoints: Arc<Checkpoints>,
     /// What to announce once the channels are open.
@@ -98,6 +102,7 @@ fn port(listener: &TcpListener, configured: SocketAddr) -> u16 {
 impl Daemon {
     /// Opens everything: folders, store, key, people, listeners, in this order.
     pub async fn open(config: DaemonConfig, paths: Paths) -> Result<Daemon, StartError> {
+        config.check_exposure()?;
         private_folder(&config.state)?;
         let store_failed = |error| StartError::Store(config.store.clone(), error);
         let clock = Arc::new(DaemonClock::start());
@@ -122,7 +127,9 @@ impl Daemon {
         let checkpoints =
             Checkpoints::open(opened.0, opened.1, &config.state, &config.ledger).await?;
         let checkpoints = Arc::new(checkpoints);
+        let tls = DaemonTls::open(&config, gate.clock().now().at)?.map(Arc::new);
         let listeners = Listeners::open(&config)?;
+        let hosts = |port, names: &[String]| AllowedHosts::new(port, names, tls.is_some());
         let channels = Arc::new(ChannelPool::default());
         channels.browsers().set_key(keys::push_key(&config.state.join("push.key"))?);
         let api = Api::new(ApiParts {
@@ -138,10 +145,10 @@ impl Daemon {
             checks: PassphraseChecks::default(),
             keys,
             identity: DaemonIdentity::of_this_process(&config, &paths),
-            agent_hosts: AllowedHosts::new(port(&listeners.agents, config.agents), &[]),
-            people_hosts: AllowedHosts::new(port(&listeners.people, config.people), &config.hosts),
+            agent_hosts: hosts(port(&listeners.agents, config.agents), config.agent_hosts()),
+            people_hosts: hosts(port(&listeners.people, config.people), &config.hosts),
         });
-        Ok(Daemon { config, paths, gate, api, listeners, passphrase, checkpoints, news })
+        Ok(Daemon { config, paths, gate, api, listeners, tls, passphrase, checkpoints, news })
     }
 
     /// What to print at the start.
@@ -151,17 +158,21 @@ impl Daemon {
             people: address(&self.listeners.people, self.config.people),
             agents: address(&self.listeners.agents, self.config.agents),
             socket: self.config.socket.as_ref().map(|socket| socket.path.clone()),
+            pin: self.tls.as_ref().and_then(|tls| tls.pin().ok()).map(|pin| pin.to_string()),
             passphrase: self.passphrase.take(),
         }
     }
 
     /// Serves until `until` ends, then stops in order: no new calls, pending responses, the store.
     pub async fn serve(self, until: impl Future<Output = ()>) -> Result<(), StoreError> {
-        let Daemon { config, gate, api, listeners, checkpoints, news, .. } = self;
+        let Daemon { config, gate, api, listeners, checkpoints, news, tls, .. } = self;
         let (stop, stopping) = watch::channel(false);
         let api = api.until(stopping.clone());
         let mut tasks = JoinSet::new();
-        spawn_listeners(&mut tasks, &api, listeners, &stopping);
+        spawn_listeners(&mut tasks, &api, listeners, tls.as_deref(), &stopping);
+        if let Some(tls) = tls {
+            tasks.spawn(crate::tls::run(tls, Arc::clone(&gate), stopping.clone()));
+        }
         spawn_background(&mut tasks, &api, &gate, &stopping);
         if let Some(news) = news {
             tracing::warn!("{news}");
@@ -201,7 +212,7 @@ impl Daemon {
     /// Reads the configuration again when asked.
     pub fn reloader(&self) -> Reloader {
         let (gate, channels) = (Arc::clone(&self.gate), Arc::clone(&self.api.channels));
-        Reloader::new(gate, channels, self.paths.clone())
+        Reloader::new(gate, channels, self.paths.clone(), self.tls.clone())
     }
 
     /// Whether there is a person who could decide.
@@ -243,14 +254,21 @@ fn marker_folder(config: &DaemonConfig, paths: &Paths) -> PathBuf {
 }
 
 /// Serves the agent API and the people API.
-fn spawn_listeners(tasks: &mut JoinSet<()>, api: &Api, listeners: Listeners, stop: &Stop) {
+fn spawn_listeners(
+    tasks: &mut JoinSet<()>,
+    api: &Api,
+    listeners: Listeners,
+    tls: Option<&DaemonTls>,
+    stop: &Stop,
+) {
     let (agents, people) = (routes::AgentApi::new(api), routes::people(api));
     let limits = ConnectionLimits::raised();
     if let Some(socket) = listeners.socket {
         tasks.spawn(listeners::serve_unix(socket, agents.clone(), limits.socket, stop.clone()));
     }
-    tasks.spawn(listeners::serve(listeners.agents, agents, limits.agents, stop.clone()));
-    tasks.spawn(listeners::serve(listeners.people, people, limits.people, stop.clone()));
+    let (tls, stop) = (tls.map(DaemonTls::acceptor), || stop.clone());
+    tasks.spawn(listeners::serve(listeners.agents, tls.clone(), agents, limits.agents, stop()));
+    tasks.spawn(listeners::serve(listeners.people, tls, people, limits.people, stop()));
 }
 
 /// Deadlines, announcements, inbound messages, drills, and what follows the store.

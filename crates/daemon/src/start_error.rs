@@ -9,6 +9,7 @@ use crate::checkpoints::SignError;
 use crate::config::ConfigError;
 use crate::key_rotation::PublishError;
 use crate::keys::KeyError;
+use crate::tls::CertificateProblem;
 
 /// Why the daemon did not start.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +32,9 @@ pub enum StartError {
     /// The signed checkpoints of the ledger.
     #[error(transparent)]
     Signed(#[from] SignError),
+    /// The TLS certificate.
+    #[error(transparent)]
+    Tls(#[from] CertificateProblem),
     /// A folder.
     #[error("{0}: {1}")]
     Folder(PathBuf, io::Error),

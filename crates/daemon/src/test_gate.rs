@@ -92,8 +92,8 @@ pub(crate) async fn test_gate_with(text: &str, options: SqliteOptions) -> TestGa
         proofs: Arc::default(),
         recovery: crate::auth::recovery::folder(folder.path()),
         identity: crate::identity::DaemonIdentity::default(),
-        agent_hosts: AllowedHosts::new(PORT, &[]),
-        people_hosts: AllowedHosts::new(PORT, &[]),
+        agent_hosts: AllowedHosts::new(PORT, &[], false),
+        people_hosts: AllowedHosts::new(PORT, &[], false),
     });
     TestGate { gate, keys, api, folder }
 }

@@ -27,6 +27,8 @@ mod order;
 #[cfg(test)]
 mod original_client;
 #[cfg(test)]
+mod own_host;
+#[cfg(test)]
 mod own_user;
 #[cfg(test)]
 mod permits;

@@ -6,6 +6,7 @@ import base64
 import http.client
 import json
 import os
+import ssl
 import subprocess
 import threading
 import time
@@ -44,11 +45,11 @@ def binary() -> Path:
 class DaemonFixture:
     """A running daemon, a signed-in owner and an agent with a token."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, settings: str = SETTINGS) -> None:
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         self.config = folder / "countersign.toml"
-        self.config.write_text(SETTINGS)
+        self.config.write_text(settings)
         self.key_file = folder / "state/daemon.pub"
         self.passphrase = ""
         self.start()
@@ -68,6 +69,8 @@ class DaemonFixture:
         told = json.loads(self.process.stdout.readline())
         self.agents, self.people = str(told["agents"]), str(told["people"])
         self.socket = str(told["socket"])
+        #: The pin of the TLS key, if TLS is on.
+        self.pin = told.get("tls")
         self.passphrase = told.get("passphrase") or self.passphrase
 
     def stop(self) -> None:
@@ -84,6 +87,10 @@ class DaemonFixture:
 
     def _people(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
         connection = http.client.HTTPConnection(self.people, timeout=120)
+        if self.pin:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            context.load_verify_locations(self.folder / "state/tls.crt")
+            connection = http.client.HTTPSConnection(self.people, timeout=120, context=context)
         headers = {"Content-Type": "application/json"}
         if hasattr(self, "owner"):
             headers["Authorization"] = f"Bearer {self.owner}"

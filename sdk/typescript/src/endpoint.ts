@@ -9,7 +9,17 @@ import { Fault } from "./errors.js";
 /** The address of one of the daemon's APIs. */
 export type Endpoint =
   | { readonly kind: "tcp"; readonly host: string; readonly port: number }
+  | TlsEndpoint
   | { readonly kind: "unix"; readonly path: string };
+
+/** An address that is reached over HTTPS. */
+export interface TlsEndpoint {
+  readonly kind: "tls";
+  readonly host: string;
+  readonly port: number;
+  /** `sha256:` and the pin of the daemon's key, or `ca:` and the path of a CA file. */
+  readonly trust: string;
+}
 
 /** Environment variables. */
 export type Variables = Readonly<Record<string, string | undefined>>;
@@ -74,7 +84,15 @@ export async function resolveConnection(
     const path = listen.socket ?? (await defaultSocket(variables, places));
     return { endpoint: { kind: "unix", path }, token };
   }
-  return { endpoint: connectable(parseEndpoint(listen.agents ?? "127.0.0.1:6000")), token };
+  const address = listen.agents ?? "127.0.0.1:6000";
+  if (listen.tls === true) {
+    throw new Fault(
+      "input",
+      `the configuration turns TLS on; set COUNTERSIGN_AGENTS to https://${address}#sha256:… ` +
+        "(`countersign keys tls` prints the pin)",
+    );
+  }
+  return { endpoint: connectable(parseEndpoint(address)), token };
 }
 
 /**
@@ -139,28 +157,40 @@ function accepts(path: string): Promise<boolean> {
   });
 }
 
-/** Parses `127.0.0.1:6000`, `http://127.0.0.1:6000`, `unix:/path` or `/path`. */
+/**
+ * Parses `127.0.0.1:6000`, `http://127.0.0.1:6000`, `https://HOST:6000#TRUST`, `unix:/path` or
+ * `/path`.
+ */
 export function parseEndpoint(text: string): Endpoint {
   const path = text.startsWith("/") ? text : /^unix:(?:\/\/)?(.*)$/s.exec(text)?.[1];
   if (path !== undefined) {
     if (isAbsolute(path)) return { kind: "unix", path };
     throw new Fault("input", `\`${text}\` is not an absolute path`);
   }
-  if (text.startsWith("https://")) {
-    throw new Fault("input", `\`${text}\`: https is not supported; use http:// through a tunnel`);
+  const secured = /^https:\/\/([^#]*)(?:#(.*))?$/s.exec(text);
+  const trust = secured?.[2] ?? "";
+  if (secured !== null && !/^(?:sha256:[0-9a-f]{64}|ca:\/[^\0]*)$/.test(trust)) {
+    throw new Fault(
+      "input",
+      `\`${text}\`: an https address names the daemon's key or a CA file behind #, for example ` +
+        "https://gate.example.org:6000#sha256:… (`countersign keys tls` prints it) or " +
+        "https://gate.example.org:6000#ca:/etc/ssl/certs/ca-certificates.crt",
+    );
   }
-  const parts = /^(?:http:\/\/)?([A-Za-z0-9._:[\]-]+):(\d{1,5})\/?$/.exec(text);
+  const rest = secured?.[1] ?? text.replace(/^http:\/\//, "");
+  const parts = /^([A-Za-z0-9._:[\]-]+):(\d{1,5})\/?$/.exec(rest);
   const host = parts?.[1]?.replace(/^\[(.*)\]$/, "$1");
   const port = Number(parts?.[2]);
   if (host === undefined || host === "" || !(port <= 65535)) {
     throw new Fault("input", `invalid address \`${text}\`; expected for example 127.0.0.1:6000`);
   }
-  return { kind: "tcp", host, port };
+  return secured === null ? { kind: "tcp", host, port } : { kind: "tls", host, port, trust };
 }
 
 /** An endpoint as text. */
 export function endpointText(endpoint: Endpoint): string {
-  return endpoint.kind === "unix" ? `unix:${endpoint.path}` : `http://${authority(endpoint)}`;
+  if (endpoint.kind === "unix") return `unix:${endpoint.path}`;
+  return `${endpoint.kind === "tls" ? "https" : "http"}://${authority(endpoint)}`;
 }
 
 /** The value of the `Host` header. */
@@ -208,8 +238,15 @@ function folders(variables: Variables): Folders {
   return { config, runtime: usesRuntime ? join(runtime, "countersign") : state, state };
 }
 
+/** The settings of `[listen]` that clients use. */
+interface ListenSettings {
+  agents?: string;
+  socket?: string;
+  tls?: boolean;
+}
+
 /** The listen addresses of a configuration file; a missing file has none. */
-function readListen(config: string): { agents?: string; socket?: string } {
+function readListen(config: string): ListenSettings {
   let text: string;
   try {
     text = readFileSync(config, "utf8");
@@ -226,10 +263,10 @@ function readListen(config: string): { agents?: string; socket?: string } {
 export function listenSettings(
   text: string,
   config = "countersign.toml",
-): { agents?: string; socket?: string } {
+): ListenSettings {
   const unclear = (line: number, what: string): Fault =>
     new Fault("input", `${config}:${line}: ${what}; set COUNTERSIGN_AGENTS`);
-  const found: { agents?: string; socket?: string } = {};
+  const found: ListenSettings = {};
   let table = "";
   for (const [index, line] of text.split(/\r?\n/).entries()) {
     if (/"""|'''/.test(line)) throw unclear(index + 1, "multi-line strings are not supported here");
@@ -244,6 +281,7 @@ export function listenSettings(
     const whole = `${table}.${key}`.replace(/["'\s]/g, "").replace(/^\./, "");
     if (whole === "listen")
       throw unclear(index + 1, "`listen` as an inline table is not supported here");
+    if (whole === "listen.tls") found.tls = !/^false\b/.test(value);
     if (whole !== "listen.agents" && whole !== "listen.socket") continue;
     const plain = /^(?:"([^"\\]*)"|'([^']*)')\s*(?:#.*)?$/.exec(value);
     if (plain === null) throw unclear(index + 1, `\`${whole}\` is not a simple string`);

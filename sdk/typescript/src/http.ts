@@ -3,10 +3,12 @@
 import type { KeyObject } from "node:crypto";
 // Not fetch: it rejects port 6000 and does not support Unix sockets.
 import { request, type IncomingMessage } from "node:http";
+import type { TLSSocket } from "node:tls";
 
 import { checkResponse, newNonce } from "./daemon-key.js";
-import { authority, endpointText, type Endpoint } from "./endpoint.js";
+import { authority, endpointText, type Endpoint, type TlsEndpoint } from "./endpoint.js";
 import { Fault, type Problem } from "./errors.js";
+import { connectTls } from "./tls.js";
 
 /** The longest response, in bytes. */
 const LONGEST = 64 << 20;
@@ -61,11 +63,58 @@ export async function exchange(
   return parsed(text);
 }
 
-function whole(
+async function whole(
   endpoint: Endpoint,
   token: string | undefined,
   asked: Exchange,
   nonce: string,
+): Promise<WholeResponse> {
+  if (endpoint.kind !== "tls") return transfer(endpoint, token, asked, nonce);
+  const started = Date.now();
+  const socket = await secured(endpoint, asked);
+  const patience = Math.max(asked.patience - (Date.now() - started), 1);
+  return transfer(endpoint, token, { ...asked, patience }, nonce, socket);
+}
+
+/** A connection whose other end has proved its certificate, in time. */
+function secured(endpoint: TlsEndpoint, asked: Exchange): Promise<TLSSocket> {
+  return new Promise((resolve, reject) => {
+    let isOver = false;
+    const end = (error: Fault): void => {
+      isOver = true;
+      clearTimeout(timer);
+      asked.signal?.removeEventListener("abort", aborted);
+      reject(error);
+    };
+    const lost = (why: string): Fault =>
+      new Fault("unreachable", `${endpointText(endpoint)} does not answer: ${why}`);
+    const aborted = (): void => end(new Fault("aborted", "cancelled by the caller"));
+    const limit = Math.min(CONNECT, asked.patience);
+    const timer = setTimeout(() => end(lost("the connection timed out")), limit);
+    asked.signal?.addEventListener("abort", aborted, { once: true });
+    if (asked.signal?.aborted === true) aborted();
+    connectTls(endpoint).then(
+      (socket) => {
+        // A connection that comes too late is not used.
+        if (isOver) socket.destroy();
+        clearTimeout(timer);
+        asked.signal?.removeEventListener("abort", aborted);
+        resolve(socket);
+      },
+      (error: unknown) => {
+        const why = error instanceof Error ? error.message : String(error);
+        end(error instanceof Fault ? error : lost(why));
+      },
+    );
+  });
+}
+
+function transfer(
+  endpoint: Endpoint,
+  token: string | undefined,
+  asked: Exchange,
+  nonce: string,
+  socket?: TLSSocket,
 ): Promise<WholeResponse> {
   return new Promise((resolve, reject) => {
     let sent = false;
@@ -85,15 +134,11 @@ function whole(
     }
     const place =
       endpoint.kind === "unix"
-        ? { socketPath: endpoint.path }
-        : { host: endpoint.host, port: endpoint.port };
-    const outgoing = request({
-      ...place,
-      method: asked.method,
-      path: asked.path,
-      headers,
-      agent: false,
-    });
+        ? { socketPath: endpoint.path, agent: false }
+        : { host: endpoint.host, port: endpoint.port, agent: false };
+    // Only without an agent is the given connection used.
+    const route = socket === undefined ? place : { createConnection: () => socket };
+    const outgoing = request({ ...route, method: asked.method, path: asked.path, headers });
     const end = (error: Fault): void => {
       reject(error);
       outgoing.destroy(error);

@@ -2,7 +2,9 @@
 
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { request, type IncomingMessage } from "node:http";
+import { request as requestTls } from "node:https";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -50,18 +52,25 @@ export class TestDaemon {
   agents = "";
   people = "";
   token = "";
+  /** The pin of the TLS key, if TLS is on. */
+  pin = "";
+  #peopleAt = "";
   #owner = "";
   #passphrase = "";
   #daemon: ChildProcess | undefined;
 
   /** A daemon that is stopped after the test. */
-  static async open(test: { after: TestContext["after"] }, settings = ""): Promise<TestDaemon> {
+  static async open(
+    test: { after: TestContext["after"] },
+    settings = "",
+    more = "",
+  ): Promise<TestDaemon> {
     const daemon = new TestDaemon();
     test.after(() => daemon.close());
     const [agents, people] = [await freePort(), await freePort()];
     const listen = `[listen]\nagents = "127.0.0.1:${agents}"\npeople = "127.0.0.1:${people}"\n`;
     const socket = `socket = ${JSON.stringify(daemon.socket)}\n`;
-    writeFileSync(daemon.config, `${settings}${listen}${socket}${UNLIMITED}`);
+    writeFileSync(daemon.config, `${settings}${listen}${socket}${more}${UNLIMITED}`);
     const passphrase = await daemon.start();
     const login = { name: "owner", passphrase, channel: "terminal" };
     daemon.#passphrase = String(passphrase);
@@ -78,6 +87,11 @@ export class TestDaemon {
   /** The file with the daemon's public key. */
   get daemonKey(): string {
     return join(this.folder, "state", "daemon.pub");
+  }
+
+  /** The file with the daemon's TLS certificate. */
+  get certificate(): string {
+    return join(this.folder, "state", "tls.crt");
   }
 
   /** The agent. */
@@ -99,8 +113,12 @@ export class TestDaemon {
     this.#daemon = daemon;
     for await (const line of createInterface({ input: daemon.stdout })) {
       const told = JSON.parse(line) as Record<string, string>;
-      this.agents = told["agents"] ?? "";
-      this.people = told["people"] ?? "";
+      this.#peopleAt = told["people"] ?? "";
+      this.pin = told["tls"] ?? "";
+      const address = (at: string | undefined): string =>
+        this.pin === "" ? (at ?? "") : `https://${at}#${this.pin}`;
+      this.agents = address(told["agents"]);
+      this.people = address(told["people"]);
       return told["passphrase"];
     }
     throw new Error("the daemon did not start");
@@ -137,17 +155,21 @@ export class TestDaemon {
   /** Adds an agent, confirmed with the owner's passphrase, and returns its token. */
   async #agent(said: object): Promise<string> {
     const proof = Buffer.from(this.#passphrase, "utf8").toString("base64url");
-    const answer = await fetch(`http://${this.people}/v1/agents`, {
-      method: "POST",
-      headers: {
-        Authorization: `Bearer ${this.#owner}`,
-        "Content-Type": "application/json",
-        "X-Countersign-Step-Up": `passphrase ${proof}`,
-      },
-      body: JSON.stringify(said),
-    });
-    if (answer.status !== 201) throw new Error(`no agent: ${await answer.text()}`);
-    return ((await answer.json()) as { token: string }).token;
+    const [host, port] = this.#peopleAt.split(":");
+    const place = { host, port, method: "POST", path: "/v1/agents" };
+    const headers = {
+      Authorization: `Bearer ${this.#owner}`,
+      "Content-Type": "application/json",
+      "X-Countersign-Step-Up": `passphrase ${proof}`,
+    };
+    const ca = this.pin === "" ? undefined : readFileSync(this.certificate);
+    const outgoing =
+      ca === undefined ? request({ ...place, headers }) : requestTls({ ...place, headers, ca });
+    outgoing.end(JSON.stringify(said));
+    const [answer] = (await once(outgoing, "response")) as [IncomingMessage];
+    const text = (await answer.toArray()).join("");
+    if (answer.statusCode !== 201) throw new Error(`no agent: ${text}`);
+    return (JSON.parse(text) as { token: string }).token;
   }
 
   /** A call of the people API as the owner. */

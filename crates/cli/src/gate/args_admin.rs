@@ -75,6 +75,15 @@ pub enum KeysAction {
         #[arg(long, value_name = "DIR")]
         state: Option<String>,
     },
+    /// Print the pin of the daemon's TLS key, which https addresses carry.
+    Tls {
+        /// Configuration file [default: `COUNTERSIGN_CONFIG` or the standard path]
+        #[arg(long, value_name = "FILE")]
+        config: Option<String>,
+        /// The daemon's state directory [default: `COUNTERSIGN_STATE` or the standard path]
+        #[arg(long, value_name = "DIR")]
+        state: Option<String>,
+    },
     /// Pin the key of a daemon that another user or another machine runs.
     Trust {
         /// The key's file, or `-` for standard input.
@@ -103,6 +112,7 @@ const KEYS_EXAMPLES: &str = "\
 Examples:
   countersign keys show
   ssh gate countersign keys show | countersign keys trust -
+  countersign keys tls
   countersign keys rotate
   countersign keys trust --rotated
   ssh gate countersign keys rotations | countersign keys trust --rotated -
@@ -268,7 +278,8 @@ pub enum PermitWhat {
     Verify {
         /// The file of the permit; `-` for standard input.
         file: String,
-        /// The signer's keys: a file, or `http://ADDR/.well-known/jwks.json`.
+        /// The signer's keys: a file, or `http://ADDR/.well-known/jwks.json`. An https URL ends in
+        /// `#sha256:PIN` or `#ca:FILE`.
         #[arg(long, value_name = "FILE|URL")]
         jwks: String,
         /// The call that is about to run: JSON or `@file`.

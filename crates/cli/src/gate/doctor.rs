@@ -30,7 +30,7 @@ pub use level::Level;
 use check::{Check, Mark, TestedBy};
 use configured::{exposure, keeping, telling};
 use installation::{asked_endpoint, real_files};
-use level::{DaemonView, protection};
+use level::{DaemonView, is_here, protection};
 
 /// Runs the command.
 pub fn run(args: &args_admin::DoctorArgs) -> Result<ExitCode, Failure> {
@@ -54,19 +54,21 @@ pub fn run(args: &args_admin::DoctorArgs) -> Result<ExitCode, Failure> {
     } else {
         "No configuration file: the defaults apply.".to_owned()
     }));
-    let named = |given: &Option<String>, address| match given {
-        Some(text) => Ok(Endpoint::parse(text)?),
-        None => reach::connectable(address),
+    let agents = match &args.agents {
+        Some(text) => Endpoint::parse(text)?,
+        None => reach::connectable(&config, config.agents)?,
     };
-    let agents = named(&args.agents, config.agents)?;
-    let people = named(&args.people, config.people)?;
     let asked = asked_endpoint(args, &config, &agents);
-    daemon(&asked, &people, &mut checks);
-    let socket = config.socket.as_ref().map(|socket| Endpoint::Unix(socket.path.clone()));
+    let is_here = is_here(&asked);
+    let people = people_endpoint(args, &config, is_here)?;
+    daemon(&asked, people.as_ref(), &mut checks);
+    let socket = config.socket.as_ref().filter(|_| is_here);
+    let socket = socket.map(|socket| Endpoint::Unix(socket.path.clone()));
     checks.push(trusted_key(socket.unwrap_or_else(|| asked.clone())));
     let view = DaemonView::ask(asked, people);
     let level = protection(&view, &mut checks);
-    if let Some((config, paths)) = real_files(&view, config.clone(), paths, &mut checks) {
+    let files = is_here.then(|| real_files(&view, config.clone(), paths, &mut checks));
+    if let Some((config, paths)) = files.flatten() {
         exposure(&config, &mut checks);
         telling(&config, &mut checks);
         keeping(&config, &paths, &mut checks);
@@ -77,6 +79,19 @@ pub fn run(args: &args_admin::DoctorArgs) -> Result<ExitCode, Failure> {
         agents::live(socket.as_ref().unwrap_or(&agents), &mut checks);
     }
     tell(Some(level), &checks, args.json)
+}
+
+/// The people API. Of a daemon on another machine, only the environment knows it.
+fn people_endpoint(
+    args: &args_admin::DoctorArgs,
+    config: &DaemonConfig,
+    is_here: bool,
+) -> Result<Option<Endpoint>, Failure> {
+    match &args.people {
+        Some(text) => Ok(Some(Endpoint::parse(text)?)),
+        None if is_here => reach::connectable(config, config.people).map(Some),
+        None => reach::named_people(),
+    }
 }
 
 /// The forbidden call through every gate.
@@ -92,7 +107,7 @@ fn test_gates(checks: &mut Vec<Check>, tested_by: TestedBy) {
 }
 
 /// Whether the daemon answers, and could approve anything.
-fn daemon(agents: &Endpoint, people: &Endpoint, checks: &mut Vec<Check>) {
+fn daemon(agents: &Endpoint, people: Option<&Endpoint>, checks: &mut Vec<Check>) {
     let asked = AgentClient::new(agents.clone(), None);
     match asked.health() {
         Ok(pending) => checks.push(Check::ok(format!("The daemon answers; {pending} pending."))),
@@ -124,7 +139,8 @@ fn daemon(agents: &Endpoint, people: &Endpoint, checks: &mut Vec<Check>) {
             Check::bad(format!("Nothing can be approved: {say}."), remedy)
         }
     });
-    if let Err(error) = AgentClient::new(people.clone(), None).health() {
+    let people = people.map(|people| AgentClient::new(people.clone(), None).health());
+    if let Some(Err(error)) = people {
         let say = format!("The people API does not answer: {error}.");
         checks.push(Check::bad(
             say,

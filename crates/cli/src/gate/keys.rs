@@ -6,10 +6,11 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use countersign_client::DaemonKey;
+use countersign_client::{DaemonKey, split_authority};
 use countersign_daemon::config::DaemonConfig;
 use countersign_daemon::key_rotation::{OldKey, read_statements, rotate_response_key};
 use countersign_daemon::keys::{RESPONSE_KEY_FILE, response_key_text};
+use countersign_daemon::tls::configured_pin;
 use countersign_types::time::Timestamp;
 
 use super::args::Asker;
@@ -27,6 +28,7 @@ pub fn run(args: &KeysArgs) -> Result<ExitCode, Failure> {
     match &args.action {
         KeysAction::Show { state: None, .. } => show(),
         KeysAction::Show { state: Some(state), create } => show_of(state, *create),
+        KeysAction::Tls { config, state } => show_tls(config.as_deref(), state.as_deref()),
         KeysAction::Rotations { state } => rotations(state.as_deref()),
         KeysAction::Trust { file, rotated: true, .. } => trust_rotated(file.as_deref()),
         KeysAction::Trust { file, replace, .. } => {
@@ -42,6 +44,26 @@ fn show() -> Result<ExitCode, Failure> {
     // Standard output holds the key alone, for `countersign keys trust -`.
     let _ = writeln!(io::stderr(), "countersign: the key in {} is pinned", file.display());
     output::line(key.text().trim_end())
+}
+
+/// Prints the pin of the TLS key. Standard output holds the pin alone.
+fn show_tls(config: Option<&str>, state: Option<&str>) -> Result<ExitCode, Failure> {
+    let paths = reach::paths(config, state)?;
+    let config = DaemonConfig::load(&paths).map_err(|error| Failure::Input(error.to_string()))?;
+    let Some(pin) = configured_pin(&config) else {
+        let why = "TLS is off: set tls = true in [listen] and start the daemon";
+        return Err(Failure::at(&paths.config.display().to_string(), why));
+    };
+    let pin = pin.map_err(|error| Failure::Input(error.to_string()))?;
+    let host = config.hosts.first().map_or("HOST", |host| split_authority(host).0);
+    let _ = writeln!(
+        io::stderr(),
+        "countersign: clients use https://{host}:{}#{pin} as COUNTERSIGN_AGENTS and \
+         https://{host}:{}#{pin} as COUNTERSIGN_PEOPLE",
+        config.agents.port(),
+        config.people.port()
+    );
+    output::line(&pin.to_string())
 }
 
 /// The key of the daemon with this state folder.

@@ -12,16 +12,22 @@ use crate::engine;
 use crate::failure::Failure;
 use crate::input::{self, Files};
 
+/// The address and the path of a URL. What follows `#` belongs to the address.
+fn url(text: &str) -> Option<(String, String)> {
+    let (scheme, rest) = text.split_once("://").filter(|(scheme, _)| scheme.starts_with("http"))?;
+    let (rest, trust) = rest.split_once('#').unwrap_or((rest, ""));
+    let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let trust = if trust.is_empty() { String::new() } else { format!("#{trust}") };
+    Some((format!("{scheme}://{authority}{trust}"), format!("/{path}")))
+}
+
 /// Runs the command.
 pub fn run(args: &args_admin::Permit) -> Result<ExitCode, Failure> {
     let PermitWhat::Verify { file, jwks, call, agent, json } = &args.what;
     let named = if file == "-" { file.clone() } else { format!("@{file}") };
     let permit = input::text(&named, "permit", Files::Named)?;
-    let set = match jwks.strip_prefix("http://") {
-        Some(rest) => {
-            let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
-            fetch(&Endpoint::parse(authority)?, &format!("/{path}"))?
-        }
+    let set = match url(jwks) {
+        Some((address, path)) => fetch(&Endpoint::parse(&address)?, &path)?,
         None => input::text(&format!("@{jwks}"), "--jwks", Files::Named)?,
     };
     let keys = keys(&set).map_err(|error| Failure::at("--jwks", error))?;

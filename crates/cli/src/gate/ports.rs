@@ -21,7 +21,7 @@ pub fn is_here(authority: &str) -> bool {
 pub fn owner(endpoint: &Endpoint) -> Option<u32> {
     match endpoint {
         Endpoint::Unix(path) => fs::metadata(path).ok().map(|found| found.uid()),
-        Endpoint::Tcp(authority) => {
+        Endpoint::Tcp(authority) | Endpoint::Tls { authority, .. } => {
             if !cfg!(target_os = "linux") {
                 return None;
             }

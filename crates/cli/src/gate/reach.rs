@@ -6,11 +6,13 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::PathBuf;
 
 use countersign_client::{
-    AgentClient, DAEMON_KEY_FILE, DaemonKey, Endpoint, SOCKET_NAME, find_socket, system_socket,
+    AgentClient, DAEMON_KEY_FILE, DaemonKey, Endpoint, SOCKET_NAME, TlsTrust, find_socket,
+    system_socket,
 };
 use countersign_daemon::config::paths::EnvironmentVariables;
 pub use countersign_daemon::config::paths::ProcessEnvironment;
 use countersign_daemon::config::{DaemonConfig, Paths};
+use countersign_daemon::tls::configured_pin;
 use countersign_gateways::machine_look::MachineLook;
 use countersign_types::SYSTEM_RUNTIME_FOLDER;
 
@@ -69,11 +71,20 @@ pub fn people_endpoint(given: Option<&str>) -> Result<Endpoint, Failure> {
     Ok(endpoint)
 }
 
+/// The address of the people API in the environment, if there is one.
+pub fn named_people() -> Result<Option<Endpoint>, Failure> {
+    let named = ProcessEnvironment.get("COUNTERSIGN_PEOPLE");
+    Ok(named.map(|text| Endpoint::parse(&text)).transpose()?)
+}
+
 /// The address of the people API in the environment or the configuration, only to show it.
 pub fn configured_people() -> Result<Endpoint, Failure> {
-    match ProcessEnvironment.get("COUNTERSIGN_PEOPLE") {
-        Some(text) => Ok(Endpoint::parse(&text)?),
-        None => connectable(config()?.people),
+    match named_people()? {
+        Some(endpoint) => Ok(endpoint),
+        None => {
+            let config = config()?;
+            connectable(&config, config.people)
+        }
     }
 }
 
@@ -151,8 +162,8 @@ pub fn agent_endpoint(given: Option<&str>, has_token: bool) -> Result<Endpoint, 
     }
     let paths = paths(None, None)?;
     let config = config_in(&paths)?;
-    let Some(socket) = config.socket.filter(|_| !has_token) else {
-        return connectable(config.agents);
+    let Some(socket) = config.socket.clone().filter(|_| !has_token) else {
+        return connectable(&config, config.agents);
     };
     // A configured socket, or one in a named folder, is nowhere else.
     let is_default = socket.path == paths.runtime.join(SOCKET_NAME);
@@ -168,8 +179,21 @@ pub fn system_service() -> Option<PathBuf> {
     system_socket().filter(|_| !is_named)
 }
 
-/// Turns an address to listen on into one to connect to.
-pub fn connectable(address: SocketAddr) -> Result<Endpoint, Failure> {
+/// Turns an address to listen on into one to connect to. With TLS, the key in the certificate of
+/// this configuration is the only one accepted.
+pub fn connectable(config: &DaemonConfig, address: SocketAddr) -> Result<Endpoint, Failure> {
+    let authority = local_authority(address)?;
+    let Some(pin) = configured_pin(config) else { return Ok(Endpoint::Tcp(authority)) };
+    let pin = pin.map_err(|error| {
+        Failure::Input(format!(
+            "{error}: the daemon's certificate cannot be read here. Give the address as \
+             https://{authority}#sha256:… (`countersign keys tls`, as the daemon's user, prints it)"
+        ))
+    })?;
+    Ok(Endpoint::Tls { authority, trust: TlsTrust::Pin(pin) })
+}
+
+fn local_authority(address: SocketAddr) -> Result<String, Failure> {
     if address.port() == 0 {
         return Err(Failure::Input(
             "the configuration uses a random port; give the address with --people or --agents"
@@ -181,7 +205,7 @@ pub fn connectable(address: SocketAddr) -> Result<Endpoint, Failure> {
         IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
         ip => ip,
     };
-    Ok(Endpoint::Tcp(SocketAddr::new(ip, address.port()).to_string()))
+    Ok(SocketAddr::new(ip, address.port()).to_string())
 }
 
 /// A secret from a file that only its owner can read.
@@ -218,9 +242,9 @@ mod tests {
 
     #[test]
     fn a_wildcard_address_is_reached_locally() {
-        let endpoint = |text: &str| super::connectable(text.parse().unwrap()).ok();
-        assert_eq!(endpoint("0.0.0.0:6001"), Some(Endpoint::Tcp("127.0.0.1:6001".to_owned())));
-        assert_eq!(endpoint("[::]:6001"), Some(Endpoint::Tcp("[::1]:6001".to_owned())));
+        let endpoint = |text: &str| super::local_authority(text.parse().unwrap()).ok();
+        assert_eq!(endpoint("0.0.0.0:6001").as_deref(), Some("127.0.0.1:6001"));
+        assert_eq!(endpoint("[::]:6001").as_deref(), Some("[::1]:6001"));
         assert_eq!(endpoint("127.0.0.1:0"), None);
     }
 }

@@ -38,7 +38,7 @@ fn run(args: &Configured, action: InstallAction) -> Result<ExitCode, Failure> {
     // The address is written only if a daemon answers there now. Without an address the proxy looks
     // for the daemon itself, each time it is started.
     let agents = reach::agent_endpoint(None, false).ok().filter(answers);
-    let agents = agents.map(|endpoint| endpoint.to_string());
+    let agents = agents.map(|endpoint| endpoint.address());
     let (program, daemon_key) = (command.program.clone(), command.daemon_key.clone());
     let proxy = ProxyCommand { program, agents, daemon_key };
     let (title, files) = meant(args, &scope, &proxy)?;
@@ -89,7 +89,7 @@ fn run(args: &Configured, action: InstallAction) -> Result<ExitCode, Failure> {
 fn answers(endpoint: &Endpoint) -> bool {
     match endpoint {
         Endpoint::Unix(path) => UnixStream::connect(path).is_ok(),
-        Endpoint::Tcp(_) => true,
+        Endpoint::Tcp(_) | Endpoint::Tls { .. } => true,
     }
 }
 

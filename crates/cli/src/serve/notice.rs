@@ -71,6 +71,7 @@ pub fn tell(notice: &Notice, facts: &Facts, nobody: bool, json: bool) -> Result<
             "agents": notice.agents.to_string(),
             "people": notice.people.to_string(),
             "socket": notice.socket,
+            "tls": notice.pin,
             "store": facts.store,
             "mode": mode,
             "protection": level,
@@ -83,8 +84,12 @@ pub fn tell(notice: &Notice, facts: &Facts, nobody: bool, json: bool) -> Result<
     let mut fact = |name: &str, text: String| {
         writeln!(out, "  {}  {text}", paint.faint(format!("{name:<10}")))
     };
-    fact("inbox", format!("http://{}/", notice.people))?;
-    fact("agents", format!("http://{}", notice.agents))?;
+    let scheme = if notice.pin.is_some() { "https" } else { "http" };
+    fact("inbox", format!("{scheme}://{}/", notice.people))?;
+    fact("agents", format!("{scheme}://{}", notice.agents))?;
+    if let Some(pin) = &notice.pin {
+        fact("tls", format!("clients pin {pin}"))?;
+    }
     if let Some(socket) = &notice.socket {
         fact("socket", socket.display().to_string())?;
     }

@@ -43,7 +43,8 @@ const PURE: [(&str, &[&str]); 10] = [
 const PURE_BUILD_MAY_USE: [&str; 3] = ["countersign-text", "serde", "toml"];
 /// The other crates from the lowest to the highest. A crate may use only those before it; the pure
 /// crates come before all of them.
-const LAYERS: [&str; 10] = [
+const LAYERS: [&str; 11] = [
+    "tls",
     "net",
     "guard",
     "judge-client",
@@ -111,15 +112,20 @@ fn only_the_store_uses_a_database() {
 }
 
 #[test]
-fn only_net_opens_tls_connections_and_it_uses_no_other_crate_of_ours() {
+fn only_tls_and_net_configure_tls_and_net_uses_no_other_crate_of_ours() {
     for path in ending_in("toml") {
         let (file, text) = (shown(&path), read(&path));
         if file == "Cargo.toml" || file == "crates/net/Cargo.toml" {
             continue;
         }
-        for name in ["hyper-rustls", "tokio-rustls", "rustls-native-certs"] {
+        for name in ["hyper-rustls", "rustls-native-certs"] {
             assert!(!text.contains(&format!("\n{name}")), "{file}: {name} belongs to net");
         }
+        // The daemon accepts connections with it, as `tls` configures them.
+        let accepts = file == "crates/daemon/Cargo.toml" || !text.contains("\ntokio-rustls");
+        assert!(accepts, "{file}: tokio-rustls belongs to net and the daemon");
+        let configures = file == "crates/tls/Cargo.toml" || !text.contains("\nrustls.");
+        assert!(configures, "{file}: rustls belongs to tls");
     }
     let net = dependencies(&read(&root().join("crates/net/Cargo.toml")), "dependencies");
     assert!(!net.iter().any(|name| name.starts_with("countersign")), "{net:?}");

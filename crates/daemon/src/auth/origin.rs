@@ -1,7 +1,10 @@
 //! Allow-lists for Host and Origin, against DNS rebinding and cross-site requests.
 
+use std::net::Ipv6Addr;
+
 use axum::http::header::{HOST, ORIGIN};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Uri};
+use countersign_tls::split_authority;
 
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
@@ -14,13 +17,23 @@ pub struct AllowedHosts {
 }
 
 impl AllowedHosts {
-    /// Loopback names with the port, and the operator's names (served over `https://`).
-    pub fn new(port: u16, further: &[String]) -> AllowedHosts {
+    /// Loopback names with the port, and the operator's names (served over `https://`). With `tls`
+    /// the listener itself serves `https://`, under the names with its port too.
+    pub fn new(port: u16, further: &[String], tls: bool) -> AllowedHosts {
         let local = ["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{port}"));
-        let mut origins: Vec<String> = local.iter().map(|host| format!("http://{host}")).collect();
-        let mut hosts = local.to_vec();
-        let https: Vec<String> = further.iter().map(|name| name.to_ascii_lowercase()).collect();
-        hosts.extend_from_slice(&https);
+        let named = further.iter().map(|name| header_form(name));
+        let mut https: Vec<String> = named.collect();
+        if tls {
+            let bare = |name: &&String| split_authority(name).1.is_none();
+            let with_port = |name: &String| format!("{name}:{port}");
+            let with_port: Vec<String> = https.iter().filter(bare).map(with_port).collect();
+            https = [&local[..], &https, &with_port].concat();
+        }
+        let (mut hosts, mut origins) = (https.clone(), Vec::new());
+        if !tls {
+            hosts.extend_from_slice(&local);
+            origins.extend(local.iter().map(|host| format!("http://{host}")));
+        }
         origins.extend(https.iter().map(|name| format!("https://{name}")));
         AllowedHosts { hosts, https, origins }
     }
@@ -86,6 +99,11 @@ impl AllowedHosts {
     }
 }
 
+/// A name as it appears in a Host header.
+fn header_form(name: &str) -> String {
+    if name.parse::<Ipv6Addr>().is_ok() { format!("[{name}]") } else { name.to_ascii_lowercase() }
+}
+
 /// Whether a browser sent the request: agents are not browsers.
 pub fn is_browser(headers: &HeaderMap) -> bool {
     headers.contains_key(ORIGIN) || headers.contains_key(FETCH_SITE)
@@ -97,8 +115,8 @@ mod tests {
 
     #[test]
     fn passkeys_work_for_allowed_host_names_only() {
-        let names =
-            AllowedHosts::new(6001, &["Gate.example.org:8443".to_owned(), "10.0.0.1".to_owned()]);
+        let names = ["Gate.example.org:8443".to_owned(), "10.0.0.1".to_owned()];
+        let names = AllowedHosts::new(6001, &names, false);
         assert_eq!(names.relying_party_of("http://localhost:6001"), Some("localhost"));
         assert_eq!(
             names.relying_party_of("https://gate.example.org:8443"),
@@ -120,5 +138,31 @@ mod tests {
             assert_eq!(names.relying_party_of(other), None, "{other}");
         }
         assert_eq!(names.origin_for_passkeys(), Some("https://gate.example.org:8443"));
+    }
+
+    #[test]
+    fn with_tls_every_origin_is_https() {
+        let names = AllowedHosts::new(6001, &["gate.example.org".to_owned()], true);
+        for origin in
+            ["https://gate.example.org", "https://gate.example.org:6001", "https://localhost:6001"]
+        {
+            assert!(names.relying_party_of(origin).is_some(), "{origin}");
+        }
+        for other in ["http://localhost:6001", "http://gate.example.org:6001"] {
+            assert_eq!(names.relying_party_of(other), None, "{other}");
+        }
+        let headers = |host: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(HOST, HeaderValue::try_from(host).unwrap());
+            headers
+        };
+        let uri = Uri::from_static("/");
+        for host in ["localhost:6001", "127.0.0.1:6001", "gate.example.org:6001"] {
+            assert!(names.is_https(&headers(host)), "{host}");
+            assert!(names.is_host_allowed(&headers(host), &uri), "{host}");
+        }
+        for host in ["evil.example", "evil.example:6001", "gate.example.org:6000", "localhost"] {
+            assert!(!names.is_host_allowed(&headers(host), &uri), "{host}");
+        }
     }
 }

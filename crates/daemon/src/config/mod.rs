@@ -26,7 +26,7 @@ pub use error::ConfigError;
 pub use judge::{JudgeConfig, JudgeMode, KeySource};
 pub use model::{
     ChannelConfig, DaemonConfig, DaemonRules, DrillsConfig, FloodConfig, LedgerConfig, LogConfig,
-    QuorumByTier, SocketConfig,
+    QuorumByTier, SocketConfig, TlsConfig,
 };
 pub use oncall::{EscalationLevels, OnCall};
 pub use paths::Paths;
@@ -46,6 +46,12 @@ impl DaemonConfig {
             }
         };
         DaemonConfig::read(&text, paths)
+    }
+
+    /// Fails if other machines reach an address without TLS. The command line may have changed the
+    /// addresses since the file was read.
+    pub fn check_exposure(&self) -> Result<(), ConfigError> {
+        listen::check_exposure(self)
     }
 
     /// Reads the text of a file.

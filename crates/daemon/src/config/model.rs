@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use countersign_channels::{ChannelLimits, ChannelSettings};
 use countersign_crisis::Preset;
@@ -32,7 +32,11 @@ pub struct DaemonConfig {
     pub people: SocketAddr,
     /// The Unix socket of the agent API, if there is one.
     pub socket: Option<SocketConfig>,
-    /// Further host names of the people API.
+    /// TLS on both TCP listeners, if it is on.
+    pub tls: Option<TlsConfig>,
+    /// Whether a proxy ends TLS, so that addresses beyond this machine may speak plain HTTP.
+    pub tls_proxy: bool,
+    /// Further host names of the people API, and with TLS of the agent API.
     pub hosts: Vec<String>,
     /// The store's file.
     pub store: PathBuf,
@@ -50,6 +54,13 @@ pub struct DaemonConfig {
     pub create_owner: bool,
 }
 
+impl DaemonConfig {
+    /// The host names of the agent API beside the loopback ones: none unless TLS protects it.
+    pub fn agent_hosts(&self) -> &[String] {
+        if self.tls.is_some() || self.tls_proxy { &self.hosts } else { &[] }
+    }
+}
+
 /// The Unix socket of the agent API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SocketConfig {
@@ -59,6 +70,30 @@ pub struct SocketConfig {
     pub mode: u32,
     /// The group that it belongs to, if not the daemon's own: a name or a number.
     pub group: Option<String>,
+}
+
+/// Where the key and the certificate of the TCP listeners come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TlsConfig {
+    /// Generated at the first start, in the state folder.
+    Generated,
+    /// PEM files of the operator.
+    Files {
+        /// The certificate and its chain.
+        certificate: PathBuf,
+        /// Its key.
+        key: PathBuf,
+    },
+}
+
+impl TlsConfig {
+    /// The file of the certificate.
+    pub fn certificate(&self, state: &Path) -> PathBuf {
+        match self {
+            TlsConfig::Generated => state.join("tls.crt"),
+            TlsConfig::Files { certificate, .. } => certificate.clone(),
+        }
+    }
 }
 
 /// The rules, which may change while the daemon runs (SIGHUP).

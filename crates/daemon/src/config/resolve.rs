@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use countersign_json::canonical::Digest;
 use countersign_risk::rules;
 use countersign_risk::verdict::Mode;
+use countersign_tls::split_authority;
 use countersign_types::time::Millis;
 
 use super::channels::channels;
@@ -15,7 +16,7 @@ use super::file::{self, ConfigFile};
 use super::flood_limits::flood;
 use super::guard::guard;
 use super::judge::judge;
-use super::listen::{listen_address, socket};
+use super::listen::{check_exposure, hosts, listen_address, socket, tls};
 use super::model::{DaemonConfig, DaemonRules};
 use super::oncall::OnCall;
 use super::paths::Paths;
@@ -33,11 +34,13 @@ pub fn resolve(config: ConfigFile, paths: &Paths) -> Result<DaemonConfig, Config
         Some(path) => absolute("store.path", path)?,
         None => paths.state.join("countersign.db"),
     };
-    Ok(DaemonConfig {
+    let resolved = DaemonConfig {
         agents: listen_address("listen.agents", listen.agents.as_deref(), "127.0.0.1:6000")?,
         people: listen_address("listen.people", listen.people.as_deref(), "127.0.0.1:6001")?,
+        tls: tls(&listen)?,
+        tls_proxy: listen.tls_proxy.unwrap_or(false),
         socket: socket(&listen, paths)?,
-        hosts: listen.hosts,
+        hosts: hosts(listen.hosts)?,
         store,
         state: paths.state.clone(),
         strict: config.store.strict.unwrap_or(false),
@@ -46,7 +49,9 @@ pub fn resolve(config: ConfigFile, paths: &Paths) -> Result<DaemonConfig, Config
         log: log(&config.log)?,
         create_owner: true,
         rules: rules(config)?,
-    })
+    };
+    check_exposure(&resolved)?;
+    Ok(resolved)
 }
 
 fn rules(config: ConfigFile) -> Result<DaemonRules, ConfigError> {
@@ -130,7 +135,12 @@ fn hash(rules: &DaemonRules) -> Digest {
 fn inbox(listen: &file::ListenSection) -> Result<String, ConfigError> {
     let Some(url) = listen.url.as_deref() else {
         let people = listen_address("listen.people", listen.people.as_deref(), "127.0.0.1:6001")?;
-        return Ok(format!("http://{people}"));
+        return Ok(match (listen.tls.unwrap_or(false), listen.hosts.first()) {
+            (false, _) => format!("http://{people}"),
+            (true, None) => format!("https://{people}"),
+            (true, Some(host)) if split_authority(host).1.is_some() => format!("https://{host}"),
+            (true, Some(host)) => format!("https://{host}:{}", people.port()),
+        });
     };
     let good = url.starts_with("https://") || url.starts_with("http://");
     if good && url.bytes().all(|byte| byte.is_ascii_graphic()) {

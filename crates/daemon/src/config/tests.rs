@@ -262,3 +262,41 @@ fn telegram_settings_are_read_or_rejected() {
     let local = "chat = -5\nbase_url = \"http://127.0.0.1:9\"\nallow_private = true";
     assert!(read(local).is_ok());
 }
+
+#[test]
+fn an_address_beyond_this_machine_needs_tls() {
+    for address in ["0.0.0.0:6001", "[::]:6001", "192.0.2.1:6001", "[::ffff:192.0.2.1]:6001"] {
+        for name in ["agents", "people"] {
+            let open = format!("[listen]\n{name} = \"{address}\"\n");
+            assert!(refused(&open).contains(&format!("listen.{name}")), "{address}");
+            for allowed in ["tls = true", "tls_proxy = true"] {
+                let text = format!("{open}{allowed}\n");
+                assert!(DaemonConfig::read(&text, &paths()).is_ok(), "{text}");
+            }
+        }
+    }
+    let mut config = DaemonConfig::read("", &paths()).unwrap();
+    config.agents = "192.0.2.1:6000".parse().unwrap();
+    assert!(config.check_exposure().is_err());
+}
+
+#[test]
+fn a_certificate_comes_with_its_key_and_with_tls() {
+    let files = "tls_certificate = \"/c.pem\"\ntls_key = \"/k.pem\"\n";
+    let config = DaemonConfig::read(&format!("[listen]\ntls = true\n{files}"), &paths()).unwrap();
+    assert!(matches!(config.tls, Some(TlsConfig::Files { .. })));
+    for text in [
+        "tls = true\ntls_key = \"/k.pem\"",
+        "tls = true\ntls_certificate = \"/c.pem\"",
+        "tls = true\ntls_certificate = \"c.pem\"\ntls_key = \"/k.pem\"",
+        "tls = true\ntls_proxy = true",
+        files,
+        "hosts = [\"a b\"]",
+        "hosts = [\"https://gate.example.org\"]",
+    ] {
+        assert!(!refused(&format!("[listen]\n{text}\n")).is_empty(), "{text}");
+    }
+    let text = "[listen]\ntls = true\nhosts = [\"gate.example.org\"]\n";
+    let config = DaemonConfig::read(text, &paths()).unwrap();
+    assert_eq!(config.rules.inbox, "https://gate.example.org:6001");
+}

@@ -11,6 +11,7 @@ from .daemon_key import DaemonKey
 from .endpoint import Endpoint
 from .errors import (
     BadInput,
+    CertificateRefused,
     CountersignError,
     Forbidden,
     NotApproved,
@@ -35,6 +36,7 @@ __all__ = [
     "Batch",
     "BatchResult",
     "Call",
+    "CertificateRefused",
     "Clearance",
     "Client",
     "CountersignError",

@@ -15,6 +15,8 @@ from typing import Any
 from .errors import BadInput
 
 _AUTHORITY = re.compile(r"[A-Za-z0-9._:\[\]-]+:[0-9]{1,5}")
+#: What follows ``#`` in an https address.
+_TRUST = re.compile(r"sha256:[0-9a-f]{64}|ca:/[^\0]*")
 _SOCKET_NAME = "agents.sock"
 _MACOS = sys.platform == "darwin"
 #: The folder of the socket of a system service, and the file that starts the service. Only root can
@@ -31,28 +33,43 @@ _CONNECT = 1.0
 
 @dataclass(frozen=True)
 class Endpoint:
-    """The address of one of the daemon's APIs: ``host:port``, or a Unix socket."""
+    """The address of one of the daemon's APIs: ``host:port``, or a Unix socket.
+
+    ``trust`` is set for HTTPS: ``sha256:`` and the pin of the daemon's key, or ``ca:`` and the path
+    of a CA file.
+    """
 
     host: str = ""
     port: int = 0
     path: str = ""
+    trust: str = ""
 
     @classmethod
     def parse(cls, text: str) -> Endpoint:
-        """Parses ``127.0.0.1:6001``, ``http://127.0.0.1:6001``, ``unix:/path`` or ``/path``."""
+        """Parses ``127.0.0.1:6001``, ``http://127.0.0.1:6001``, ``https://HOST:6001#TRUST``,
+        ``unix:/path`` or ``/path``.
+        """
         if text.startswith(("unix:", "/")):
             path = text.removeprefix("unix:")
             path = path[2:] if path.startswith("///") else path
             if not path.startswith("/") or "\0" in path:
                 raise BadInput(f"`{text}` is not an absolute path")
             return cls(path=path)
+        rest, trust = text.removeprefix("http://"), ""
         if text.startswith("https://"):
-            raise BadInput(f"`{text}`: https is not supported; use http:// through a tunnel")
-        rest = text.removeprefix("http://").removesuffix("/")
+            rest, _, trust = text.removeprefix("https://").partition("#")
+            if not _TRUST.fullmatch(trust):
+                raise BadInput(
+                    f"`{text}`: an https address names the daemon's key or a CA file behind #, for "
+                    "example https://gate.example.org:6000#sha256:… (`countersign keys tls` prints "
+                    "it) or https://gate.example.org:6000#ca:/etc/ssl/certs/ca-certificates.crt"
+                )
+        rest = rest.removesuffix("/")
         host, _, port = rest.rpartition(":")
         if not host or not _AUTHORITY.fullmatch(rest) or int(port) > 65535:
             raise BadInput(f"invalid address `{text}`; expected for example 127.0.0.1:6000")
-        return cls(host=host.removeprefix("[").removesuffix("]"), port=int(port))
+        host = host.removeprefix("[").removesuffix("]")
+        return cls(host=host, port=int(port), trust=trust)
 
     @property
     def authority(self) -> str:
@@ -63,7 +80,9 @@ class Endpoint:
         return f"{host}:{self.port}"
 
     def __str__(self) -> str:
-        return f"unix:{self.path}" if self.path else f"http://{self.authority}"
+        if self.path:
+            return f"unix:{self.path}"
+        return f"{'https' if self.trust else 'http'}://{self.authority}"
 
 
 def agent_endpoint(*, has_token: bool, environ: Mapping[str, str] | None = None) -> Endpoint:
@@ -83,7 +102,7 @@ def agent_endpoint(*, has_token: bool, environ: Mapping[str, str] | None = None)
         return Endpoint(path=str(_default_socket(variables)))
     if path and not has_token:
         return Endpoint.parse(f"unix:{path}")
-    return _connectable(_text(listen, "agents") or "127.0.0.1:6000")
+    return _connectable(listen, _text(listen, "agents") or "127.0.0.1:6000")
 
 
 def people_endpoint(environ: Mapping[str, str] | None = None) -> Endpoint:
@@ -91,7 +110,8 @@ def people_endpoint(environ: Mapping[str, str] | None = None) -> Endpoint:
     variables = os.environ if environ is None else environ
     if named := variables.get("COUNTERSIGN_PEOPLE"):
         return Endpoint.parse(named)
-    return _connectable(_text(_listen(variables), "people") or "127.0.0.1:6001")
+    listen = _listen(variables)
+    return _connectable(listen, _text(listen, "people") or "127.0.0.1:6001")
 
 
 def _default_socket(variables: Mapping[str, str]) -> Path:
@@ -156,8 +176,13 @@ def _accepts(path: Path) -> bool:
     return True
 
 
-def _connectable(address: str) -> Endpoint:
+def _connectable(listen: dict[str, Any], address: str) -> Endpoint:
     """Turns an address to listen on into one to connect to."""
+    if listen.get("tls"):
+        raise BadInput(
+            "the configuration turns TLS on; set COUNTERSIGN_AGENTS or COUNTERSIGN_PEOPLE to "
+            f"https://{address}#sha256:… (`countersign keys tls` prints the pin)"
+        )
     endpoint = Endpoint.parse(address)
     if endpoint.port == 0:
         raise BadInput(

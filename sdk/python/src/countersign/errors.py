@@ -44,6 +44,17 @@ class Untrusted(CountersignError):
         )
 
 
+class CertificateRefused(CountersignError):
+    """The TLS certificate of the other end is not the trusted one, or is not valid."""
+
+    def __init__(self, endpoint: str, why: str) -> None:
+        super().__init__(
+            f"the certificate of {endpoint} is refused: {why}; nothing was sent to it. "
+            "`countersign keys tls` on the daemon's machine prints the pin that belongs into the "
+            "address"
+        )
+
+
 class Problem(CountersignError):
     """A problem document (RFC 9457): the daemon rejected the request."""
 

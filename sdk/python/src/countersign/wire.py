@@ -14,7 +14,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import TypeVar
 
-from . import plain
+from . import plain, tls
 from .daemon_key import KeySource, SignedExchange, check, new_nonce
 from .endpoint import Endpoint
 from .errors import BadInput, CountersignError, Unexpected, Unreachable, problem
@@ -165,12 +165,29 @@ def _exchange(connection: Connection, exchange: Exchange) -> Answer:
                 if answer is not None:
                     return _checked(connection, exchange, nonce, answer)
     except OSError as error:
-        raise Unreachable(str(endpoint), _why(error), sent=sent) from None
+        raise _lost(endpoint, error, sent=sent) from None
 
 
 def _open(endpoint: Endpoint, patience: float) -> socket.socket:
+    """Connects. With TLS, the other end has proved its certificate when this returns."""
     if not endpoint.path:
-        return socket.create_connection((endpoint.host, endpoint.port), patience)
+        until = time.monotonic() + patience
+        settings = tls.context(endpoint)
+        wire = socket.create_connection((endpoint.host, endpoint.port), patience)
+        if settings is None:
+            return wire
+        try:
+            wire.settimeout(_left(until))
+            secured = settings.wrap_socket(wire, server_hostname=endpoint.host)
+        except BaseException:
+            wire.close()
+            raise
+        try:
+            tls.check_peer(endpoint, secured)
+        except BaseException:
+            secured.close()
+            raise
+        return secured
     wire = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         wire.settimeout(patience)
@@ -193,14 +210,16 @@ async def _exchange_async(connection: Connection, exchange: Exchange) -> Answer:
     question = _encode_request(connection, exchange, nonce)
     sent = False
     try:
+        settings = tls.context(endpoint)
         opening = (
             asyncio.open_unix_connection(endpoint.path)
             if endpoint.path
-            else asyncio.open_connection(endpoint.host, endpoint.port)
+            else asyncio.open_connection(endpoint.host, endpoint.port, ssl=settings)
         )
         reader, writer = await asyncio.wait_for(opening, min(_CONNECT, exchange.patience))
-        sent = True
         try:
+            tls.check_peer(endpoint, writer.get_extra_info("ssl_object"))
+            sent = True
             reading = _read_reply(reader, writer, question)
             answer = await asyncio.wait_for(reading, exchange.patience)
             return _checked(connection, exchange, nonce, answer)
@@ -209,7 +228,7 @@ async def _exchange_async(connection: Connection, exchange: Exchange) -> Answer:
             with contextlib.suppress(OSError):
                 await writer.wait_closed()
     except (OSError, asyncio.TimeoutError) as error:
-        raise Unreachable(str(endpoint), _why(error), sent=sent) from None
+        raise _lost(endpoint, error, sent=sent) from None
 
 
 async def _read_reply(
@@ -238,6 +257,10 @@ def _checked(connection: Connection, exchange: Exchange, nonce: str, answer: Ans
         )
         check(connection.key, signed, answer.signature)
     return answer
+
+
+def _lost(endpoint: Endpoint, error: BaseException, *, sent: bool) -> CountersignError:
+    return tls.refusal(endpoint, error) or Unreachable(str(endpoint), _why(error), sent=sent)
 
 
 def _why(error: BaseException) -> str:

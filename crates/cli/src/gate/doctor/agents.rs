@@ -115,7 +115,7 @@ pub fn live(agent_api: &Endpoint, checks: &mut Vec<Check>) {
         checks.push(Check::bad(say, "start countersign again"));
         return;
     };
-    let agent_api = Some(agent_api.to_string());
+    let agent_api = Some(agent_api.address());
     let bench = LiveTestBench { countersign: &countersign, path: &path, agent_api };
     for live in live_agents() {
         checks.push(started(live, &bench));

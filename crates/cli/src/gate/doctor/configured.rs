@@ -13,10 +13,10 @@ use crate::gate::reach::ProcessEnvironment;
 /// Listeners that other machines can reach.
 pub(super) fn exposure(config: &DaemonConfig, checks: &mut Vec<Check>) {
     for (name, address) in [("agent", config.agents), ("people", config.people)] {
-        if !address.ip().is_loopback() {
-            checks.push(Check::bad(
-                format!("The {name} API listens on {address}, in plain HTTP."),
-                "listen on 127.0.0.1 and put a TLS proxy or a tunnel in front",
+        if !address.ip().is_loopback() && config.tls.is_none() {
+            checks.push(Check::note(
+                format!("The {name} API listens on {address} in plain HTTP (tls_proxy = true)."),
+                "check that only your TLS proxy reaches this address, or set tls = true",
             ));
         }
     }

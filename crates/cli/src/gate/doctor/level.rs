@@ -4,12 +4,14 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 
 use countersign_client::{AgentClient, DaemonInstallation, Endpoint};
+use countersign_daemon::config::paths::EnvironmentVariables as _;
 
 use super::access::{access_reasons, can_read};
 use super::check::Check;
 use super::desktop::desktop_reason;
 use super::privileges::privilege_reasons;
 use crate::gate::ports;
+use crate::gate::reach::ProcessEnvironment;
 
 /// How well a call is kept from running without a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,26 +57,34 @@ impl Level {
 pub struct DaemonView {
     /// The endpoint at which it was asked.
     pub asked: Endpoint,
-    /// The people API.
-    pub people: Endpoint,
+    /// The people API, if its address is known here.
+    pub people: Option<Endpoint>,
     /// What it said, or why it did not say it.
     pub installation: Result<DaemonInstallation, String>,
 }
 
 impl DaemonView {
     /// Asks the daemon.
-    pub fn ask(asked: Endpoint, people: Endpoint) -> DaemonView {
-        let installation = AgentClient::new(asked.clone(), None).installation();
+    pub fn ask(asked: Endpoint, people: Option<Endpoint>) -> DaemonView {
+        // Over the socket the daemon knows its callers; another host needs the agent's token.
+        let token = ProcessEnvironment.get("COUNTERSIGN_AGENT_TOKEN").filter(|_| !is_here(&asked));
+        let installation = AgentClient::new(asked.clone(), token).installation();
         DaemonView { asked, people, installation: installation.map_err(|error| error.to_string()) }
+    }
+}
+
+/// Whether an endpoint is on this machine.
+pub fn is_here(endpoint: &Endpoint) -> bool {
+    match endpoint {
+        Endpoint::Tcp(authority) | Endpoint::Tls { authority, .. } => ports::is_here(authority),
+        Endpoint::Unix(_) => true,
     }
 }
 
 /// The level that is reached, with each reason why it is not a higher one.
 pub fn protection(daemon: &DaemonView, checks: &mut Vec<Check>) -> Level {
-    if let Endpoint::Tcp(authority) = &daemon.asked
-        && !ports::is_here(authority)
-    {
-        return Level::OwnHost;
+    if !is_here(&daemon.asked) {
+        return own_host(daemon, checks);
     }
     let me = rustix::process::getuid().as_raw();
     let before = checks.len();
@@ -108,10 +118,40 @@ pub fn protection(daemon: &DaemonView, checks: &mut Vec<Check>) -> Level {
     Level::OwnUser
 }
 
+/// The daemon is on another host; the level needs a connection that nobody between can read.
+fn own_host(daemon: &DaemonView, checks: &mut Vec<Check>) -> Level {
+    let is_plain = |endpoint: &Endpoint| matches!(endpoint, Endpoint::Tcp(_)) && !is_here(endpoint);
+    for (name, endpoint) in [("agent", Some(&daemon.asked)), ("people", daemon.people.as_ref())] {
+        if let Some(endpoint) = endpoint.filter(|endpoint| is_plain(endpoint)) {
+            checks.push(Check::bad(
+                format!(
+                    "The {name} API at {endpoint} is reached over plain HTTP: anyone between \
+                     reads tokens and calls."
+                ),
+                "set tls = true on the daemon's host, and use https://HOST:PORT#sha256:PIN here",
+            ));
+        }
+    }
+    if is_plain(&daemon.asked) {
+        return Level::SameUser;
+    }
+    if let Err(why) = &daemon.installation {
+        checks.push(Check::bad(
+            format!("The daemon on the other host does not take this agent's calls: {why}."),
+            "set COUNTERSIGN_AGENT_TOKEN to the token of `countersign agents add NAME`",
+        ));
+        return Level::SameUser;
+    }
+    let say = format!("The daemon is on another host, at {}, and proved its key.", daemon.asked);
+    checks.push(Check::ok(say));
+    Level::OwnHost
+}
+
 /// Whether another program answers in place of the daemon: the kernel knows who listens.
 fn identity_reasons(daemon: &DaemonView, found: &DaemonInstallation) -> Vec<Check> {
     let mut reasons = Vec::new();
-    for (name, endpoint) in [("agent", &daemon.asked), ("people", &daemon.people)] {
+    for (name, endpoint) in [("agent", Some(&daemon.asked)), ("people", daemon.people.as_ref())] {
+        let Some(endpoint) = endpoint else { continue };
         let owner = ports::owner(endpoint);
         if owner.is_some_and(|owner| owner != found.uid && owner != 0) {
             let say = format!(

@@ -108,8 +108,8 @@ impl TestApi {
             proofs: Arc::default(),
             recovery: crate::auth::recovery::folder(&place),
             identity: crate::identity::DaemonIdentity::default(),
-            agent_hosts: AllowedHosts::new(6000, &[]),
-            people_hosts: AllowedHosts::new(6001, &[]),
+            agent_hosts: AllowedHosts::new(6000, &[], false),
+            people_hosts: AllowedHosts::new(6001, &[], false),
         })
         .until(stopping);
         let (agents, people) = (crate::routes::agents(&api), crate::routes::people(&api));

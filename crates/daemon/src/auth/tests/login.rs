@@ -110,3 +110,21 @@ async fn invalid_login_bodies_are_rejected() {
     assert_eq!(daemon.ask(ApiSide::People, "POST /v1/login", &form, None).await.status, 415);
     assert_eq!(daemon.ask(ApiSide::Agents, "POST /v1/login", &[], None).await.status, 404);
 }
+
+#[tokio::test]
+async fn with_tls_cookies_are_secure_and_other_hosts_are_refused() {
+    let daemon = TestDaemon::with("tls = true", "").await;
+    let passphrase = daemon.passphrase.clone();
+    let web = log_in(&daemon, "owner", &passphrase, "web").await;
+    assert_eq!(web.status, 200, "{:?}", web.body);
+    let set = web.headers["set-cookie"].to_str().unwrap();
+    assert!(set.starts_with("__Host-countersign=csp_") && set.ends_with("; Secure"), "{set}");
+    for side in [ApiSide::Agents, ApiSide::People] {
+        let named = format!("approve.example.org:{}", daemon.port(side));
+        for (host, status) in [(&*named, 200), ("approve.example.org", 200), ("evil.example", 421)]
+        {
+            let reply = daemon.ask(side, "GET /health", &[("host", host)], None).await;
+            assert_eq!(reply.status, status, "{host}");
+        }
+    }
+}

@@ -42,7 +42,7 @@ pub async fn one(State(api): State<Api>, request: Request) -> ApiResult {
         JsonSource { value: &value, text: std::str::from_utf8(&bytes).unwrap_or_default() };
     only(&value, &[])?;
     let asked = read::evaluation(source, None)?;
-    let evaluator = Evaluator { api: &api, caller: &caller, base: base_url(&parts.headers) };
+    let evaluator = Evaluator { api: &api, caller: &caller, base: base_url(&api, &parts.headers) };
     Ok(axum::Json(evaluator.evaluate(asked).await?).into_response())
 }
 
@@ -58,7 +58,7 @@ pub async fn many(State(api): State<Api>, request: Request) -> ApiResult {
     let fields = Fields::new(&value)?;
     let last = fields.get("options").map(semantic).transpose()?.flatten();
     let list = fields.list("evaluations")?.unwrap_or_default();
-    let evaluator = Evaluator { api: &api, caller: &caller, base: base_url(&parts.headers) };
+    let evaluator = Evaluator { api: &api, caller: &caller, base: base_url(&api, &parts.headers) };
     if list.is_empty() {
         let asked = read::evaluation(source, None)?;
         return Ok(axum::Json(evaluator.evaluate(asked).await?).into_response());

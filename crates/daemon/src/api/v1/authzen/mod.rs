@@ -11,7 +11,7 @@ mod result;
 mod task;
 
 use axum::Router;
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
@@ -46,8 +46,8 @@ async fn echo(request: Request, next: Next) -> Response {
     response
 }
 
-async fn configuration(headers: HeaderMap) -> Response {
-    let base = base_url(&headers);
+async fn configuration(State(api): State<Api>, headers: HeaderMap) -> Response {
+    let base = base_url(&api, &headers);
     let body = json!({
         "policy_decision_point": base,
         "access_evaluation_endpoint": format!("{base}/access/v1/evaluation"),

@@ -103,8 +103,8 @@ pub async fn create(State(api): State<Api>, request: Request) -> ApiResult {
         RequestState::Pending => StatusCode::ACCEPTED,
         _ => StatusCode::CREATED,
     };
-    let mut response = task_response(&parts.headers, &stored, status);
-    let place = task_url(&parts.headers, &stored);
+    let mut response = task_response(&api, &parts.headers, &stored, status);
+    let place = task_url(&api, &parts.headers, &stored);
     if let Ok(place) = HeaderValue::try_from(place) {
         response.headers_mut().insert(header::LOCATION, place);
     }
@@ -190,7 +190,7 @@ impl<'v> Denial<'v> {
 pub async fn read(State(api): State<Api>, Path(id): Path<String>, request: Request) -> ApiResult {
     let caller = authenticate::agent(&api, &request)?;
     let stored = own(&api, &caller, &id).await?;
-    Ok(task_response(request.headers(), &stored, StatusCode::OK))
+    Ok(task_response(&api, request.headers(), &stored, StatusCode::OK))
 }
 
 /// `POST /access/v1/requests/{id}/cancel`, with an empty body or an empty object.
@@ -214,7 +214,7 @@ pub async fn cancel(State(api): State<Api>, Path(id): Path<String>, request: Req
             ),
             other => other.into(),
         })?;
-    Ok(task_response(&parts.headers, &applied.stored, StatusCode::OK))
+    Ok(task_response(&api, &parts.headers, &applied.stored, StatusCode::OK))
 }
 
 async fn own(api: &Api, caller: &Caller, id: &str) -> Result<StoredRequest, ApiProblem> {
@@ -224,12 +224,17 @@ async fn own(api: &Api, caller: &Caller, id: &str) -> Result<StoredRequest, ApiP
     })
 }
 
-fn task_url(headers: &HeaderMap, stored: &StoredRequest) -> String {
-    format!("{}/access/v1/requests/{}", base_url(headers), stored.request.id)
+fn task_url(api: &Api, headers: &HeaderMap, stored: &StoredRequest) -> String {
+    format!("{}/access/v1/requests/{}", base_url(api, headers), stored.request.id)
 }
 
-fn task_response(headers: &HeaderMap, stored: &StoredRequest, status: StatusCode) -> Response {
-    let task = task(stored, &task_url(headers, stored));
+fn task_response(
+    api: &Api,
+    headers: &HeaderMap,
+    stored: &StoredRequest,
+    status: StatusCode,
+) -> Response {
+    let task = task(stored, &task_url(api, headers, stored));
     (status, axum::Json(task)).into_response()
 }
 

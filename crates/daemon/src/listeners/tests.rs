@@ -1,0 +1,83 @@
+//! TLS of a listener: limits hold during the handshake, and plain HTTP gets no response.
+
+use axum::routing::get;
+use countersign_tls::{
+    ClientTls, KeyPin, ServerIdentity, TlsTrust, generate_key, issue_certificate, server_config,
+};
+use countersign_types::time::Timestamp;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::sync::watch;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::pki_types::ServerName;
+
+use super::*;
+
+const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+
+/// A listener with room for so many connections, its address and the pin of its key.
+struct TlsListener {
+    address: std::net::SocketAddr,
+    pin: KeyPin,
+    _stop: watch::Sender<bool>,
+}
+
+impl TlsListener {
+    fn start(limit: usize) -> TlsListener {
+        let now = i64::try_from(std::time::UNIX_EPOCH.elapsed().unwrap().as_millis()).unwrap();
+        let key = generate_key().unwrap();
+        let names = ["localhost".to_owned()];
+        let certificate = issue_certificate(&key, &names, Timestamp(now)).unwrap();
+        let identity = ServerIdentity::from_der(&key, &certificate).unwrap();
+        let pin = identity.pin().unwrap();
+        let tls = TlsAcceptor::from(server_config(Arc::new(identity)).unwrap());
+        let listener = listen("127.0.0.1:0".parse().unwrap()).unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopping) = watch::channel(false);
+        let router: Router = Router::new().route("/", get(|| async { "served" }));
+        tokio::spawn(serve(listener, Some(tls), router, limit, stopping));
+        TlsListener { address, pin, _stop: stop }
+    }
+
+    async fn get(&self) -> String {
+        let tls = ClientTls::new(&TlsTrust::Pin(self.pin)).unwrap();
+        let stream = TcpStream::connect(self.address).await.unwrap();
+        let name = ServerName::try_from("localhost").unwrap();
+        let mut stream = TlsConnector::from(tls.config()).connect(name, stream).await.unwrap();
+        stream.write_all(REQUEST).await.unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).await.unwrap();
+        text
+    }
+}
+
+#[tokio::test]
+async fn a_request_over_tls_is_served() {
+    let listener = TlsListener::start(4);
+    assert!(listener.get().await.ends_with("served"));
+}
+
+#[tokio::test]
+async fn plain_http_gets_no_http_response() {
+    let listener = TlsListener::start(4);
+    let mut stream = TcpStream::connect(listener.address).await.unwrap();
+    stream.write_all(REQUEST).await.unwrap();
+    let mut bytes = Vec::new();
+    let _ = stream.read_to_end(&mut bytes).await;
+    assert!(!bytes.starts_with(b"HTTP") && !bytes.windows(6).any(|part| part == b"served"));
+}
+
+#[tokio::test]
+async fn silent_callers_do_not_keep_the_listener() {
+    let listener = TlsListener::start(2);
+    let mut silent = Vec::new();
+    for _ in 0..2 {
+        silent.push(TcpStream::connect(listener.address).await.unwrap());
+    }
+    // The time-out of the handshake frees the places.
+    assert!(listener.get().await.ends_with("served"));
+    for mut stream in silent {
+        let mut bytes = Vec::new();
+        let _ = stream.read_to_end(&mut bytes).await;
+        assert!(bytes.is_empty());
+    }
+}
