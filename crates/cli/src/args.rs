@@ -70,7 +70,7 @@ pub enum CliCommand {
     /// List and resolve sessions in crisis.
     Crises(args_people::CrisesArgs),
     /// Test and inspect the model judge, which gives second opinions.
-    Judge(crate::judge::args::JudgeArgs),
+    Judge(crate::gate::args_judge::JudgeArgs),
     /// Stop every call: deny pending requests, refuse new calls, suspend grants.
     Freeze(args_people::FreezeArgs),
     /// End a stage of a freeze: first people decide again, then grants resume.

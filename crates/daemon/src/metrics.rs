@@ -122,8 +122,8 @@ impl Metrics {
         counts.add(family, format!("channel=\"{channel}\",result=\"{result}\""));
     }
 
-    /// Counts a question to the model judge: its result, its tokens, what they cost in millionths of
-    /// the currency's unit, and its time.
+    /// Counts a question to the model judge: its result, its tokens, what they cost in millionths
+    /// of the currency's unit, and its time.
     pub fn judge(&self, result: &'static str, tokens: (u64, u64), cost: u64, millis: u64) {
         let mut counts = self.lock();
         counts.add("countersign_judge_questions_total", format!("result=\"{result}\""));

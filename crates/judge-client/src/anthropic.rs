@@ -5,9 +5,9 @@ use countersign_judge::Prompt;
 use serde_json::json;
 use zeroize::Zeroizing;
 
-use crate::client::{ApiKey, ModelSettings};
 use crate::error::ModelError;
 use crate::response::{ModelReply, count, parse, plain_word};
+use crate::settings::{ApiKey, ModelSettings};
 
 /// The version of the API that this file was written for.
 const VERSION: &str = "2023-06-01";

@@ -9,10 +9,12 @@ mod client;
 mod error;
 mod openai;
 mod response;
+mod settings;
 
 #[cfg(test)]
 mod tests;
 
-pub use client::{ApiKey, JudgeClient, ModelApi, ModelSettings};
+pub use client::JudgeClient;
 pub use error::ModelError;
 pub use response::ModelReply;
+pub use settings::{ApiKey, ModelApi, ModelSettings};

@@ -5,9 +5,9 @@ use countersign_judge::{JudgeConcern, ModelVerdict, Prompt};
 use serde_json::json;
 use zeroize::Zeroizing;
 
-use crate::client::{ApiKey, ModelSettings};
 use crate::error::ModelError;
 use crate::response::{ModelReply, count, is_absent, parse, plain_word};
+use crate::settings::{ApiKey, ModelSettings};
 
 type HeaderList = Vec<(&'static str, Zeroizing<String>)>;
 

@@ -3,6 +3,7 @@
 pub mod args;
 pub mod args_admin;
 pub mod args_channel;
+pub mod args_judge;
 pub mod args_people;
 pub mod args_serve;
 pub mod args_servers;

@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use serde_json::Value;
 
-use super::args::ExplainArgs;
 use crate::failure::Failure;
+use crate::gate::args_judge::ExplainArgs;
 use crate::gate::credential::PersonSession;
 use crate::gate::find_request::{self, Among};
 use crate::gate::{output, page};

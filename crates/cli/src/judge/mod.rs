@@ -1,6 +1,5 @@
 //! `countersign judge`: tests and inspects the model judge.
 
-pub mod args;
 mod explain;
 mod rates;
 mod report;
@@ -9,7 +8,7 @@ mod test;
 use std::process::ExitCode;
 
 use crate::failure::Failure;
-use args::{JudgeArgs, JudgeWhat};
+use crate::gate::args_judge::{JudgeArgs, JudgeWhat};
 
 /// Runs the command.
 pub fn run(args: &JudgeArgs) -> Result<ExitCode, Failure> {

@@ -16,12 +16,12 @@ use countersign_types::time::Clock as _;
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use super::args::TestArgs;
 use super::rates::{as_json, in_words};
 use crate::engine::{self, Call, Card, Verdict};
 use crate::eval::corpus::{self, LabelledRow, RowSubject};
 use crate::eval::expectation::{Expectation, expectation};
 use crate::failure::Failure;
+use crate::gate::args_judge::TestArgs;
 use crate::gate::{output, page, reach};
 
 /// A labelled call that the model is asked about.

@@ -1,6 +1,5 @@
 //! The section `[judge]`: which model gives a second opinion, and what it may do.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use countersign_judge::{BudgetLimits, DEFAULT_POLICY, MAX_POLICY, ReleaseBar};
@@ -10,61 +9,11 @@ use countersign_net::HttpUrl;
 use super::check::{invalid, number};
 use super::error::ConfigError;
 use super::file::JudgeSection;
+use super::judge_config::{JudgeConfig, JudgeMode, KeySource};
 use super::sections::{absolute, to_hundredths};
 
 /// The longest policy file that is read, in bytes.
 const MAX_FILE: u64 = MAX_POLICY as u64;
-
-/// What the judge may do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum JudgeMode {
-    /// Its opinions are recorded and compared with people's decisions.
-    Shadow,
-    /// It may also release calls, once the comparison and the canaries permit it.
-    Release,
-}
-
-impl JudgeMode {
-    /// The name in the configuration.
-    pub const fn label(self) -> &'static str {
-        match self {
-            JudgeMode::Shadow => "shadow",
-            JudgeMode::Release => "release",
-        }
-    }
-}
-
-/// Where the API key is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum KeySource {
-    /// None is needed.
-    None,
-    /// In a file that only its owner can read.
-    File(PathBuf),
-    /// In an environment variable.
-    Environment(String),
-}
-
-/// The model judge.
-#[derive(Debug, Clone, PartialEq)]
-pub struct JudgeConfig {
-    /// What it may do.
-    pub mode: JudgeMode,
-    /// Which model is asked, and how.
-    pub settings: ModelSettings,
-    /// Where its API key is.
-    pub key: KeySource,
-    /// The policy text.
-    pub policy: String,
-    /// How much it may use.
-    pub budget: BudgetLimits,
-    /// What must hold before it releases anything.
-    pub bar: ReleaseBar,
-    /// The share of released calls that people are asked about instead, in percent.
-    pub sample_percent: u32,
-    /// Prices of a million tokens of prompts and of replies, in any currency.
-    pub prices: (f64, f64),
-}
 
 /// Checks the section.
 pub fn judge(section: &JudgeSection) -> Result<JudgeConfig, ConfigError> {

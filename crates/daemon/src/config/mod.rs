@@ -8,6 +8,7 @@ mod file;
 mod flood_limits;
 mod guard;
 mod judge;
+mod judge_config;
 mod kinds;
 mod listen;
 mod model;
@@ -23,7 +24,7 @@ mod tests;
 pub use crate::modes::{mode_from_name, mode_name, strictness};
 pub use channels::NO_CHANNEL;
 pub use error::ConfigError;
-pub use judge::{JudgeConfig, JudgeMode, KeySource};
+pub use judge_config::{JudgeConfig, JudgeMode, KeySource};
 pub use model::{
     ChannelConfig, DaemonConfig, DaemonRules, DrillsConfig, FloodConfig, LedgerConfig, LogConfig,
     QuorumByTier, SocketConfig, TlsConfig,

@@ -17,7 +17,7 @@ use countersign_workflow::oncall::Hours;
 use countersign_workflow::request::{EscalationTimes, Quorum};
 
 use super::deadlines::DeadlineLimits;
-use super::judge::JudgeConfig;
+use super::judge_config::JudgeConfig;
 use super::oncall::{EscalationLevels, OnCall};
 use super::settings::WrittenSettings;
 

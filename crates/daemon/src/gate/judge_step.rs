@@ -1,4 +1,4 @@
-//! The model judge's step on the path of a call: before a person is asked, or beside it.
+//! The model judge's step on the path of a call: before a person is asked, or meanwhile.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::gate::args::{PersonArgs, PersonOnly};
+use super::args::{PersonArgs, PersonOnly};
 
 /// Test and inspect the model judge, which gives second opinions.
 ///
