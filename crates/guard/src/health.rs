@@ -8,7 +8,7 @@ use crate::verdict::GuardFailure;
 const MAX_FAILURES: u32 = 3;
 /// The first and the longest pause before the model is tested again.
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
-const MAX_PAUSE: Duration = Duration::from_secs(60);
+const MAX_PAUSE: Duration = Duration::from_mins(1);
 
 /// The health of a model.
 #[derive(Debug)]

@@ -31,8 +31,10 @@ pub fn prompt(role: GuardRole, text: &str) -> String {
         GuardRole::User => "User",
         GuardRole::Agent => "Agent",
     };
-    let categories: String =
-        CATEGORIES.iter().map(|(category, name)| format!("{}: {name}.\n", category.code)).collect();
+    let mut categories = String::new();
+    for &(category, name) in &CATEGORIES {
+        categories.extend([category.code, ": ", name, ".\n"]);
+    }
     // The text is inserted last, so that nothing in it is replaced.
     PROMPT.replace("{role}", role).replace("{categories}", &categories).replacen(
         "{conversation}",

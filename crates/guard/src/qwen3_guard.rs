@@ -30,8 +30,10 @@ pub fn prompt(role: GuardRole, text: &str) -> String {
         GuardRole::Agent => (AGENT_PROMPT, "ASSISTANT"),
     };
     let of_role = |category: &&GuardCategory| role == GuardRole::User || category.code != JAILBREAK;
-    let categories: String =
-        CATEGORIES.iter().filter(of_role).map(|category| format!("{}.\n", category.code)).collect();
+    let mut categories = String::new();
+    for category in CATEGORIES.iter().filter(of_role) {
+        categories.extend([category.code, ".\n"]);
+    }
     template.replace("{categories}", &categories).replacen(
         "{conversation}",
         &format!("{word}: {}\n\n", defuse(text)),
