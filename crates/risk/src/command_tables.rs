@@ -1,6 +1,7 @@
 //! The shape of the command tables that the build makes from `rules/commands/*.toml`.
 
 use crate::effect::Effect;
+use crate::name_key::first_bytes;
 use crate::rule_glob::{Glob, Globs};
 use countersign_text::glob::GlobShape;
 use countersign_types::tier::Tier;
@@ -451,15 +452,6 @@ pub fn spec(name: &str) -> Option<Known> {
 fn name_at(at: usize) -> Option<&'static str> {
     let start = at.checked_sub(1).map_or(Some(&0), |before| NAME_ENDS.get(before))?;
     NAME_TEXT.get(*start as usize..*NAME_ENDS.get(at)? as usize)
-}
-
-/// The first eight bytes of a name as a number that sorts like the name.
-pub fn first_bytes(name: &str) -> u64 {
-    let mut bytes = [0; 8];
-    for (slot, byte) in bytes.iter_mut().zip(name.bytes()) {
-        *slot = byte;
-    }
-    u64::from_be_bytes(bytes)
 }
 
 /// The names of all described programs, sorted.

@@ -24,6 +24,7 @@ mod hidden_text;
 pub mod impact;
 mod language;
 mod limit;
+mod name_key;
 mod name_lists;
 mod nested_command;
 pub mod paths;

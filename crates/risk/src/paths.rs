@@ -11,8 +11,9 @@ pub mod workspace;
 pub use crate::command_tables::PathClass;
 use crate::command_tables::{
     CLASSES, DIRS, HOME_PATHS, INNER_PATHS, LOCAL_PATHS, NAME_GLOBS, NAMES, PathPattern, PathShape,
-    REBUILT, REBUILT_IN_PROJECT, ROOT_PATHS, first_bytes,
+    REBUILT, REBUILT_IN_PROJECT, ROOT_PATHS,
 };
+use crate::name_key::first_bytes;
 use countersign_shell::UNKNOWN;
 use countersign_text::glob;
 use countersign_types::tier::Tier;
