@@ -126,8 +126,11 @@ fn sense(kind: EntryKind) -> Sense {
         EntryKind::LoginFailed => Sense { failed: true, ..alarm(3) },
         EntryKind::CrisisBegin | EntryKind::CrisisLift => alarm(3),
         EntryKind::LockedOut | EntryKind::Quarantine | EntryKind::Frozen => denied(4),
-        EntryKind::Clock | EntryKind::Gap | EntryKind::Acknowledge | EntryKind::Thawed => alarm(4),
-        EntryKind::KeyRotated => alarm(4),
+        EntryKind::Clock
+        | EntryKind::Gap
+        | EntryKind::Acknowledge
+        | EntryKind::Thawed
+        | EntryKind::KeyRotated => alarm(4),
         EntryKind::GateUnprotected => alarm(5),
         EntryKind::GateProtected => alarm(1),
         EntryKind::JudgeState => alarm(2),

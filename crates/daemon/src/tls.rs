@@ -22,7 +22,7 @@ use crate::shutdown::{Stop, stopped};
 /// The file of the generated key, beside the signing key.
 const KEY_FILE: &str = "tls.key";
 /// How often the certificate is looked at while the daemon runs.
-const LOOK_AGAIN: Duration = Duration::from_secs(6 * 3600);
+const LOOK_AGAIN: Duration = Duration::from_hours(6);
 
 /// Why there is no certificate.
 #[derive(Debug, thiserror::Error)]

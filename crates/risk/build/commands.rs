@@ -194,7 +194,9 @@ impl Tables {
         let sources: Vec<String> = self.specs.iter().map(source).collect::<Result<_, _>>()?;
         let (specs, numbers) = programs::unique(&sources);
         put(s, format!("/// Every description.\nstatic SPECS: [Spec; {}] = [\n", specs.len()));
-        specs.into_iter().for_each(|spec| put(s, spec));
+        for spec in specs {
+            put(s, spec);
+        }
         put(s, "];\n");
         let mut names = BTreeMap::new();
         for (name, index) in &self.names {

@@ -1,6 +1,7 @@
 //! The small program's assessment: the same as the full one, or none at all.
 
-mod basic {
+#[cfg(test)]
+mod tests {
     use countersign_json as json;
     use countersign_risk::assess::{Assessment, assess, assess_basic};
     use countersign_risk::call::Call;

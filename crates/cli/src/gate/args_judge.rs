@@ -12,7 +12,6 @@ use super::args::{PersonArgs, PersonOnly};
 /// configuration has a section [judge]; then it only compares itself with people (shadow), until
 /// the mode is release and the comparison permits it.
 #[derive(Parser)]
-#[expect(clippy::doc_markdown, reason = "this text is what --help prints")]
 #[command(name = "countersign judge", bin_name = "countersign judge")]
 #[command(after_help = JUDGE_EXAMPLES)]
 pub struct JudgeArgs {

@@ -79,13 +79,11 @@ pub fn named_people() -> Result<Option<Endpoint>, Failure> {
 
 /// The address of the people API in the environment or the configuration, only to show it.
 pub fn configured_people() -> Result<Endpoint, Failure> {
-    match named_people()? {
-        Some(endpoint) => Ok(endpoint),
-        None => {
-            let config = config()?;
-            connectable(&config, config.people)
-        }
+    if let Some(endpoint) = named_people()? {
+        return Ok(endpoint);
     }
+    let config = config()?;
+    connectable(&config, config.people)
 }
 
 /// Fails if a program of another user listens in place of the system service: while the service is

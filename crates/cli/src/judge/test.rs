@@ -62,7 +62,7 @@ pub fn run(args: &TestArgs) -> Result<ExitCode, Failure> {
     let (model, at_once) = (judge.settings.model.clone(), judge.settings.concurrency);
     let judge = Arc::new(ModelJudge::new(judge).map_err(Failure::Input)?);
     let mut result = TestResult::default();
-    let rows = read_rows(args, &thresholds, &mut result)?;
+    let rows = read_rows(args, thresholds, &mut result)?;
     let runtime = tokio::runtime::Runtime::new()?;
     runtime.block_on(ask_all(&judge, rows, (&thresholds, at_once), &mut result));
     print(args, &model, &result)
@@ -71,7 +71,7 @@ pub fn run(args: &TestArgs) -> Result<ExitCode, Failure> {
 /// The rows that the model is asked about; the others are counted.
 fn read_rows(
     args: &TestArgs,
-    thresholds: &Thresholds,
+    thresholds: Thresholds,
     result: &mut TestResult,
 ) -> Result<Vec<TestRow>, Failure> {
     let mut rows = Vec::new();
@@ -92,7 +92,7 @@ fn read_rows(
 
 fn test_row(
     row: &LabelledRow<'_>,
-    thresholds: &Thresholds,
+    thresholds: Thresholds,
     result: &mut TestResult,
 ) -> Option<TestRow> {
     let label = match expectation(row) {
@@ -117,7 +117,7 @@ fn test_row(
     let raw = call.arguments.to_json();
     let card = Card::new(&call, &seen, &engine::call_digest(&call, &raw));
     let subject = JudgeSubject::new(&card, &seen, false, false);
-    if use_of(&subject, thresholds) == OpinionUse::NotAsked {
+    if use_of(&subject, &thresholds) == OpinionUse::NotAsked {
         result.withheld += 1;
         return None;
     }

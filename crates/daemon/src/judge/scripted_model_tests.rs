@@ -26,6 +26,7 @@ pub enum ScriptedReply {
 
 /// The server.
 pub struct ScriptedModel {
+    /// Where it listens.
     pub port: u16,
     state: Arc<ServerState>,
 }
@@ -36,6 +37,10 @@ struct ServerState {
 }
 
 impl ScriptedModel {
+    /// Starts it with a script.
+    ///
+    /// # Panics
+    /// If no port is free.
     pub async fn start(script: impl Fn(&str) -> ScriptedReply + Send + 'static) -> ScriptedModel {
         let script: Mutex<Script> = Mutex::new(Box::new(script));
         let state = Arc::new(ServerState { questions: AtomicUsize::new(0), script });
@@ -54,6 +59,9 @@ impl ScriptedModel {
     }
 
     /// Goes on with another script.
+    ///
+    /// # Panics
+    /// If a script panicked before.
     pub fn follow(&self, script: impl Fn(&str) -> ScriptedReply + Send + 'static) {
         *self.state.script.lock().unwrap() = Box::new(script);
     }

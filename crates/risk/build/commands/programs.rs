@@ -42,7 +42,7 @@ pub fn write(names: &BTreeMap<&str, Meaning>, s: &mut String) -> Result<(), Stri
     }
     u16::try_from(known.len()).map_err(|_| "too many kinds of programs")?;
     let (count, kinds) = (names.len(), known.len());
-    let meaning = "(u16, &'static [&'static Rule], &'static [&'static Runner])";
+    let meaning = "(u16, &[&Rule], &[&Runner])";
     put(
         s,
         format!(

@@ -85,10 +85,9 @@ impl<'d> DecisionColumns<'d> {
             Decider::People(people) => ("people", Some(texts_json(people)?), None),
             Decider::Deadline => ("deadline", None, None),
             Decider::Requester => ("requester", None, None),
-            Decider::Policy => ("policy", None, None),
+            // A decision of the judge is stored as one of the policy whose channel is the judge.
+            Decider::Policy | Decider::Judge(_) => ("policy", None, None),
             Decider::Grant(grant_id) => ("grant", None, Some(grant_id.as_bytes())),
-            // Stored as a decision of the policy whose channel is the judge.
-            Decider::Judge(_) => ("policy", None, None),
         };
         let reason = match &decision.by {
             Decider::Judge(model) => model,

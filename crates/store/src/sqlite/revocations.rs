@@ -66,7 +66,9 @@ impl Revocations {
                     continue;
                 }
                 if let Ok(entry) = Entry::decode(bytes) {
-                    Revocation::of(&entry).into_iter().for_each(|one| known.add(one));
+                    for one in Revocation::of(&entry) {
+                        known.add(one);
+                    }
                 }
             }
         }
@@ -85,7 +87,9 @@ impl Revocations {
             return;
         }
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        taken.iter().for_each(|one| known.add(*one));
+        for one in taken {
+            known.add(*one);
+        }
     }
 
     /// Whether a grant was revoked. In a changed ledger every grant counts as revoked, because the

@@ -37,7 +37,9 @@ fn report(entries: &[Entry<'_>], from: Option<&str>, to: Option<&str>) -> Crisis
     let moment = |text, end| moment(text, end).unwrap_or_else(|_| panic!("a date"));
     let period = (moment(from, false), moment(to, true));
     let mut tally = Tally { period, ..Tally::default() };
-    entries.iter().for_each(|entry| tally.add(entry));
+    for entry in entries {
+        tally.add(entry);
+    }
     tally.finish()
 }
 
