@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+mod drive;
 pub mod guard;
 mod pattern;
 
@@ -167,7 +168,7 @@ fn fits(pattern: &PathPattern, path: &str) -> bool {
 /// Folds a path: `//`, `.`, `..`, homes of named users to `~`, and joins it to a known folder.
 pub fn normal<'p>(path: &'p str, cwd: Option<&str>) -> Cow<'p, str> {
     // `C:/x` does not depend on the folder. With `..` it is read as POSIX shells read it, too.
-    let drive = windows_path::has_drive(path) && !path.contains("..");
+    let drive = drive::has_drive(path) && !path.contains("..");
     let relative = !drive && !path.starts_with(['/', '~', UNKNOWN]);
     let joined: Cow<'p, str> = match cwd {
         Some(cwd) if relative && cwd != "." && !cwd.is_empty() => {

@@ -40,6 +40,7 @@ mod session_question;
 mod shared;
 mod store;
 mod text_search;
+mod transitions;
 mod unsynced_passes;
 mod writer;
 

@@ -12,6 +12,7 @@ mod judge_config;
 mod kinds;
 mod listen;
 mod model;
+mod model_sections;
 pub mod oncall;
 pub mod paths;
 mod resolve;

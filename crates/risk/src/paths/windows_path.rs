@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use crate::command_tables::CLASSES;
 use crate::paths::class_of;
+pub(crate) use crate::paths::drive::has_drive;
 use countersign_shell::UNKNOWN;
 
 /// Registry hives as they are written, and their short name.
@@ -45,11 +46,6 @@ pub(crate) fn program(word: &str, cwd: Option<&str>) -> String {
     let path = normalize(word, cwd).into_owned();
     let by_path = word.contains(['/', '\\']) && !path.contains('/');
     if by_path { format!("./{path}") } else { path }
-}
-
-/// Whether a path begins with a drive: `C:\\x`, `C:/x`.
-pub(crate) fn has_drive(path: &str) -> bool {
-    matches!(path.as_bytes(), [letter, b':', b'\\' | b'/', ..] if letter.is_ascii_alphabetic())
 }
 
 /// `/d/x`, `/mnt/d/x` and `/cygdrive/d/x`, as Git Bash, WSL and Cygwin write `D:/x`.

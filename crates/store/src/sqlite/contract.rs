@@ -14,8 +14,8 @@ use tokio::sync::broadcast;
 use super::batch::Batch;
 use super::store::SqliteStore;
 use super::{
-    apply, credentials, crises, grants, ledger, outbox, people, permits, query, recorded,
-    request_row, requests, servers, session_memory,
+    credentials, crises, grants, ledger, outbox, people, permits, query, recorded, request_row,
+    servers, session_memory,
 };
 use crate::{
     Applied, CrisisSession, DeliveryAttempt, DeliveryStatus, IndexedEntry, LedgerSlice,
@@ -27,30 +27,15 @@ use crate::{
 
 impl Store for SqliteStore {
     async fn submit(&self, new: NewRequest) -> StoreResult<SubmitResult> {
-        // Whether a grant still covers the call shows only when one of its uses is consumed.
-        if new.request.decision.is_some() {
-            return self.write(move |batch| requests::submit(batch, new)).await;
-        }
-        self.write_validated(move |batch| requests::submit(batch, new)).await
+        self.submit_request(new).await
     }
 
     async fn apply(&self, id: Id, event: Event, context: WriteContext) -> StoreResult<Applied> {
-        let time = matches!(event, Event::Time);
-        let work = move |batch: &mut Batch<'_>| apply::apply(batch, id, event, &context);
-        // When many requests expire at once, agents and people do not queue behind them.
-        if time {
-            return self.write_deferred(Duration::ZERO, work).await;
-        }
-        self.write_validated(work).await
+        self.apply_event(id, event, context).await
     }
 
     async fn wait_for_end(&self, id: Id) -> StoreResult<StoredRequest> {
-        let waiter = self.shared.waiters.register(id);
-        let stored = self.request(id).await?.ok_or(StoreError::NotFound("request"))?;
-        if stored.request.state.has_ended() {
-            return Ok(stored);
-        }
-        waiter.ended().await.ok_or(StoreError::Closed)
+        self.wait_until_end(id).await
     }
 
     async fn request(&self, id: Id) -> StoreResult<Option<StoredRequest>> {

@@ -1,4 +1,4 @@
-//! The facts of ledger entries about grants and labels: what one covers, and what an entry is about.
+//! The facts of ledger entries about grants and labels: what one covers, what an entry is about.
 
 use countersign_json::Value;
 use countersign_json::canonical::Digest;

@@ -96,8 +96,8 @@ impl PendingEntries {
         &self.revocations
     }
 
-    /// The requests, grants and servers that entries are about, each with the entry's position among the
-    /// pending ones.
+    /// The requests, grants and servers that entries are about, each with the entry's position
+    /// among the pending ones.
     pub fn requests(&self) -> &[(Id, u64)] {
         &self.requests
     }

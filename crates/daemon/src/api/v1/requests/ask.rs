@@ -111,7 +111,7 @@ pub async fn ask(
     };
     let answer = api.gate.submit(submission, caller).await?;
     if let (Some(server), GateAnswer::Kept(_)) = (unlabelled, &answer) {
-        // The note only shows the server to people: without it the call is asked about all the same.
+        // The note only shows the server to people: the call is asked about without it, too.
         if let Err(error) = api.gate.note_unlabelled_call(server).await {
             tracing::warn!(%error, "the first call of an MCP server could not be noted");
         }
