@@ -278,8 +278,7 @@ pub enum PermitWhat {
     Verify {
         /// The file of the permit; `-` for standard input.
         file: String,
-        /// The signer's keys: a file, or `http://ADDR/.well-known/jwks.json`. An https URL ends in
-        /// `#sha256:PIN` or `#ca:FILE`.
+        /// The signer's keys: a file or URL (https: with `#sha256:PIN` or `#ca:FILE`)
         #[arg(long, value_name = "FILE|URL")]
         jwks: String,
         /// The call that is about to run: JSON or `@file`.
