@@ -3,6 +3,7 @@
 use std::hint::black_box;
 
 use countersign_risk::assess::assess;
+use countersign_risk::assess::with_all_readers;
 use countersign_risk::call::Call;
 use countersign_risk::context::Context;
 use countersign_risk::finding::Findings;
@@ -22,7 +23,13 @@ pub fn agent_run(corpus: &[String], rounds: usize) {
         }),
         Contender::new("  its shell walk alone", |command: &str| {
             let mut findings = Findings::default();
-            read_shell(black_box(command), 0, &Context::default(), 0, &mut findings);
+            read_shell(
+                black_box(command),
+                0,
+                &with_all_readers(Context::default()),
+                0,
+                &mut findings,
+            );
             black_box(findings);
         }),
         Contender::new("  its reader alone", |command: &str| {

@@ -1,6 +1,7 @@
 //! Code in every language we know: the first byte chooses, the rest is the text.
 #![no_main]
 
+use countersign_risk::assess::with_all_readers;
 use countersign_risk::code::Language;
 use countersign_risk::context::Context;
 use countersign_risk::finding::{Doubt, Findings};
@@ -10,7 +11,7 @@ use libfuzzer_sys::fuzz_target;
 
 fn assess(first: u8, text: &str) -> Findings {
     let mut findings = Findings::default();
-    let ctx = Context::default();
+    let ctx = with_all_readers(Context::default());
     let lang = match first % 8 {
         0 => Language::Python,
         1 => Language::JavaScript,

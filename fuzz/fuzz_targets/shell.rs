@@ -2,6 +2,7 @@
 //! and no tier that noise before or behind the text lowers.
 #![no_main]
 
+use countersign_risk::assess::with_all_readers;
 use countersign_risk::context::Context;
 use countersign_risk::finding::{Doubt, Findings};
 use countersign_risk::readers::read_shell;
@@ -22,7 +23,7 @@ const NOISE: [(&str, &str); 7] = [
 
 fn assess(text: &str) -> Findings {
     let mut findings = Findings::default();
-    read_shell(text, 0, &Context::default(), 0, &mut findings);
+    read_shell(text, 0, &with_all_readers(Context::default()), 0, &mut findings);
     findings
 }
 

@@ -1,6 +1,7 @@
 //! SQL, Redis and Mongo text: same answer twice, spans inside the text, noise never lowers.
 #![no_main]
 
+use countersign_risk::assess::with_all_readers;
 use countersign_risk::context::Context;
 use countersign_risk::finding::{Doubt, Findings};
 use countersign_risk::sql;
@@ -11,7 +12,7 @@ type Read = fn(&str, usize, &Context<'_>, &mut Findings);
 
 fn assess(read: Read, text: &str) -> Findings {
     let mut findings = Findings::default();
-    read(text, 0, &Context::default(), &mut findings);
+    read(text, 0, &with_all_readers(Context::default()), &mut findings);
     findings
 }
 

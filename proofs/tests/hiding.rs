@@ -6,6 +6,7 @@
 mod hiding {
     use std::process::{Command, Stdio};
 
+    use countersign_risk::assess::with_all_readers;
     use countersign_risk::command_text;
     use countersign_risk::context::Context;
     use countersign_risk::finding::Findings;
@@ -94,7 +95,7 @@ mod hiding {
             let readable = posix::check(&text).is_ok();
             let mut findings = Findings::default();
             let harmful = place.replace("@@", harm);
-            command_text::read(&harmful, &Context::default(), &mut findings);
+            command_text::read(&harmful, &with_all_readers(Context::default()), &mut findings);
             let tier = findings.tier();
             let assessed = tier >= if readable { Tier::High } else { Tier::Medium };
             if assessed && (found || !readable) {

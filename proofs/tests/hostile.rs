@@ -9,6 +9,7 @@ mod hostile {
     use countersign_crisis::{ScreenOptions, screen};
     use countersign_json as json;
     use countersign_risk::assess::assess;
+    use countersign_risk::assess::with_all_readers;
     use countersign_risk::call::Call;
     use countersign_risk::context::Context;
     use countersign_risk::finding::Findings;
@@ -35,7 +36,7 @@ mod hostile {
 
     fn read(text: &str) -> Findings {
         let mut findings = Findings::default();
-        read_shell(text, 0, &Context::default(), 0, &mut findings);
+        read_shell(text, 0, &with_all_readers(Context::default()), 0, &mut findings);
         findings
     }
 

@@ -1,7 +1,7 @@
 //! Cuts a long text into overlapping parts that fit into the model's context.
 
 /// The longest part in bytes. A token has at least one byte, so a part and the longest prompt fit
-/// into a context of [`CONTEXT_TOKENS`] in every language.
+/// into a context of `CONTEXT_TOKENS` in every language.
 pub const MAX_CHUNK: usize = 6_000;
 /// The context that the model is asked to have, in tokens.
 pub const CONTEXT_TOKENS: usize = 8_192;

@@ -26,6 +26,13 @@ pub fn assess_basic(call: &Call<'_>, policy: &Policy) -> Option<Assessment> {
     (!left_unread.load(Ordering::Relaxed)).then_some(seen)
 }
 
+/// A context with the readers of all languages, for programs that call a reader directly. Without
+/// them, nested texts count as unreadable.
+#[must_use]
+pub fn with_all_readers(context: Context<'_>) -> Context<'_> {
+    Context { readers: readers::all(), ..context }
+}
+
 fn assess_by(readers: TextReaders<'_>, call: &Call<'_>, policy: &Policy) -> Assessment {
     let context = Context { readers, ..call.context };
     let Some(facts) = call.facts.as_deref() else { return assess_text(call, context, policy) };

@@ -8,6 +8,7 @@ use crate::facts::CallFacts;
 use crate::finding::{Doubt, Findings};
 use crate::language::Language;
 use crate::session::SessionMemory;
+use crate::structural_findings;
 use crate::tool_label::ToolLabel;
 
 /// The surface the agent's user sits at; each has its own threshold (mission 3.1).
@@ -155,13 +156,14 @@ pub(crate) struct ReaderSet {
 pub(crate) type ReadText = fn(&str, &Context<'_>, &mut Findings);
 
 impl Context<'_> {
-    /// Notes that no reader of this program reads a text. The flag of the call cannot be lost with
+    /// Reports that no reader of this program reads a text. The flag of the call cannot be lost with
     /// findings that do not count.
     pub(crate) fn leave_unread(&self, out: &mut Findings) {
         if let Some(flag) = self.readers.left_unread {
             flag.store(true, Ordering::Relaxed);
         }
         out.doubt(Doubt::Unreadable);
+        out.add(structural_findings::UNREADABLE.finding());
     }
 
     /// Reads shell text; `base` is where it starts in its argument, `depth` how many texts it is

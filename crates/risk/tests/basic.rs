@@ -69,7 +69,9 @@ mod tests {
             "find . -exec python3 -c 'print(1)' \\;",
             "pwsh -c ls",
             "Get-ChildItem .",
+            "if ($true) { Get-Content x }",
             "cmd /c dir",
+            "dir C:\\Users",
             "mongosh --eval 'db.x.find()'",
             "please do not let me hurt myself",
         ] {

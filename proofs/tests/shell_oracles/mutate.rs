@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use countersign_risk::assess::with_all_readers;
 use countersign_risk::context::Context;
 use countersign_risk::finding::Findings;
 use countersign_risk::readers::read_shell;
@@ -69,7 +70,7 @@ fn damaged_texts_are_read_without_harm() {
         let text = damage(&texts[random.below(texts.len())], &mut random);
         let start = Instant::now();
         let mut findings = Findings::default();
-        read_shell(&text, 0, &Context::default(), 0, &mut findings);
+        read_shell(&text, 0, &with_all_readers(Context::default()), 0, &mut findings);
         let _ = posix::commands(&text);
         assert!(start.elapsed() < HANG, "{:?} for {text:?}", start.elapsed());
         if posix::check(&text).is_err() {

@@ -3,6 +3,7 @@
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use countersign_json::canonical::Digest;
 use serde::{Deserialize, Serialize};
@@ -57,6 +58,10 @@ pub fn digest(text: &str) -> String {
     hex
 }
 
+/// How often the lock is tried, and the time between.
+const LOCK_ATTEMPTS: u32 = 40;
+const LOCK_PAUSE: Duration = Duration::from_millis(50);
+
 impl InstallRecord {
     /// Opens the record for writing and locks it.
     pub fn open(state: &Path) -> Result<InstallRecord, InstallError> {
@@ -72,7 +77,14 @@ impl InstallRecord {
             .mode(0o600)
             .open(state.join("installed.lock"))
             .map_err(|error| failed(&error))?;
-        if lock.try_lock().is_err() {
+        // A program that this one has just started holds the lock until it has replaced itself.
+        let is_locked = (0..LOCK_ATTEMPTS).any(|attempt| {
+            if attempt > 0 {
+                std::thread::sleep(LOCK_PAUSE);
+            }
+            lock.try_lock().is_ok()
+        });
+        if !is_locked {
             return Err(InstallError::unsupported(
                 "another installation is running; try again when it has finished",
             ));

@@ -16,7 +16,7 @@ use countersign_types::tier::Tier;
 pub(super) fn read(subject: &Subject<'_>, read_inner: ReadInner, out: &mut Findings) {
     let words = name::words(subject.name);
     let words: Vec<&str> = words.split(' ').filter(|w| !w.is_empty()).collect();
-    let verbs = verbs(&words, subject.name);
+    let verbs = own_verbs(&words, subject.name);
     let nouns = nouns(&words);
     let labelled = label::class(subject, &verbs, &nouns);
     let class = labelled.or_else(|| read_name(subject, &verbs, &nouns, out));
@@ -44,6 +44,17 @@ pub(super) fn read(subject: &Subject<'_>, read_inner: ReadInner, out: &mut Findi
     }
     read_inner(subject, &names_a_tool, reader.out);
     read_arguments(subject.arguments, runs, &mut reader);
+}
+
+/// The verbs of a name. Where they only look, those in the name of an MCP server do not count:
+/// `mcp__search__zorp` may do anything.
+fn own_verbs(words: &[&str], written: &str) -> Vec<&'static Verb> {
+    let all = verbs(words, written);
+    let tool = written.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"));
+    match tool {
+        Some((_, tool)) if all.iter().all(|verb| verb.class.only_looks()) => named_verbs(tool),
+        _ => all,
+    }
 }
 
 /// What the words of the name say; the class of the gravest verb, if there is a verb.

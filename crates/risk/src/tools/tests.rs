@@ -344,6 +344,16 @@ fn tool_name() -> impl Strategy<Value = String> {
     ]
 }
 
+#[test]
+fn the_name_of_a_server_does_not_make_its_tools_harmless() {
+    for server in ["search", "weather", "get", "readonly"] {
+        let seen = assess(&call(&format!("mcp__{server}__zorp"), "{}"), &Policy::default());
+        assert_eq!((seen.tier, seen.verdict), (Tier::Medium, Verdict::Ask), "{server}");
+    }
+    let seen = assess(&call("mcp__shop__search_items", "{}"), &Policy::default());
+    assert_eq!(seen.verdict, Verdict::Allow);
+}
+
 fn made(tool: &str, arguments: &Value<'static>) -> Call<'static> {
     Call { arguments: arguments.clone(), ..call(tool, "{}") }
 }

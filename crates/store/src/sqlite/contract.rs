@@ -1,5 +1,6 @@
 //! The contract of a store, implemented by SQLite.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_json::canonical::CallDigest;
@@ -134,7 +135,8 @@ impl Store for SqliteStore {
     }
 
     async fn labels(&self) -> StoreResult<Vec<ServerLabels>> {
-        self.read_recorded(servers::labels).await
+        let shared = Arc::clone(&self.shared);
+        self.read_recorded(move |conn, head| servers::labels(conn, head, &shared.revocations)).await
     }
 
     async fn save_session_memory(&self, saved: StoredSessionMemory) -> StoreResult<()> {

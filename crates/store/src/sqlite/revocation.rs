@@ -1,10 +1,11 @@
 //! One right that a ledger entry took away.
 
+use countersign_json::canonical::Digest;
 use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_types::id::Id;
 use countersign_types::time::Timestamp;
 
-use super::grant_facts::grants_of;
+use super::grant_facts::{CONTENT, grants_of, labelled_server, text};
 
 /// One right that an entry took away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +16,8 @@ pub(super) enum Revocation {
     Used(Id),
     /// The permit of a request was redeemed.
     Redeemed(Id, Timestamp),
+    /// The labels of an MCP server were replaced by those with this content.
+    Relabelled(Id, Digest),
 }
 
 impl Revocation {
@@ -28,13 +31,21 @@ impl Revocation {
                 let redeemed = |id| Revocation::Redeemed(id, Timestamp(entry.at));
                 request.map(redeemed).into_iter().collect()
             }
+            EntryKind::Label => {
+                let content = text(entry, CONTENT).and_then(|text| Digest::parse(text).ok());
+                let replaced = labelled_server(entry).zip(content);
+                replaced
+                    .map(|(server, content)| Revocation::Relabelled(server, content))
+                    .into_iter()
+                    .collect()
+            }
             _ => Vec::new(),
         }
     }
 
     /// Whether an encoded entry can take anything away; the other entries are not parsed.
     pub fn may_be_in(text: &str) -> bool {
-        [EntryKind::Revoke, EntryKind::UsedGrant, EntryKind::Redeem]
+        [EntryKind::Revoke, EntryKind::UsedGrant, EntryKind::Redeem, EntryKind::Label]
             .iter()
             .any(|kind| text.contains(kind.as_str()))
     }

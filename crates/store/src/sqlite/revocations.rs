@@ -1,4 +1,5 @@
-//! The rights that ledger entries took away: revoked grants, used uses, redeemed permits.
+//! The rights that ledger entries took away: revoked grants, used uses, redeemed permits, replaced
+//! labels.
 //!
 //! The table that says which entries are about which request can be edited with any SQLite client.
 //! A missing row there must not give a right back, so what was taken away is read from the entries
@@ -7,6 +8,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use countersign_json::canonical::Digest;
 use countersign_ledger::entry::Entry;
 use countersign_ledger::merkle::{Frontier, leaf_hash};
 use countersign_types::id::Id;
@@ -47,6 +49,8 @@ struct KnownRevocations {
     revoked: HashSet<Id>,
     used: Arc<HashMap<Id, u64>>,
     redeemed: HashMap<Id, Timestamp>,
+    /// The content of the newest labels of each MCP server.
+    labels: HashMap<Id, Digest>,
     /// How many redeemed permits there may be before old ones are removed.
     max_redeemed: usize,
 }
@@ -98,6 +102,11 @@ impl Revocations {
         !self.is_intact || self.known(|known| known.revoked.contains(&grant))
     }
 
+    /// Whether the newest labels of a server have this content.
+    pub fn has_labels(&self, server: Id, content: &Digest) -> bool {
+        self.is_intact && self.known(|known| known.labels.get(&server) == Some(content))
+    }
+
     /// How often each grant with limited uses was used.
     pub fn uses(&self) -> Arc<HashMap<Id, u64>> {
         self.known(|known| Arc::clone(&known.used))
@@ -126,6 +135,9 @@ impl KnownRevocations {
             Revocation::Redeemed(id, at) => {
                 self.redeemed.insert(id, at);
                 self.forget_old(at);
+            }
+            Revocation::Relabelled(server, content) => {
+                self.labels.insert(server, content);
             }
         }
     }

@@ -16,6 +16,7 @@ use super::entry::{entry, number_fact, text_fact};
 use super::errors::{corrupt, signed, unsigned};
 use super::grant_facts::{CONTENT, labelled_server, text};
 use super::ledger::{entries, inclusion_proof_of};
+use super::revocations::Revocations;
 use crate::error::StoreResult;
 use crate::event::StoreEvent;
 use crate::record::{TreeHead, WriteContext};
@@ -101,7 +102,11 @@ pub(super) fn save_labels(
 }
 
 /// The labels of all servers that the ledger confirms.
-pub(super) fn labels(conn: &Connection, head: TreeHead) -> StoreResult<Vec<ServerLabels>> {
+pub(super) fn labels(
+    conn: &Connection,
+    head: TreeHead,
+    revocations: &Revocations,
+) -> StoreResult<Vec<ServerLabels>> {
     let sql = "SELECT server, labels, person, at FROM tool_label ORDER BY server";
     let mut statement = conn.prepare_cached(sql)?;
     let mut rows = statement.query([])?;
@@ -111,7 +116,11 @@ pub(super) fn labels(conn: &Connection, head: TreeHead) -> StoreResult<Vec<Serve
         let server = Id::from_bytes(columns.next()?);
         let (written, person): (String, String) = (columns.next()?, columns.next()?);
         let at = Timestamp(columns.next()?);
-        if recorded_content(conn, server, head)? != Some(content(server, &written)) {
+        let content = content(server, &written);
+        // The index can hide an entry; what the whole ledger says is in memory.
+        if recorded_content(conn, server, head)? != Some(content)
+            || !revocations.has_labels(server, &content)
+        {
             continue;
         }
         let labels = serde_json::from_str(&written);

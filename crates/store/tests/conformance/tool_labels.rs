@@ -80,6 +80,14 @@ fn edited_and_inserted_labels_are_not_believed() {
         // The labels of before were replaced, and the ledger's newest entry says so.
         conn.execute("UPDATE tool_label SET labels = ?1", [&reads]).unwrap();
         assert_eq!(store.labels().await.unwrap(), []);
+        // Nor does it help that the index no longer points to that entry, also after a restart.
+        let hidden = "DELETE FROM story WHERE request = ?1 AND seq = \
+                      (SELECT max(seq) FROM story WHERE request = ?1)";
+        assert_eq!(conn.execute(hidden, [one.id.as_bytes()]).unwrap(), 1);
+        assert_eq!(store.labels().await.unwrap(), []);
+        drop(store);
+        let store = fixture.open();
+        assert_eq!(store.labels().await.unwrap(), []);
         // Labels of another server do not count for this one.
         let sql = "INSERT INTO tool_label VALUES (?1, ?2, 'ana', 1)";
         conn.execute(sql, params![two.id.as_bytes(), reads]).unwrap();

@@ -73,7 +73,7 @@ async fn trusted(model: &ScriptedModel, more: &str) -> (TestDaemon, Background) 
 async fn in_shadow_mode_people_are_asked_at_once_and_opinions_are_compared() {
     let model = ScriptedModel::start(careful).await;
     let daemon = TestDaemon::with("", &model.section("shadow", "")).await;
-    let _running = background(&daemon);
+    let running = background(&daemon);
     let first = kept(&daemon.gate, message(1, "s1")).await;
     let second = kept(&daemon.gate, message(2, "s1")).await;
     assert_eq!((first.request.state, second.request.state), (State::Pending, State::Pending));
@@ -87,6 +87,7 @@ async fn in_shadow_mode_people_are_asked_at_once_and_opinions_are_compared() {
     assert_eq!((compared.allowed_approved, compared.allowed_denied), (1, 1));
     assert_eq!(judge.held_back(now), Some("it is in shadow mode"));
     // The ledger has what a restart needs.
+    drop(running);
     let daemon = daemon.restart(&model.section("shadow", ""), |_| {}).await;
     let _running = background(&daemon);
     let judge = daemon.gate.judge().current().unwrap();
@@ -134,7 +135,8 @@ async fn an_obedient_model_releases_nothing_that_people_must_see() {
     for call in [
         DELETE,
         ROOT,
-        MAIL,
+        // The person's own address would be on the whitelist.
+        r#"{"tool":"send_email","arguments":{"to":"bo@other.example","body":"hi"}}"#,
         r#"{"tool":"crypto_tx","arguments":{"to":"0xabc","amount":"1"}}"#,
         r#"{"command":"cat ~/.ssh/id_rsa"}"#,
         r#"{"tool":"contact_emergency_services","arguments":{"who":"bo"}}"#,
