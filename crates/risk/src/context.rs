@@ -156,8 +156,8 @@ pub(crate) struct ReaderSet {
 pub(crate) type ReadText = fn(&str, &Context<'_>, &mut Findings);
 
 impl Context<'_> {
-    /// Reports that no reader of this program reads a text. The flag of the call cannot be lost with
-    /// findings that do not count.
+    /// Reports that no reader of this program reads a text. The flag of the call cannot be lost
+    /// with findings that do not count.
     pub(crate) fn leave_unread(&self, out: &mut Findings) {
         if let Some(flag) = self.readers.left_unread {
             flag.store(true, Ordering::Relaxed);

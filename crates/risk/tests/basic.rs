@@ -71,7 +71,6 @@ mod tests {
             "Get-ChildItem .",
             "if ($true) { Get-Content x }",
             "cmd /c dir",
-            "dir C:\\Users",
             "mongosh --eval 'db.x.find()'",
             "please do not let me hurt myself",
         ] {

@@ -149,7 +149,7 @@ export function adapterContract(name: string, framework: Framework, traits: Trai
     });
 
     await t.test("a daemon that does not respond: does not run", async () => {
-      daemon.freeze();
+      await daemon.freeze();
       const { ran, seen } = runScenario([risky(10)], { options: { client, patienceSeconds: 1 } });
       const text = await seen.finally(() => daemon.thaw());
       assert.match(text, /send_message was not run: denied: .*does not answer/);

@@ -132,7 +132,7 @@ test("one daemon", async (t) => {
 
   await t.test("aborted during the submission: cancelled when its id is known", async () => {
     const stop = new AbortController();
-    daemon.freeze();
+    await daemon.freeze();
     const started = submissions(1);
     const sent = client.requestConfirmation({ tool: "send_message", arguments: risky(8) }, stop);
     await started;
@@ -303,7 +303,7 @@ test("without a daemon, or with one that does not respond, nothing runs", async 
   const nowhere = new Countersign({ agents: "unix:/nonexistent/agents.sock" });
   await assert.rejects(gated(run, { tool: "x", client: nowhere })({}), /does not answer/);
   const daemon = await TestDaemon.open(t);
-  daemon.freeze();
+  await daemon.freeze();
   const slow = gated(run, { tool: "x", client: daemon.client(), timeoutSeconds: 1 })({});
   await assert.rejects(slow, { name: "NotApproved", state: "error" });
   daemon.thaw();

@@ -2,7 +2,14 @@
 
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { request, type IncomingMessage } from "node:http";
 import { request as requestTls } from "node:https";
 import { createServer } from "node:net";
@@ -134,8 +141,14 @@ export class TestDaemon {
   }
 
   /** Stops the process: it accepts connections and does not respond. */
-  freeze(): void {
-    this.#daemon?.kill("SIGSTOP");
+  async freeze(): Promise<void> {
+    const daemon = this.#daemon;
+    daemon?.kill("SIGSTOP");
+    // Its threads stop one after another. Without /proc there is nothing to wait for.
+    const tasks = `/proc/${String(daemon?.pid)}/task`;
+    const runs = (task: string): boolean =>
+      !readFileSync(`${tasks}/${task}/stat`, "utf8").includes(") T ");
+    while (existsSync(tasks) && readdirSync(tasks).some(runs)) await pause(10);
   }
 
   thaw(): void {

@@ -50,11 +50,9 @@ pub(super) fn read(subject: &Subject<'_>, read_inner: ReadInner, out: &mut Findi
 /// `mcp__search__zorp` may do anything.
 fn own_verbs(words: &[&str], written: &str) -> Vec<&'static Verb> {
     let all = verbs(words, written);
+    let looks = all.iter().all(|verb| verb.class.only_looks());
     let tool = written.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"));
-    match tool {
-        Some((_, tool)) if all.iter().all(|verb| verb.class.only_looks()) => named_verbs(tool),
-        _ => all,
-    }
+    tool.filter(|_| looks).map_or(all, |(_, tool)| named_verbs(tool))
 }
 
 /// What the words of the name say; the class of the gravest verb, if there is a verb.
