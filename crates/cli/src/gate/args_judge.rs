@@ -9,7 +9,7 @@ use super::args::{PersonArgs, PersonOnly};
 /// Test and inspect the model judge, which gives second opinions.
 ///
 /// A language model reads calls that a person would be asked about. It is off until the
-/// configuration has a section [judge]; then it only compares itself with people (shadow), until
+/// configuration has a section `[judge]`; then it only compares itself with people (shadow), until
 /// the mode is release and the comparison permits it.
 #[derive(Parser)]
 #[command(name = "countersign judge", bin_name = "countersign judge")]
@@ -37,7 +37,7 @@ pub struct TestArgs {
     /// Labelled files as for `countersign eval`, or folders of them.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// The configuration with the section [judge].
+    /// The configuration with the section `[judge]`.
     #[arg(long, value_name = "FILE")]
     pub config: Option<String>,
     /// Ask about at most this many calls.
