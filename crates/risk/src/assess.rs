@@ -51,6 +51,7 @@ fn assess_by(readers: TextReaders<'_>, call: &Call<'_>, policy: &Policy) -> Asse
 fn assess_text(call: &Call<'_>, context: Context<'_>, policy: &Policy) -> Assessment {
     let mut findings = Findings::of_call();
     crate::tools::read(call, context, &mut findings);
+    crate::session_secrets::check(call, &mut findings);
     crate::score::conclude(call, policy, findings)
 }
 

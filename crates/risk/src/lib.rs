@@ -40,6 +40,7 @@ pub mod rules;
 pub mod score;
 pub mod session;
 pub mod session_answer;
+mod session_secrets;
 mod session_trace;
 mod shell;
 pub mod sql;

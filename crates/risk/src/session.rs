@@ -1,9 +1,10 @@
 //! What a session did before, as far as it changes how a later call is assessed.
 //!
 //! The memory holds the files that approved calls of the session wrote, with their content where it
-//! is known, and what a person answered for the rest of the session. A script that was written or
-//! downloaded in one call and run in a later one is assessed by its content, as if both were one
-//! call. The memory is plain data: the caller keeps it and adds only calls that ran.
+//! is known, the folders that they fetched, the names of the secrets that they showed, and what a
+//! person answered for the rest of the session. A script that was written or downloaded in one call
+//! and run in a later one is assessed by its content, as if both were one call. The memory is plain
+//! data: the caller keeps it and adds only calls that ran.
 
 use std::collections::VecDeque;
 
@@ -11,6 +12,7 @@ use countersign_json::canonical::Digest;
 use countersign_redact::redact_text;
 use serde::{Deserialize, Serialize};
 
+use crate::session_secrets::ShownSecrets;
 pub use crate::session_trace::{ContentChange, FileOrigin, FileWrite, SessionTrace};
 
 /// How many files are remembered. Once there are more, a script that is not remembered asks.
@@ -21,6 +23,9 @@ const MAX_BYTES: usize = 1024 * 1024;
 const MAX_TEXT: usize = 64 * 1024;
 /// How many possible contents of one file are remembered.
 const MAX_VERSIONS: usize = 4;
+/// How many folders from the network are remembered. Once there are more, a script that is not
+/// remembered asks.
+const MAX_FETCHED: usize = 64;
 /// How many answers are remembered.
 const MAX_ANSWERED: usize = 1_024;
 
@@ -113,13 +118,20 @@ pub struct SessionMemory {
     answered: VecDeque<String>,
     /// More files were written than are remembered.
     lost: bool,
+    /// Folders that were cloned or unpacked from the network.
+    #[serde(default)]
+    fetched: Vec<String>,
+    /// The secrets that were shown.
+    #[serde(default)]
+    secrets: ShownSecrets,
 }
 
 impl SessionMemory {
     /// The memory of a session that cannot be read any more: every script that it may have written
-    /// asks.
+    /// asks, and every call with which a secret could leave.
     pub fn unreadable() -> SessionMemory {
-        SessionMemory { lost: true, ..SessionMemory::default() }
+        let secrets = ShownSecrets::unknown();
+        SessionMemory { lost: true, secrets, ..SessionMemory::default() }
     }
 
     /// The memory as it may be written to a disk: without secrets. A script that contained one has
@@ -127,6 +139,10 @@ impl SessionMemory {
     #[must_use]
     pub fn redacted(&self) -> SessionMemory {
         let mut redacted = self.clone();
+        redacted.secrets.redact();
+        for folder in &mut redacted.fetched {
+            *folder = redact_text(folder).text.into_owned();
+        }
         for file in &mut redacted.files {
             file.path = redact_text(&file.path).text.into_owned();
             for text in &mut file.texts {
@@ -141,18 +157,50 @@ impl SessionMemory {
     pub fn restored(mut self) -> SessionMemory {
         self.answered.clear();
         self.shrink();
+        self.secrets.shrink();
+        let fetched = std::mem::take(&mut self.fetched);
+        self.add_fetched(&fetched);
         self
     }
 
-    /// Notes that the session wrote files that are not remembered.
+    /// Notes that the session did what is not remembered.
     pub fn lose(&mut self) {
         self.lost = true;
+        self.secrets = ShownSecrets::unknown();
     }
 
     /// Adds what a call left behind. To be called only for calls that ran.
     pub fn add(&mut self, trace: &SessionTrace) {
         self.wrote(&trace.writes);
         self.lost |= trace.lost;
+        self.add_fetched(&trace.fetched);
+        trace.secrets.iter().for_each(|name| self.secrets.add(name));
+    }
+
+    fn add_fetched(&mut self, folders: &[String]) {
+        for folder in folders {
+            if self.fetched.contains(folder) {
+                continue;
+            }
+            if self.fetched.len() < MAX_FETCHED {
+                self.fetched.push(folder.clone());
+            } else {
+                self.lost = true;
+            }
+        }
+    }
+
+    /// The folder from the network that a path is in, if the session fetched one there.
+    pub(crate) fn fetched_folder(&self, path: &str) -> Option<&str> {
+        let holds = |folder: &&String| {
+            path.strip_prefix(folder.as_str()).is_some_and(|rest| rest.starts_with('/'))
+        };
+        self.fetched.iter().find(holds).map(String::as_str)
+    }
+
+    /// The secrets that the session showed to its agent.
+    pub(crate) fn secrets(&self) -> &ShownSecrets {
+        &self.secrets
     }
 
     fn wrote(&mut self, writes: &[FileWrite]) {
@@ -202,9 +250,9 @@ impl SessionMemory {
         self.files.iter().rev().find(|file| file.path == path)
     }
 
-    /// Whether the session wrote nothing.
+    /// Whether the session did nothing that is remembered.
     pub fn is_empty(&self) -> bool {
-        self.files.is_empty()
+        self.files.is_empty() && self.fetched.is_empty() && !self.secrets.is_any()
     }
 
     /// Whether files were written that are not remembered.

@@ -21,6 +21,8 @@ impl FileOrigin {
     pub const DECODED: FileOrigin = FileOrigin(4);
     /// Compiled from source files.
     pub const BUILT: FileOrigin = FileOrigin(8);
+    /// Holds keys, passwords or tokens.
+    pub const SECRET: FileOrigin = FileOrigin(16);
 
     /// Both.
     #[must_use]
@@ -69,6 +71,12 @@ pub struct SessionTrace {
     pub(crate) writes: Vec<FileWrite>,
     /// More files are written than are noted.
     pub(crate) lost: bool,
+    /// Folders that the call clones or unpacks from the network.
+    pub(crate) fetched: Vec<String>,
+    /// Names of the secrets that the call shows to its agent.
+    pub(crate) secrets: Vec<String>,
+    /// The call reaches a host that is known only when it runs.
+    pub(crate) reaches_unknown_host: bool,
     /// Why the call asks.
     pub(crate) question: Question,
     /// Digests of the files of the session that were read because the call runs them.
@@ -85,6 +93,25 @@ impl SessionTrace {
             self.writes.push(write);
         } else {
             self.lost = true;
+        }
+    }
+
+    /// Notes a folder that the call would clone or unpack from the network.
+    pub(crate) fn fetches(&mut self, folder: String) {
+        if self.fetched.contains(&folder) {
+            return;
+        }
+        if self.fetched.len() < MAX_NOTED {
+            self.fetched.push(folder);
+        } else {
+            self.lost = true;
+        }
+    }
+
+    /// Notes a secret that the call would show.
+    pub(crate) fn shows_secret(&mut self, name: &str) {
+        if self.secrets.len() < MAX_NOTED && !self.secrets.iter().any(|known| known == name) {
+            self.secrets.push(name.to_owned());
         }
     }
 
@@ -120,20 +147,29 @@ impl SessionTrace {
         Digest::of(text.as_bytes())
     }
 
-    /// Whether the call would write files.
-    pub fn writes_files(&self) -> bool {
-        self.lost || !self.writes.is_empty()
+    /// Whether the session has to remember the call.
+    pub fn is_remembered(&self) -> bool {
+        self.lost || !(self.writes.is_empty() && self.fetched.is_empty() && self.secrets.is_empty())
     }
 
     /// Adds why another reading of the call asks, but not what it would write.
     pub fn absorb_question(&mut self, other: SessionTrace) {
-        self.absorb(SessionTrace { writes: Vec::new(), lost: false, ..other });
+        self.absorb(SessionTrace {
+            writes: Vec::new(),
+            fetched: Vec::new(),
+            secrets: Vec::new(),
+            lost: false,
+            ..other
+        });
     }
 
     /// Adds what another reading of the call noted.
     pub fn absorb(&mut self, other: SessionTrace) {
         self.lost |= other.lost;
         other.writes.into_iter().for_each(|write| self.wrote(write));
+        other.fetched.into_iter().for_each(|folder| self.fetches(folder));
+        other.secrets.iter().for_each(|name| self.shows_secret(name));
+        self.reaches_unknown_host |= other.reaches_unknown_host;
         self.question.absorb(other.question);
         for digest in other.scripts {
             if !self.scripts.contains(&digest) {

@@ -5,15 +5,40 @@
 use countersign_json as json;
 use countersign_risk::assess::{Assessment, assess};
 use countersign_risk::call::Call;
+use countersign_risk::call_digest::digest;
+use countersign_risk::session::SessionMemory;
 use countersign_risk::verdict::{Policy, Verdict};
 
 fn assessed(command: &str) -> Assessment {
-    let text = serde_json::json!({
-        "command": command, "session": "s", "cwd": "/srv/shop", "project": "/srv/shop",
-    });
-    let text = text.to_string();
-    let value = json::parse(&text).unwrap();
-    assess(&Call::from_json(&value).unwrap(), &Policy::default())
+    Session::default().run(command)
+}
+
+/// A session whose calls all run; a person who is asked answers for the rest of it.
+#[derive(Default)]
+struct Session {
+    memory: SessionMemory,
+}
+
+impl Session {
+    fn run(&mut self, command: &str) -> Assessment {
+        let text = serde_json::json!({
+            "command": command, "session": "s", "cwd": "/srv/shop", "project": "/srv/shop",
+        });
+        let text = text.to_string();
+        let value = json::parse(&text).unwrap();
+        let mut call = Call::from_json(&value).unwrap();
+        call.context.session = Some(&self.memory);
+        let mut seen = assess(&call, &Policy::default());
+        let digest = digest(&call, text.as_bytes());
+        self.memory.apply_answers(&mut seen, &digest);
+        self.memory.answer(&seen, &digest);
+        self.memory.add(&seen.trace);
+        seen
+    }
+
+    fn asks(&mut self, command: &str) -> bool {
+        self.run(command).verdict != Verdict::Allow
+    }
 }
 
 #[test]
@@ -78,4 +103,73 @@ fn files_of_the_repository_that_go_to_another_host_ask() {
         let seen = assessed(command);
         assert_eq!(seen.verdict, Verdict::Allow, "{command}: {:?}", seen.reasons);
     }
+}
+
+/// Ways to fetch a folder `x`, each as the calls of a session.
+const FETCHES: [&[&str]; 5] = [
+    &["git clone https://e.example/x"],
+    &["git clone https://e.example/y.git /srv/shop/x"],
+    &["cd vendor && git clone https://e.example/x ../x"],
+    &["curl -L https://e.example/x.tgz | tar xz -C x"],
+    &["curl -Lo x.tgz https://e.example/x.tgz", "mkdir x", "tar xzf x.tgz -C x"],
+];
+
+#[test]
+fn what_an_earlier_call_fetched_asks_when_it_is_run() {
+    for fetch in FETCHES {
+        for run in [
+            "x/run.sh",
+            "cd x && ./configure",
+            "bash x/install.sh",
+            "python3 x/setup.py install",
+            "cd x && make",
+            "make -C x",
+            "cd x && npm install",
+            "pip install ./x",
+            "node x/index.js",
+        ] {
+            let mut session = Session::default();
+            for call in fetch {
+                session.run(call);
+            }
+            session.run("ls x");
+            assert!(session.asks(run), "{fetch:?}, then {run}");
+            assert!(!session.asks(run), "{fetch:?}, then {run} again");
+        }
+    }
+}
+
+#[test]
+fn one_answer_covers_the_folder_that_was_fetched() {
+    let mut session = Session::default();
+    session.run("git clone https://e.example/x");
+    assert!(session.asks("cd x && make"));
+    assert!(!session.asks("cd x && make test"));
+    assert!(!session.asks("make -C x install-docs"));
+    session.run("git clone https://e.example/y");
+    assert!(session.asks("cd y && make"));
+}
+
+#[test]
+fn looking_at_what_was_fetched_and_working_elsewhere_stays_free() {
+    let mut session = Session::default();
+    session.run("git clone https://e.example/x");
+    for command in
+        ["cat x/README.md", "cd x && git log -3", "make", "npm test", "./run.sh", "ls xy"]
+    {
+        assert!(!session.asks(command), "{command}");
+    }
+    let mut own = Session::default();
+    own.run("git clone ../other x");
+    assert!(!own.asks("cd x && make"));
+}
+
+#[test]
+fn a_folder_that_was_fetched_is_remembered_across_a_restart() {
+    let mut session = Session::default();
+    session.run("git clone https://e.example/x");
+    let written = serde_json::to_string(&session.memory.redacted()).unwrap();
+    let read: SessionMemory = serde_json::from_str(&written).unwrap();
+    let mut session = Session { memory: read.restored() };
+    assert!(session.asks("cd x && make"));
 }

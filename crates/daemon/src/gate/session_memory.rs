@@ -126,13 +126,13 @@ impl SessionMemories {
 
     /// Adds what a call of a session leaves behind, once the call may run.
     pub fn add(&self, call: &Call<'_>, trace: &SessionTrace) {
-        let Some(name) = name_of(call).filter(|_| trace.writes_files()) else { return };
+        let Some(name) = name_of(call).filter(|_| trace.is_remembered()) else { return };
         self.lock().change(name, |memory| memory.add(trace));
     }
 
     /// Notes what a pending call would leave behind.
     pub fn hold(&self, request: Id, call: &Call<'_>, trace: &SessionTrace) {
-        let Some(name) = name_of(call).filter(|_| trace.writes_files()) else { return };
+        let Some(name) = name_of(call).filter(|_| trace.is_remembered()) else { return };
         let mut sessions = self.lock();
         sessions.pending.insert(request, (name, trace.clone()));
         if sessions.pending.len() > MAX_PENDING

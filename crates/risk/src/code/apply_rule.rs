@@ -126,6 +126,7 @@ impl<'a> Reader<'a, '_> {
                 if reach.read >= Tier::High && !self.quiet {
                     self.out.effect(Effect::Secret);
                     self.out.impact.secrets.add(path.unwrap_or("?"));
+                    self.out.trace.shows_secret(path.unwrap_or("a stored secret"));
                 }
             }
             Kind::Write => self.signs |= SIGN_WRITE,

@@ -34,6 +34,9 @@ impl<'a> Reader<'a, '_> {
         let address = subject.filter(|v| v.text().is_some_and(|t| t.contains("://")));
         let address =
             address.or_else(|| args.iter().find(|v| v.text().is_some_and(|t| t.contains("://"))));
+        if address.is_none_or(|value| value.text().is_none()) && !self.quiet {
+            self.out.trace.reaches_unknown_host = true;
+        }
         self.address(address, at);
         let data = args.iter().fold(0, |t, v| t | v.taint);
         if carries {

@@ -81,8 +81,11 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             if !placed
                 || !inv.fits(rule, stdin, self.shared.rights.root)
                 || rule.unseen && self.names_only_seen(rule, inv)
-                || rule.fetched && !self.works_on_fetched(inv)
             {
+                continue;
+            }
+            let fetched = if rule.fetched { self.fetched_workplace(inv) } else { None };
+            if rule.fetched && fetched.is_none() {
                 continue;
             }
             matched = matched.max(if rule.settings { Matched::Settings } else { Matched::Some });
@@ -98,7 +101,10 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             // A rule of SAFE weighs nothing but says why nobody is asked.
             let mut finding = Finding::pattern(rule.id, tier, rule.message).at(span);
             finding.suggestion = rule.suggestion.map(Into::into);
-            self.add_rule(rule, inv, finding);
+            match fetched {
+                Some(folder) => self.shared.add_fetched(finding, &folder),
+                None => self.add_rule(rule, inv, finding),
+            }
         }
         if let Some(rule) = gravest {
             objects::note(rule.id, rule.tier, inv, span, self.shared.out);

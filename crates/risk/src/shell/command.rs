@@ -67,6 +67,9 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             if let Some(flow) = self.run_remembered(None, args, &stdin, first.span) {
                 return flow;
             }
+            if !harmless {
+                self.run_fetched(&first.text, first.span);
+            }
             if harmless && args.len() == 1 && resolve(&first.text).is_none() {
                 self.shared.report(&structural_findings::PROJECT_PROGRAM, Some(first.span));
                 return Flow::unknown(stdin.taint);

@@ -30,37 +30,25 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
     }
 
-    /// Whether an archive, a file or standard input, was downloaded in this text.
+    /// Whether an archive, a file or standard input, was downloaded in this text or session.
     fn comes_from_network(&mut self, inv: &Invocation<'_, 't>, stdin: &Flow) -> bool {
         let words = inv.args.iter().skip(1).map(|arg| arg.text.clone());
         let words: Vec<_> = words.filter(|word| !word.starts_with('-')).collect();
         stdin.present && stdin.taint.has(Taint::NET)
             || words.iter().any(|word| {
-                self.known_file(word).is_some_and(|content| content.taint.has(Taint::NET))
+                let content = self.shared.file_content(word);
+                content.is_some_and(|content| content.taint.has(Taint::NET))
             })
     }
 }
 
-impl<'t> Evaluator<'t, '_, '_, '_> {
-    /// Whether a command runs in a folder that came from the network, or names one.
-    pub(super) fn works_on_fetched(&mut self, inv: &Invocation<'_, 't>) -> bool {
-        let operands = inv.operands.iter().filter_map(|at| inv.arg(*at));
-        let values = inv.values.iter().map(|(_, value)| value.text);
-        let words = operands.map(|arg| arg.text.as_ref()).chain(values);
-        let mut folders = std::iter::once(".").chain(words.filter(|word| !word.contains("://")));
-        folders.any(|folder| self.shared.is_fetched(&format!("{folder}/x")))
-    }
-}
-
 impl EvalState<'_, '_> {
-    /// Whether a path is in a folder that came from the network.
-    pub(super) fn is_fetched(&self, path: &str) -> bool {
-        self.files.has_fetched() && self.files.is_below_fetched(&self.names_of(path))
-    }
-
     fn fetch_folder(&mut self, folder: &str) {
         for name in self.names_of(folder) {
             self.files.hold_folder(name);
+        }
+        if self.ctx.session.is_some() && !self.rights.elsewhere {
+            self.identities(folder).into_iter().for_each(|name| self.out.trace.fetches(name));
         }
     }
 }

@@ -38,7 +38,10 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if let Some(flow) = self.run_remembered(Some(Speech::Shell), words, stdin, span) {
             return flow;
         }
+        // The shell uses what is in the file, and prints none of it.
+        let shown = self.shared.out.trace.secrets.len();
         self.touch(Touch::Read, arg, false);
+        self.shared.out.trace.secrets.truncate(shown);
         let class = self.shared.class_for(Act::Write, &arg.text);
         if class.id == "temporary" && !harmless {
             self.first_use(&structural_findings::ODD_PLACE, &arg.text, span);

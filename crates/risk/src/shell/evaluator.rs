@@ -108,6 +108,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             }
             Node::Test(words) => {
                 self.test(stage, words);
+                self.as_subshells(stage);
                 Flow::none()
             }
         }

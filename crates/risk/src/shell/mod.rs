@@ -9,11 +9,13 @@ mod builtins;
 mod command;
 mod command_word;
 mod cwd_set;
+mod double_parentheses;
 mod downloads;
 mod endless;
 mod evaluated_values;
 mod evaluator;
 mod expand;
+mod fetched_code;
 mod fields;
 mod file_ops;
 mod functions;
@@ -60,7 +62,7 @@ mod xargs;
 use crate::command_tables::UNDESCRIBED_READ_ONLY;
 use crate::context::Context;
 use crate::finding::{Findings, Span};
-use crate::flow::Flow;
+use crate::flow::{Flow, Taint};
 use crate::nested_command::{Command, NestedCommand};
 use arg::Arg;
 use evaluator::Evaluator;
@@ -78,10 +80,14 @@ pub(crate) fn read(
 ) {
     let mut state = EvalState::new(ctx, nested.base, nested.depth, dispatch, out);
     let words = match nested.command {
-        Command::Text(text) => return drop(state.text(text, &Flow::none())),
+        Command::Text(text) => {
+            let flow = state.text(text, &Flow::none());
+            return shown(&flow, out);
+        }
         // One word with blanks is a line for the shell, as `system("rm x")` takes it.
         Command::Words([line]) if line.contains(char::is_whitespace) => {
-            return drop(state.text(line, &Flow::none()));
+            let flow = state.text(line, &Flow::none());
+            return shown(&flow, out);
         }
         Command::Words(words) => words,
     };
@@ -89,7 +95,16 @@ pub(crate) fn read(
     let args: Vec<Arg<'_>> = words.iter().map(|word| Arg::plain(word, span)).collect();
     let mut walker =
         Evaluator { shared: &mut state, functions: Vec::new(), defining: None, text: "" };
-    walker.command(&args, Flow::none(), span);
+    let flow = walker.command(&args, Flow::none(), span);
+    shown(&flow, out);
+}
+
+/// Notes a secret in what the agent reads as the output of its command. A program that uses a
+/// secret without printing it shows nothing.
+fn shown(flow: &Flow, out: &mut Findings) {
+    if flow.taint.has(Taint::SECRET) && out.trace.secrets.is_empty() {
+        out.trace.shows_secret("a file or setting that holds secrets");
+    }
 }
 
 /// Whether a rule that only says what a program without a description seems to do fits a line of

@@ -15,6 +15,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let host = host_of(target);
         self.shared.out.effect(Effect::NetIn);
         if host.is_empty() || host.contains(UNKNOWN) {
+            self.shared.out.trace.reaches_unknown_host = true;
             return Taint::NET;
         }
         if !host.is_ascii() {
@@ -51,7 +52,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         self.shared.out.effect(Effect::NetOut);
         let class = self.shared.class_for(Act::Read, path);
         let class = self.shared.class_by_facts(Act::Read, path, class);
-        let held = self.shared.known_file(path).is_some_and(|f| f.taint.has(Taint::SECRET));
+        let held = self.shared.file_content(path).is_some_and(|f| f.taint.has(Taint::SECRET));
         let secret = held || class.read >= Tier::Medium || class.id == "access-control";
         let sign =
             if secret { &structural_findings::EXFILTRATION } else { &structural_findings::UPLOAD };

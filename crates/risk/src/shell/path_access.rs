@@ -76,6 +76,9 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             // A key that is moved can be read in its new place.
             self.on_path(Act::Read, arg);
         }
+        if self.shared.class_for(Act::DeleteTree, &arg.text).id == "project-whole" {
+            self.shared.report(&structural_findings::MOVES_PROJECT, Some(arg.span));
+        }
         self.on_path(Act::Change, arg)
     }
 
@@ -190,6 +193,7 @@ fn note_act(
             out.effect(Effect::Read);
             out.effect(Effect::Secret);
             out.impact.secrets.add(shown);
+            out.trace.shows_secret(shown);
             ("path.read", "Reads")
         }
         Act::Write => {

@@ -27,7 +27,8 @@ pub(super) const UNKNOWN_ONLY: [&str; 5] = [
 ];
 
 /// Marks of data in a text, and what is remembered of them.
-const ORIGINS: [(Taint, FileOrigin); 4] = [
+const ORIGINS: [(Taint, FileOrigin); 5] = [
+    (Taint::SECRET, FileOrigin::SECRET),
     (Taint::NET, FileOrigin::NETWORK),
     (Taint::NET_OPEN, FileOrigin::UNPROTECTED),
     (Taint::DECODED, FileOrigin::DECODED),

@@ -22,6 +22,10 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let subject = self.shared.run_through(words);
         let hosts = words.get(1..).unwrap_or_default();
         let before = self.shared.out.iter().len();
+        let host = hosts.iter().rev().find(|word| !word.text.starts_with('-'));
+        if let Some(host) = host.filter(|_| runner.remote) {
+            self.on_net(&host.text);
+        }
         let flow = self.placed(runner, |w| w.run_inner(runner, inner, stdin, span));
         if runner.remote && hosts.iter().any(|a| is_production(&a.text)) {
             let mut found = self.shared.out.iter().skip(before);

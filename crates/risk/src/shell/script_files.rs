@@ -173,6 +173,9 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if let Some(flow) = self.run_remembered(Some(interpreter.speech), words, stdin, arg.span) {
             return Some(flow);
         }
+        if !harmless {
+            self.run_fetched(&arg.text, arg.span);
+        }
         let class = self.shared.class_for(Act::Write, &arg.text);
         if matches!(class.id, "temporary" | "shared-data") && !harmless {
             self.first_use(&structural_findings::ODD_PLACE, &arg.text, arg.span);

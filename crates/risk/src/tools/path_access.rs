@@ -51,6 +51,7 @@ impl Reader<'_, '_> {
             if found.secret {
                 self.out.effect(Effect::Secret);
                 self.out.impact.secrets.add(path);
+                self.out.trace.shows_secret(path);
             }
             if found.own {
                 self.out.effect(Effect::SelfChange);

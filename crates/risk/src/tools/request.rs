@@ -26,6 +26,7 @@ impl Reader<'_, '_> {
         self.out.effect(Effect::NetIn);
         if text::is_metadata_host(host) {
             self.out.effect(Effect::Secret);
+            self.out.trace.shows_secret("credentials of this machine");
             self.out.add(structural_findings::MACHINE_CREDENTIALS.finding());
         }
         self.leak(url);
