@@ -2,6 +2,7 @@
 //! what several findings mean together.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use crate::context::Context;
 use crate::finding::{Doubt, Finding, Findings, Span};
@@ -18,6 +19,9 @@ const RESTARTS: Limit = Limit::new("lines that are no shell", 200);
 
 /// How much text is read again by that.
 const READ_AGAIN: Limit = Limit::new("bytes of text that is no shell", 1 << 20);
+
+/// How many different parts of such text are read.
+const PARTS: Limit = Limit::new("different parts of text that is no shell", 400);
 
 /// Reads a whole command: an argument that an agent wants a shell to run.
 pub fn read(text: &str, ctx: &Context<'_>, out: &mut Findings) {
@@ -174,19 +178,32 @@ fn line_by_line(text: &str, ctx: &Context<'_>, except: &[&str], out: &mut Findin
         let mut shell = Findings::default();
         ctx.read_shell(piece, from, 0, &mut shell);
         if shell.has_doubt(Doubt::Unreadable) && countersign_shell::posix::check(piece).is_err() {
-            // With quotes and without: where a quote does not end, a separator may count after all.
-            for quotes in [true, false] {
-                let mut at = from;
-                for part in separated(piece, quotes) {
-                    let bare = without_openers(part.trim_end_matches(SEPARATORS));
-                    ctx.read_shell(bare, at + part.find(bare).unwrap_or(0), 0, &mut shell);
-                    at += part.len();
-                }
+            for (at, part) in parts(piece, out) {
+                ctx.read_shell(part, from + at, 0, &mut shell);
             }
         }
         add_grave(&shell, except, true, out);
         from += end.max(1);
     }
+}
+
+/// The parts of a text that may be commands, each once, with its place. Separators count with quotes
+/// and without: where a quote does not end, one inside may count after all. Of too many parts the
+/// first and the last are read.
+fn parts<'a>(text: &'a str, out: &mut Findings) -> Vec<(usize, &'a str)> {
+    let (mut seen, mut found) = (HashSet::new(), Vec::new());
+    for quotes in [true, false] {
+        let mut at = 0;
+        for part in separated(text, quotes) {
+            let bare = without_openers(part.trim_end_matches(SEPARATORS));
+            if seen.insert(bare.trim()) {
+                found.push((at + part.find(bare).unwrap_or(0), bare));
+            }
+            at += part.len();
+        }
+    }
+    PARTS.cut_middle(&mut found, out, None);
+    found
 }
 
 /// What ends a command.

@@ -53,6 +53,15 @@ impl Limit {
         }
     }
 
+    /// Cuts a list at the bound, but keeps its end as well as its beginning.
+    pub(crate) fn cut_middle<T>(self, list: &mut Vec<T>, out: &mut Findings, span: Option<Span>) {
+        if !self.admits(list.len(), out, span) {
+            let end = list.split_off(list.len() - self.most / 2);
+            list.truncate(self.most / 2);
+            list.extend(end);
+        }
+    }
+
     /// The excess of a bound that is not a count of a list: work left undone.
     pub(crate) const fn exceeded(self) -> Excess {
         Excess { limit: self }

@@ -39,6 +39,10 @@ impl Evaluator<'_, '_, '_, '_> {
         if glob && !disposable && (act == Act::Delete || act == Act::Change && far) {
             tier = tier.max(Tier::Medium);
         }
+        // `tee ../*` overwrites every file that it finds there.
+        if glob && !disposable && act == Act::Write && (far || class.id == "beside") {
+            tier = tier.max(Tier::Medium);
+        }
         // A variable that may be empty: `$DIR/*` can be `/*`.
         if act == Act::DeleteTree && path.starts_with("\0/") && path.len() <= 3 {
             tier = tier.max(Tier::High);
