@@ -197,6 +197,18 @@ impl PeopleClient {
         Ok(done.acknowledged)
     }
 
+    /// Sets the time of the ledger back to the daemon's system clock, which must say `time`;
+    /// returns the time. The daemon stops afterwards.
+    pub fn rebase_clock(&self, time: &str, reason: &str) -> Result<String, Error> {
+        #[derive(serde::Deserialize)]
+        struct Rebased {
+            time: String,
+        }
+        let body = serde_json::json!({ "time": time, "reason": reason });
+        let done: Rebased = self.change("/v1/ledger/clock", &body)?;
+        Ok(done.time)
+    }
+
     /// Confirms the weaker mode that the configuration asks for; returns the mode in force.
     pub fn confirm_mode(&self, mode: &str) -> Result<String, Error> {
         #[derive(serde::Deserialize)]

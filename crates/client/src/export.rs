@@ -129,6 +129,7 @@ fn sense(kind: EntryKind) -> Sense {
         EntryKind::Clock
         | EntryKind::Gap
         | EntryKind::Acknowledge
+        | EntryKind::ClockRebased
         | EntryKind::Thawed
         | EntryKind::KeyRotated => alarm(4),
         EntryKind::GateUnprotected => alarm(5),

@@ -185,7 +185,11 @@ impl Daemon {
         }
         let signing = Arc::clone(&checkpoints);
         tasks.spawn(async move { signing.run(stopping).await });
-        until.await;
+        tokio::select! {
+            () = until => {}
+            // The response about the rebase is on its way; the listeners finish it.
+            () = gate.integrity().restart_requested() => tracing::warn!("stopping: the clock was rebased"),
+        }
         // Sending fails only if every task has ended already.
         let _ = stop.send(true);
         let ended = async { while tasks.join_next().await.is_some() {} };

@@ -71,6 +71,7 @@ forward! {
     ) -> StoreResult<StoredRequest>;
     record_pass(entry: Entry<'static>) -> StoreResult<()>;
     append(entries: Vec<Entry<'static>>) -> StoreResult<()>;
+    rebase_clock(to: Timestamp, person: String, context: WriteContext) -> StoreResult<()>;
     create_grant(grant: Grant, context: WriteContext) -> StoreResult<()>;
     revoke_grant(id: Id, person: String, context: WriteContext) -> StoreResult<bool>;
     grants(all: bool) -> StoreResult<Vec<Grant>>;

@@ -118,6 +118,16 @@ pub trait Store: Send + Sync + 'static {
     /// Appends any other entries. Durable. The store sets their time.
     fn append(&self, entries: Vec<Entry<'static>>) -> impl Future<Output = StoreResult<()>> + Send;
 
+    /// Sets the time of the ledger back: the entry of the rebase and all that follow have the time
+    /// `to` or a later one. Ends every pending request, grant, login and permit, because their
+    /// times are of the other clock. Fails if `to` is not before the newest entry. Durable.
+    fn rebase_clock(
+        &self,
+        to: Timestamp,
+        person: String,
+        context: WriteContext,
+    ) -> impl Future<Output = StoreResult<()>> + Send;
+
     // Grants.
 
     /// Stores a new grant. Durable. An approval for the session is not stored here: `apply` stores

@@ -53,6 +53,14 @@ fn file(folder: &Path, name: &str) -> io::Result<PathBuf> {
     Ok(folder.join(format!("{name}.json")))
 }
 
+/// Removes every code: their ends are times of a clock that was wrong.
+pub fn remove_all(folder: &Path) {
+    for found in fs::read_dir(folder).into_iter().flatten().flatten() {
+        // A code that stays is still bound to its person, and expires by the other clock.
+        let _ = fs::remove_file(found.path());
+    }
+}
+
 /// Issues a code for a person, at this time in milliseconds since 1970; an older code becomes
 /// invalid. The code is returned once and not stored.
 pub fn issue(

@@ -73,6 +73,7 @@ kinds! {
     GateUnprotected "gate_unprotected" "The gate of an agent did not block, was removed, or could not be tested."
     GateProtected "gate_protected" "The gate of an agent blocks again, or can be tested again."
     Acknowledge "acknowledge" "A person accepted a store that was rolled back, replaced or not signed."
+    ClockRebased "clock_rebased" "A person set the time of the ledger back to the system clock."
     Frozen "frozen" "A person stopped every call."
     Thawed "thawed" "A person ended a stage of a freeze."
     Label "label" "A person labelled the tools of an MCP server."

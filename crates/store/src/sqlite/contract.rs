@@ -15,8 +15,8 @@ use tokio::sync::broadcast;
 use super::batch::Batch;
 use super::store::SqliteStore;
 use super::{
-    credentials, crises, grants, ledger, outbox, people, permits, query, recorded, request_row,
-    servers, session_memory,
+    clock_rebase, credentials, crises, grants, ledger, outbox, people, permits, query, recorded,
+    request_row, servers, session_memory,
 };
 use crate::{
     Applied, CrisisSession, DeliveryAttempt, DeliveryStatus, IndexedEntry, LedgerSlice,
@@ -103,6 +103,15 @@ impl Store for SqliteStore {
 
     async fn append(&self, entries: Vec<Entry<'static>>) -> StoreResult<()> {
         self.write_validated(move |batch| batch.append_all(entries)).await
+    }
+
+    async fn rebase_clock(
+        &self,
+        to: Timestamp,
+        person: String,
+        context: WriteContext,
+    ) -> StoreResult<()> {
+        self.write(move |batch| clock_rebase::rebase(batch, to, &person, &context)).await
     }
 
     async fn create_grant(&self, grant: Grant, context: WriteContext) -> StoreResult<()> {

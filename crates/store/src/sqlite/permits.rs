@@ -38,7 +38,7 @@ pub(super) fn redeem(
         return Ok(Redemption::AlreadyUsed(then));
     }
     // Neither an approval nor an unused permit is believed because a row says so.
-    let approved = recorded::approved_at(batch.conn, &stored, batch.head)?;
+    let approved = recorded::approval(batch.conn, &stored, batch.head)?;
     if let Some(then) = batch.revocations.redeemed(id) {
         return Ok(Redemption::AlreadyUsed(then));
     }
@@ -47,7 +47,8 @@ pub(super) fn redeem(
     }
     let until = stored.permit_until.unwrap_or(Timestamp(i64::MIN));
     // Redeemed permits are known for this long, whatever the row says about its end.
-    if batch.now.at >= until.min(approved.plus(MAX_PERMIT_AGE)) {
+    let is_over = batch.now.at >= until.min(approved.at.plus(MAX_PERMIT_AGE));
+    if is_over || batch.revocations.is_before_rebase(approved.seq) {
         return Ok(Redemption::Expired);
     }
     let text = id.to_string();

@@ -75,6 +75,7 @@ mod sqlite {
         tool_labels::labels_survive_and_servers_without_labels_are_bounded,
         ledger::the_ledger_verifies_and_its_proofs_hold,
         ledger::time_never_goes_back_and_an_unsettled_clock_approves_nothing,
+        ledger::a_rebased_clock_takes_the_rights_of_the_other_time_away,
         ledger::only_a_newer_checkpoint_is_stored,
         ledger::a_clean_stop_writes_all_passes,
         ledger::a_crash_leaves_a_recorded_gap,

@@ -10,6 +10,7 @@ mod authzen;
 mod batches;
 mod calibration;
 mod channels;
+mod clock;
 mod crises;
 mod decisions;
 mod document;

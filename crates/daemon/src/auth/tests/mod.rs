@@ -1,5 +1,6 @@
 //! Attacks on the two APIs: none may get further than the rights of its credential.
 
+mod clock_rebase;
 mod credentials;
 mod login;
 mod mode;
