@@ -142,6 +142,17 @@ impl PeopleClient {
         made.passphrase.ok_or_else(no_secret)
     }
 
+    /// Sends a recovery code to a linked account of a person; returns the channel.
+    pub fn send_recovery_code(&self, name: &str) -> Result<String, Error> {
+        #[derive(Deserialize)]
+        struct Sent {
+            channel: String,
+        }
+        let path = format!("/v1/people/{}/recovery", path_segment(name)?);
+        let sent: Sent = self.change(&path, &serde_json::json!({}))?;
+        Ok(sent.channel)
+    }
+
     /// All agents.
     pub fn agents(&self) -> Result<Vec<AgentRecord>, Error> {
         #[derive(Deserialize)]

@@ -74,6 +74,8 @@ pub enum PeopleWhat {
         #[arg(long)]
         json: bool,
     },
+    /// Send a recovery code to a linked account of a person, who alone can read it.
+    SendCode(NamedArgs),
     /// Exchange a recovery code for a new passphrase, which is shown only once.
     UseCode(NamedArgs),
     /// List your sessions.

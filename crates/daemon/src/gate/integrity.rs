@@ -68,7 +68,7 @@ impl Gate {
 }
 
 /// The facts of a note, for an entry that the gate writes itself.
-pub(super) fn owned_facts(note: &WriteContext) -> Vec<(Cow<'static, str>, Value<'static>)> {
+pub fn owned_facts(note: &WriteContext) -> Vec<(Cow<'static, str>, Value<'static>)> {
     let facts = note.facts.as_deref().map(json::parse);
     let Some(Ok(Value::Object(facts))) = facts else { return Vec::new() };
     let owned = |(name, value): (Cow<'_, str>, Value<'_>)| {

@@ -58,6 +58,7 @@ pub use drill::NewDrill;
 pub use flood::{FloodControl, Quarantine};
 pub use freeze_state::FreezeState;
 pub use grants::{GrantCache, WHITELIST};
+pub use integrity::owned_facts;
 pub use integrity_state::Integrity;
 pub use label_memory::{ToolClaim, ToolLabels};
 pub use open_drill::OpenDrill;

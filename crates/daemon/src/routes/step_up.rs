@@ -12,10 +12,11 @@ use crate::api::{Api, ApiProblem, authenticate, fields};
 use crate::inbox::{CHECK_EDIT, DENY};
 
 /// Changes of people and rights: each needs a proof.
-pub const NEEDED: [(&str, &str); 21] = [
+pub const NEEDED: [(&str, &str); 22] = [
     ("POST", "/v1/people"),
     ("DELETE", "/v1/people/{name}"),
     ("POST", "/v1/people/{name}/passphrase"),
+    ("POST", "/v1/people/{name}/recovery"),
     ("POST", "/v1/people/{name}/role"),
     ("POST", "/v1/passkeys"),
     ("POST", "/v1/passkeys/{credential}/remove"),

@@ -34,6 +34,7 @@ mod recover;
 mod reports;
 mod requests;
 mod screen;
+mod send_recovery;
 mod servers;
 mod sessions;
 mod stats;
@@ -85,6 +86,7 @@ pub fn people() -> Router<Api> {
         .merge(push::people())
         .merge(quarantines::people())
         .merge(recover::people())
+        .merge(send_recovery::people())
         .merge(requests::people())
         .merge(servers::people())
         .merge(sessions::people())

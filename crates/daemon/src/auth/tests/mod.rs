@@ -6,5 +6,6 @@ mod login;
 mod mode;
 mod pages;
 mod rollback;
+mod sent_code;
 mod settings;
 mod step_up;
