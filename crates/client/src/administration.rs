@@ -44,6 +44,18 @@ impl PeopleClient {
         self.read::<List>("/v1/crises").map(|list| list.crises)
     }
 
+    /// Takes over a conversation in a crisis, and writes to its user if there is a message.
+    pub fn take_over_crisis(
+        &self,
+        agent: &str,
+        session: &str,
+        message: Option<&str>,
+    ) -> Result<(), Error> {
+        let body = serde_json::json!({ "agent": agent, "session": session, "message": message });
+        let _: serde_json::Value = self.change("/v1/crises/take-over", &body)?;
+        Ok(())
+    }
+
     /// Resolves a crisis.
     pub fn resolve_crisis(&self, agent: &str, session: &str, reason: &str) -> Result<(), Error> {
         let body = serde_json::json!({ "agent": agent, "session": session, "reason": reason });

@@ -293,6 +293,7 @@ fn spawn_background(tasks: &mut JoinSet<()>, api: &Api, gate: &Arc<Gate>, stop: 
     tasks.spawn(crate::withdrawals::run(gate(), stop.clone()));
     tasks.spawn(auth::follow(Arc::clone(&api.directory), gate(), stop.clone()));
     tasks.spawn(crate::push::follow(gate(), Arc::clone(channels.browsers()), stop.clone()));
+    tasks.spawn(crate::crisis_pages::run(gate(), Arc::clone(&channels), stop.clone()));
     tasks.spawn(notifier::digest::run(gate(), channels, stop.clone()));
     tasks.spawn(notifier::run(gate(), parts, stop.clone()));
     tasks.spawn(crate::drills::run(gate(), Arc::clone(&api.presence), stop.clone()));

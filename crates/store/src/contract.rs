@@ -20,9 +20,10 @@ use crate::people::{
     LinkedAccount, Passkey, PushSubscription, StoredAgent, StoredLogin, StoredPerson,
 };
 use crate::record::{
-    Applied, CrisisSession, DeliveryAttempt, DeliveryStatus, IndexedEntry, LedgerSlice, NewRequest,
-    OutboxEntry, ProofPath, Redemption, RequestQuery, RowComparison, SimilarCalls, StoredRequest,
-    StoredRequestPage, StoredSessionMemory, SubmitResult, TreeHead, WriteContext,
+    Applied, CrisisSession, CrisisTakeover, DeliveryAttempt, DeliveryStatus, IndexedEntry,
+    LedgerSlice, NewRequest, OutboxEntry, ProofPath, Redemption, RequestQuery, RowComparison,
+    SimilarCalls, StoredRequest, StoredRequestPage, StoredSessionMemory, SubmitResult, TreeHead,
+    WriteContext,
 };
 use crate::servers::{ServerLabels, StoredServer};
 
@@ -203,6 +204,18 @@ pub trait Store: Send + Sync + 'static {
 
     /// Every session in crisis.
     fn crises(&self) -> impl Future<Output = StoreResult<Vec<CrisisSession>>> + Send;
+
+    /// Records that a person took over a conversation; `false` if it is not in a crisis. Durable.
+    fn take_over(
+        &self,
+        agent: String,
+        session: String,
+        person: String,
+        context: WriteContext,
+    ) -> impl Future<Output = StoreResult<bool>> + Send;
+
+    /// Who took over which session in crisis.
+    fn takeovers(&self) -> impl Future<Output = StoreResult<Vec<CrisisTakeover>>> + Send;
 
     // People and agents.
 

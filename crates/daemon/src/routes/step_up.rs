@@ -12,7 +12,7 @@ use crate::api::{Api, ApiProblem, authenticate, fields};
 use crate::inbox::{CHECK_EDIT, DENY};
 
 /// Changes of people and rights: each needs a proof.
-pub const NEEDED: [(&str, &str); 22] = [
+pub const NEEDED: [(&str, &str); 23] = [
     ("POST", "/v1/people"),
     ("DELETE", "/v1/people/{name}"),
     ("POST", "/v1/people/{name}/passphrase"),
@@ -31,6 +31,7 @@ pub const NEEDED: [(&str, &str); 22] = [
     ("POST", "/v1/push"),
     ("DELETE", "/v1/push/{browser}"),
     ("POST", "/v1/crises/lift"),
+    ("POST", "/v1/crises/take-over"),
     ("POST", "/v1/ledger/acknowledge"),
     ("POST", "/v1/ledger/clock"),
     ("POST", "/v1/mode"),

@@ -60,6 +60,7 @@ kinds! {
     Screen "screen" "A text was screened for signs of a crisis."
     CrisisBegin "crisis_begin" "A crisis began."
     CrisisLift "crisis_lift" "A person resolved a crisis."
+    CrisisTakeover "crisis_takeover" "A person took over a conversation in a crisis."
     Person "person" "A person was added, changed or removed."
     Agent "agent" "An agent was added, changed or removed."
     LoginFailed "login_failed" "A login failed."

@@ -19,11 +19,11 @@ use super::{
     request_row, servers, session_memory,
 };
 use crate::{
-    Applied, CrisisSession, DeliveryAttempt, DeliveryStatus, IndexedEntry, LedgerSlice,
-    LinkedAccount, NewRequest, OutboxEntry, Passkey, ProofPath, PushSubscription, Redemption,
-    RequestQuery, RowComparison, ServerLabels, SimilarCalls, Store, StoreError, StoreEvent,
-    StoreResult, StoredAgent, StoredLogin, StoredPerson, StoredRequest, StoredRequestPage,
-    StoredServer, StoredSessionMemory, SubmitResult, TreeHead, WriteContext,
+    Applied, CrisisSession, CrisisTakeover, DeliveryAttempt, DeliveryStatus, IndexedEntry,
+    LedgerSlice, LinkedAccount, NewRequest, OutboxEntry, Passkey, ProofPath, PushSubscription,
+    Redemption, RequestQuery, RowComparison, ServerLabels, SimilarCalls, Store, StoreError,
+    StoreEvent, StoreResult, StoredAgent, StoredLogin, StoredPerson, StoredRequest,
+    StoredRequestPage, StoredServer, StoredSessionMemory, SubmitResult, TreeHead, WriteContext,
 };
 
 impl Store for SqliteStore {
@@ -170,6 +170,20 @@ impl Store for SqliteStore {
     ) -> StoreResult<bool> {
         self.write(move |batch| crises::lift_crisis(batch, &agent, &session, &person, &context))
             .await
+    }
+
+    async fn take_over(
+        &self,
+        agent: String,
+        session: String,
+        person: String,
+        context: WriteContext,
+    ) -> StoreResult<bool> {
+        self.write(move |batch| crises::take_over(batch, &agent, &session, &person, &context)).await
+    }
+
+    async fn takeovers(&self) -> StoreResult<Vec<CrisisTakeover>> {
+        self.read(crises::takeovers).await
     }
 
     async fn crises(&self) -> StoreResult<Vec<CrisisSession>> {

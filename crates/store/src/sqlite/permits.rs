@@ -8,6 +8,7 @@ use countersign_workflow::request::{Requester, State, TransitionError};
 use rusqlite::params;
 
 use super::batch::Batch;
+use super::crises::redact_edits;
 use super::entry::{entry, set_request};
 use super::recorded;
 use super::request_row::load;
@@ -63,6 +64,9 @@ pub(super) fn redeem(
         return Err(StoreError::Corrupt(format!(
             "the permit of request {id} changed during its redemption"
         )));
+    }
+    if request.crisis {
+        redact_edits(batch, agent, &stored.session)?;
     }
     Ok(Redemption::Accepted)
 }

@@ -60,6 +60,7 @@ mod sqlite {
         races::concurrent_submissions_with_one_key_make_one_request,
         settings::grants_are_active_until_expired_or_revoked,
         settings::a_crisis_level_only_rises_until_a_person_lifts_it,
+        settings::a_takeover_is_stored_until_the_crisis_is_lifted,
         settings::people_agents_and_logins,
         settings::an_account_belongs_to_one_person,
         settings::a_passkey_keeps_its_key_and_its_end,

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::guard_check::GuardResult;
 use super::screened_text::{ScreenedText, document};
 use super::store_crisis::store_crisis;
+use super::takeover;
 use crate::api::{Api, ApiProblem};
 use crate::gate::{Caller, ScreeningRecord};
 
@@ -44,6 +45,10 @@ pub async fn screen(
     }
     record(api, caller, screened.session, &screening);
     let in_crisis = api.gate.crises().holds(&caller.agent, Some(screened.session));
+    if in_crisis {
+        let turns = api.gate.crisis_turns();
+        turns.add(&caller.agent, screened.session, "user", screened.text, now);
+    }
     let recent = api.gate.concerns().of_session(&caller.agent, screened.session, now);
     let session_concern = if in_crisis { Concern::Likely } else { recent.max(screening.concern) };
     let refused = guard.is_unsafe() && rules.mode == Mode::Enforce;
@@ -59,6 +64,7 @@ pub async fn screen(
         "decision": decision,
         "replacement": (decision == "replace").then_some(REFUSAL),
         "request": null,
+        "takeover": takeover::document(&api.gate, &caller.agent, screened.session),
     });
     document(&screening, in_crisis, rest).map(Value::Object)
 }
