@@ -9,7 +9,7 @@ use countersign_store::CrisisSession;
 use countersign_types::time::Clock as _;
 use serde_json::{Value, json};
 
-use super::guard_check::GuardResult;
+use super::guard_check::{self, GuardResult};
 use super::screened_text::{ScreenedText, document};
 use super::store_crisis::store_crisis;
 use super::takeover;
@@ -99,7 +99,7 @@ async fn ask_guard(
     let (text, session) = (screened.text.to_owned(), screened.session.to_owned());
     let (api, caller) = (api.clone(), caller.clone());
     let checking = tokio::spawn(async move {
-        let verdict = guard.check(GuardRole::User, &text).await;
+        let verdict = guard_check::check(&api.gate, &guard, GuardRole::User, &text).await;
         if concern == Concern::Possible && verdict.is_self_harm() {
             begin_at(&api, &caller, &session, 1, false);
         }

@@ -6,7 +6,7 @@ use countersign_risk::verdict::Mode;
 use countersign_types::time::Clock as _;
 use serde_json::{Value, json};
 
-use super::guard_check::GuardResult;
+use super::guard_check::{self, GuardResult};
 use super::screened_text::{ScreenedText, document};
 use super::takeover;
 use crate::api::v1::requests::{self, AskExtras, AskResult};
@@ -27,7 +27,10 @@ pub async fn screen(
     let screening = crisis::screen(screened.text, &screened.options(&rules));
     let guard = match api.guard.follow(rules.guard.as_ref()) {
         None => GuardResult::Off,
-        Some(guard) => GuardResult::Asked(guard.check(GuardRole::Agent, screened.text).await),
+        Some(guard) => {
+            let checked = guard_check::check(&api.gate, &guard, GuardRole::Agent, screened.text);
+            GuardResult::Asked(checked.await)
+        }
     };
     // Asked after the guard: the session may have entered a crisis meanwhile.
     let in_crisis = api.gate.crises().holds(&caller.agent, Some(screened.session));
