@@ -134,6 +134,8 @@ fn daemon(agents: &Endpoint, people: Option<&Endpoint>, checks: &mut Vec<Check>)
             let say = error.to_string();
             let remedy = if say.contains("ledger acknowledge") {
                 "find out who changed the store, then: countersign ledger acknowledge"
+            } else if say.contains("ledger rebase-clock") {
+                "correct the system clock; if the ledger is ahead: countersign ledger rebase-clock"
             } else {
                 "free disk space, correct the clock, or add people: countersign people add NAME"
             };
