@@ -65,7 +65,9 @@ impl FleetTrust {
             .map_err(|error| bad(error.to_string()))?;
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
         if current.as_ref().is_some_and(|current| from < current.from) {
-            return Err(bad("the list of revoked certificates is older than the one in use".into()));
+            return Err(
+                bad("the list of revoked certificates is older than the one in use".into()),
+            );
         }
         *current = Some(Arc::new(CurrentList { client, server, from, until }));
         self.generation.fetch_add(1, Ordering::Release);
@@ -123,9 +125,9 @@ impl FleetTrust {
 /// The agent that a certificate names.
 fn agent_of(certificate: &CertificateDer<'_>) -> Result<String, Error> {
     let agent = FleetCertificate::parse(certificate).and_then(|found| found.agent);
-    agent.map(ToOwned::to_owned).ok_or(Error::InvalidCertificate(
-        CertificateError::ApplicationVerificationFailure,
-    ))
+    agent
+        .map(ToOwned::to_owned)
+        .ok_or(Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure))
 }
 
 fn no_list() -> Error {

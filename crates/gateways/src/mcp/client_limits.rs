@@ -29,3 +29,18 @@ pub fn is_label(name: &str) -> bool {
 pub const fn deadline() -> u32 {
     MAX_DEADLINE
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_short_plain_names_are_labels() {
+        for name in ["codex-mcp-client", "claude-code", "a.b_c"] {
+            assert!(is_label(name), "{name}");
+        }
+        for name in ["", "a client", "x\u{202e}y", "a\nb", "a@b", &"n".repeat(33)] {
+            assert!(!is_label(name), "{name}");
+        }
+    }
+}
