@@ -10,6 +10,7 @@ mod command;
 mod command_word;
 mod cwd_set;
 mod double_parentheses;
+mod doubtful_flags;
 mod downloads;
 mod endless;
 mod evaluated_values;
