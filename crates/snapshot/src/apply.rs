@@ -8,8 +8,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use rustix::fs::{
-    AtFlags, Dir, Gid, Mode, OFlags, RawMode, Timespec, Timestamps, Uid, chownat, fchmod, mkdirat,
-    open, openat, renameat, statat, symlinkat, unlinkat, utimensat,
+    AtFlags, Dir, Gid, Mode, OFlags, Timespec, Timestamps, Uid, chownat, fchmod, mkdirat, open,
+    openat, renameat, statat, symlinkat, unlinkat, utimensat,
 };
 use rustix::io::Errno;
 
@@ -180,7 +180,7 @@ fn set_time(folder: BorrowedFd<'_>, name: &OsStr, meta: &EntryMeta) -> Result<()
 }
 
 fn mode(meta: &EntryMeta) -> Mode {
-    Mode::from_raw_mode(RawMode::try_from(meta.mode).unwrap_or(0o600))
+    Mode::from_raw_mode(meta.mode)
 }
 
 /// Makes the new names durable.

@@ -18,7 +18,7 @@ pub struct SnapshotLimits {
 impl SnapshotLimits {
     /// Before a call: the agent waits.
     pub const BEFORE_CALL: SnapshotLimits =
-        SnapshotLimits { files: 2_000, bytes: 64 << 20, time: Duration::from_secs(2) };
+        SnapshotLimits { files: 500, bytes: 32 << 20, time: Duration::from_secs(2) };
     /// For a person who asked to compare or restore.
     pub const FOR_PERSON: SnapshotLimits =
         SnapshotLimits { files: 200_000, bytes: 4 << 30, time: Duration::from_mins(10) };
