@@ -306,8 +306,9 @@ mod tests {
     fn tools_that_edit_files_name_them() {
         let write = r#"{"tool":"Write","arguments":{"file_path":"/p/a.txt","content":"x"}}"#;
         assert_eq!(changes(write), Some(vec![at("/p/a.txt")]));
-        let edit = r#"{"tool":"Edit","arguments":{"file_path":"a.txt","old_string":"a","new_string":"b"}}"#;
-        assert_eq!(changes(edit), Some(vec![at("/p/a.txt")]));
+        let edited = r#"{"file_path":"a.txt","old_string":"a","new_string":"b"}"#;
+        let edit = format!(r#"{{"tool":"Edit","arguments":{edited}}}"#);
+        assert_eq!(changes(&edit), Some(vec![at("/p/a.txt")]));
         for other in [
             r#"{"tool":"Write","arguments":{"file_path":"~/a.txt","content":"x"}}"#,
             r#"{"tool":"mcp__files__write_file","arguments":{"path":"/p/a","content":"x"}}"#,

@@ -26,16 +26,16 @@ impl SnapshotLimits {
 
 /// What is left of the limits.
 #[derive(Debug)]
-pub struct Budget {
+pub struct CaptureBudget {
     limits: SnapshotLimits,
     files: usize,
     bytes: u64,
     end: Instant,
 }
 
-impl Budget {
-    pub fn new(limits: SnapshotLimits) -> Budget {
-        Budget { limits, files: 0, bytes: 0, end: Instant::now() + limits.time }
+impl CaptureBudget {
+    pub fn new(limits: SnapshotLimits) -> CaptureBudget {
+        CaptureBudget { limits, files: 0, bytes: 0, end: Instant::now() + limits.time }
     }
 
     /// One more file, folder or link.

@@ -11,10 +11,10 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use crate::budget::Budget;
+use crate::budget::CaptureBudget;
 use crate::error::SnapshotError;
 use crate::folders::{LISTED, open_parent};
-use crate::objects::{Content, Objects, hash_only};
+use crate::objects::{Objects, StoredContent, hash_only};
 use crate::path_text::encode_path;
 use crate::record::SnapshotTree;
 use crate::state::{EntryMeta, EntryState, modified};
@@ -42,7 +42,7 @@ pub enum Contents<'a> {
 pub fn capture(
     roots: &[PathBuf],
     contents: Contents<'_>,
-    budget: &mut Budget,
+    budget: &mut CaptureBudget,
 ) -> Result<SnapshotTree, SnapshotError> {
     let mut reading = Reading { contents, budget, tree: SnapshotTree::default(), device: None };
     for root in roots {
@@ -53,7 +53,7 @@ pub fn capture(
 
 struct Reading<'a> {
     contents: Contents<'a>,
-    budget: &'a mut Budget,
+    budget: &'a mut CaptureBudget,
     tree: SnapshotTree,
     device: Option<Dev>,
 }
@@ -139,7 +139,7 @@ impl Reading<'_> {
             Contents::Count => {
                 let size = u64::try_from(stat.st_size).unwrap_or(u64::MAX);
                 self.budget.bytes(size)?;
-                Content { sha256: String::new(), size }
+                StoredContent { sha256: String::new(), size }
             }
         };
         if !is_unchanged(stat, &fstat(&file).map_err(SnapshotError::at(path))?) {

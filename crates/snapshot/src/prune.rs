@@ -41,7 +41,9 @@ impl SnapshotStore {
         let (mut old, mut kept): (Vec<_>, Vec<_>) =
             self.records()?.into_iter().partition(|record| record.at_ms < oldest);
         old.extend(kept.drain(..kept.len().saturating_sub(retention.count)));
-        old.iter().for_each(|record| self.discard(record));
+        for record in &old {
+            self.discard(record);
+        }
         pruned.snapshots = old.len();
         pruned.bytes = self.collect(&kept)?;
         while self.stored_bytes()? > retention.bytes && !kept.is_empty() {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-use crate::budget::{Budget, SnapshotLimits};
+use crate::budget::{CaptureBudget, SnapshotLimits};
 use crate::capture::{Contents, capture};
 use crate::error::SnapshotError;
 use crate::objects::{Objects, random_name, sync_folder};
@@ -57,8 +57,8 @@ impl SnapshotStore {
         now_ms: u64,
     ) -> Result<SnapshotRecord, SnapshotError> {
         // What is too much is known before the first content is stored.
-        capture(roots, Contents::Count, &mut Budget::new(limits))?;
-        let before = capture(roots, contents, &mut Budget::new(limits))?;
+        capture(roots, Contents::Count, &mut CaptureBudget::new(limits))?;
+        let before = capture(roots, contents, &mut CaptureBudget::new(limits))?;
         let id: String = random_name()?.chars().take(8).collect();
         let record = SnapshotRecord {
             id,
@@ -92,7 +92,7 @@ impl SnapshotStore {
         now_ms: u64,
     ) -> Result<SnapshotRecord, SnapshotError> {
         let contents = Contents::Store(&self.objects);
-        let tree = capture(&record.root_paths(), contents, &mut Budget::new(limits))?;
+        let tree = capture(&record.root_paths(), contents, &mut CaptureBudget::new(limits))?;
         let after = Some(AfterState { at_ms: now_ms, tree });
         let record = SnapshotRecord { after, ..record.clone() };
         self.save(&record)?;
@@ -115,15 +115,10 @@ impl SnapshotStore {
                 Some(next) => next.before.below(&root).for_each(|(path, state)| {
                     tree.insert(path.clone(), state.clone());
                 }),
-                None => tree.extend(self.current(&[root])?),
+                None => tree.extend(current(&[root])?),
             }
         }
         Ok(tree)
-    }
-
-    /// What is at some places now.
-    pub(crate) fn current(&self, roots: &[PathBuf]) -> Result<SnapshotTree, SnapshotError> {
-        capture(roots, Contents::Hash, &mut Budget::new(SnapshotLimits::FOR_PERSON))
     }
 
     /// A stored content, if it is not larger than `most`.
@@ -230,6 +225,11 @@ impl SnapshotStore {
         flock(&file, FlockOperation::LockExclusive).map_err(SnapshotError::at(&self.root))?;
         Ok(file)
     }
+}
+
+/// What is at some places now.
+pub fn current(roots: &[PathBuf]) -> Result<SnapshotTree, SnapshotError> {
+    capture(roots, Contents::Hash, &mut CaptureBudget::new(SnapshotLimits::FOR_PERSON))
 }
 
 /// Time, id and the end of the call's key, in the name of a record's file.

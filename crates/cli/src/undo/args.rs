@@ -63,4 +63,4 @@ Examples:
   countersign undo 3f9a01c2            restores the files as they were before the call
   countersign undo prune --older-than 1
 
-Exit codes: 0 success, 1 files changed again after the call (see --force), 2 not found or an error.";
+Exit codes: 0 success, 1 files changed again after the call (see --force), 2 another error.";

@@ -1,29 +1,28 @@
 //! `countersign undo`: lists what calls changed, and restores files as they were.
 
 pub mod args;
+mod rows;
 mod show;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use countersign_client::Time;
 use countersign_daemon::config::UndoConfig;
 use countersign_gateways::hook::snapshots::CallSnapshots;
-use countersign_snapshot::{Retention, SnapshotError, SnapshotRecord, SnapshotStore, changes};
+use countersign_snapshot::{Retention, SnapshotError, SnapshotStore, encode_path};
 use serde_json::json;
 
 use crate::failure::Failure;
 use crate::gate::now::{now, relative_time};
 use crate::gate::{output, page, reach};
 use args::{UndoArgs, UndoWhat};
+use rows::{LONGEST, failure, files, row};
 
 const DAY_MS: u64 = 24 * 3_600 * 1_000;
 /// The most snapshots that are kept.
 const MAX_SNAPSHOTS: usize = 2_000;
 /// How many files of a change are listed.
 const MAX_FILES: usize = 3;
-/// The longest name or summary that is shown.
-const LONGEST: usize = 160;
 
 /// The snapshots of this user, as the configuration says; none if they are switched off.
 pub fn snapshots() -> Option<CallSnapshots> {
@@ -88,36 +87,6 @@ fn list(store: &SnapshotStore, all: bool, json: bool) -> Result<ExitCode, Failur
     })
 }
 
-/// The files that a call changed; the paths that it names where its end was not recorded.
-fn files(record: &SnapshotRecord) -> Vec<PathBuf> {
-    match &record.after {
-        Some(after) => changes(&record.before, &after.tree)
-            .into_iter()
-            .filter(countersign_snapshot::PathChange::is_visible)
-            .map(|change| change.path)
-            .collect(),
-        None => record.root_paths(),
-    }
-}
-
-/// A snapshot as JSON, without contents.
-fn row(record: &SnapshotRecord) -> serde_json::Value {
-    let files: Vec<String> =
-        files(record).iter().map(|path| countersign_snapshot::encode_path(path)).collect();
-    json!({
-        "id": record.id,
-        "at_ms": record.at_ms,
-        "agent": record.label.agent,
-        "session": record.label.session,
-        "tool": record.label.tool,
-        "summary": record.label.summary,
-        "files": files,
-        "end_recorded": record.after.is_some(),
-        "undo_of": record.label.undo_of,
-        "undone_at_ms": record.undone_at_ms,
-    })
-}
-
 fn restore(store: &SnapshotStore, id: &str, force: bool, json: bool) -> Result<ExitCode, Failure> {
     let now_ms = u64::try_from(now().millis()).unwrap_or(0);
     let report = match store.restore(id, force, now_ms) {
@@ -125,8 +94,7 @@ fn restore(store: &SnapshotStore, id: &str, force: bool, json: bool) -> Result<E
         report => report.map_err(failure)?,
     };
     if json {
-        let paths: Vec<String> =
-            report.restored.iter().map(|path| countersign_snapshot::encode_path(path)).collect();
+        let paths: Vec<String> = report.restored.iter().map(|path| encode_path(path)).collect();
         return output::json(&json!({ "restored": paths, "redo": report.redo }));
     }
     output::say(|out, _| {
@@ -146,9 +114,4 @@ fn prune(store: &SnapshotStore, retention: Retention) -> Result<ExitCode, Failur
     let pruned = store.prune(retention, now_ms).map_err(failure)?;
     let (removed, kib, left) = (pruned.snapshots, pruned.bytes >> 10, pruned.left);
     output::line(&format!("Removed {removed} snapshots and {kib} KiB; {left} snapshots are left."))
-}
-
-/// The error in one line.
-fn failure(error: SnapshotError) -> Failure {
-    Failure::Input(crate::engine::sanitize(&error.to_string(), 2_000))
 }

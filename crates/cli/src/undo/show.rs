@@ -8,7 +8,7 @@ use countersign_gateways::install::diff::{DiffLine, diff};
 use countersign_snapshot::{EntryState, PathChange, RestorePlan, SnapshotStore, encode_path};
 use serde_json::json;
 
-use super::{LONGEST, failure, row};
+use super::rows::{LONGEST, failure, row};
 use crate::failure::Failure;
 use crate::gate::{output, page};
 use crate::terminal::Paint;
