@@ -57,6 +57,8 @@ pub enum CliCommand {
     History(gate::History),
     /// Show counts and response times.
     Stats(gate::Stats),
+    /// List what calls changed, and restore files as they were.
+    Undo(crate::undo::args::UndoArgs),
     /// Log in and print a token, so that you need not enter your passphrase each time.
     Login(gate::LoginArgs),
     /// Manage the people who may decide.

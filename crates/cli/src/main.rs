@@ -23,6 +23,7 @@ mod serve;
 mod service;
 mod stream;
 mod terminal;
+mod undo;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -104,6 +105,7 @@ fn with_the_gate(name: &str, texts: &[String]) -> Result<ExitCode, Failure> {
         "permit" => with(texts, |args| gate::permit::run(&args)),
         "config" => with(texts, |args| gate::config::run(&args)),
         "doctor" => with(texts, |args| gate::doctor::run(&args)),
+        "undo" => with(texts, |args| undo::run(&args)),
         "judge" => with(texts, |args| judge::run(&args)),
         "mcp" => with(texts, |args| gateway::mcp::run(&args)),
         _ => anything_else(texts),

@@ -17,6 +17,7 @@ pub mod command_text;
 pub mod context;
 pub mod effect;
 pub mod facts;
+pub mod file_changes;
 pub mod finding;
 mod flow;
 mod headline;

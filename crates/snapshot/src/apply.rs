@@ -8,8 +8,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use rustix::fs::{
-    AtFlags, Dir, Gid, Mode, OFlags, RawMode, Timespec, Timestamps, Uid, chownat, fchmod, mkdirat,
-    open, openat, renameat, statat, symlinkat, unlinkat, utimensat,
+    AtFlags, Dir, Gid, Mode, OFlags, Timespec, Timestamps, Uid, chownat, fchmod, mkdirat, open,
+    openat, renameat, statat, symlinkat, unlinkat, utimensat,
 };
 use rustix::io::Errno;
 
@@ -19,8 +19,8 @@ use crate::error::SnapshotError;
 use crate::folders::{LISTED, open_parent};
 use crate::objects::Objects;
 use crate::path_text::decode_path;
+use crate::plan::RestorePlan;
 use crate::record::{SnapshotRecord, SnapshotTree};
-use crate::restore::RestorePlan;
 use crate::state::{EntryMeta, EntryState};
 
 /// Does all steps. Repeating it after an interruption completes it.
@@ -59,10 +59,11 @@ pub fn apply(
 /// Removes what is in the way of a step. What a rename can replace stays until then.
 fn remove(step: &PathChange) -> Result<(), SnapshotError> {
     let flags = match (&step.after, &step.before) {
-        (EntryState::Absent, _) => return Ok(()),
-        (EntryState::Folder { .. }, EntryState::Folder { .. }) => return Ok(()),
-        (EntryState::Folder { .. }, _) => AtFlags::REMOVEDIR,
-        (_, EntryState::Absent | EntryState::Folder { .. }) => AtFlags::empty(),
+        (EntryState::Folder { .. }, before) if !before.is_folder() => AtFlags::REMOVEDIR,
+        (
+            EntryState::File { .. } | EntryState::Symlink { .. },
+            EntryState::Absent | EntryState::Folder { .. },
+        ) => AtFlags::empty(),
         _ => return Ok(()),
     };
     let Some((folder, name)) = open_parent(&step.path)? else { return Ok(()) };
@@ -180,18 +181,15 @@ fn set_time(folder: BorrowedFd<'_>, name: &OsStr, meta: &EntryMeta) -> Result<()
 }
 
 fn mode(meta: &EntryMeta) -> Mode {
-    Mode::from_raw_mode(RawMode::try_from(meta.mode).unwrap_or(0o600))
+    Mode::from_raw_mode(meta.mode)
 }
 
 /// Makes the new names durable.
 fn sync(folders: &BTreeSet<&Path>) -> Result<(), SnapshotError> {
     for path in folders {
-        match listed(path) {
-            Ok(Some(folder)) => {
-                File::from(folder).sync_all().map_err(SnapshotError::io_at(path))?
-            }
-            // A folder that the restoration removed.
-            _ => continue,
+        // The restoration may have removed the folder itself.
+        if let Ok(Some(folder)) = listed(path) {
+            File::from(folder).sync_all().map_err(SnapshotError::io_at(path))?;
         }
     }
     Ok(())

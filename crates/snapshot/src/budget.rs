@@ -18,7 +18,7 @@ pub struct SnapshotLimits {
 impl SnapshotLimits {
     /// Before a call: the agent waits.
     pub const BEFORE_CALL: SnapshotLimits =
-        SnapshotLimits { files: 2_000, bytes: 64 << 20, time: Duration::from_secs(2) };
+        SnapshotLimits { files: 500, bytes: 32 << 20, time: Duration::from_secs(2) };
     /// For a person who asked to compare or restore.
     pub const FOR_PERSON: SnapshotLimits =
         SnapshotLimits { files: 200_000, bytes: 4 << 30, time: Duration::from_mins(10) };
@@ -26,16 +26,16 @@ impl SnapshotLimits {
 
 /// What is left of the limits.
 #[derive(Debug)]
-pub struct Budget {
+pub struct CaptureBudget {
     limits: SnapshotLimits,
     files: usize,
     bytes: u64,
     end: Instant,
 }
 
-impl Budget {
-    pub fn new(limits: SnapshotLimits) -> Budget {
-        Budget { limits, files: 0, bytes: 0, end: Instant::now() + limits.time }
+impl CaptureBudget {
+    pub fn new(limits: SnapshotLimits) -> CaptureBudget {
+        CaptureBudget { limits, files: 0, bytes: 0, end: Instant::now() + limits.time }
     }
 
     /// One more file, folder or link.

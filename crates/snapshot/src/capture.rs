@@ -6,13 +6,15 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, openat, readlinkat, statat};
+use rustix::fs::{
+    AtFlags, Dev, Dir, FileType, Mode, OFlags, Stat, fstat, openat, readlinkat, statat,
+};
 use rustix::io::Errno;
 
-use crate::budget::Budget;
+use crate::budget::CaptureBudget;
 use crate::error::SnapshotError;
 use crate::folders::{LISTED, open_parent};
-use crate::objects::{Objects, hash_only};
+use crate::objects::{Objects, StoredContent, hash_only};
 use crate::path_text::encode_path;
 use crate::record::SnapshotTree;
 use crate::state::{EntryMeta, EntryState, modified};
@@ -32,13 +34,15 @@ pub enum Contents<'a> {
     Store(&'a Objects),
     /// They are only hashed.
     Hash,
+    /// They are not read: only how many and how large they are counts.
+    Count,
 }
 
 /// Everything at and below some paths.
 pub fn capture(
     roots: &[PathBuf],
     contents: Contents<'_>,
-    budget: &mut Budget,
+    budget: &mut CaptureBudget,
 ) -> Result<SnapshotTree, SnapshotError> {
     let mut reading = Reading { contents, budget, tree: SnapshotTree::default(), device: None };
     for root in roots {
@@ -49,9 +53,9 @@ pub fn capture(
 
 struct Reading<'a> {
     contents: Contents<'a>,
-    budget: &'a mut Budget,
+    budget: &'a mut CaptureBudget,
     tree: SnapshotTree,
-    device: Option<u64>,
+    device: Option<Dev>,
 }
 
 impl Reading<'_> {
@@ -84,7 +88,7 @@ impl Reading<'_> {
     ) -> Result<(), SnapshotError> {
         let name = path.file_name().unwrap_or_default();
         let meta = EntryMeta::of(stat);
-        if *self.device.get_or_insert(device(stat)) != device(stat) {
+        if *self.device.get_or_insert(stat.st_dev) != stat.st_dev {
             return Err(SnapshotError::MountPoint(path.to_path_buf()));
         }
         let state = match FileType::from_raw_mode(stat.st_mode) {
@@ -132,6 +136,11 @@ impl Reading<'_> {
                 objects.put(&mut file, self.budget)?
             }
             Contents::Hash => hash_only(&mut file, self.budget)?,
+            Contents::Count => {
+                let size = u64::try_from(stat.st_size).unwrap_or(u64::MAX);
+                self.budget.bytes(size)?;
+                StoredContent { sha256: String::new(), size }
+            }
         };
         if !is_unchanged(stat, &fstat(&file).map_err(SnapshotError::at(path))?) {
             return Err(changed());
@@ -203,9 +212,4 @@ fn is_unchanged(before: &Stat, now: &Stat) -> bool {
         && modified(before) == modified(now)
         && before.st_ctime == now.st_ctime
         && before.st_ctime_nsec == now.st_ctime_nsec
-}
-
-#[expect(clippy::unnecessary_cast, reason = "the type differs between systems")]
-fn device(stat: &Stat) -> u64 {
-    stat.st_dev as u64
 }

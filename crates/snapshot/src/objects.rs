@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use crate::budget::Budget;
+use crate::budget::CaptureBudget;
 use crate::error::SnapshotError;
 
 /// The content-addressed part of the store.
@@ -18,7 +18,7 @@ pub struct Objects {
 }
 
 /// SHA-256 and length of a content.
-pub struct Content {
+pub struct StoredContent {
     pub sha256: String,
     pub size: u64,
 }
@@ -34,7 +34,11 @@ impl Objects {
     }
 
     /// Stores what is left of a file; synced when this returns.
-    pub fn put(&self, from: &mut File, budget: &mut Budget) -> Result<Content, SnapshotError> {
+    pub fn put(
+        &self,
+        from: &mut File,
+        budget: &mut CaptureBudget,
+    ) -> Result<StoredContent, SnapshotError> {
         let (temporary, mut file) = self.temporary()?;
         let stored = copy_hashed(from, &mut file, budget, &temporary);
         let moved = stored.and_then(|content| {
@@ -112,16 +116,19 @@ impl Objects {
 }
 
 /// Hashes what is left of a file without storing it.
-pub fn hash_only(from: &mut File, budget: &mut Budget) -> Result<Content, SnapshotError> {
+pub fn hash_only(
+    from: &mut File,
+    budget: &mut CaptureBudget,
+) -> Result<StoredContent, SnapshotError> {
     copy_hashed(from, &mut io::sink(), budget, Path::new("-"))
 }
 
 fn copy_hashed(
     from: &mut File,
     into: &mut impl Write,
-    budget: &mut Budget,
+    budget: &mut CaptureBudget,
     at: &Path,
-) -> Result<Content, SnapshotError> {
+) -> Result<StoredContent, SnapshotError> {
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; 64 << 10];
     let mut size = 0;
@@ -134,7 +141,7 @@ fn copy_hashed(
         hasher.update(bytes);
         into.write_all(bytes).map_err(SnapshotError::io_at(at))?;
     }
-    Ok(Content { sha256: hex(&hasher.finalize()), size })
+    Ok(StoredContent { sha256: hex(&hasher.finalize()), size })
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -16,6 +16,8 @@ pub struct Retention {
     pub age_ms: u64,
     /// The most bytes of contents; the oldest snapshots go first.
     pub bytes: u64,
+    /// The most snapshots; the oldest go first.
+    pub count: usize,
 }
 
 /// What was removed.
@@ -36,9 +38,12 @@ impl SnapshotStore {
         let _lock = self.lock_exclusive()?;
         let mut pruned = Pruned::default();
         let oldest = now_ms.saturating_sub(retention.age_ms);
-        let (old, mut kept): (Vec<_>, Vec<_>) =
+        let (mut old, mut kept): (Vec<_>, Vec<_>) =
             self.records()?.into_iter().partition(|record| record.at_ms < oldest);
-        old.iter().for_each(|record| self.discard(record));
+        old.extend(kept.drain(..kept.len().saturating_sub(retention.count)));
+        for record in &old {
+            self.discard(record);
+        }
         pruned.snapshots = old.len();
         pruned.bytes = self.collect(&kept)?;
         while self.stored_bytes()? > retention.bytes && !kept.is_empty() {

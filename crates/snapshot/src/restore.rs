@@ -1,31 +1,18 @@
 //! Restores what was there before a call.
 //!
-//! Only paths that the call changed are touched. A restoration that was interrupted can be repeated:
-//! every path is then as before the call, as after it, or absent.
+//! Only paths that the call changed are touched. A restoration that was interrupted can be
+//! repeated: every path is then as before the call, as after it, or absent.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::apply::apply;
 use crate::budget::SnapshotLimits;
 use crate::capture::Contents;
-use crate::changes::{PathChange, changes};
+use crate::changes::PathChange;
 use crate::error::SnapshotError;
-use crate::record::{AfterState, SnapshotLabel, SnapshotRecord, SnapshotTree};
-use crate::store::SnapshotStore;
-
-/// What a restoration would do.
-#[derive(Debug, Clone)]
-pub struct RestorePlan {
-    /// The snapshot.
-    pub record: SnapshotRecord,
-    /// What the call changed.
-    pub changed: Vec<PathChange>,
-    /// What would be restored: `before` is put back in place of `after`, which is there now.
-    pub steps: Vec<PathChange>,
-    /// Paths of steps that changed again after the call; what is there now would be lost.
-    pub conflicts: Vec<PathBuf>,
-}
+use crate::plan::{RestorePlan, plan};
+use crate::record::{AfterState, SnapshotLabel, SnapshotRecord};
+use crate::store::{SnapshotStore, current};
 
 /// What a restoration did.
 #[derive(Debug, Clone)]
@@ -41,7 +28,7 @@ impl SnapshotStore {
     pub fn plan(&self, id: &str) -> Result<RestorePlan, SnapshotError> {
         let record = self.find(id)?;
         let after = self.after_of(&record)?;
-        let current = self.current(&record.root_paths())?;
+        let current = current(&record.root_paths())?;
         Ok(plan(record, &after, &current))
     }
 
@@ -57,7 +44,7 @@ impl SnapshotStore {
         let _lock = self.lock_exclusive()?;
         let found = self.find(id)?;
         let tree = self.after_of(&found)?;
-        let current = self.current(&found.root_paths())?;
+        let current = current(&found.root_paths())?;
         let plan = plan(found, &tree, &current);
         if !force && !plan.conflicts.is_empty() {
             return Err(SnapshotError::Conflicts(plan.conflicts));
@@ -109,42 +96,4 @@ impl SnapshotStore {
             self.take_locked(label, &roots, contents, SnapshotLimits::FOR_PERSON, now_ms)?;
         Ok(Some(taken))
     }
-}
-
-fn plan(record: SnapshotRecord, after: &SnapshotTree, current: &SnapshotTree) -> RestorePlan {
-    let changed = changes(&record.before, after);
-    let mut steps: Vec<PathChange> = Vec::new();
-    let mut conflicts = BTreeSet::new();
-    for change in &changed {
-        let now = current.at(&change.path);
-        if *now == change.before {
-            continue;
-        }
-        // A restoration creates folders before it sets their modes.
-        let unfinished = record.restoring && now.is_folder() && change.before.is_folder();
-        let is_known = now.is_same(&change.before) || now.is_same(&change.after);
-        if !now.is_absent() && !is_known && !unfinished {
-            conflicts.insert(change.path.clone());
-        }
-        let (path, before) = (change.path.clone(), change.before.clone());
-        steps.push(PathChange { path, before, after: now.clone() });
-    }
-    // What is in a folder that has to go, and was put there after the call.
-    let gone = |path: &PathBuf, steps: &[PathChange]| {
-        let mut above = steps.iter().filter(|step| path.starts_with(&step.path));
-        above.any(|step| step.after.is_folder() && !step.before.is_folder())
-    };
-    let extra: Vec<PathChange> = current
-        .iter()
-        .filter(|(path, _)| gone(path, &steps) && !steps.iter().any(|step| step.path == **path))
-        .map(|(path, now)| PathChange {
-            path: path.clone(),
-            before: record.before.at(path).clone(),
-            after: now.clone(),
-        })
-        .collect();
-    conflicts.extend(extra.iter().map(|step| step.path.clone()));
-    steps.extend(extra);
-    steps.sort_by(|a, b| a.path.cmp(&b.path));
-    RestorePlan { record, changed, steps, conflicts: conflicts.into_iter().collect() }
 }

@@ -1,13 +1,13 @@
 //! What is at a path: nothing, a file, a folder or a symlink.
 
-use rustix::fs::Stat;
+use rustix::fs::{Mode, RawMode, Stat};
 use serde::{Deserialize, Serialize};
 
 /// Mode, owner and time of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EntryMeta {
     /// Permission bits.
-    pub mode: u32,
+    pub mode: RawMode,
     /// Owner.
     pub uid: u32,
     /// Group.
@@ -21,7 +21,7 @@ pub struct EntryMeta {
 impl EntryMeta {
     pub(crate) fn of(found: &Stat) -> EntryMeta {
         EntryMeta {
-            mode: u32::from(rustix::fs::Mode::from_raw_mode(found.st_mode).bits()),
+            mode: Mode::from_raw_mode(found.st_mode).as_raw_mode(),
             uid: found.st_uid,
             gid: found.st_gid,
             mtime: modified(found).0,
@@ -30,10 +30,9 @@ impl EntryMeta {
     }
 }
 
-/// The time of the last change. The types of the fields differ between systems.
-#[expect(clippy::unnecessary_cast, reason = "the types differ between systems")]
+/// The time of the last change.
 pub(crate) fn modified(found: &Stat) -> (i64, u32) {
-    (found.st_mtime as i64, u32::try_from(found.st_mtime_nsec as i64).unwrap_or(0))
+    (found.st_mtime, u32::try_from(found.st_mtime_nsec).unwrap_or(0))
 }
 
 /// What is at a path.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-use crate::budget::{Budget, SnapshotLimits};
+use crate::budget::{CaptureBudget, SnapshotLimits};
 use crate::capture::{Contents, capture};
 use crate::error::SnapshotError;
 use crate::objects::{Objects, random_name, sync_folder};
@@ -56,7 +56,9 @@ impl SnapshotStore {
         limits: SnapshotLimits,
         now_ms: u64,
     ) -> Result<SnapshotRecord, SnapshotError> {
-        let before = capture(roots, contents, &mut Budget::new(limits))?;
+        // What is too much is known before the first content is stored.
+        capture(roots, Contents::Count, &mut CaptureBudget::new(limits))?;
+        let before = capture(roots, contents, &mut CaptureBudget::new(limits))?;
         let id: String = random_name()?.chars().take(8).collect();
         let record = SnapshotRecord {
             id,
@@ -90,7 +92,7 @@ impl SnapshotStore {
         now_ms: u64,
     ) -> Result<SnapshotRecord, SnapshotError> {
         let contents = Contents::Store(&self.objects);
-        let tree = capture(&record.root_paths(), contents, &mut Budget::new(limits))?;
+        let tree = capture(&record.root_paths(), contents, &mut CaptureBudget::new(limits))?;
         let after = Some(AfterState { at_ms: now_ms, tree });
         let record = SnapshotRecord { after, ..record.clone() };
         self.save(&record)?;
@@ -113,15 +115,10 @@ impl SnapshotStore {
                 Some(next) => next.before.below(&root).for_each(|(path, state)| {
                     tree.insert(path.clone(), state.clone());
                 }),
-                None => tree.extend(self.current(&[root])?),
+                None => tree.extend(current(&[root])?),
             }
         }
         Ok(tree)
-    }
-
-    /// What is at some places now.
-    pub(crate) fn current(&self, roots: &[PathBuf]) -> Result<SnapshotTree, SnapshotError> {
-        capture(roots, Contents::Hash, &mut Budget::new(SnapshotLimits::FOR_PERSON))
     }
 
     /// A stored content, if it is not larger than `most`.
@@ -135,14 +132,13 @@ impl SnapshotStore {
         Ok(names.iter().filter_map(|path| read_record(path)).collect())
     }
 
-    /// The newest snapshot that `wanted` accepts among the last `most`.
-    pub fn newest(
-        &self,
-        most: usize,
-        wanted: impl Fn(&SnapshotRecord) -> bool,
-    ) -> Option<SnapshotRecord> {
-        let names = self.record_files().ok()?;
-        names.iter().rev().take(most).filter_map(|path| read_record(path)).find(wanted)
+    /// The newest snapshot of a call whose end is not recorded.
+    pub fn unfinished(&self, call_key: &str) -> Option<SnapshotRecord> {
+        let files = self.record_files().ok()?;
+        let its = files.iter().rev().filter(|path| name_of(path).2 == short_key(call_key));
+        let is_its =
+            |record: &SnapshotRecord| record.label.call_key == call_key && record.after.is_none();
+        its.filter_map(|path| read_record(path)).find(is_its)
     }
 
     pub(crate) fn record_files(&self) -> Result<Vec<PathBuf>, SnapshotError> {
@@ -173,7 +169,9 @@ impl SnapshotStore {
     }
 
     fn file_of(&self, record: &SnapshotRecord) -> PathBuf {
-        self.root.join("snapshots").join(format!("{:013}-{}.json", record.at_ms, record.id))
+        let key = short_key(&record.label.call_key);
+        let name = format!("{:013}-{}-{key}.json", record.at_ms, record.id);
+        self.root.join("snapshots").join(name)
     }
 
     /// Writes a record: the old one or the new one is there at every moment.
@@ -229,11 +227,23 @@ impl SnapshotStore {
     }
 }
 
-/// Time and id in the name of a record's file.
-fn name_of(path: &Path) -> (u64, &str) {
+/// What is at some places now.
+pub fn current(roots: &[PathBuf]) -> Result<SnapshotTree, SnapshotError> {
+    capture(roots, Contents::Hash, &mut CaptureBudget::new(SnapshotLimits::FOR_PERSON))
+}
+
+/// Time, id and the end of the call's key, in the name of a record's file.
+fn name_of(path: &Path) -> (u64, &str, &str) {
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-    let (time, id) = stem.split_once('-').unwrap_or_default();
-    (time.parse().unwrap_or(0), id)
+    let (time, rest) = stem.split_once('-').unwrap_or_default();
+    let (id, key) = rest.split_once('-').unwrap_or_default();
+    (time.parse().unwrap_or(0), id, key)
+}
+
+/// The end of a call's key, as far as it fits into a file's name.
+fn short_key(key: &str) -> String {
+    let letters: Vec<char> = key.chars().filter(char::is_ascii_alphanumeric).collect();
+    letters.iter().skip(letters.len().saturating_sub(8)).collect()
 }
 
 fn read_record(path: &Path) -> Option<SnapshotRecord> {

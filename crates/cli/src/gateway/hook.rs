@@ -16,6 +16,7 @@ use countersign_gateways::hook::{
 use super::args;
 use crate::gate::args::Asker;
 use crate::gate::reach;
+use crate::undo::snapshots;
 
 /// Runs the command. Only an answer can allow a call; every other exit denies it.
 pub fn run(texts: &[String]) -> ExitCode {
@@ -57,8 +58,8 @@ fn answer(texts: &[String]) -> u8 {
     let local = LocalGate { agent, name, spool, place, engine };
     let asker = Asker { daemon_key: words.daemon_key.clone(), ..Asker::default() };
     let daemon = Arc::new(move || reach::agent(&asker).map_err(|failure| failure.to_string()));
-    let hook =
-        HookProcess { local, patience: words.patience(), daemon, look: reach::machine_look() };
+    let (patience, look, snapshots) = (words.patience(), reach::machine_look(), snapshots());
+    let hook = HookProcess { local, patience, daemon, look, snapshots };
     print_reply(agent, &hook.answer(io::stdin()))
 }
 

@@ -27,4 +27,6 @@ mod proof;
 #[cfg(test)]
 mod starved;
 #[cfg(test)]
+mod undo;
+#[cfg(test)]
 mod words;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 pub use super::model_sections::{GuardSection, JudgeSection};
+pub use super::undo::UndoSection;
 
 /// The whole file.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -34,6 +35,7 @@ pub struct ConfigFile {
     pub channels: BTreeMap<String, toml::Table>,
     pub log: LogSection,
     pub judge: Option<JudgeSection>,
+    pub undo: UndoSection,
 }
 
 /// The addresses of the agent API and the people API.

@@ -18,6 +18,7 @@ pub mod paths;
 mod resolve;
 mod sections;
 mod settings;
+mod undo;
 
 #[cfg(test)]
 mod tests;
@@ -33,6 +34,7 @@ pub use model::{
 pub use oncall::{EscalationLevels, OnCall};
 pub use paths::Paths;
 pub use settings::WrittenSettings;
+pub use undo::UndoConfig;
 
 /// The commented file that `countersign config example` prints; a test reads it.
 pub const EXAMPLE: &str = include_str!("../../countersign.toml");

@@ -20,12 +20,15 @@ use super::deadlines::DeadlineLimits;
 use super::judge_config::JudgeConfig;
 use super::oncall::{EscalationLevels, OnCall};
 use super::settings::WrittenSettings;
+use super::undo::UndoConfig;
 
 /// The checked configuration.
 #[derive(Debug, Clone)]
 pub struct DaemonConfig {
     /// The rules of the gate, which a reload may change.
     pub rules: DaemonRules,
+    /// Snapshots of files before calls, for `countersign undo`.
+    pub undo: UndoConfig,
     /// The address of the agent API.
     pub agents: SocketAddr,
     /// The address of the people API.

@@ -25,6 +25,7 @@ use super::sections::{
     test_gates_every, times,
 };
 use super::settings::WrittenSettings;
+use super::undo::undo;
 
 const DAY: u32 = 86_400;
 
@@ -35,6 +36,7 @@ pub fn resolve(config: ConfigFile, paths: &Paths) -> Result<DaemonConfig, Config
         None => paths.state.join("countersign.db"),
     };
     let resolved = DaemonConfig {
+        undo: undo(&config.undo)?,
         agents: listen_address("listen.agents", listen.agents.as_deref(), "127.0.0.1:6000")?,
         people: listen_address("listen.people", listen.people.as_deref(), "127.0.0.1:6001")?,
         tls: tls(&listen)?,

@@ -12,6 +12,7 @@ mod input;
 pub mod local_decision;
 mod messages;
 mod session_place;
+pub mod snapshots;
 mod spool;
 mod stages;
 
@@ -28,6 +29,7 @@ use crate::agents::{CompletedCall, HookAgent, HookAnswer, HookEvent, HookReply, 
 use crate::machine_look::MachineLook;
 use input::{InputError, MAX_INPUT};
 use local_decision::LocalGate;
+use snapshots::CallSnapshots;
 
 pub use session_place::SessionPlace;
 pub use spool::{Spool, drain};
@@ -51,6 +53,8 @@ pub struct HookProcess {
     pub daemon: FindDaemon,
     /// Looks at this machine before a call is asked about.
     pub look: MachineLook,
+    /// Takes snapshots of files that a call changes; none if that is switched off.
+    pub snapshots: Option<CallSnapshots>,
 }
 
 impl HookProcess {
@@ -83,7 +87,12 @@ impl HookProcess {
         match &event {
             HookEvent::Before(call) => self.before(call, end),
             HookEvent::Batch(calls) => {
-                batch::answer(&self.local, || (self.daemon)(), calls, &self.look, end)
+                let find = || (self.daemon)();
+                let answer = batch::answer(&self.local, find, calls, &self.look, end);
+                if let Some(snapshots) = &self.snapshots {
+                    snapshots.before_batch(&self.local.name, calls, &answer, end);
+                }
+                answer
             }
             HookEvent::After(done) => self.after(done),
             HookEvent::Message { text, session } => self.message(text, session.as_deref()),
@@ -96,6 +105,9 @@ impl HookProcess {
             Ok(daemon) => {
                 let answer = ask::ask(&daemon, call, &self.look, end);
                 self.local.spool.send_if_stale();
+                if let Some(snapshots) = &self.snapshots {
+                    snapshots.before_run(&self.local.name, call, &answer, end);
+                }
                 answer
             }
             Err(why) => HookAnswer::Denied(messages::unreachable(&why)),
@@ -104,6 +116,9 @@ impl HookProcess {
 
     /// The outcome of a call that the daemon decided.
     fn after(&self, done: &CompletedCall) -> HookAnswer {
+        if let Some(snapshots) = &self.snapshots {
+            snapshots.after_run(done);
+        }
         if let (Ok(daemon), Ok(question)) = ((self.daemon)(), ask::question(&done.call, &self.look))
         {
             // A lost report is a gap in the history and changes no decision.

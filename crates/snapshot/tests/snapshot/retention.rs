@@ -17,10 +17,10 @@ fn pruning_removes_by_age_and_by_size_and_what_is_left_can_be_restored() {
         let taken = scratch.store.take(label("k"), &[file.clone()], LIMITS, NOW + number);
         last = Some(taken.unwrap());
     }
-    let by_age = Retention { age_ms: 5, bytes: u64::MAX };
+    let by_age = Retention { age_ms: 5, bytes: u64::MAX, count: 100 };
     let pruned = scratch.store.prune(by_age, NOW + 9).unwrap();
     assert_eq!((pruned.snapshots, pruned.bytes, pruned.left), (4, 4_000, 4));
-    let by_size = Retention { age_ms: u64::MAX, bytes: 2_000 };
+    let by_size = Retention { age_ms: u64::MAX, bytes: 2_000, count: 3 };
     let pruned = scratch.store.prune(by_size, NOW + 9).unwrap();
     assert_eq!((pruned.snapshots, pruned.left), (2, 2));
     assert_eq!(scratch.store.stored_bytes().unwrap(), 2_000);
