@@ -52,6 +52,22 @@ fn a_harmless_call_passes_and_a_risky_one_runs_only_after_a_yes() {
 }
 
 #[test]
+fn people_see_which_client_asks() {
+    let _shared = shared();
+    let place = ProxyFixture::new();
+    // A name that cannot be a label is not shown, and the call still asks.
+    let long = "n".repeat(5000);
+    for (name, shown) in [("codex-mcp-client", json!("codex-mcp-client")), (&long, Value::Null)] {
+        let mut client = place.proxy(None, &[]);
+        client.greet_as(name);
+        client.call(1, "send_email", &mail());
+        assert_eq!(place.answer(false)["agent_kind"], shown, "{name}");
+        client.next();
+        assert_eq!(client.end(), 0);
+    }
+}
+
+#[test]
 fn a_person_may_change_the_arguments() {
     let _shared = shared();
     let place = ProxyFixture::new();

@@ -1,4 +1,5 @@
-//! How long each client waits for a call, by its own name. Nothing else depends on that name.
+//! How long each client waits for a call, by its own name. People see that name as a label of the
+//! agent; nothing else depends on it.
 
 use std::time::Duration;
 
@@ -15,6 +16,12 @@ pub fn time_limit(name: Option<&str>) -> Duration {
         |client: &&McpClient| client.protocol_name.is_some_and(|start| name.starts_with(start));
     let known = agents::mcp_clients().find(is_known);
     Duration::from_secs(known.map_or(McpClient::DEFAULT_PATIENCE, |known| known.patience_seconds))
+}
+
+/// Whether a client's name can be the label of an agent; the daemon shows no other ones.
+pub fn is_label(name: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    (1..=32).contains(&name.len()) && name.chars().all(fits)
 }
 
 /// How long people have to answer, in seconds: as long as the operator allows, because a client
