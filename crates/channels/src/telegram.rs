@@ -161,17 +161,6 @@ impl Telegram {
         Ok(updates.iter().filter_map(word).collect())
     }
 
-    /// Registers our hook with Telegram.
-    async fn register_hook(&self, hook: &str, secret: &Token) -> Result<(), ChannelError> {
-        self.me().await?;
-        let body = json!({
-            "url": hook, "secret_token": secret.expose(), "max_connections": 4,
-            "allowed_updates": ["message", "callback_query"],
-        });
-        self.bot.call("setWebhook", &body).await?;
-        Ok(())
-    }
-
     async fn send_reply(&self, received: &PersonReply, reply: &str) -> Result<(), ChannelError> {
         let bad = || ChannelError::permanent("the reply has no chat to answer in");
         let (kind, rest) = received.reply_to.split_once(':').ok_or_else(bad)?;
@@ -253,7 +242,8 @@ impl ReplyReceiver for Telegram {
             match &self.hook {
                 None => self.poll().await,
                 Some((hook, secret)) => {
-                    self.register_hook(hook, secret).await?;
+                    self.me().await?;
+                    self.bot.register_hook(hook, secret).await?;
                     std::future::pending().await
                 }
             }
@@ -282,16 +272,8 @@ impl ReplyReceiver for Telegram {
         account: &'a str,
         text: &'a str,
     ) -> Option<ChannelFuture<'a, ()>> {
-        // Groups have negative numbers; a private chat has the number of its person.
-        let chat = account.parse::<i64>().ok().filter(|chat| *chat > 0)?;
-        Some(Box::pin(async move {
-            let body = json!({
-                "chat_id": chat, "text": render::cut(text, LONGEST), "protect_content": true,
-                "link_preview_options": { "is_disabled": true },
-            });
-            self.bot.call("sendMessage", &body).await?;
-            Ok(())
-        }))
+        let chat = bot::private_chat(account)?;
+        Some(Box::pin(self.bot.send_direct(chat, text)))
     }
 
     fn supports_test_button(&self) -> bool {

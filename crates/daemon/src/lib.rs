@@ -17,6 +17,7 @@ mod guard_slot;
 mod identity;
 mod inbound;
 mod inbox;
+mod integrity_fault;
 pub mod judge;
 mod judge_watch;
 pub mod key_rotation;

@@ -188,7 +188,9 @@ impl Daemon {
         tokio::select! {
             () = until => {}
             // The response about the rebase is on its way; the listeners finish it.
-            () = gate.integrity().restart_requested() => tracing::warn!("stopping: the clock was rebased"),
+            () = gate.integrity().restart_requested() => {
+                tracing::warn!("stopping: the clock was rebased");
+            }
         }
         // Sending fails only if every task has ended already.
         let _ = stop.send(true);

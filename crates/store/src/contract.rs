@@ -20,10 +20,10 @@ use crate::people::{
     LinkedAccount, Passkey, PushSubscription, StoredAgent, StoredLogin, StoredPerson,
 };
 use crate::record::{
-    Applied, CrisisSession, CrisisTakeover, DeliveryAttempt, DeliveryStatus, IndexedEntry,
-    LedgerSlice, NewRequest, OutboxEntry, ProofPath, Redemption, RequestQuery, RowComparison,
-    SimilarCalls, StoredRequest, StoredRequestPage, StoredSessionMemory, SubmitResult, TreeHead,
-    WriteContext,
+    Applied, ClockRebase, CrisisSession, CrisisTakeover, DeliveryAttempt, DeliveryStatus,
+    IndexedEntry, LedgerSlice, NewRequest, OutboxEntry, ProofPath, Redemption, RequestQuery,
+    RowComparison, SimilarCalls, StoredRequest, StoredRequestPage, StoredSessionMemory,
+    SubmitResult, TreeHead, WriteContext,
 };
 use crate::servers::{ServerLabels, StoredServer};
 
@@ -124,8 +124,7 @@ pub trait Store: Send + Sync + 'static {
     /// times are of the other clock. Fails if `to` is not before the newest entry. Durable.
     fn rebase_clock(
         &self,
-        to: Timestamp,
-        person: String,
+        rebase: ClockRebase,
         context: WriteContext,
     ) -> impl Future<Output = StoreResult<()>> + Send;
 
@@ -208,9 +207,7 @@ pub trait Store: Send + Sync + 'static {
     /// Records that a person took over a conversation; `false` if it is not in a crisis. Durable.
     fn take_over(
         &self,
-        agent: String,
-        session: String,
-        person: String,
+        taken: CrisisTakeover,
         context: WriteContext,
     ) -> impl Future<Output = StoreResult<bool>> + Send;
 

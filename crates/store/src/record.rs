@@ -185,6 +185,15 @@ pub struct CrisisSession {
     pub since: Timestamp,
 }
 
+/// A person sets the time of the ledger back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClockRebase {
+    /// The right time.
+    pub to: Timestamp,
+    /// Who.
+    pub person: String,
+}
+
 /// A person who took over a conversation in a crisis.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CrisisTakeover {

@@ -15,7 +15,7 @@ mod simulation {
     use countersign_workflow::assurance::{Assurance, Authority, RequiredAssurance, Tenure};
     use countersign_workflow::request::{
         ApprovalScope, Choice, Decider, EditedCall, EscalationLevel, EscalationTimes, Event,
-        Profile, Quorum, Request, Requester, State, Terms, Transition, TransitionError,
+        Profile, Quorum, Request, Requester, State, StopCause, Terms, Transition, TransitionError,
     };
 
     const PEOPLE: [&str; 4] = ["ana", "bo", "cy", "dee"];
@@ -74,8 +74,8 @@ mod simulation {
             let end = match event {
                 Event::Time => late.then_some(State::Expired),
                 // Whatever people voted before, and whoever asked.
-                Event::Freeze { .. } | Event::TakeOver { .. } if late => Some(State::Expired),
-                Event::Freeze { .. } | Event::TakeOver { .. } => Some(State::Denied),
+                Event::Stop { .. } if late => Some(State::Expired),
+                Event::Stop { .. } => Some(State::Denied),
                 Event::Cancel { by } => {
                     (!late && *by == self.requester).then_some(State::Cancelled)
                 }
@@ -183,7 +183,8 @@ mod simulation {
         if dice.one_in(40) {
             let person = (*dice.pick(&PEOPLE)).to_owned();
             let freezes = dice.one_in(2);
-            return if freezes { Event::Freeze { person } } else { Event::TakeOver { person } };
+            let cause = if freezes { StopCause::Freeze } else { StopCause::TakeOver };
+            return Event::Stop { person, cause };
         }
         match dice.below(10) {
             0..3 => Event::Time,

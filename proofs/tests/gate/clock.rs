@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use proofs::installation::{TestInstallation, UNLIMITED};
+use serde_json::json;
 
 use crate::fixture::{Fixture, decide, report_figures, risky, run, shared, size, within};
 
@@ -118,6 +119,53 @@ fn no_jump_of_the_clock_approves_anything_late() {
         }
     }
     report_figures(&format!("clock: 6 jumps, {tally:?}, {:.1?}", start.elapsed()));
+}
+
+/// The time of this machine, as the API writes it.
+fn machine_time() -> String {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    countersign_types::time::Timestamp(i64::try_from(since.as_millis()).unwrap()).to_string()
+}
+
+/// A clock that was ten years ahead: an administrator rebases it, and the store stays.
+#[test]
+fn a_clock_that_was_ahead_is_rebased_without_losing_the_store() {
+    let _shared = shared();
+    let folder = tempfile::tempdir().unwrap();
+    let years = 10 * 365 * 86_400;
+    let (fixture, offset) = fixture_with_clock(folder.path());
+    offset.set(years);
+    let fixture = renew_credentials(fixture, years);
+    let mut number = 0;
+    let used = ask(&fixture, &mut number, 300.0);
+    assert_eq!(says(&fixture, &used, true).1, "approved");
+    offset.set(0);
+    let open = ask(&fixture, &mut number, 300.0);
+    assert_eq!(says(&fixture, &open, true).0, 503, "approved while the clock stands back");
+    let body = json!({ "time": machine_time(), "reason": "the battery was empty" });
+    let rebased = fixture.owner_client().post("/v1/ledger/clock", &body).unwrap();
+    assert_eq!(rebased.status, 200, "{}", rebased.body);
+    let Fixture { installation, mut gate, .. } = fixture;
+    let passphrase = gate.passphrase.clone();
+    let end = Instant::now() + Duration::from_secs(20);
+    while gate.is_alive() {
+        assert!(Instant::now() < end, "the daemon did not stop");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let mut gate = installation.start().unwrap();
+    gate.passphrase = passphrase;
+    let owner = gate.owner().unwrap();
+    let agent = gate.agent(&owner, "after").unwrap();
+    let fixture = Fixture { installation, gate, owner, agent };
+    let shown = ask(&fixture, &mut number, 300.0);
+    assert_eq!(says(&fixture, &shown, true), (200, "approved".to_owned()));
+    for Shown(id, _) in [&open, &used] {
+        let old = fixture.owner_client().get(&format!("/v1/requests/{id}")).unwrap();
+        assert_eq!(old.status, 200, "{}", old.body);
+    }
+    let old = fixture.owner_client().get(&format!("/v1/requests/{}", open.0)).unwrap();
+    assert_eq!(old.text("state"), "expired", "{}", old.body);
+    report_figures("clock: ten years ahead and back, rebased; the store has all its requests");
 }
 
 /// After a jump forwards: approvals work, stop when the clock is set back, and work again when it

@@ -85,6 +85,11 @@ pub fn base_problem(base_url: &str, allow_private: bool) -> Option<&'static str>
     }
 }
 
+/// The private chat of an account: it has the number of the person. Groups have negative numbers.
+pub fn private_chat(account: &str) -> Option<i64> {
+    account.parse::<i64>().ok().filter(|chat| *chat > 0)
+}
+
 impl Bot {
     /// A bot by its token.
     pub fn new(
@@ -120,6 +125,26 @@ impl Bot {
             return Err(ChannelError::again("Telegram's response has no name for the bot"));
         }
         Ok(BotIdentity { username, name: safe(text("first_name"), WORDS) })
+    }
+
+    /// Registers our hook with Telegram.
+    pub async fn register_hook(&self, hook: &str, secret: &Token) -> Result<(), ChannelError> {
+        let body = json!({
+            "url": hook, "secret_token": secret.expose(), "max_connections": 4,
+            "allowed_updates": ["message", "callback_query"],
+        });
+        self.call("setWebhook", &body).await?;
+        Ok(())
+    }
+
+    /// Sends a text to one person's private chat.
+    pub async fn send_direct(&self, chat: i64, text: &str) -> Result<(), ChannelError> {
+        let body = json!({
+            "chat_id": chat, "text": text, "protect_content": true,
+            "link_preview_options": { "is_disabled": true },
+        });
+        self.call("sendMessage", &body).await?;
+        Ok(())
     }
 
     /// The updates from `offset` on; Telegram deletes those before it.

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use countersign_client::{NewAgent, Time};
 use countersign_daemon::auth::recovery;
 
-use super::args::{PersonArgs, PersonOnly};
+use super::args::{NamedArgs, PersonArgs, PersonOnly};
 use super::args_people::{AgentsArgs, AgentsWhat, PeopleArgs, PeopleWhat};
 use super::credential::{self, PersonSession};
 use super::now::{now, relative_time};
@@ -40,18 +40,7 @@ pub fn people(args: &PeopleArgs) -> Result<ExitCode, Failure> {
         PeopleWhat::Recover { name, remove_passkeys, state, json } => {
             recover(name, *remove_passkeys, state.as_deref(), *json)
         }
-        PeopleWhat::SendCode(args) => {
-            let channel =
-                PersonSession::open_to_change(&args.person)?.send_recovery_code(&args.name)?;
-            if args.person.json {
-                let sent = serde_json::json!({ "name": args.name, "channel": channel });
-                return output::json(&sent);
-            }
-            let (name, channel) = (page::safe(&args.name, 80), page::safe(&channel, 80));
-            output::line(&format!(
-                "Sent to the account of {name} on {channel}. They enter the code on the sign-in page."
-            ))
-        }
+        PeopleWhat::SendCode(args) => send_code(args),
         PeopleWhat::UseCode(args) => {
             let endpoint = reach::people_endpoint(args.person.people.as_deref())?;
             let code = credential::recovery_code(&args.person)?;
@@ -68,6 +57,18 @@ pub fn people(args: &PeopleArgs) -> Result<ExitCode, Failure> {
             output::line("The session was ended.")
         }
     }
+}
+
+/// Has a recovery code sent to a linked account of the person.
+fn send_code(args: &NamedArgs) -> Result<ExitCode, Failure> {
+    let channel = PersonSession::open_to_change(&args.person)?.send_recovery_code(&args.name)?;
+    if args.person.json {
+        return output::json(&serde_json::json!({ "name": args.name, "channel": channel }));
+    }
+    let (name, channel) = (page::safe(&args.name, 80), page::safe(&channel, 80));
+    output::line(&format!(
+        "Sent to the account of {name} on {channel}. They enter the code on the sign-in page."
+    ))
 }
 
 fn list_people(args: &PersonOnly) -> Result<ExitCode, Failure> {

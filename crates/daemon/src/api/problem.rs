@@ -132,10 +132,7 @@ impl From<Rejection> for ApiProblem {
     fn from(rejection: Rejection) -> ApiProblem {
         let detail = rejection.to_string();
         match rejection {
-            Rejection::Refused => {
-                ApiProblem::new(StatusCode::FORBIDDEN, "refused", "Refused by the policy", detail)
-                    .with_outcome("denied")
-            }
+            Rejection::Refused => forbidden("refused", "Refused by the policy", detail),
             Rejection::TooManyQuestions(seconds) => ApiProblem {
                 retry_after: Some(seconds),
                 ..ApiProblem::new(
@@ -163,13 +160,9 @@ impl From<Rejection> for ApiProblem {
                 detail,
             )
             .with_outcome("denied"),
-            Rejection::TakenOver => {
-                ApiProblem::new(StatusCode::FORBIDDEN, "taken-over", "Taken over", detail)
-                    .with_outcome("denied")
-            }
+            Rejection::TakenOver => forbidden("taken-over", "Taken over", detail),
             Rejection::Frozen(_) | Rejection::ApprovalSuspended(_) => {
-                ApiProblem::new(StatusCode::FORBIDDEN, "frozen", "Frozen", detail)
-                    .with_outcome("denied")
+                forbidden("frozen", "Frozen", detail)
             }
             Rejection::Unavailable(error) => ApiProblem::from(error),
             Rejection::ClockUnsettled | Rejection::EntropyUnavailable | Rejection::Unwritable => {
@@ -178,6 +171,11 @@ impl From<Rejection> for ApiProblem {
             Rejection::NoSuchRequest => ApiProblem::not_found(detail),
         }
     }
+}
+
+/// A call that is denied whatever the agent does.
+fn forbidden(name: &'static str, title: &'static str, detail: String) -> ApiProblem {
+    ApiProblem::new(StatusCode::FORBIDDEN, name, title, detail).with_outcome("denied")
 }
 
 /// The daemon cannot do this now; trying again may work.

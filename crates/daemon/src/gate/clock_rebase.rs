@@ -1,6 +1,6 @@
 //! Rebases a clock that was ahead for a while: a person confirms the time of the system clock.
 
-use countersign_store::{Store as _, StoreError, WriteContext};
+use countersign_store::{ClockRebase, Store as _, StoreError, WriteContext};
 use countersign_types::time::{Clock as _, Timestamp};
 
 use super::state::Gate;
@@ -53,7 +53,8 @@ impl Gate {
         }
         let before = self.clock.now().at;
         let to = self.clock.rebase();
-        if let Err(error) = self.store.rebase_clock(to, person.to_owned(), note).await {
+        let rebase = ClockRebase { to, person: person.to_owned() };
+        if let Err(error) = self.store.rebase_clock(rebase, note).await {
             self.clock.not_before(before);
             self.integrity.clear();
             return Err(error.into());

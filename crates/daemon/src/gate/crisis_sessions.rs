@@ -157,6 +157,11 @@ impl CrisisSessions {
         }
     }
 
+    /// Whether a person has taken over any session.
+    pub fn has_takeovers(&self) -> bool {
+        self.read().values().flat_map(HashMap::values).any(|known| known.taken_over.is_some())
+    }
+
     /// Notes that a person answered a call of this session.
     pub fn answered(&self, agent: &str, session: &str, now: Timestamp) {
         let mut by_agent = self.write();

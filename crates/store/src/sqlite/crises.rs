@@ -48,9 +48,7 @@ pub(super) fn begin_crisis(
 /// stays recorded.
 pub(super) fn take_over(
     batch: &mut Batch<'_>,
-    agent: &str,
-    session: &str,
-    person: &str,
+    CrisisTakeover { agent, session, person, at }: &CrisisTakeover,
     context: &WriteContext,
 ) -> StoreResult<bool> {
     let sql = "UPDATE crisis SET taken_by = coalesce(taken_by, ?3), \

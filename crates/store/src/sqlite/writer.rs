@@ -242,14 +242,12 @@ impl Writer {
         // A pass from before a rebase of the clock has a time that is still to come.
         let now = if passes.is_empty() { i64::MAX } else { self.clock.now().at.0 };
         for pass in passes {
-            if pass.entry.at > now {
-                let mut entry = pass.entry.clone();
-                entry.at = now;
-                self.pending_entries.push(&mut entry)?;
-            } else if pass.entry.at >= self.pending_entries.newest() {
+            if (self.pending_entries.newest()..=now).contains(&pass.entry.at) {
                 self.pending_entries.add(&pass.text, &pass.entry)?;
             } else {
-                self.pending_entries.push(&mut pass.entry.clone())?;
+                let mut entry = pass.entry.clone();
+                entry.at = entry.at.min(now);
+                self.pending_entries.push(&mut entry)?;
             }
         }
         Ok(())

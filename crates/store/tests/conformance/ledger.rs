@@ -5,7 +5,7 @@ use std::sync::Arc;
 use countersign_json::Value;
 use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_ledger::merkle::{Frontier, verify_consistency, verify_inclusion};
-use countersign_store::{NewRequest, Redemption, Store, StoreError};
+use countersign_store::{ClockRebase, NewRequest, Redemption, Store, StoreError};
 use countersign_types::tier::Tier;
 use countersign_types::time::Millis;
 use countersign_workflow::request::{Choice, EscalationTimes, Request, State, TransitionError};
@@ -87,9 +87,11 @@ pub async fn a_rebased_clock_takes_the_rights_of_the_other_time_away<P: Fixture>
     let redeem = async |id| store.redeem(id, "coder".to_owned(), call(1), context()).await;
     assert!(redeem(late).await.is_err(), "nothing is redeemed before");
     // Neither the same time nor a later one is a rebase.
-    let later = store.rebase_clock(now.plus(Millis(2 * 365 * 86_400_000)), "ana".into(), context());
-    assert!(matches!(later.await, Err(StoreError::Invalid(_))));
-    store.rebase_clock(now, "ana".to_owned(), context()).await.unwrap();
+    let to = |to| ClockRebase { to, person: "ana".to_owned() };
+    let later = now.plus(Millis(2 * 365 * 86_400_000));
+    let later = store.rebase_clock(to(later), context()).await;
+    assert!(matches!(later, Err(StoreError::Invalid(_))));
+    store.rebase_clock(to(now), context()).await.unwrap();
     store.record_pass(pass_entry()).await.unwrap();
     for id in [early, late] {
         assert_eq!(redeem(id).await.unwrap(), Redemption::Expired);

@@ -3,8 +3,8 @@
 use countersign_json::canonical::Digest;
 use countersign_ledger::entry::EntryKind;
 use countersign_store::{
-    AttemptResult, CrisisSession, DeliveryAttempt, LinkedAccount, Passkey, PushSubscription, Role,
-    Store, StoreError, StoredAgent, StoredLogin, StoredPerson,
+    AttemptResult, CrisisSession, CrisisTakeover, DeliveryAttempt, LinkedAccount, Passkey,
+    PushSubscription, Role, Store, StoreError, StoredAgent, StoredLogin, StoredPerson,
 };
 use countersign_types::tier::Tier;
 use countersign_types::time::Timestamp;
@@ -102,8 +102,9 @@ pub async fn a_takeover_is_stored_until_the_crisis_is_lifted<P: Fixture>() {
     let store = fixture.open();
     let names = || ("coder".to_owned(), "s-1".to_owned());
     let take = async |person: &str| {
-        let (agent, session) = names();
-        store.take_over(agent, session, person.to_owned(), context()).await.unwrap()
+        let ((agent, session), person) = (names(), person.to_owned());
+        let taken = CrisisTakeover { agent, session, person, at: Timestamp(START) };
+        store.take_over(taken, context()).await.unwrap()
     };
     assert!(!take("ana").await, "no crisis");
     let crisis = |level| CrisisSession {

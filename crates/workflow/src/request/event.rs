@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::error::TransitionError;
 use super::scope::ApprovalScope;
+use super::stop_cause::StopCause;
 use super::{Decider, Decision, EscalationLevel, Quorum, Request, Requester, State};
 use crate::assurance::{Authority, RequiredAssurance, may_approve};
 use countersign_json::canonical::CallDigest;
@@ -86,15 +87,13 @@ pub enum Event {
         /// The authenticated requester.
         by: Requester,
     },
-    /// A person froze everything: the request is denied, whatever its quorum.
-    Freeze {
+    /// A person stops everything, or everything of a conversation: the request is denied, whatever
+    /// its quorum.
+    Stop {
         /// The person.
         person: String,
-    },
-    /// A person took over the conversation: the agent's call is denied, whatever its quorum.
-    TakeOver {
-        /// The person.
-        person: String,
+        /// What they did.
+        cause: StopCause,
     },
     /// Time passed: the request may escalate or expire.
     Time,
@@ -141,22 +140,14 @@ impl Request {
     /// Applies an event. An error changes nothing.
     pub fn apply(&mut self, event: Event, now: Moment) -> Result<Transition, TransitionError> {
         if self.state.has_ended() {
-            return match event {
-                Event::Time => Ok(Transition::Nothing),
-                Event::Answer { .. }
-                | Event::Cancel { .. }
-                | Event::Freeze { .. }
-                | Event::TakeOver { .. } => Err(TransitionError::Ended(self.state)),
-            };
+            let ended = Err(TransitionError::Ended(self.state));
+            return if matches!(event, Event::Time) { Ok(Transition::Nothing) } else { ended };
         }
         match event {
             Event::Time => Ok(self.pass_time(now)),
             Event::Cancel { by } => self.cancel(&by, now),
-            Event::Freeze { .. } | Event::TakeOver { .. } if self.schedule.is_over(now.at) => {
-                Ok(self.pass_time(now))
-            }
-            Event::Freeze { person } => Ok(self.freeze(person, now)),
-            Event::TakeOver { person } => Ok(self.take_over(person, now)),
+            Event::Stop { .. } if self.schedule.is_over(now.at) => Ok(self.pass_time(now)),
+            Event::Stop { person, cause } => Ok(self.stop(person, cause, now)),
             Event::Answer {
                 person,
                 choice,

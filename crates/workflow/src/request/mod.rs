@@ -8,6 +8,7 @@ mod escalation;
 mod event;
 mod freeze;
 mod scope;
+mod stop_cause;
 
 #[cfg(test)]
 mod tests;
@@ -24,6 +25,7 @@ pub use escalation::{EscalationLevel, EscalationTimes, Profile, Schedule};
 pub use event::{Choice, EditedCall, Event, Transition, Vote, needs_word};
 pub use freeze::{FREEZE, TAKE_OVER};
 pub use scope::ApprovalScope;
+pub use stop_cause::StopCause;
 
 /// The state of a request. It leaves `Pending` once and never changes again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]

@@ -1,4 +1,4 @@
-//! A person takes over a conversation in a crisis, edits what goes out, and is paged without a call.
+//! A person takes over a conversation in a crisis, edits what goes out, and is paged for signs.
 
 use countersign_store::CrisisSession;
 use countersign_types::time::Timestamp;
