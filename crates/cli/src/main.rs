@@ -17,6 +17,7 @@ mod input;
 mod judge;
 mod lines;
 mod plan;
+mod policy;
 mod rules;
 mod screen;
 mod serve;
@@ -105,6 +106,7 @@ fn with_the_gate(name: &str, texts: &[String]) -> Result<ExitCode, Failure> {
         "config" => with(texts, |args| gate::config::run(&args)),
         "doctor" => with(texts, |args| gate::doctor::run(&args)),
         "judge" => with(texts, |args| judge::run(&args)),
+        "policy" => with(texts, |args| policy::run(&args)),
         "mcp" => with(texts, |args| gateway::mcp::run(&args)),
         _ => anything_else(texts),
     }

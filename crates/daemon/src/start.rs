@@ -119,6 +119,7 @@ impl Daemon {
         let gate = Arc::new(gate);
         gate.judge().set_folder(config.state.join("judge"));
         gate.freeze_state().set_marker(&marker_folder(&config, &paths));
+        gate.set_policy_marker(&marker_folder(&config, &paths));
         check_store(&gate, &keys, &config).await.map_err(store_failed)?;
         let changes = changes_since_last_start(&gate, &config).await.map_err(store_failed)?;
         let news = [rotated, describe_changes(&gate, &changes)].into_iter().flatten();

@@ -42,6 +42,7 @@ fn help_is_what_it_was() {
         "helplines",
         "plan",
         "rules",
+        "policy",
         "eval",
     ];
     let below = [
@@ -58,6 +59,8 @@ fn help_is_what_it_was() {
         ["ledger", "export"],
         ["permit", "verify"],
         ["config", "check"],
+        ["policy", "explain"],
+        ["policy", "diff"],
         ["rules", "list"],
         ["rules", "explain"],
         ["rules", "check"],

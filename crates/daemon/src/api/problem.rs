@@ -132,7 +132,7 @@ impl From<Rejection> for ApiProblem {
     fn from(rejection: Rejection) -> ApiProblem {
         let detail = rejection.to_string();
         match rejection {
-            Rejection::Refused => {
+            Rejection::Refused | Rejection::RefusedByRule(_) => {
                 ApiProblem::new(StatusCode::FORBIDDEN, "refused", "Refused by the policy", detail)
                     .with_outcome("denied")
             }

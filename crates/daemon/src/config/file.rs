@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use countersign_policy::PolicySection;
 use serde::Deserialize;
 
 pub use super::model_sections::{GuardSection, JudgeSection};
@@ -34,6 +35,7 @@ pub struct ConfigFile {
     pub channels: BTreeMap<String, toml::Table>,
     pub log: LogSection,
     pub judge: Option<JudgeSection>,
+    pub policy: PolicySection,
 }
 
 /// The addresses of the agent API and the people API.

@@ -27,6 +27,7 @@ impl Gate {
         let (file, now) = (rules.whitelist.as_deref(), self.clock.now().at);
         self.grants.read_whitelist(&self.store, file, rules.hash, now).await?;
         self.judge.configure(rules.judge.as_ref());
+        self.policy_marker.update(rules.policy.restricts());
         *self.rules.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rules);
         Ok(())
     }

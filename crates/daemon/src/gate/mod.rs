@@ -31,6 +31,8 @@ mod log_span;
 mod mode;
 mod open_drill;
 mod persist;
+mod policy_marker;
+mod policy_step;
 mod record_screening;
 mod reported_passes;
 mod repository;

@@ -15,6 +15,7 @@ use super::grants::GrantCache;
 use super::integrity_state::Integrity;
 use super::label_memory::ToolLabels;
 use super::open_drill::OpenDrill;
+use super::policy_marker::PolicyMarker;
 use super::session_concerns::SessionConcerns;
 use super::session_memory::SessionMemories;
 use super::waiters::Waiters;
@@ -39,6 +40,7 @@ pub struct Gate {
     pub(super) open_drill: OpenDrill,
     pub(super) integrity: Integrity,
     pub(super) freeze: FreezeState,
+    pub(super) policy_marker: PolicyMarker,
     pub(super) requested_mode: RwLock<Option<Mode>>,
     pub(super) metrics: Metrics,
     pub(super) facts_key: OnceLock<FactsKey>,
@@ -80,6 +82,7 @@ impl Gate {
             open_drill,
             integrity: Integrity::default(),
             freeze: FreezeState::default(),
+            policy_marker: PolicyMarker::default(),
             requested_mode: RwLock::default(),
             metrics,
             facts_key: OnceLock::new(),
