@@ -14,3 +14,18 @@ pub fn asks_about_every_call(gateways: &Path) -> bool {
     };
     folders.iter().any(exists)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_marker_makes_gateways_ask() {
+        for marker in [FREEZE_MARKER, POLICY_MARKER] {
+            let folder = tempfile::tempdir().unwrap();
+            assert!(!asks_about_every_call(folder.path()));
+            std::fs::write(folder.path().join(marker), "").unwrap();
+            assert!(asks_about_every_call(folder.path()), "{marker}");
+        }
+    }
+}

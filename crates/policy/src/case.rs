@@ -11,23 +11,10 @@ use crate::compiled::CompiledPolicy;
 use crate::facts::{CallTime, PolicyFacts};
 use crate::limits::PolicyDecision;
 use crate::rule::PolicySection;
-use crate::source::{PolicyProblem, PolicySource};
+use crate::source::{PolicyCase, PolicyProblem, PolicySource};
 
 /// The start of a comment with a test.
 const MARK: &str = "// test:";
-
-/// A call, and what must happen to it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PolicyCase {
-    /// File and line, or number.
-    pub place: String,
-    /// The call as JSON.
-    pub call: String,
-    /// allow, ask or deny.
-    pub expect: &'static str,
-    /// The rule that must decide.
-    pub rule: Option<String>,
-}
 
 /// What became of a test.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,55 +1,43 @@
-//! Rules ready for use: checked, indexed, and evaluated over the facts of a call.
+//! Rules ready for use: indexed, and evaluated over the facts of a call.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::fmt;
-use std::str::FromStr as _;
+use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cedar_policy::{Authorizer, Entities, Policy, PolicyId, PolicySet, ValidationMode, Validator};
+use cedar_policy::{Authorizer, Entities, Policy, PolicyId, PolicySet};
 use countersign_json::canonical::Digest;
 use countersign_types::tier::Tier;
 
 use crate::anchor::{self, RequiredFact};
 use crate::annotations::{RuleAnnotations, RuleKind};
-use crate::case::{self, PolicyCase};
-use crate::cedar_error;
 use crate::facts::PolicyFacts;
-use crate::request::{SCHEMA, Types};
-use crate::rule::{self, PolicySection};
-use crate::source::{PolicyProblem, PolicySource};
+use crate::request::{PolicyTypes, SCHEMA};
+use crate::source::PolicyCase;
 
 /// How many evaluations are kept; all are forgotten when there are more.
 const MAX_CACHED: usize = 4_096;
-/// How many rules there may be.
-const MAX_RULES: usize = 10_000;
-
-/// Everything that is wrong with a policy.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PolicyErrors(pub Vec<PolicyProblem>);
-
-impl fmt::Display for PolicyErrors {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let lines: Vec<String> = self.0.iter().map(ToString::to_string).collect();
-        f.write_str(&lines.join("\n"))
-    }
-}
 
 /// A rule as people see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RuleInfo {
+pub struct PolicyRule {
     /// Its annotations.
     pub(crate) about: RuleAnnotations,
     /// The file that it is in.
     pub file: String,
     /// Its Cedar text.
     pub text: String,
+    /// Whether it was written as a plain rule of the configuration.
+    pub(crate) plain: bool,
     /// Without name and reason: equal for rules that decide the same.
     pub(crate) meaning: String,
     /// Whether it matches only calls whose command it names.
     pub(crate) names_command: bool,
+    /// Whether it matches only calls whose tool it names.
+    pub(crate) names_tool: bool,
 }
 
-impl RuleInfo {
+impl PolicyRule {
     /// Its name.
     pub fn name(&self) -> &str {
         &self.about.name
@@ -72,8 +60,8 @@ pub(crate) struct Matches {
 
 /// All rules, ready for use.
 pub struct CompiledPolicy {
-    types: Option<Types>,
-    pub(crate) rules: Vec<RuleInfo>,
+    types: Option<PolicyTypes>,
+    pub(crate) rules: Vec<PolicyRule>,
     policies: Vec<Policy>,
     /// Rules by a fact that they require.
     index: HashMap<&'static str, HashMap<String, Vec<usize>>>,
@@ -92,44 +80,8 @@ impl CompiledPolicy {
         CompiledPolicy::of(Vec::new(), Tier::Low, Vec::new())
     }
 
-    /// Checks rules and makes them ready. `section` is `[policy]` of the file `config`.
-    pub fn compile(
-        config: &str,
-        section: &PolicySection,
-        sources: &[PolicySource],
-    ) -> Result<CompiledPolicy, PolicyErrors> {
-        let (mut problems, mut rules, mut cases) = (Vec::new(), Vec::new(), Vec::new());
-        let plain = rule::cedar_text(config, section, &mut problems);
-        let types = Types::new();
-        for (source, plain) in
-            plain.iter().map(|one| (one, true)).chain(sources.iter().map(|source| (source, false)))
-        {
-            read_source(source, plain, types.as_ref(), &mut rules, &mut problems);
-            cases.extend(case::in_comments(source, &mut problems));
-        }
-        cases.extend(case::in_section(config, section, &mut problems));
-        let permit_up_to = rule::permit_up_to(config, section, &mut problems);
-        let mut names = BTreeSet::new();
-        for (rule, _) in &rules {
-            let RuleInfo { about, file, .. } = rule;
-            if !names.insert(about.name.clone()) {
-                let message = "another rule has the same name";
-                problems.push(PolicyProblem::new(file, Some(&about.name), message));
-            }
-        }
-        if rules.len() > MAX_RULES {
-            let message = format!("there are {} rules; at most {MAX_RULES}", rules.len());
-            problems.push(PolicyProblem::new(config, None, message));
-        }
-        if problems.is_empty() {
-            Ok(CompiledPolicy::of(rules, permit_up_to, cases))
-        } else {
-            Err(PolicyErrors(problems))
-        }
-    }
-
-    fn of(
-        read: Vec<(RuleInfo, Policy)>,
+    pub(crate) fn of(
+        read: Vec<(PolicyRule, Policy)>,
         permit_up_to: Tier,
         cases: Vec<PolicyCase>,
     ) -> CompiledPolicy {
@@ -138,7 +90,7 @@ impl CompiledPolicy {
         let mut hashed = format!("{SCHEMA}\n{permit_up_to:?}\n");
         let (mut rules, mut policies) = (Vec::new(), Vec::new());
         for (place, (rule, policy)) in read.into_iter().enumerate() {
-            hashed.push_str(&format!("{}\n{}\n", rule.about.name, rule.text));
+            let _ = writeln!(hashed, "{}\n{}", rule.about.name, rule.text);
             let required = anchor::required_facts(&policy);
             match anchor::best_key(&required) {
                 Some((key, RequiredFact { values, .. })) => {
@@ -153,7 +105,7 @@ impl CompiledPolicy {
             policies.push(policy);
         }
         CompiledPolicy {
-            types: Types::new(),
+            types: PolicyTypes::new(),
             rules,
             policies,
             index,
@@ -177,7 +129,7 @@ impl CompiledPolicy {
     }
 
     /// The rules, in the order in which they were read.
-    pub fn rules(&self) -> &[RuleInfo] {
+    pub fn rules(&self) -> &[PolicyRule] {
         &self.rules
     }
 
@@ -281,56 +233,4 @@ impl fmt::Debug for CompiledPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "CompiledPolicy({})", self.hash)
     }
-}
-
-/// Reads the rules of one file.
-fn read_source(
-    source: &PolicySource,
-    plain: bool,
-    types: Option<&Types>,
-    rules: &mut Vec<(RuleInfo, Policy)>,
-    problems: &mut Vec<PolicyProblem>,
-) {
-    let set = match PolicySet::from_str(&source.text) {
-        Ok(set) => set,
-        Err(errors) => {
-            let found = errors.iter().map(|error| cedar_error::problem(source, None, error));
-            return problems.extend(found);
-        }
-    };
-    let problem =
-        |rule: Option<&str>, message: String| PolicyProblem::new(&source.file, rule, message);
-    if set.templates().next().is_some() {
-        problems.push(problem(None, "templates (?principal, ?resource) are not supported".into()));
-    }
-    let Some(types) = types else {
-        return problems.push(problem(None, "the schema of this build is invalid".into()));
-    };
-    let name = |id: &PolicyId| set.policy(id).and_then(|policy| policy.annotation("id"));
-    let result = Validator::new(types.schema.clone()).validate(&set, ValidationMode::Strict);
-    for error in result.validation_errors() {
-        problems.push(cedar_error::problem(source, name(error.policy_id()), error));
-    }
-    for warning in result.validation_warnings() {
-        problems.push(cedar_error::problem(source, name(warning.policy_id()), warning));
-    }
-    for policy in set.policies() {
-        match RuleAnnotations::read(policy, plain) {
-            Ok(about) => rules.push((rule_info(about, source, policy), policy.clone())),
-            Err(message) => problems.push(problem(policy.annotation("id"), message)),
-        }
-    }
-}
-
-fn rule_info(about: RuleAnnotations, source: &PolicySource, policy: &Policy) -> RuleInfo {
-    let mut json = policy.to_json().unwrap_or_default();
-    if let Some(members) = json.as_object_mut() {
-        members.remove("annotations");
-    }
-    let required = anchor::required_facts(policy);
-    let names_command =
-        required.iter().any(|one| matches!(one.fact.as_str(), "command" | "exact_command"));
-    let meaning = format!("{:?} {:?} {} {json}", about.kind, about.quorum, about.exact);
-    let text = policy.to_cedar().unwrap_or_else(|| policy.to_string());
-    RuleInfo { about, file: source.file.clone(), text, meaning, names_command }
 }

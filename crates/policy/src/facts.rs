@@ -78,7 +78,7 @@ pub struct PolicyFacts {
     pub commands: Names,
     /// The known first words of commands that are not known to the end.
     pub open_commands: Names,
-    /// The only command, as rules may name it to allow it; empty for anything but one plain command.
+    /// The only command, as rules may name it to allow it; empty unless it is one plain command.
     pub command: Names,
     /// The only command as a whole.
     pub exact_command: String,

@@ -10,7 +10,7 @@ use countersign_risk::verdict::Verdict;
 use countersign_types::tier::{Points, Tier};
 
 use crate::annotations::RuleKind;
-use crate::compiled::{CompiledPolicy, Matches, RuleInfo};
+use crate::compiled::{CompiledPolicy, Matches, PolicyRule};
 use crate::facts::PolicyFacts;
 
 /// Why a rule that permits does not let a call pass.
@@ -28,6 +28,8 @@ pub enum PermitLimit {
     Unclear,
     /// The call runs programs, and the rule does not name the command.
     CommandNotNamed,
+    /// The tool has no description, and the rule does not name it.
+    ToolNotNamed,
 }
 
 impl fmt::Display for PermitLimit {
@@ -44,6 +46,9 @@ impl fmt::Display for PermitLimit {
             PermitLimit::Unclear => f.write_str("a part of the call is not known"),
             PermitLimit::CommandNotNamed => {
                 f.write_str("the call runs programs and the rule does not name the command")
+            }
+            PermitLimit::ToolNotNamed => {
+                f.write_str("the tool is not described and the rule does not name it")
             }
         }
     }
@@ -93,7 +98,7 @@ impl CompiledPolicy {
 
     fn permit(
         &self,
-        permits: &[&RuleInfo],
+        permits: &[&PolicyRule],
         facts: &PolicyFacts,
         seen: &Assessment,
     ) -> PolicyDecision {
@@ -116,12 +121,13 @@ impl CompiledPolicy {
     /// Why a rule may not let this call pass.
     fn limit(
         &self,
-        rule: &RuleInfo,
+        rule: &PolicyRule,
         facts: &PolicyFacts,
         seen: &Assessment,
     ) -> Option<PermitLimit> {
         let doubts = [Doubt::Unreadable, Doubt::DynamicProgram, Doubt::DynamicArguments];
         let highest = if rule.about.exact { Tier::High } else { self.permit_up_to };
+        let is_guessed = seen.doubts.contains(&Doubt::GuessedTool);
         let names_it = rule.names_command || !facts.runs_programs || seen.tier <= Tier::Low;
         if facts.crisis || seen.crisis_sensitive || seen.effects.has(Effect::Crisis) {
             Some(PermitLimit::Crisis)
@@ -133,10 +139,12 @@ impl CompiledPolicy {
             Some(PermitLimit::OwnFiles)
         } else if !facts.unclear.is_empty() || doubts.iter().any(|one| seen.doubts.contains(one)) {
             Some(PermitLimit::Unclear)
-        } else if names_it {
-            None
-        } else {
+        } else if !names_it {
             Some(PermitLimit::CommandNotNamed)
+        } else if is_guessed && !rule.names_tool {
+            Some(PermitLimit::ToolNotNamed)
+        } else {
+            None
         }
     }
 
@@ -173,7 +181,7 @@ pub fn apply_ruling(ruling: PolicyRuling, seen: &mut Assessment) {
 }
 
 impl PolicyDecision {
-    fn of(decision: RuleDecision, rules: &[&RuleInfo]) -> PolicyDecision {
+    fn of(decision: RuleDecision, rules: &[&PolicyRule]) -> PolicyDecision {
         let reasons = rules.iter().map(|rule| &rule.about.reason);
         let reason = reasons.into_iter().find(|reason| !reason.is_empty()).cloned();
         let ruling = PolicyRuling {

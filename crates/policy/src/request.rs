@@ -14,7 +14,7 @@ pub const SCHEMA: &str = include_str!("../schema.cedarschema");
 
 /// The schema, and the names of its types.
 #[derive(Debug)]
-pub struct Types {
+pub struct PolicyTypes {
     pub schema: Schema,
     agent: EntityTypeName,
     tool: EntityTypeName,
@@ -24,11 +24,11 @@ pub struct Types {
     action: EntityUid,
 }
 
-impl Types {
+impl PolicyTypes {
     /// None if the schema of this build is invalid, which a test rules out.
-    pub fn new() -> Option<Types> {
+    pub fn new() -> Option<PolicyTypes> {
         let name = |text: &str| EntityTypeName::from_str(text).ok();
-        Some(Types {
+        Some(PolicyTypes {
             schema: Schema::from_str(SCHEMA).ok()?,
             agent: name("Agent")?,
             tool: name("Tool")?,

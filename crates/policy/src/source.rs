@@ -11,6 +11,19 @@ pub struct PolicySource {
     pub text: String,
 }
 
+/// A call, and what must happen to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolicyCase {
+    /// File and line, or number.
+    pub place: String,
+    /// The call as JSON.
+    pub call: String,
+    /// allow, ask or deny.
+    pub expect: &'static str,
+    /// The rule that must decide.
+    pub rule: Option<String>,
+}
+
 /// Something wrong in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyProblem {

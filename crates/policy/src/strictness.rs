@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::annotations::RuleKind;
-use crate::compiled::{CompiledPolicy, RuleInfo};
+use crate::compiled::{CompiledPolicy, PolicyRule};
 
 impl CompiledPolicy {
     /// What lets more calls pass than `before` did; nothing if every call is treated at least as
@@ -13,7 +13,7 @@ impl CompiledPolicy {
             policy.rules.iter().map(|rule| rule.meaning.clone()).collect()
         };
         let (old, new) = (meanings(before), meanings(self));
-        let permits = |rule: &&RuleInfo| rule.about.kind == RuleKind::Permit;
+        let permits = |rule: &&PolicyRule| rule.about.kind == RuleKind::Permit;
         let removed = before.rules.iter().filter(|rule| !permits(rule));
         let removed = removed.filter(|rule| !new.contains(&rule.meaning));
         let added = self.rules.iter().filter(permits).filter(|rule| !old.contains(&rule.meaning));

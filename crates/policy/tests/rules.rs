@@ -1,7 +1,7 @@
 //! What rules decide about real calls.
 
 use countersign_policy::case::verdict_word;
-use countersign_policy::{CompiledPolicy, PolicySection, PolicySource, RuleInfo};
+use countersign_policy::{CompiledPolicy, PolicyRule, PolicySection, PolicySource};
 use countersign_risk::verdict::Policy;
 
 fn section(text: &str) -> PolicySection {
@@ -109,6 +109,12 @@ fn no_rule_allows_what_is_too_grave() {
         assert_eq!(without, "ask", "{call}");
         assert_eq!(verdict(&policy, call), "ask", "{call}");
     }
+    let unknown = r#"{"tool":"unheard_of","arguments":{"a":"b"}}"#;
+    assert_eq!(verdict(&CompiledPolicy::none(), unknown), "ask");
+    assert_eq!(verdict(&policy, unknown), "ask");
+    let named = "permit_up_to = \"MEDIUM\"\n[[rule]]\nname = \"x\"\ndecision = \"allow\"\n\
+        tools = [\"unheard_of\"]";
+    assert_eq!(verdict(&plain(named), unknown), "allow");
     let message = r#"{"tool":"send_message","arguments":{"to":"bo","text":"hi"}}"#;
     assert_eq!(verdict(&CompiledPolicy::none(), message), "ask");
     assert_eq!(verdict(&policy, message), "allow");
@@ -294,6 +300,6 @@ fn a_policy_is_weaker_if_it_denies_less_or_permits_more() {
     let renamed = policy(&deny.replace("\"d\"", "\"other\""));
     assert_eq!(renamed.weaker_than(&denies), Vec::<String>::new());
     assert_ne!(renamed.hash(), denies.hash());
-    let names: Vec<&str> = both.rules().iter().map(RuleInfo::name).collect();
+    let names: Vec<&str> = both.rules().iter().map(PolicyRule::name).collect();
     assert_eq!(names, ["d", "p"]);
 }

@@ -71,7 +71,8 @@ impl CommandList {
         }
     }
 
-    pub(crate) fn absorb(&mut self, other: CommandList) {
+    /// Adds the commands of another reading.
+    pub fn absorb(&mut self, other: CommandList) {
         self.is_cut |= other.is_cut;
         other.list.into_iter().for_each(|command| self.add(command));
     }

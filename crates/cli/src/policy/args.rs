@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::args::CallContext;
+use crate::gate::args::PersonArgs;
 
 /// Check, test, explain, compare and show the policy rules.
 #[derive(Parser)]
@@ -23,8 +24,9 @@ Examples:
   countersign policy explain --tool send_email --args '{\"to\": \"a@example.com\"}'
   countersign policy diff old/countersign.toml countersign.toml --calls calls.jsonl
   countersign policy show no-force-push
+  countersign policy confirm 0123456789abcdef
 
-Rules are in [policy] of countersign.toml and in policy/*.cedar beside it.
+Rules are in [policy] of countersign.toml and in policy/*.cedar next to it.
 Exit codes: 0 success; 1 invalid rules, a failed test, or different verdicts; 2 invalid input.";
 
 /// The actions of `policy`.
@@ -44,7 +46,7 @@ pub enum PolicyWhat {
         file: Option<String>,
     },
     /// Say what the rules decide about a call, and why.
-    Explain(Box<ExplainArgs>),
+    Explain(Box<PolicyExplainArgs>),
     /// Compare two configurations: calls that they treat differently.
     #[command(after_help = DIFF_EXAMPLES)]
     Diff {
@@ -58,6 +60,14 @@ pub enum PolicyWhat {
         /// Print JSON, one line per call.
         #[arg(long)]
         json: bool,
+    },
+    /// Confirm rules of the configuration that let more calls pass than the rules in force.
+    Confirm {
+        /// The hash of the rules, at least its first 16 characters, as the daemon printed it.
+        hash: String,
+        /// The people API and the person.
+        #[command(flatten)]
+        person: PersonArgs,
     },
     /// Print the rules as Cedar text.
     Show {
@@ -82,7 +92,7 @@ Exit codes: 0 no difference, 1 verdicts differ, 2 invalid input.";
 
 /// Say what the rules decide about a call, and why.
 #[derive(Parser)]
-pub struct ExplainArgs {
+pub struct PolicyExplainArgs {
     /// A shell command.
     pub command: Option<String>,
     /// A tool that is not the shell.

@@ -6,14 +6,14 @@ use std::process::ExitCode;
 use countersign_policy::case::{ExplainedCall, verdict_word};
 use serde_json::{Map, Value, json};
 
-use super::args::ExplainArgs;
+use super::args::PolicyExplainArgs;
 use super::valid;
 use crate::failure::Failure;
 use crate::gate::{output, page};
 use crate::input::{self, Files};
 
 /// Runs the command.
-pub fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
+pub fn run(args: &PolicyExplainArgs) -> Result<ExitCode, Failure> {
     let call = call_json(args)?;
     let written = valid(args.config.as_deref())?;
     let explained = written.policy.explain(&call, &written.assessment).map_err(Failure::Input)?;
@@ -24,7 +24,7 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
 }
 
 /// The call as JSON, with its context.
-fn call_json(args: &ExplainArgs) -> Result<String, Failure> {
+fn call_json(args: &PolicyExplainArgs) -> Result<String, Failure> {
     let mut call = Map::new();
     match (&args.command, &args.tool) {
         (Some(command), _) => {

@@ -11,6 +11,8 @@ use countersign_daemon::config::policy::WrittenPolicy;
 use countersign_policy::SCHEMA;
 
 use crate::failure::Failure;
+use crate::gate::args::PersonArgs;
+use crate::gate::credential::PersonSession;
 use crate::gate::{output, page, reach};
 use args::{PolicyArgs, PolicyWhat};
 
@@ -21,6 +23,7 @@ pub fn run(args: &PolicyArgs) -> Result<ExitCode, Failure> {
         PolicyWhat::Test { file } => test(file.as_deref()),
         PolicyWhat::Explain(args) => explain::run(args),
         PolicyWhat::Diff { old, new, calls, json } => diff::run(old, new, calls, *json),
+        PolicyWhat::Confirm { hash, person } => confirm(hash, person),
         PolicyWhat::Show { schema: true, .. } => {
             output::say(|out, _| Ok(out.write_all(SCHEMA.as_bytes())?))
         }
@@ -116,6 +119,14 @@ fn show(name: Option<&str>, config: Option<&str>) -> Result<ExitCode, Failure> {
         }
         Ok(())
     })
+}
+
+fn confirm(hash: &str, person: &PersonArgs) -> Result<ExitCode, Failure> {
+    let rules = PersonSession::open_to_change(person)?.confirm_policy(hash)?;
+    if person.json {
+        return output::json(&serde_json::json!({ "rules": rules }));
+    }
+    output::line(&format!("The rules are in force: {}.", counted(rules, "rule")))
 }
 
 fn counted(number: usize, word: &str) -> String {

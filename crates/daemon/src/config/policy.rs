@@ -1,4 +1,4 @@
-//! Policy rules: the section of the configuration, and the `.cedar` files beside it.
+//! Policy rules: the section of the configuration, and the `.cedar` files next to it.
 
 use std::fs;
 use std::io::{ErrorKind, Read as _};
@@ -30,7 +30,7 @@ pub struct WrittenPolicy {
 }
 
 impl WrittenPolicy {
-    /// Reads the configuration and the rules beside it, and nothing else of it.
+    /// Reads the configuration and the rules next to it, and nothing else of it.
     pub fn load(paths: &Paths) -> Result<WrittenPolicy, ConfigError> {
         let text = match fs::read_to_string(&paths.config) {
             Err(error) if error.kind() == ErrorKind::NotFound => String::new(),

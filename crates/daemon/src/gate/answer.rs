@@ -55,7 +55,7 @@ pub enum Rejection {
     #[error("denied: the policy does not allow this call")]
     Refused,
     /// A rule of the policy denies it.
-    #[error("{0}")]
+    #[error("denied {0}")]
     RefusedByRule(String),
     /// This agent has too many pending requests, or makes them too fast.
     #[error("denied: too many requests at once; retry in {0} s")]
@@ -97,8 +97,12 @@ pub enum Rejection {
 impl Rejection {
     /// The rejection of a call that the assessment or a rule denies.
     pub fn refused(seen: &Assessment) -> Rejection {
-        let ruling = seen.policy.as_ref().filter(|ruling| ruling.denies());
-        ruling.map_or(Rejection::Refused, |ruling| Rejection::RefusedByRule(ruling.sentence()))
+        let Some(ruling) = seen.policy.as_ref().filter(|ruling| ruling.denies()) else {
+            return Rejection::Refused;
+        };
+        let sentence = ruling.sentence();
+        let reason = sentence.trim_start_matches("Denied ").trim_end_matches('.');
+        Rejection::RefusedByRule(reason.to_owned())
     }
 
     /// The reason in metrics; none for a request that does not exist, because no call was rejected.

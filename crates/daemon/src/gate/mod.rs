@@ -10,6 +10,7 @@ mod assess_call;
 mod call_entry;
 mod caller;
 mod change_rules;
+mod confirmed_policy;
 mod crisis_sessions;
 mod deduplication;
 mod disk_budget;

@@ -26,7 +26,7 @@ impl PolicyMarker {
         let written = if restricts { create(file) } else { remove(file) };
         if let Err(error) = written {
             let file = file.display();
-            tracing::error!(%file, %error, "the file that makes hooks ask about all calls is wrong");
+            tracing::error!(%file, %error, "the file that tells hooks about rules is wrong");
         }
     }
 }

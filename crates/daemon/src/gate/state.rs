@@ -7,6 +7,7 @@ use countersign_risk::verdict::Mode;
 use countersign_store::{Backend, Store as _, StoreError};
 use countersign_types::time::Clock as _;
 
+use super::confirmed_policy::ConfirmedPolicy;
 use super::crisis_sessions::CrisisSessions;
 use super::deduplication::Deduplication;
 use super::flood::FloodControl;
@@ -41,6 +42,7 @@ pub struct Gate {
     pub(super) integrity: Integrity,
     pub(super) freeze: FreezeState,
     pub(super) policy_marker: PolicyMarker,
+    pub(super) confirmed_policy: OnceLock<ConfirmedPolicy>,
     pub(super) requested_mode: RwLock<Option<Mode>>,
     pub(super) metrics: Metrics,
     pub(super) facts_key: OnceLock<FactsKey>,
@@ -83,6 +85,7 @@ impl Gate {
             integrity: Integrity::default(),
             freeze: FreezeState::default(),
             policy_marker: PolicyMarker::default(),
+            confirmed_policy: OnceLock::new(),
             requested_mode: RwLock::default(),
             metrics,
             facts_key: OnceLock::new(),

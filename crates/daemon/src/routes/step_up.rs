@@ -12,7 +12,7 @@ use crate::api::{Api, ApiProblem, authenticate, fields};
 use crate::inbox::{CHECK_EDIT, DENY};
 
 /// Changes of people and rights: each needs a proof.
-pub const NEEDED: [(&str, &str); 20] = [
+pub const NEEDED: [(&str, &str); 21] = [
     ("POST", "/v1/people"),
     ("DELETE", "/v1/people/{name}"),
     ("POST", "/v1/people/{name}/passphrase"),
@@ -32,6 +32,7 @@ pub const NEEDED: [(&str, &str); 20] = [
     ("POST", "/v1/crises/lift"),
     ("POST", "/v1/ledger/acknowledge"),
     ("POST", "/v1/mode"),
+    ("POST", "/v1/policy"),
     ("POST", "/v1/thaw"),
 ];
 
