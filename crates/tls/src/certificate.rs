@@ -3,12 +3,12 @@
 
 use countersign_types::time::Timestamp;
 
-const SEQUENCE: u8 = 0x30;
-const INTEGER: u8 = 0x02;
+pub(crate) const SEQUENCE: u8 = 0x30;
+pub(crate) const INTEGER: u8 = 0x02;
 const UTC_TIME: u8 = 0x17;
 const GENERALIZED_TIME: u8 = 0x18;
 /// The explicit tag of the version.
-const VERSION: u8 = 0xa0;
+pub(crate) const VERSION: u8 = 0xa0;
 
 /// What a certificate says about its key and its validity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,17 +47,17 @@ impl<'a> CertificateFacts<'a> {
 }
 
 /// One DER element.
-struct Element<'a> {
-    content: &'a [u8],
-    whole: &'a [u8],
+pub(crate) struct Element<'a> {
+    pub(crate) content: &'a [u8],
+    pub(crate) whole: &'a [u8],
 }
 
 /// Reads DER elements one by one.
-struct Reader<'a>(&'a [u8]);
+pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Reader<'a> {
     /// The next element, if it has this tag.
-    fn next(&mut self, tag: u8) -> Option<Element<'a>> {
+    pub(crate) fn next(&mut self, tag: u8) -> Option<Element<'a>> {
         let input = self.0;
         let (&found, &first) = (input.first()?, input.get(1)?);
         let (head, length) = match first {
@@ -76,7 +76,7 @@ impl<'a> Reader<'a> {
         (found == tag).then_some(Element { content: whole.get(head..)?, whole })
     }
 
-    fn time(&mut self) -> Option<Timestamp> {
+    pub(crate) fn time(&mut self) -> Option<Timestamp> {
         let tag = *self.0.first()?;
         let text = std::str::from_utf8(self.next(tag)?.content).ok()?;
         let (century, rest) = match tag {

@@ -160,6 +160,12 @@ pub fn refusal(error: &io::Error) -> Option<String> {
             "it is for another host name".to_owned()
         }
         CertificateError::UnknownIssuer => "no authority in the CA file issued it".to_owned(),
+        // What `openssl req -x509` makes by default.
+        other if format!("{other:?}").contains("CaUsedAsEndEntity") => {
+            "it is the certificate of an authority (CA:TRUE), which a server cannot use itself; pin \
+             its key instead, or use a certificate that the authority issued"
+                .to_owned()
+        }
         other => other.to_string(),
     })
 }

@@ -1,5 +1,6 @@
 //! A key and a certificate of the daemon's own.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use countersign_json::base64;
@@ -39,19 +40,35 @@ pub fn issue_certificate(
     subject.push(DnType::CommonName, "Countersign");
     params.distinguished_name = subject;
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
-    let at = |moment: Timestamp| {
-        let seconds = u64::try_from(moment.seconds()).unwrap_or_default();
-        date_time_ymd(1970, 1, 1) + Duration::from_secs(seconds)
-    };
-    params.not_before = at(Timestamp(now.0.saturating_sub(BACKDATED.0.cast_signed())));
-    params.not_after = at(now.plus(CERTIFICATE_LIFE));
+    let from = Timestamp(now.0.saturating_sub(BACKDATED.0.cast_signed()));
+    set_validity(&mut params, from, now.plus(CERTIFICATE_LIFE));
     Ok(params.self_signed(&key)?.der().to_vec())
+}
+
+/// The validity of a certificate, in whole seconds.
+pub(crate) fn set_validity(params: &mut CertificateParams, from: Timestamp, until: Timestamp) {
+    params.not_before = date_time_ymd(1970, 1, 1) + since_1970(from);
+    params.not_after = date_time_ymd(1970, 1, 1) + since_1970(until);
+}
+
+/// The time from 1970 on, in whole seconds.
+pub(crate) fn since_1970(moment: Timestamp) -> Duration {
+    Duration::from_secs(u64::try_from(moment.seconds()).unwrap_or_default())
 }
 
 /// A certificate in DER as PEM.
 pub fn pem(der: &[u8]) -> String {
+    pem_of("CERTIFICATE", der)
+}
+
+/// A private key in PKCS #8 as PEM.
+pub fn key_pem(der: &[u8]) -> Zeroizing<String> {
+    Zeroizing::new(pem_of("PRIVATE KEY", der))
+}
+
+fn pem_of(label: &str, der: &[u8]) -> String {
     let text = base64::encode(der);
-    let mut out = String::from("-----BEGIN CERTIFICATE-----\n");
+    let mut out = format!("-----BEGIN {label}-----\n");
     let mut rest = text.as_str();
     while !rest.is_empty() {
         let (line, after) = rest.split_at_checked(64).unwrap_or((rest, ""));
@@ -59,6 +76,6 @@ pub fn pem(der: &[u8]) -> String {
         out.push('\n');
         rest = after;
     }
-    out.push_str("-----END CERTIFICATE-----\n");
+    let _ = writeln!(out, "-----END {label}-----");
     out
 }

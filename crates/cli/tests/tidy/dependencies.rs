@@ -58,7 +58,7 @@ const PURE: [(&str, &[&str]); 11] = [
 const PURE_BUILD_MAY_USE: [&str; 3] = ["countersign-text", "serde", "toml"];
 /// The other crates from the lowest to the highest. A crate may use only those before it; the pure
 /// crates come before all of them.
-const LAYERS: [&str; 11] = [
+const LAYERS: [&str; 12] = [
     "tls",
     "net",
     "guard",
@@ -67,6 +67,7 @@ const LAYERS: [&str; 11] = [
     "channels",
     "client",
     "facts",
+    "snapshot",
     "daemon",
     "gateways",
     "cli",

@@ -1,0 +1,146 @@
+//! Which certificates of a fleet are accepted: issued by its authority, valid, not revoked, and
+//! naming an agent. Without a current list of revoked certificates, none is.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use countersign_types::time::Timestamp;
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::ServerCertVerifier as _;
+use rustls::crypto::ring;
+use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, ServerName, UnixTime};
+use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::ClientCertVerifier;
+use rustls::{CertificateError, DistinguishedName, Error, RootCertStore};
+
+use crate::certificate::{INTEGER, Reader, SEQUENCE};
+use crate::error::TlsError;
+use crate::fleet_name::FleetCertificate;
+
+/// The trust of one node in its fleet. The list of revoked certificates is replaced while it runs.
+#[derive(Debug)]
+pub struct FleetTrust {
+    roots: Arc<RootCertStore>,
+    hints: Vec<DistinguishedName>,
+    current: RwLock<Option<Arc<CurrentList>>>,
+    generation: AtomicU64,
+}
+
+#[derive(Debug)]
+struct CurrentList {
+    client: Arc<dyn ClientCertVerifier>,
+    server: Arc<WebPkiServerVerifier>,
+    from: Timestamp,
+    until: Timestamp,
+}
+
+impl FleetTrust {
+    /// Trusts the authority with this certificate, in DER; no list of revoked certificates yet.
+    pub fn new(authority: &[u8]) -> Result<FleetTrust, TlsError> {
+        let mut roots = RootCertStore::empty();
+        roots.add(CertificateDer::from(authority.to_vec()))?;
+        let hints = roots.subjects();
+        let current = RwLock::new(None);
+        Ok(FleetTrust { roots: Arc::new(roots), hints, current, generation: AtomicU64::new(0) })
+    }
+
+    /// Uses another list of revoked certificates, in DER, unless it is older than the one in use.
+    pub fn use_list(&self, list: &[u8]) -> Result<(), TlsError> {
+        let bad = |why: String| TlsError::Unusable(why);
+        let (from, until) = list_times(list)
+            .ok_or_else(|| bad("the list of revoked certificates is malformed".to_owned()))?;
+        let lists = || vec![CertificateRevocationListDer::from(list.to_vec())];
+        let provider = Arc::new(ring::default_provider());
+        let roots = Arc::clone(&self.roots);
+        let client = WebPkiClientVerifier::builder_with_provider(roots, Arc::clone(&provider))
+            .with_crls(lists())
+            .enforce_revocation_expiration()
+            .build()
+            .map_err(|error| bad(error.to_string()))?;
+        let roots = Arc::clone(&self.roots);
+        let server = WebPkiServerVerifier::builder_with_provider(roots, provider)
+            .with_crls(lists())
+            .enforce_revocation_expiration()
+            .build()
+            .map_err(|error| bad(error.to_string()))?;
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        if current.as_ref().is_some_and(|current| from < current.from) {
+            return Err(
+                bad("the list of revoked certificates is older than the one in use".into()),
+            );
+        }
+        *current = Some(Arc::new(CurrentList { client, server, from, until }));
+        self.generation.fetch_add(1, Ordering::Release);
+        Ok(())
+    }
+
+    /// Changes with every list: what was checked under an earlier one is checked again.
+    pub fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    /// Whether the list may still be used.
+    pub fn is_current(&self, now: Timestamp) -> bool {
+        self.list().is_some_and(|list| now < list.until)
+    }
+
+    /// The agent of a client's certificate, if it is accepted now.
+    pub fn check_client(&self, chain: &[CertificateDer<'_>], now: UnixTime) -> Option<String> {
+        let (first, rest) = chain.split_first()?;
+        self.accept_client(first, rest, now).ok()
+    }
+
+    pub(crate) fn accept_client(
+        &self,
+        certificate: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> Result<String, Error> {
+        let list = self.list().ok_or_else(no_list)?;
+        list.client.verify_client_cert(certificate, intermediates, now)?;
+        agent_of(certificate)
+    }
+
+    pub(crate) fn accept_server(
+        &self,
+        certificate: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        host: &ServerName<'_>,
+        now: UnixTime,
+    ) -> Result<String, Error> {
+        let list = self.list().ok_or_else(no_list)?;
+        list.server.verify_server_cert(certificate, intermediates, host, &[], now)?;
+        agent_of(certificate)
+    }
+
+    pub(crate) fn hints(&self) -> &[DistinguishedName] {
+        &self.hints
+    }
+
+    fn list(&self) -> Option<Arc<CurrentList>> {
+        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// The agent that a certificate names.
+fn agent_of(certificate: &CertificateDer<'_>) -> Result<String, Error> {
+    let agent = FleetCertificate::parse(certificate).and_then(|found| found.agent);
+    agent
+        .map(ToOwned::to_owned)
+        .ok_or(Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure))
+}
+
+fn no_list() -> Error {
+    Error::InvalidCertificate(CertificateError::UnknownRevocationStatus)
+}
+
+/// From when to when a list of revoked certificates may be used.
+pub fn list_times(der: &[u8]) -> Option<(Timestamp, Timestamp)> {
+    let mut outer = Reader(der);
+    let mut list = Reader(outer.next(SEQUENCE)?.content);
+    let mut fields = Reader(list.next(SEQUENCE)?.content);
+    fields.next(INTEGER)?;
+    fields.next(SEQUENCE)?;
+    fields.next(SEQUENCE)?;
+    Some((fields.time()?, fields.time()?))
+}
