@@ -103,6 +103,8 @@ pub enum CliCommand {
     Plan(PlanArgs),
     /// List, explain and check the rules.
     Rules(Rules),
+    /// Check, test, explain, compare and show the policy rules.
+    Policy(crate::policy::args::PolicyArgs),
     /// Evaluate the rules on labelled calls and texts.
     Eval(Eval),
 }

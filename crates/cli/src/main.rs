@@ -17,6 +17,7 @@ mod input;
 mod judge;
 mod lines;
 mod plan;
+mod policy;
 mod rules;
 mod screen;
 mod serve;
@@ -107,6 +108,7 @@ fn with_the_gate(name: &str, texts: &[String]) -> Result<ExitCode, Failure> {
         "doctor" => with(texts, |args| gate::doctor::run(&args)),
         "undo" => with(texts, |args| undo::run(&args)),
         "judge" => with(texts, |args| judge::run(&args)),
+        "policy" => with(texts, |args| policy::run(&args)),
         "mcp" => with(texts, |args| gateway::mcp::run(&args)),
         _ => anything_else(texts),
     }

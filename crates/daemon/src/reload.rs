@@ -115,6 +115,16 @@ pub fn describe_changes(gate: &Gate, changes: &[String]) -> Option<String> {
              confirm-mode {asked}); {holds} stays in force."
         );
     }
+    if let Some(requested) = gate.requested_policy() {
+        let hash = requested.policy.hash().to_string();
+        let _ = write!(
+            text,
+            " Policy rules wait for an administrator's confirmation (countersign policy confirm \
+             {}): {}. The rules before stay in force.",
+            hash.get(..16).unwrap_or(&hash),
+            requested.changes.join("; ")
+        );
+    }
     if gate.rules().mode != Mode::Enforce {
         text.push_str(" The gate does not block risky calls: its mode is not enforce.");
     }

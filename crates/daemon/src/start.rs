@@ -120,6 +120,8 @@ impl Daemon {
         gate.judge().set_folder(config.state.join("judge"));
         gate.freeze_state().set_marker(&marker_folder(&config, &paths));
         check_store(&gate, &keys, &config).await.map_err(store_failed)?;
+        gate.use_confirmed_policy(&config.state, &keys);
+        gate.set_policy_marker(&marker_folder(&config, &paths));
         let changes = changes_since_last_start(&gate, &config).await.map_err(store_failed)?;
         let news = [rotated, describe_changes(&gate, &changes)].into_iter().flatten();
         let news = news.reduce(|all, more| format!("{all}\n{more}"));

@@ -4,7 +4,7 @@
 //! through `client`, and every error on the way is a denial.
 
 pub mod agents;
-mod freeze_marker;
+mod daemon_markers;
 pub mod hook;
 pub mod install;
 pub mod live;

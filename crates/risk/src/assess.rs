@@ -44,6 +44,8 @@ fn assess_by(readers: TextReaders<'_>, call: &Call<'_>, policy: &Policy) -> Asse
     if severity(&without) <= severity(&with) {
         return with;
     }
+    // A rule may be about a command that only the facts show, such as one in a script.
+    without.commands.absorb(with.commands);
     (without.queries, without.trace) = (with.queries, with.trace);
     without
 }

@@ -4,11 +4,13 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
+use crate::command_words::CommandList;
 use crate::effect::{EffectClass, Effects};
 use crate::facts::FactQuery;
 use crate::finding::{Doubt, Factor, Span};
 use crate::headline::Headline;
 use crate::impact::{HumanImpact, Impact};
+use crate::policy_ruling::PolicyRuling;
 use crate::session::SessionTrace;
 use crate::verdict::Verdict;
 use countersign_types::tier::{Points, Tier};
@@ -83,6 +85,12 @@ pub struct Assessment {
     pub doubts: Vec<Doubt>,
     /// What would be touched.
     pub impact: Impact,
+    /// What a policy rule says about it, if one does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy: Option<PolicyRuling>,
+    /// The commands that would run.
+    #[serde(skip)]
+    pub commands: CommandList,
     /// What the findings act on, by name; the summary is made from it.
     #[serde(skip)]
     pub(crate) headlines: Vec<Headline>,

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
+use crate::command_words::CommandList;
 use crate::effect::{Effect, Effects};
 use crate::facts::{FactQuery, MAX_QUERIES};
 use crate::headline::{Headline, MAX_HEADLINES};
@@ -136,6 +137,8 @@ pub struct Findings {
     pub effects: Effects,
     /// What would be touched.
     pub impact: Impact,
+    /// The commands that would run.
+    pub commands: CommandList,
     /// What findings act on, by name.
     headlines: Vec<Headline>,
     /// Set of doubts, one bit each.
@@ -232,6 +235,7 @@ impl Findings {
         self.irreversible |= inner.irreversible;
         self.human = self.human.max(inner.human);
         self.impact.absorb(&inner.impact);
+        self.commands.absorb(inner.commands);
         self.trace.absorb(inner.trace);
         inner.queries.into_iter().for_each(|query| self.ask(query));
         for headline in inner.headlines {
@@ -259,6 +263,7 @@ impl Findings {
     ) {
         self.effects.extend(other.effects);
         self.impact.absorb(&other.impact);
+        self.commands.absorb(other.commands);
         self.doubts |= if doubts { other.doubts } else { 0 };
         self.irreversible |= other.irreversible;
         self.human = self.human.max(other.human);

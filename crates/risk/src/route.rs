@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::assess::Assessment;
 use crate::effect::{Effect, EffectClass};
+use crate::policy_ruling::PolicyRuling;
 use crate::score;
 use crate::verdict::{Mode, Verdict};
 use countersign_types::tier::Tier;
@@ -48,6 +49,10 @@ pub struct Standing {
 /// Where a call goes before grants are looked at. The assessment must have been made in `Enforce`:
 /// what a mode lets pass is decided here, so that the record says what would have happened.
 pub fn route(seen: &Assessment, standing: Standing) -> Route {
+    // A rule that denies wins over everything, also in a crisis: nobody could approve the call.
+    if standing.mode == Mode::Enforce && seen.policy.as_ref().is_some_and(PolicyRuling::denies) {
+        return Route::Refuse;
+    }
     if waits_in_crisis(seen, standing.crisis) {
         return Route::Ask { crisis: true };
     }

@@ -151,6 +151,8 @@ fn finish(call: &Call<'_>, policy: &Policy, mut findings: Findings, sum: Sum) ->
         headlines: findings.take_headlines(),
         trace: std::mem::take(&mut findings.trace),
         queries: findings.take_queries(),
+        commands: std::mem::take(&mut findings.commands),
+        policy: None,
         impact: findings.impact,
     }
 }

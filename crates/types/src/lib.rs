@@ -9,6 +9,10 @@ pub mod time;
 /// sees it decides nothing by itself and asks the daemon about every call.
 pub const FREEZE_MARKER: &str = "frozen";
 
+/// The file in the same folder that exists while policy rules deny calls or ask about them: a call
+/// that only reads may be one of them, so that gateways ask the daemon about every call.
+pub const POLICY_MARKER: &str = "policy";
+
 /// The runtime folder of a daemon that is a system service, with the agents' socket in it. Only
 /// root can create it.
 #[cfg(not(target_os = "macos"))]

@@ -16,7 +16,7 @@ use countersign_types::tier::Tier;
 use countersign_types::time::{Millis, Moment, Timestamp};
 
 pub use answers::covering_answers;
-pub use members::is_command_shape;
+pub use members::{is_command_shape, plain_command};
 
 /// How long an approval for the session lasts at most.
 pub const SESSION_ANSWER_LASTS: Millis = Millis::from_seconds(12 * 60 * 60);

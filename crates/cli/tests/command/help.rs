@@ -43,6 +43,7 @@ fn help_is_what_it_was() {
         "helplines",
         "plan",
         "rules",
+        "policy",
         "eval",
     ];
     let below = [
@@ -62,6 +63,8 @@ fn help_is_what_it_was() {
         ["undo", "prune"],
         ["permit", "verify"],
         ["config", "check"],
+        ["policy", "explain"],
+        ["policy", "diff"],
         ["rules", "list"],
         ["rules", "explain"],
         ["rules", "check"],

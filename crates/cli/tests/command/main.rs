@@ -19,6 +19,8 @@ mod judge;
 #[cfg(test)]
 mod mcp;
 #[cfg(test)]
+mod policy;
+#[cfg(test)]
 mod readme;
 #[cfg(test)]
 mod rules;

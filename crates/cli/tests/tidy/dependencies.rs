@@ -6,7 +6,7 @@ use crate::files::{ending_in, product, read, root, shown};
 use crate::source::without_tests;
 
 /// The pure crates, lowest first, each with the closed list of what it may depend on.
-const PURE: [(&str, &[&str]); 10] = [
+const PURE: [(&str, &[&str]); 11] = [
     ("types", &["serde"]),
     ("text", &["countersign-types", "serde"]),
     ("json", &["base64ct", "countersign-text", "ryu-js", "serde", "sha2"]),
@@ -37,6 +37,21 @@ const PURE: [(&str, &[&str]); 10] = [
             "countersign-text",
             "countersign-types",
             "serde",
+        ],
+    ),
+    (
+        "policy",
+        &[
+            "cedar-policy",
+            "countersign-json",
+            "countersign-risk",
+            "countersign-shell",
+            "countersign-types",
+            "countersign-workflow",
+            "miette",
+            "serde",
+            "serde_json",
+            "toml",
         ],
     ),
 ];

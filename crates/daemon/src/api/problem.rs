@@ -132,7 +132,9 @@ impl From<Rejection> for ApiProblem {
     fn from(rejection: Rejection) -> ApiProblem {
         let detail = rejection.to_string();
         match rejection {
-            Rejection::Refused => forbidden("refused", "Refused by the policy", detail),
+            Rejection::Refused | Rejection::RefusedByRule(_) => {
+                forbidden("refused", "Refused by the policy", detail)
+            }
             Rejection::TooManyQuestions(seconds) => ApiProblem {
                 retry_after: Some(seconds),
                 ..ApiProblem::new(

@@ -19,6 +19,9 @@ pub enum ConfigError {
         /// The problem.
         problem: String,
     },
+    /// Policy rules are invalid, or one of their tests fails.
+    #[error("{0}")]
+    Policy(String),
     /// A channel is configured incorrectly.
     #[error("channels.{name}: {problem}")]
     Channel {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use countersign_policy::PolicySection;
 use serde::Deserialize;
 
 pub use super::model_sections::{GuardSection, JudgeSection};
@@ -36,6 +37,7 @@ pub struct ConfigFile {
     pub log: LogSection,
     pub judge: Option<JudgeSection>,
     pub undo: UndoSection,
+    pub policy: PolicySection,
 }
 
 /// The addresses of the agent API and the people API.

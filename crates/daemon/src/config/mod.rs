@@ -15,6 +15,7 @@ mod model;
 mod model_sections;
 pub mod oncall;
 pub mod paths;
+pub mod policy;
 mod resolve;
 mod sections;
 mod settings;
@@ -63,7 +64,8 @@ impl DaemonConfig {
         let written: file::ConfigFile = toml::from_str(text)
             .map_err(|error| ConfigError::Syntax(error.to_string().trim_end().to_owned()))?;
         let mut config = resolve::resolve(written, paths)?;
-        config.rules.written = WrittenSettings::of(text);
+        let written = WrittenSettings::of(text);
+        config.rules.written = written.with_policy_files(&config.rules.policy);
         Ok(config)
     }
 }

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use countersign_channels::{ChannelLimits, ChannelSettings};
 use countersign_crisis::Preset;
 use countersign_guard::GuardSettings;
 use countersign_json::canonical::Digest;
+use countersign_policy::CompiledPolicy;
 use countersign_risk::context::Environment;
 use countersign_risk::verdict::{Mode, Policy};
 use countersign_types::tier::Tier;
@@ -154,6 +156,8 @@ pub struct DaemonRules {
     pub inbox: String,
     /// The model judge, if one is configured.
     pub judge: Option<JudgeConfig>,
+    /// The policy rules.
+    pub policy: Arc<CompiledPolicy>,
     /// The settings as written, to tell people what changed.
     pub written: WrittenSettings,
     /// The hash of all of this and of the risk rules; it is in every ledger entry.

@@ -188,6 +188,11 @@ impl OnCall {
         quiet.is_some_and(|quiet| quiet.hours.contains(self.zone.wall(now)))
     }
 
+    /// Day and minute of the week by the clock of `escalation.time_zone`.
+    pub fn wall_time(&self, now: Timestamp) -> WallTime {
+        self.zone.wall(now)
+    }
+
     /// Whether it is one of these hours, by the clock of `escalation.time_zone`.
     pub fn holds(&self, hours: &Hours, now: Timestamp) -> bool {
         hours.contains(self.zone.wall(now))

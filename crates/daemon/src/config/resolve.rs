@@ -1,8 +1,10 @@
 //! The whole configuration from its file: sections checked one by one, then against each other.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use countersign_json::canonical::Digest;
+use countersign_policy::CompiledPolicy;
 use countersign_risk::rules;
 use countersign_risk::verdict::Mode;
 use countersign_tls::split_authority;
@@ -20,6 +22,7 @@ use super::listen::{check_exposure, hosts, listen_address, socket, tls};
 use super::model::{DaemonConfig, DaemonRules};
 use super::oncall::OnCall;
 use super::paths::Paths;
+use super::policy::tested_policy;
 use super::sections::{
     absolute, assessment, crisis, drills, environment, ledger, log, mode, needs, quorum,
     test_gates_every, times,
@@ -50,19 +53,21 @@ pub fn resolve(config: ConfigFile, paths: &Paths) -> Result<DaemonConfig, Config
         test_gates_every: test_gates_every(&config.doctor)?,
         log: log(&config.log)?,
         create_owner: true,
-        rules: rules(config)?,
+        rules: rules(config, paths)?,
     };
     check_exposure(&resolved)?;
     Ok(resolved)
 }
 
-fn rules(config: ConfigFile) -> Result<DaemonRules, ConfigError> {
+fn rules(config: ConfigFile, paths: &Paths) -> Result<DaemonRules, ConfigError> {
     let crisis = crisis(&config.crisis)?;
     let inbox = inbox(&config.listen)?;
     let oncall = OnCall::new(&config.escalation, config.quiet.as_ref(), &config.rota)?;
+    let assessment = assessment(&config.assessment)?;
     let mut rules = DaemonRules {
         mode: mode(config.mode.as_deref())?,
-        assessment: assessment(&config.assessment)?,
+        policy: tested_policy(&config.policy, paths, &assessment)?,
+        assessment,
         environment: environment(config.assessment.environment.as_deref())?,
         times: times(&config.times)?,
         deadlines: deadlines(&config.times.deadlines)?,
@@ -109,6 +114,16 @@ impl DaemonRules {
     /// Sets another mode, and the hash that belongs to it.
     pub fn set_mode(&mut self, mode: Mode) {
         self.mode = mode;
+        self.rehash();
+    }
+
+    /// Sets other policy rules, and the hash that belongs to them.
+    pub fn set_policy(&mut self, policy: Arc<CompiledPolicy>) {
+        self.policy = policy;
+        self.rehash();
+    }
+
+    fn rehash(&mut self) {
         self.hash = Digest::from_bytes([0; 32]);
         self.hash = hash(self);
     }

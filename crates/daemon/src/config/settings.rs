@@ -3,8 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use countersign_json::canonical::Digest;
+use countersign_policy::CompiledPolicy;
 use countersign_redact::redact_text;
 use countersign_text::sanitize::sanitize_within;
+
+use super::policy::CONFIG_FILE;
 
 /// The most lines about a change; the others are counted.
 const MAX_LINES: usize = 20;
@@ -33,6 +37,16 @@ impl WrittenSettings {
             }
         }
         WrittenSettings(all)
+    }
+
+    /// The same with the rules that are in files of their own, which have a name but no setting.
+    pub fn with_policy_files(mut self, policy: &CompiledPolicy) -> WrittenSettings {
+        for rule in policy.rules().iter().filter(|rule| rule.file != CONFIG_FILE) {
+            let hash = Digest::of(rule.text.as_bytes()).to_string();
+            let text = format!("{} {}", rule.word(), hash.get(..12).unwrap_or_default());
+            self.0.insert(format!("rule {} in {}", rule.name(), rule.file), text);
+        }
+        self
     }
 
     /// As JSON, to compare with the next start.

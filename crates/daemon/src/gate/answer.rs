@@ -54,6 +54,9 @@ pub enum Rejection {
     /// The policy denies it.
     #[error("denied: the policy does not allow this call")]
     Refused,
+    /// A rule of the policy denies it.
+    #[error("denied {0}")]
+    RefusedByRule(String),
     /// This agent has too many pending requests, or makes them too fast.
     #[error("denied: too many requests at once; retry in {0} s")]
     TooManyQuestions(u32),
@@ -98,10 +101,20 @@ pub enum Rejection {
 }
 
 impl Rejection {
+    /// The rejection of a call that the assessment or a rule denies.
+    pub fn refused(seen: &Assessment) -> Rejection {
+        let Some(ruling) = seen.policy.as_ref().filter(|ruling| ruling.denies()) else {
+            return Rejection::Refused;
+        };
+        let sentence = ruling.sentence();
+        let reason = sentence.trim_start_matches("Denied ").trim_end_matches('.');
+        Rejection::RefusedByRule(reason.to_owned())
+    }
+
     /// The reason in metrics; none for a request that does not exist, because no call was rejected.
     pub const fn metrics_label(&self) -> Option<&'static str> {
         Some(match self {
-            Rejection::Refused => "refused",
+            Rejection::Refused | Rejection::RefusedByRule(_) => "refused",
             Rejection::TooManyQuestions(_) => "too_many_questions",
             Rejection::DiskBudget(_) => "disk_budget",
             Rejection::Quarantined(_) => "quarantined",
@@ -153,6 +166,10 @@ pub fn pass_facts(seen: &Assessment, why: Pass) -> Vec<(Cow<'static, str>, Value
     if why == Pass::Watching {
         facts.push((Cow::Borrowed("would_ask"), Value::Bool(true)));
     }
+    if let Some(ruling) = &seen.policy {
+        let rules = ruling.rules.iter().map(|rule| Value::String(rule.clone().into())).collect();
+        facts.push((Cow::Borrowed("rules"), Value::Array(rules)));
+    }
     facts
 }
 
@@ -166,6 +183,9 @@ pub fn facts(seen: &Assessment, crisis: bool) -> String {
         "tool": redact_text(&seen.tool).text,
         "reasons": codes,
     });
+    if let (Some(ruling), Some(members)) = (&seen.policy, facts.as_object_mut()) {
+        members.insert("rules".to_owned(), serde_json::json!(ruling.rules));
+    }
     if crisis && let Some(members) = facts.as_object_mut() {
         members.insert("crisis".to_owned(), true.into());
     }

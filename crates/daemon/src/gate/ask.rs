@@ -3,6 +3,7 @@
 
 use countersign_json::canonical::CallDigest;
 use countersign_risk::assess::Assessment;
+use countersign_risk::policy_ruling::PolicyRuling;
 use countersign_store::{Store as _, StoreError, StoredRequest};
 use countersign_types::time::Clock as _;
 use countersign_workflow::grant::GrantQuery;
@@ -178,7 +179,9 @@ impl Gate {
         assessed: (&Assessment, CallDigest, bool),
     ) -> Result<Option<GateAnswer>, Rejection> {
         let (seen, digest, crisis) = assessed;
-        if crisis || submission.join.ignore_grants || self.freeze.suspends_grants() {
+        let needs_person = seen.policy.as_ref().is_some_and(PolicyRuling::needs_person);
+        if crisis || needs_person || submission.join.ignore_grants || self.freeze.suspends_grants()
+        {
             return Ok(None);
         }
         let repository = repository::find(caller, &submission.call.context).await;

@@ -17,7 +17,7 @@ impl Gate {
     /// Assesses a call without a question.
     pub fn assess<'c>(&self, call: &mut Call<'c>, caller: &'c Caller) -> (Assessment, Route) {
         let rules = self.rules();
-        self.assess_call(&rules, call, caller)
+        self.assess_call(&rules, call, caller, true)
     }
 
     /// Assesses a call that a person edited: the assessment, and whether the crisis rules apply. An
@@ -29,22 +29,24 @@ impl Gate {
             context.environment = rules.environment;
         }
         let call = Call { context, ..call.clone() };
-        let seen = assess(&call, &rules.assessment);
+        let mut seen = assess(&call, &rules.assessment);
         let agent = call.agent.as_deref().unwrap_or_default();
         let crisis = self.crises.holds(agent, call.session.as_deref());
+        self.apply_policy(&rules, &call, &mut seen, (crisis, false));
         match route(&seen, Standing { mode: rules.mode, crisis }) {
-            Route::Refuse => Err(Rejection::Refused),
+            Route::Refuse => Err(Rejection::refused(&seen)),
             Route::Ask { crisis } => Ok((seen, crisis)),
             Route::Pass { .. } => Ok((seen, crisis)),
         }
     }
 
-    /// Assesses a call by these rules.
+    /// Assesses a call by these rules. `may_permit`: whether a policy rule may let it pass.
     pub(super) fn assess_call<'c>(
         &self,
         rules: &DaemonRules,
         call: &mut Call<'c>,
         caller: &'c Caller,
+        may_permit: bool,
     ) -> (Assessment, Route) {
         // The agent is the authenticated one; claims about the environment can only raise the risk.
         call.agent = Some(caller.agent.as_str().into());
@@ -56,8 +58,9 @@ impl Gate {
         if call.context.environment != Environment::Production {
             call.context.environment = rules.environment;
         }
-        let seen = self.session_memories.assess(call, &rules.assessment);
+        let mut seen = self.session_memories.assess(call, &rules.assessment);
         let crisis = self.crises.holds(&caller.agent, call.session.as_deref());
+        self.apply_policy(rules, call, &mut seen, (crisis, may_permit));
         let goes = route(&seen, Standing { mode: rules.mode, crisis });
         (seen, goes)
     }

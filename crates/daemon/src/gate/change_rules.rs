@@ -13,7 +13,8 @@ impl Gate {
     /// Replaces the rules, after the change is in the ledger. A weaker mode waits for a person.
     pub async fn change_rules(&self, rules: DaemonRules) -> Result<(), StoreError> {
         let changes = self.rules().written.changes(&rules.written);
-        let rules = self.confirmed(rules).await?;
+        let mut rules = self.confirmed(rules).await?;
+        self.hold_weaker_policy(&mut rules, &self.rules().policy);
         let mut entry = Entry::new(0, EntryKind::Config, rules.hash);
         let text = |text: String| countersign_json::Value::String(text.into());
         if !changes.is_empty() {
@@ -23,10 +24,16 @@ impl Gate {
         if let Some(mode) = self.requested_mode() {
             entry.facts.push(("requested_mode".into(), text(mode_name(mode).to_owned())));
         }
+        if let Some(requested) = self.requested_policy() {
+            let waiting = requested.changes.into_iter().map(text).collect();
+            let waiting = countersign_json::Value::Array(waiting);
+            entry.facts.push(("requested_policy".into(), waiting));
+        }
         self.store.append(vec![entry]).await?;
         let (file, now) = (rules.whitelist.as_deref(), self.clock.now().at);
         self.grants.read_whitelist(&self.store, file, rules.hash, now).await?;
         self.judge.configure(rules.judge.as_ref());
+        self.policy_marker.update(rules.policy.restricts());
         *self.rules.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rules);
         Ok(())
     }

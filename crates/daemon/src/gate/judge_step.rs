@@ -12,13 +12,14 @@ use countersign_judge::{
 use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_risk::assess::Assessment;
 use countersign_risk::card::Card;
+use countersign_risk::policy_ruling::PolicyRuling;
 use countersign_store::{RequestQuery, Store as _, StoreError, StoredRequest};
 use countersign_types::time::Clock as _;
 use serde_json::json;
 
 use super::answer::GateAnswer;
 use super::caller::Caller;
-use super::persist::JudgeRuling;
+use super::persist::{JudgeRuling, quorum};
 use super::state::Gate;
 use super::submission::CallSubmission;
 use crate::config::DaemonRules;
@@ -127,8 +128,10 @@ impl Gate {
             call.facts.as_deref().is_some_and(countersign_risk::facts::CallFacts::can_lower);
         let card = Card::new(call, seen, &digest);
         let subject = JudgeSubject::new(&card, seen, in_crisis, proved);
-        let person_required = submission.join.ignore_grants || self.freeze.suspends_grants();
-        let quorum = rules.quorum.of(seen.tier, crisis).approve > 1;
+        let person_required = submission.join.ignore_grants
+            || self.freeze.suspends_grants()
+            || seen.policy.as_ref().is_some_and(PolicyRuling::needs_person);
+        let quorum = quorum(rules, seen, crisis).approve > 1;
         let subject = subject
             .limited(person_required.then_some(NeverReleased::PersonRequired))
             .limited(quorum.then_some(NeverReleased::Quorum));

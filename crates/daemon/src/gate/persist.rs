@@ -9,7 +9,7 @@ use countersign_types::id::Id;
 use countersign_types::tier::Tier;
 use countersign_types::time::{Clock as _, Millis, Moment, Timestamp};
 use countersign_workflow::request::{
-    AutomaticDecision, EscalationTimes, Request, Requester, State, Terms,
+    AutomaticDecision, EscalationTimes, Quorum, Request, Requester, State, Terms,
 };
 use tracing::Instrument as _;
 
@@ -109,7 +109,7 @@ impl Gate {
         if settled.is_automatic() {
             self.check_automatic_decision(now)?;
         }
-        let terms = Terms { tier: seen.tier, crisis, quorum: rules.quorum.of(seen.tier, crisis) };
+        let terms = Terms { tier: seen.tier, crisis, quorum: quorum(rules, seen, crisis) };
         let times = deadline_times(rules, submission, caller, seen.tier);
         let schedule = times.schedule(now.at, seen.tier, crisis, submission.time);
         let id = random::id(now.at).map_err(|_| Rejection::EntropyUnavailable)?;
@@ -212,6 +212,13 @@ impl Gate {
             }
         }
     }
+}
+
+/// How many people must decide: as the configuration says for the tier, or more if a rule says so.
+pub(super) fn quorum(rules: &DaemonRules, seen: &Assessment, crisis: bool) -> Quorum {
+    let usual = rules.quorum.of(seen.tier, crisis);
+    let wanted = seen.policy.as_ref().and_then(|ruling| ruling.quorum).unwrap_or_default();
+    Quorum { approve: usual.approve.max(wanted), ..usual }
 }
 
 /// What a call asks about, for an answer that counts for the rest of its session. Nothing of a

@@ -35,7 +35,7 @@ impl Gate {
         reported: PassReport<'_>,
     ) -> Result<bool, StoreError> {
         let rules = self.rules();
-        let (seen, goes) = self.assess_call(&rules, &mut call, caller);
+        let (seen, goes) = self.assess_call(&rules, &mut call, caller, false);
         let would_ask = !matches!(goes, Route::Pass { .. });
         self.metrics.call(&goes, seen.tier, &caller.agent, self.clock.now().at);
         let digest = digest(&call, raw.as_bytes());

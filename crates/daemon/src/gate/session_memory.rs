@@ -119,7 +119,10 @@ impl SessionMemories {
         let (mut trace, other) =
             (std::mem::take(&mut with.trace), std::mem::take(&mut without.trace));
         trace.absorb_question(other);
-        let mut worse = if without.tier <= with.tier { with } else { without };
+        // The rules see every command that one of the two assessments found.
+        let (mut worse, milder) =
+            if without.tier <= with.tier { (with, without) } else { (without, with) };
+        worse.commands.absorb(milder.commands);
         worse.trace = trace;
         worse
     }

@@ -7,6 +7,7 @@ use countersign_risk::verdict::Mode;
 use countersign_store::{Backend, Store as _, StoreError};
 use countersign_types::time::Clock as _;
 
+use super::confirmed_policy::ConfirmedPolicy;
 use super::crisis_sessions::CrisisSessions;
 use super::crisis_turns::CrisisTurns;
 use super::deduplication::Deduplication;
@@ -16,6 +17,7 @@ use super::grants::GrantCache;
 use super::integrity_state::Integrity;
 use super::label_memory::ToolLabels;
 use super::open_drill::OpenDrill;
+use super::policy_marker::PolicyMarker;
 use super::session_concerns::SessionConcerns;
 use super::session_memory::SessionMemories;
 use super::waiters::Waiters;
@@ -41,6 +43,8 @@ pub struct Gate {
     pub(super) open_drill: OpenDrill,
     pub(super) integrity: Integrity,
     pub(super) freeze: FreezeState,
+    pub(super) policy_marker: PolicyMarker,
+    pub(super) confirmed_policy: OnceLock<ConfirmedPolicy>,
     pub(super) requested_mode: RwLock<Option<Mode>>,
     pub(super) metrics: Metrics,
     pub(super) facts_key: OnceLock<FactsKey>,
@@ -84,6 +88,8 @@ impl Gate {
             open_drill,
             integrity: Integrity::default(),
             freeze: FreezeState::default(),
+            policy_marker: PolicyMarker::default(),
+            confirmed_policy: OnceLock::new(),
             requested_mode: RwLock::default(),
             metrics,
             facts_key: OnceLock::new(),

@@ -103,7 +103,8 @@ impl Gate {
         caller: &'c Caller,
     ) -> FirstStep<'c> {
         let rules = self.rules();
-        let (seen, goes) = self.assess_call(&rules, &mut submission.call, caller);
+        let may_permit = !submission.join.ignore_grants;
+        let (seen, goes) = self.assess_call(&rules, &mut submission.call, caller, may_permit);
         let now = self.clock.now().at;
         self.metrics.call(&goes, seen.tier, &caller.agent, now);
         let digest = digest(&submission.call, submission.raw);
@@ -159,7 +160,8 @@ impl Gate {
     ) -> Result<Settlement, Rejection> {
         self.freeze.check()?;
         let rules = self.rules();
-        let (seen, goes) = self.assess_call(&rules, &mut submission.call, caller);
+        let may_permit = !submission.join.ignore_grants;
+        let (seen, goes) = self.assess_call(&rules, &mut submission.call, caller, may_permit);
         let digest = digest(&submission.call, submission.raw);
         match goes {
             Route::Pass { why } => {
@@ -200,9 +202,10 @@ impl Gate {
         entry.facts = answer::pass_facts(seen, Pass::Harmless);
         // Without room the denial is only counted: one entry says how many there were.
         if self.charge_entry(&charged_to(submission), &entry).await.is_err() {
-            return Rejection::Refused;
+            return Rejection::refused(seen);
         }
-        self.store.append(vec![entry]).await.map_or_else(Rejection::from, |()| Rejection::Refused)
+        let refused = Rejection::refused(seen);
+        self.store.append(vec![entry]).await.map_or_else(Rejection::from, |()| refused)
     }
 
     /// Lets a call pass; its entry is in the next commit.

@@ -22,6 +22,7 @@ use crate::random;
 use crate::test_daemon::TestDaemon;
 
 mod judge;
+mod policy;
 mod repository_answers;
 mod session_answers;
 

@@ -12,7 +12,7 @@ use crate::api::{Api, ApiProblem, authenticate, fields};
 use crate::inbox::{CHECK_EDIT, DENY};
 
 /// Changes of people and rights: each needs a proof.
-pub const NEEDED: [(&str, &str); 23] = [
+pub const NEEDED: [(&str, &str); 24] = [
     ("POST", "/v1/people"),
     ("DELETE", "/v1/people/{name}"),
     ("POST", "/v1/people/{name}/passphrase"),
@@ -35,6 +35,7 @@ pub const NEEDED: [(&str, &str); 23] = [
     ("POST", "/v1/ledger/acknowledge"),
     ("POST", "/v1/ledger/clock"),
     ("POST", "/v1/mode"),
+    ("POST", "/v1/policy"),
     ("POST", "/v1/thaw"),
 ];
 

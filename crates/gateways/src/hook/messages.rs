@@ -59,7 +59,7 @@ pub fn failed(error: &Error) -> String {
             format!("Countersign: {why}. Stop, and tell the person; do not try it another way.")
         }
         Error::Denied(problem) => {
-            let why = problem.detail.trim_start_matches("denied: ");
+            let why = problem.detail.trim_start_matches("denied: ").trim_start_matches("denied ");
             format!("Countersign: denied by the rules: {why}. Do not try it another way.")
         }
         Error::Unreachable { .. } | Error::Unavailable { .. } => unreachable(&error.to_string()),

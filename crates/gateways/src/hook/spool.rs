@@ -17,7 +17,7 @@ use countersign_json as json;
 use rustix::fs::{FlockOperation, OFlags, flock};
 
 use crate::agents::ProposedCall;
-use crate::freeze_marker::is_frozen;
+use crate::daemon_markers::asks_about_every_call;
 use crate::programs::asking_program;
 
 /// A longer call goes through the daemon, because a line must be one write.
@@ -50,8 +50,8 @@ impl Spool {
 
     /// Adds one call. After an error the call is not recorded and must not pass.
     pub fn add(&self, gateway: &str, call: &ProposedCall) -> io::Result<()> {
-        if is_frozen(&self.folder) {
-            return Err(io::Error::other("everything is frozen, so the daemon answers"));
+        if asks_about_every_call(&self.folder) {
+            return Err(io::Error::other("the daemon decides about every call at present"));
         }
         let line = line(gateway, call, now());
         if line.len() > MAX_LINE {

@@ -12,7 +12,7 @@ use countersign_client::{self as client, AgentClient, ReportStatus};
 use countersign_json::canonical::Digest;
 
 use super::server_message;
-use crate::freeze_marker::is_frozen;
+use crate::daemon_markers::asks_about_every_call;
 
 /// How many passed calls may wait to be recorded; the next one is asked about instead.
 const MAX_WAITING: usize = 4000;
@@ -75,7 +75,7 @@ impl Reporter {
             let _ = write!(call, ",\"project\":{}", serde_json::Value::from(project));
         }
         let is_full = call.len() > MAX_CALL || self.waiting.load(Ordering::Relaxed) >= MAX_WAITING;
-        if is_full || is_frozen(&self.folder) {
+        if is_full || asks_about_every_call(&self.folder) {
             return false;
         }
         let is_sent = self.send(Job::Pass(call, Instant::now()));

@@ -120,6 +120,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     ) -> Flow {
         let (spec, ..) = known;
         let inv = Invocation::new(args, Some(spec));
+        self.shared.out.commands.add(inv.command_words());
         spec.effects.iter().for_each(|e| self.shared.out.effect(*e));
         let dry = inv.has_any(spec.dry);
         let before = self.elsewhere_by_option(&inv);

@@ -93,6 +93,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     pub(super) fn unlisted(&mut self, args: &[Arg<'t>], stdin: &Flow, span: Span) -> Flow {
         let Some(first) = args.first() else { return Flow::none() };
         let inv = Invocation::new(args, None);
+        self.shared.out.commands.add(inv.command_words());
         self.shared.out.effect(Effect::Exec);
         self.shared.out.doubt(Doubt::UnknownProgram);
         self.shared.out.impact.programs.add(&first.text);

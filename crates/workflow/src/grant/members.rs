@@ -47,16 +47,20 @@ fn addresses(value: &Value<'_>, is_listed: impl Fn(&str) -> bool + Copy) -> bool
     }
 }
 
-/// Whether a call is one plain command that begins with the words of one of these shapes. It may
-/// contain no shell syntax, and no option that the shape does not name.
-pub(super) fn is_plain_command(tool: &str, arguments: &Value<'_>, shapes: &[String]) -> bool {
-    let Some((text, members)) = tools::command_text(tool, arguments) else { return false };
+/// The command of a call that is one plain command: it contains no shell syntax, and nothing next
+/// to it affects what runs.
+pub fn plain_command<'v>(tool: &str, arguments: &'v Value<'v>) -> Option<&'v str> {
+    let (text, members) = tools::command_text(tool, arguments)?;
     let beside = |key: &str| BESIDE_A_COMMAND.iter().any(|name| key.eq_ignore_ascii_case(name));
     let is_text = |value: &Value<'_>| value.as_str().is_some_and(|one| std::ptr::eq(one, text));
     let mut others = members.iter().filter(|(_, value)| !is_text(value));
-    if !others.all(|(key, _)| beside(key)) || !is_plain(text) {
-        return false;
-    }
+    (others.all(|(key, _)| beside(key)) && is_plain(text)).then_some(text)
+}
+
+/// Whether a call is one plain command that begins with the words of one of these shapes. It may
+/// contain no option that the shape does not name.
+pub(super) fn is_plain_command(tool: &str, arguments: &Value<'_>, shapes: &[String]) -> bool {
+    let Some(text) = plain_command(tool, arguments) else { return false };
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
     shapes.iter().filter(|shape| is_command_shape(shape)).any(|shape| {
         let wanted: Vec<&str> = shape.split_ascii_whitespace().collect();

@@ -28,6 +28,7 @@ mod openapi;
 mod passkeys;
 mod people;
 mod permits;
+mod policy;
 pub mod push;
 mod quarantines;
 mod recover;
@@ -80,6 +81,7 @@ pub fn people() -> Router<Api> {
         .merge(login::people())
         .merge(metrics::people())
         .merge(mode::people())
+        .merge(policy::people())
         .merge(openapi::people())
         .merge(passkeys::people())
         .merge(people::people())

@@ -155,7 +155,9 @@ impl Evaluator<'_> {
             detail: &detail,
         };
         match self.api.gate.settle(submission, self.caller).await {
-            Err(Rejection::Refused) => Ok(meta.denied("policy_denied", "none")),
+            Err(Rejection::Refused | Rejection::RefusedByRule(_)) => {
+                Ok(meta.denied("policy_denied", "none"))
+            }
             Err(rejection) => Err(rejection.into()),
             Ok(Settlement::Asks(assessment, digest)) => {
                 let mut answer = meta.denied("approval_required", "request");

@@ -1,0 +1,59 @@
+//! The policy rules in force, and the confirmation of rules that let more calls pass.
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::HeaderMap;
+use axum::response::IntoResponse as _;
+use axum::routing::get;
+use serde_json::{Value, json};
+
+use crate::api::fields::{self, Fields};
+use crate::api::{Api, ApiProblem, ApiResult, StepUpProof, authenticate};
+
+/// The routes of the people API.
+pub fn people() -> Router<Api> {
+    Router::new().route("/v1/policy", get(show).post(confirm))
+}
+
+fn document(api: &Api) -> Value {
+    let rules = api.gate.rules();
+    let listed: Vec<Value> = rules
+        .policy
+        .rules()
+        .iter()
+        .map(|rule| json!({ "name": rule.name(), "decision": rule.word(), "file": rule.file }))
+        .collect();
+    let requested = api.gate.requested_policy().map(|requested| {
+        json!({ "hash": requested.policy.hash().to_string(), "changes": requested.changes })
+    });
+    json!({
+        "hash": rules.policy.hash().to_string(),
+        "rules": listed,
+        "requested": requested,
+    })
+}
+
+async fn show(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
+    authenticate::person(&api, &headers)?;
+    Ok(axum::Json(document(&api)).into_response())
+}
+
+/// `POST /v1/policy`: an administrator confirms the rules that wait.
+async fn confirm(State(api): State<Api>, proven: StepUpProof, request: Request) -> ApiResult {
+    let identity = authenticate::person(&api, request.headers())?;
+    identity.administrator()?;
+    let (parts, body) = request.into_parts();
+    let bytes = fields::read_json_body(&parts.headers, body).await?;
+    let value = fields::parse(&bytes)?;
+    let fields = Fields::new(&value)?;
+    let hash = fields.required_text("hash")?.to_owned();
+    fields.finish()?;
+    let note = proven.note(&api, &identity.person);
+    let changes = api.gate.confirm_policy(&hash, &identity.person, note).await?;
+    let changes = changes.ok_or_else(|| {
+        ApiProblem::conflict("no policy rules with this hash wait for confirmation")
+    })?;
+    let person = &identity.person;
+    api.announce(format!("{person} confirmed policy rules: {}.", changes.join("; ")));
+    Ok(axum::Json(document(&api)).into_response())
+}

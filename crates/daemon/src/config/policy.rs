@@ -1,0 +1,103 @@
+//! Policy rules: the section of the configuration, and the `.cedar` files next to it.
+
+use std::fs;
+use std::io::{ErrorKind, Read as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use countersign_policy::{CompiledPolicy, PolicySection, PolicySource};
+use countersign_risk::verdict::Policy;
+
+use super::error::ConfigError;
+use super::paths::Paths;
+use super::{file, sections};
+
+/// The name of the configuration file in messages about its rules.
+pub const CONFIG_FILE: &str = "countersign.toml";
+/// The folder beside the configuration.
+const FOLDER: &str = "policy";
+/// How many files are read, and how large they may be.
+const MAX_FILES: usize = 256;
+const MAX_BYTES: u64 = 1 << 20;
+
+/// Rules as they are written, whether their tests pass or not.
+#[derive(Debug)]
+pub struct WrittenPolicy {
+    /// The rules.
+    pub policy: CompiledPolicy,
+    /// How calls are assessed.
+    pub assessment: Policy,
+}
+
+impl WrittenPolicy {
+    /// Reads the configuration and the rules next to it, and nothing else of it.
+    pub fn load(paths: &Paths) -> Result<WrittenPolicy, ConfigError> {
+        let text = match fs::read_to_string(&paths.config) {
+            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+            read => read.map_err(|error| unreadable(&paths.config, &error))?,
+        };
+        let written: file::ConfigFile = toml::from_str(&text)
+            .map_err(|error| ConfigError::Syntax(error.to_string().trim_end().to_owned()))?;
+        let assessment = sections::assessment(&written.assessment)?;
+        Ok(WrittenPolicy { policy: compile(&written.policy, paths)?, assessment })
+    }
+}
+
+/// The rules of a configuration, after all their tests passed.
+pub fn tested_policy(
+    section: &PolicySection,
+    paths: &Paths,
+    assessment: &Policy,
+) -> Result<Arc<CompiledPolicy>, ConfigError> {
+    let policy = compile(section, paths)?;
+    let failed: Vec<String> =
+        policy.run_cases(assessment).iter().map(|failed| format!("test {failed}")).collect();
+    if failed.is_empty() {
+        Ok(Arc::new(policy))
+    } else {
+        Err(ConfigError::Policy(failed.join("\n")))
+    }
+}
+
+fn compile(section: &PolicySection, paths: &Paths) -> Result<CompiledPolicy, ConfigError> {
+    let sources = sources(&paths.config.with_file_name(FOLDER))?;
+    CompiledPolicy::compile(CONFIG_FILE, section, &sources)
+        .map_err(|errors| ConfigError::Policy(errors.to_string()))
+}
+
+/// The `.cedar` files of a folder, by name.
+fn sources(folder: &Path) -> Result<Vec<PolicySource>, ConfigError> {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        read => read.map_err(|error| unreadable(folder, &error))?,
+    };
+    let mut files = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(|error| unreadable(folder, &error))?.path();
+        if path.extension().is_some_and(|ending| ending == "cedar") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    if files.len() > MAX_FILES {
+        let problem = format!("{} has more than {MAX_FILES} files", folder.display());
+        return Err(ConfigError::Policy(problem));
+    }
+    files.into_iter().map(read_source).collect()
+}
+
+fn read_source(path: PathBuf) -> Result<PolicySource, ConfigError> {
+    let mut text = String::new();
+    let file = fs::File::open(&path).map_err(|error| unreadable(&path, &error))?;
+    let read = file.take(MAX_BYTES + 1).read_to_string(&mut text);
+    read.map_err(|error| unreadable(&path, &error))?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    if u64::try_from(text.len()).is_ok_and(|length| length > MAX_BYTES) {
+        return Err(ConfigError::Policy(format!("{name} is larger than 1 MiB")));
+    }
+    Ok(PolicySource { file: format!("{FOLDER}/{name}"), text })
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> ConfigError {
+    ConfigError::Unreadable(path.to_owned(), error.to_string())
+}

@@ -1,0 +1,48 @@
+//! The policy rules' step on the path of a call: after its assessment, before grants.
+
+use std::path::Path;
+
+use countersign_policy::{CallTime, PolicyFacts, apply_ruling};
+use countersign_risk::assess::Assessment;
+use countersign_risk::call::Call;
+use countersign_risk::policy_ruling::RuleDecision;
+use countersign_types::time::Clock as _;
+
+use super::state::Gate;
+use crate::config::DaemonRules;
+
+impl Gate {
+    /// Applies the policy rules to an assessment. `may_permit`: whether a rule may let the call
+    /// pass; where a person must decide again, none does.
+    pub(super) fn apply_policy(
+        &self,
+        rules: &DaemonRules,
+        call: &Call<'_>,
+        seen: &mut Assessment,
+        (crisis, may_permit): (bool, bool),
+    ) {
+        if rules.policy.is_empty() {
+            return;
+        }
+        let now = self.clock.now();
+        let wall = rules.oncall.wall_time(now.at);
+        let hour = u8::try_from(wall.minute / 60).unwrap_or_default();
+        let time = CallTime { hour, weekday: wall.day };
+        let facts = PolicyFacts::new(call, seen, crisis, time);
+        let Some(ruling) = rules.policy.decide(&facts, seen).ruling else { return };
+        // A permit is an approval without a person, like a grant.
+        let is_permit = ruling.decision == RuleDecision::Allowed;
+        let may_permit = may_permit
+            && !self.freeze.suspends_grants()
+            && self.check_automatic_decision(now).is_ok();
+        if !is_permit || may_permit {
+            apply_ruling(ruling, seen);
+        }
+    }
+
+    /// Uses this folder for the file that tells gateways about policy rules.
+    pub fn set_policy_marker(&self, folder: &Path) {
+        self.policy_marker.set_folder(folder);
+        self.policy_marker.update(self.rules().policy.restricts());
+    }
+}
