@@ -106,6 +106,8 @@ fn with_the_gate(name: &str, texts: &[String]) -> Result<ExitCode, Failure> {
         "doctor" => with(texts, |args| gate::doctor::run(&args)),
         "judge" => with(texts, |args| judge::run(&args)),
         "mcp" => with(texts, |args| gateway::mcp::run(&args)),
+        "a2a" => with(texts, |args| gateway::a2a::run(&args)),
+        "pki" => with(texts, |args| gateway::pki::run(&args)),
         _ => anything_else(texts),
     }
 }

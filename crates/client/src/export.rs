@@ -130,7 +130,8 @@ fn sense(kind: EntryKind) -> Sense {
         | EntryKind::Gap
         | EntryKind::Acknowledge
         | EntryKind::Thawed
-        | EntryKind::KeyRotated => alarm(4),
+        | EntryKind::KeyRotated
+        | EntryKind::Certificate => alarm(4),
         EntryKind::GateUnprotected => alarm(5),
         EntryKind::GateProtected => alarm(1),
         EntryKind::JudgeState => alarm(2),

@@ -10,6 +10,8 @@ pub mod config;
 mod descriptors;
 mod drills;
 mod first_start;
+mod fleet;
+mod fleet_records;
 mod freeze;
 pub mod gate;
 mod guard_slot;

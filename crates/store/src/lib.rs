@@ -8,6 +8,7 @@ pub mod people;
 pub mod record;
 pub mod servers;
 pub mod sqlite;
+pub mod tasks;
 mod waiters;
 
 pub use backend::Backend;
@@ -25,3 +26,4 @@ pub use record::{
 };
 pub use servers::{LabelledTool, ListedTool, ServerLabels, StoredServer};
 pub use sqlite::{OfflineLedger, SqliteOptions, SqliteStore};
+pub use tasks::{TaskFile, TaskFileError, TaskInsert, TaskQuery, TaskRow};

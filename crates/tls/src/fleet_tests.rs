@@ -107,7 +107,10 @@ fn a_certificate_says_whom_it_is_for() {
     let ours = authority("ours");
     let alice = issue(&ours, "alice", 7);
     let found = FleetCertificate::parse(&alice).unwrap();
-    assert_eq!((found.agent, found.serial, found.is_authority), (Some("alice"), &[7; 16][..], false));
+    assert_eq!(
+        (found.agent, found.serial, found.is_authority),
+        (Some("alice"), &[7; 16][..], false)
+    );
     assert!(FleetCertificate::parse(ours.certificate()).unwrap().is_authority);
     for end in 0..alice.len() {
         assert!(FleetCertificate::parse(&alice[..end]).is_none(), "{end}");

@@ -140,9 +140,9 @@ impl ServerCertVerifier for FleetVerifier {
     ) -> Result<ServerCertVerified, Error> {
         let agent = self.trust.accept_server(certificate, intermediates, host, now)?;
         match &self.expected {
-            Some(expected) if *expected != agent => Err(Error::InvalidCertificate(
-                CertificateError::ApplicationVerificationFailure,
-            )),
+            Some(expected) if *expected != agent => {
+                Err(Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure))
+            }
             _ => Ok(ServerCertVerified::assertion()),
         }
     }

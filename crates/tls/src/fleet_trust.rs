@@ -3,6 +3,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use countersign_types::time::Timestamp;
 use rustls::client::WebPkiServerVerifier;
@@ -65,7 +66,9 @@ impl FleetTrust {
             .map_err(|error| bad(error.to_string()))?;
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
         if current.as_ref().is_some_and(|current| from < current.from) {
-            return Err(bad("the list of revoked certificates is older than the one in use".into()));
+            return Err(
+                bad("the list of revoked certificates is older than the one in use".into()),
+            );
         }
         *current = Some(Arc::new(CurrentList { client, server, from, until }));
         self.generation.fetch_add(1, Ordering::Release);
@@ -86,6 +89,13 @@ impl FleetTrust {
     pub fn check_client(&self, chain: &[CertificateDer<'_>], now: UnixTime) -> Option<String> {
         let (first, rest) = chain.split_first()?;
         self.accept_client(first, rest, now).ok()
+    }
+
+    /// The agent of one certificate, in DER, if it is accepted at this time.
+    pub fn check_client_at(&self, certificate: &[u8], now: Timestamp) -> Option<String> {
+        let seconds = u64::try_from(now.seconds()).ok()?;
+        let now = UnixTime::since_unix_epoch(Duration::from_secs(seconds));
+        self.check_client(&[CertificateDer::from(certificate.to_vec())], now)
     }
 
     pub(crate) fn accept_client(
@@ -123,9 +133,9 @@ impl FleetTrust {
 /// The agent that a certificate names.
 fn agent_of(certificate: &CertificateDer<'_>) -> Result<String, Error> {
     let agent = FleetCertificate::parse(certificate).and_then(|found| found.agent);
-    agent.map(ToOwned::to_owned).ok_or(Error::InvalidCertificate(
-        CertificateError::ApplicationVerificationFailure,
-    ))
+    agent
+        .map(ToOwned::to_owned)
+        .ok_or(Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure))
 }
 
 fn no_list() -> Error {

@@ -28,10 +28,8 @@ pub use fleet_name::{AGENT_URI, FleetCertificate, is_agent_name};
 pub use fleet_request::{AgentPublicKey, hex, issue_text, renewal_text, sign_with_key};
 pub use fleet_tls::{fleet_client_config, fleet_server_config};
 pub use fleet_trust::{FleetTrust, list_times};
-pub use generate::{
-    CERTIFICATE_LIFE, RENEW_BEFORE, generate_key, issue_certificate, key_pem, pem,
-};
+pub use generate::{CERTIFICATE_LIFE, RENEW_BEFORE, generate_key, issue_certificate, key_pem, pem};
 pub use pin::KeyPin;
 pub use rustls;
-pub use server::{ServerIdentity, certificate_file, server_config};
+pub use server::{ServerIdentity, certificate_file, private_key_file, server_config};
 pub use trust::TlsTrust;

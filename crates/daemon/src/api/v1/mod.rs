@@ -27,6 +27,7 @@ mod openapi;
 mod passkeys;
 mod people;
 mod permits;
+mod pki;
 pub mod push;
 mod quarantines;
 mod recover;
@@ -55,6 +56,7 @@ pub fn agents() -> Router<Api> {
         .merge(installation::agents())
         .merge(openapi::agents())
         .merge(permits::agents())
+        .merge(pki::agents())
         .merge(reports::agents())
         .merge(requests::agents())
         .merge(screen::agents())
@@ -81,6 +83,7 @@ pub fn people() -> Router<Api> {
         .merge(openapi::people())
         .merge(passkeys::people())
         .merge(people::people())
+        .merge(pki::people())
         .merge(push::people())
         .merge(quarantines::people())
         .merge(recover::people())
