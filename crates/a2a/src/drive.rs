@@ -74,7 +74,10 @@ impl Node {
     async fn ask(self: &Arc<Node>, task: DelegatedTask) -> GateAnswer {
         let gate = self.gate.clone();
         let asked = match task.question.clone() {
-            None => spawn_blocking(move || gate.submit(&task)).await,
+            None => {
+                let max_tier = self.settings.policies.limits(&task.peer).max_tier;
+                spawn_blocking(move || gate.submit(&task, max_tier)).await
+            }
             Some(question) => {
                 let permit = self.waiters.try_acquire();
                 let seconds = if permit.is_ok() { WAIT } else { 0 };

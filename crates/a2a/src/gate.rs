@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use countersign_client::{AgentClient, CallRequest, Error, Outcome, RequestRecord, RunReport};
+use countersign_types::tier::Tier;
 use serde_json::{Value, json};
 
 use crate::task::{DelegatedTask, TaskQuestion};
@@ -49,7 +50,7 @@ pub struct NodeGate {
 
 impl NodeGate {
     /// Submits a task. The same task is submitted once, however often this is called.
-    pub fn submit(&self, task: &DelegatedTask) -> GateAnswer {
+    pub fn submit(&self, task: &DelegatedTask, max_tier: Option<Tier>) -> GateAnswer {
         let session = format!("a2a:{}", task.peer);
         // Signs of a crisis in the text put the session into its protocol before it is assessed.
         if let Err(error) = self.agent.screen_as("user", &task.text, Some(&session)) {
@@ -59,9 +60,28 @@ impl NodeGate {
             Ok(call) => call,
             Err(error) => return failed(&error),
         };
+        if let Some(refused) = self.above(&call, max_tier) {
+            return refused;
+        }
         match self.agent.submit(&call) {
             Ok(record) => self.answer(task, record),
             Err(error) => failed(&error),
+        }
+    }
+
+    /// The refusal of a task above the highest tier that its sender may ask for.
+    fn above(&self, call: &CallRequest, max_tier: Option<Tier>) -> Option<GateAnswer> {
+        let max = max_tier?;
+        let assessed = match self.agent.assess(call) {
+            Ok(assessed) => assessed,
+            Err(error) => return Some(failed(&error)),
+        };
+        let tier = assessed.get("tier").and_then(Value::as_str).and_then(Tier::parse);
+        match tier {
+            Some(tier) if tier <= max => None,
+            _ => {
+                Some(GateAnswer::Denied(format!("its sender may ask for at most {}", max.label())))
+            }
         }
     }
 

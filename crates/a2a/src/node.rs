@@ -17,12 +17,15 @@ use crate::error::A2aError;
 use crate::executor::TaskProgram;
 use crate::gate::NodeGate;
 use crate::methods::{ListParams, NewTask};
+use crate::policy::PeerPolicies;
 use crate::render::{Dialect, TaskView};
 use crate::state::TaskState;
 use crate::task::DelegatedTask;
 
 /// How many decisions are waited for at the daemon at once; the others are asked for in turn.
 const WAITERS: usize = 32;
+const MINUTE: i64 = 60_000;
+const DAY: i64 = 86_400_000;
 
 /// The settings of a node.
 #[derive(Debug, Clone)]
@@ -31,10 +34,8 @@ pub struct NodeSettings {
     pub name: String,
     /// How often a task may have been delegated.
     pub max_depth: usize,
-    /// How many tasks of one peer may be open.
-    pub open_tasks: u64,
-    /// How many tasks one peer may send in a minute.
-    pub tasks_per_minute: u64,
+    /// What each peer may ask.
+    pub policies: PeerPolicies,
     /// How many tasks run at once.
     pub concurrent: usize,
 }
@@ -113,7 +114,7 @@ impl Node {
         task.advance(TaskState::Submitted, "Task submitted".to_owned(), at);
         let row = task.to_row(1)?;
         let stored = block_in_place(|| {
-            self.check_limits(peer, at)?;
+            self.check_limits(peer, &task.text, at)?;
             self.tasks.insert(&row).map_err(|error| unavailable(&error))
         })?;
         match stored {
@@ -125,18 +126,22 @@ impl Node {
         }
     }
 
-    fn check_limits(&self, peer: &str, at: i64) -> Result<(), A2aError> {
-        let minute = at.saturating_sub(60_000);
-        let (open, recent) =
-            self.tasks.counts(peer, minute).map_err(|error| unavailable(&error))?;
-        if open >= self.settings.open_tasks {
-            return Err(A2aError::TooMany(format!("{open} tasks of {peer} are open already")));
+    fn check_limits(&self, peer: &str, text: &str, at: i64) -> Result<(), A2aError> {
+        let limits = self.settings.policies.limits(peer);
+        if !limits.permits(text) {
+            return Err(A2aError::NotAllowed(format!("{peer} may not send this task")));
         }
-        if recent >= self.settings.tasks_per_minute {
-            return Err(A2aError::TooMany(format!(
-                "{peer} may send {} tasks in a minute",
-                self.settings.tasks_per_minute
-            )));
+        let counted = self.tasks.counts(peer, at.saturating_sub(MINUTE), at.saturating_sub(DAY));
+        let counts = counted.map_err(|error| unavailable(&error))?;
+        let too_many = |why: String| Err(A2aError::TooMany(why));
+        if counts.open >= limits.open_tasks {
+            return too_many(format!("{} tasks of {peer} are open already", counts.open));
+        }
+        if counts.minute >= limits.per_minute {
+            return too_many(format!("{peer} may send {} tasks in a minute", limits.per_minute));
+        }
+        if counts.day >= limits.per_day {
+            return too_many(format!("{peer} may send {} tasks in a day", limits.per_day));
         }
         Ok(())
     }

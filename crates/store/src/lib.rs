@@ -26,4 +26,4 @@ pub use record::{
 };
 pub use servers::{LabelledTool, ListedTool, ServerLabels, StoredServer};
 pub use sqlite::{OfflineLedger, SqliteOptions, SqliteStore};
-pub use tasks::{TaskFile, TaskFileError, TaskInsert, TaskQuery, TaskRow};
+pub use tasks::{TaskCounts, TaskFile, TaskFileError, TaskInsert, TaskQuery, TaskRow};

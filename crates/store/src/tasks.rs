@@ -75,6 +75,17 @@ pub struct TaskQuery<'a> {
     pub limit: u32,
 }
 
+/// How many tasks a peer has sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TaskCounts {
+    /// That have not ended.
+    pub open: u64,
+    /// Since the first time.
+    pub minute: u64,
+    /// Since the second time.
+    pub day: u64,
+}
+
 /// The file of tasks. One process uses it.
 #[derive(Debug)]
 pub struct TaskFile(Mutex<Connection>);
@@ -158,12 +169,14 @@ impl TaskFile {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// How many tasks of a peer have not ended, and how many arrived since a time.
-    pub fn counts(&self, peer: &str, since: i64) -> Result<(u64, u64), TaskFileError> {
-        let text = "SELECT coalesce(sum(ended = 0), 0), coalesce(sum(created >= ?2), 0) \
-                    FROM tasks WHERE peer = ?1";
-        Ok(self.lock().query_row(text, params![peer, since], |row| {
-            Ok((row.get::<_, i64>(0)?.unsigned_abs(), row.get::<_, i64>(1)?.unsigned_abs()))
+    /// How many tasks of a peer have not ended, and how many arrived since two times.
+    pub fn counts(&self, peer: &str, minute: i64, day: i64) -> Result<TaskCounts, TaskFileError> {
+        let text = "SELECT (SELECT count(*) FROM tasks WHERE peer = ?1 AND ended = 0), \
+                    coalesce(sum(created >= ?2), 0), count(*) \
+                    FROM tasks WHERE peer = ?1 AND created >= ?3";
+        Ok(self.lock().query_row(text, params![peer, minute, day], |row| {
+            let count = |at| Ok::<_, rusqlite::Error>(row.get::<_, i64>(at)?.unsigned_abs());
+            Ok(TaskCounts { open: count(0)?, minute: count(1)?, day: count(2)? })
         })?)
     }
 
@@ -219,7 +232,8 @@ mod tests {
         assert!(!tasks.replace(&TaskRow { version: 3, ..ended.clone() }, 1).unwrap());
         assert!(!tasks.replace(&TaskRow { version: 3, ..ended }, 2).unwrap(), "it has ended");
         assert_eq!(tasks.open_tasks().unwrap().len(), 1);
-        assert_eq!(tasks.counts("alice", 0).unwrap(), (0, 1));
+        let counts = tasks.counts("alice", 2, 0).unwrap();
+        assert_eq!(counts, TaskCounts { open: 0, minute: 0, day: 1 });
         let query = TaskQuery { peer: "alice", limit: 10, ..TaskQuery::default() };
         assert_eq!(tasks.list(&query).unwrap().len(), 1);
         drop(tasks);

@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use countersign_a2a::{
-    CardSettings, FleetFiles, Node, NodeGate, NodeServer, NodeSettings, TaskProgram,
+    CardSettings, FleetFiles, Node, NodeGate, NodeServer, NodeSettings, PeerPolicies, PeerPolicy,
+    TaskProgram,
 };
 use countersign_client::{AgentClient, DaemonKey, Endpoint};
 use serde_json::Value;
@@ -29,11 +30,20 @@ fn run() -> Result<(), String> {
     let key = DaemonKey::read(Path::new(word("daemon_key")));
     let agent = AgentClient::new(endpoint.clone(), Some(word("token").to_owned())).trusting(key);
     let name = word("name").to_owned();
+    let policies = all.get("peer").cloned().unwrap_or_else(|| serde_json::json!({}));
+    let policies = serde_json::from_value(policies).map_err(|error| error.to_string())?;
     let settings = NodeSettings {
         name: name.clone(),
         max_depth: 4,
-        open_tasks: number("open_tasks").unwrap_or(10_000),
-        tasks_per_minute: number("per_minute").unwrap_or(100_000),
+        policies: PeerPolicies {
+            default: PeerPolicy {
+                open_tasks: Some(number("open_tasks").unwrap_or(10_000)),
+                per_minute: Some(number("per_minute").unwrap_or(100_000)),
+                per_day: Some(number("per_day").unwrap_or(100_000)),
+                ..PeerPolicy::default()
+            },
+            peer: policies,
+        },
         concurrent: 16,
     };
     let words = all.get("command").and_then(Value::as_array).cloned().unwrap_or_default();

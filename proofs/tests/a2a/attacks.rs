@@ -215,6 +215,36 @@ fn a_flood_of_one_peer_is_bounded_and_others_are_served() {
 }
 
 #[test]
+fn a_peer_may_ask_only_what_its_policy_says() {
+    let fleet = Fleet::start();
+    let peers = json!({
+        "mallory": { "allowed": false },
+        "alice": { "tasks": ["Summarize *"], "per_day": 2 },
+        "carol": { "max_tier": "LOW" },
+    });
+    let node = fleet.node(ECHO, &json!({ "peer": peers }));
+    let peer = |name: &str| fleet.peer(&fleet.issue(name), &node);
+    let (mallory, alice, carol) = (peer("mallory"), peer("alice"), peer("carol"));
+    for error in [
+        mallory.send(&task("Summarize this")).unwrap_err(),
+        alice.send(&task("Delete this")).unwrap_err(),
+    ] {
+        assert!(error.to_string().contains("may not send this task"), "{error}");
+    }
+    for number in 0..2 {
+        alice.send(&task(&format!("Summarize {number}"))).unwrap();
+    }
+    let error = alice.send(&task("Summarize more")).unwrap_err().to_string();
+    assert!(error.contains("2 tasks in a day"), "{error}");
+    // A delegated task is at least MEDIUM: no person is asked about carol's.
+    let sent = carol.send(&task("Summarize that")).unwrap();
+    let pause = Duration::from_millis(50);
+    let done = carol.wait(sent["id"].as_str().unwrap(), (HANG, pause), |_, _| {}).unwrap();
+    assert_eq!(state(&done), "TASK_STATE_REJECTED");
+    assert_eq!(fleet.pending().len(), 2);
+}
+
+#[test]
 fn invalid_requests_are_errors_and_never_tasks() {
     let fleet = Fleet::start();
     let node = fleet.node(ECHO, &json!({}));
@@ -239,5 +269,4 @@ fn invalid_requests_are_errors_and_never_tasks() {
     assert!(fleet.pending().is_empty());
     let alice = fleet.peer(&FleetFiles::in_folder(&fleet.pki(), "alice"), &node);
     assert_eq!(alice.call("ListTasks", &json!({})).unwrap()["tasks"], json!([]));
-    let _ = (state(&Value::Null), Duration::ZERO);
 }

@@ -28,7 +28,6 @@ pub const ECHO: &str = "import json,sys; t=json.load(sys.stdin); \
 /// A daemon with an authority and the agent `node`.
 pub struct Fleet {
     pub folder: TempDir,
-    pub installation: TestInstallation,
     pub daemon: RunningDaemon,
     pub owner: String,
     token: String,
@@ -41,7 +40,7 @@ impl Fleet {
         let daemon = installation.start().unwrap();
         let owner = daemon.owner().unwrap();
         let token = daemon.agent(&owner, "node").unwrap();
-        let fleet = Fleet { folder, installation, daemon, owner, token };
+        let fleet = Fleet { folder, daemon, owner, token };
         assert_eq!(fleet.change("/v1/pki", &json!({})).0, 201);
         fleet
     }
@@ -210,7 +209,9 @@ pub fn raw(
             let length = length.and_then(|rest| rest.lines().next()?.trim().parse::<usize>().ok());
             length.is_some_and(|length| body.len() >= length)
         });
-        if whole || count == 0 {
+        // The last chunk of a stream.
+        let is_over = whole || text.ends_with("\r\n0\r\n\r\n");
+        if is_over || count == 0 {
             return Ok(text);
         }
     }

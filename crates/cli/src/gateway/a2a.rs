@@ -58,8 +58,7 @@ fn serve(args: &A2aServe) -> Result<ExitCode, Failure> {
     let settings = NodeSettings {
         name: name.clone(),
         max_depth: args.max_depth,
-        open_tasks: args.open_tasks,
-        tasks_per_minute: args.per_minute,
+        policies: fleet::policies(args.peers.as_deref())?,
         concurrent: args.concurrent.max(1),
     };
     let program = TaskProgram {

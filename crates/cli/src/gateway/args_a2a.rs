@@ -91,12 +91,9 @@ pub struct A2aServe {
     /// How many tasks run at once.
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub concurrent: usize,
-    /// How many tasks of one agent may be open.
-    #[arg(long, value_name = "N", default_value_t = 64)]
-    pub open_tasks: u64,
-    /// How many tasks one agent may send in a minute.
-    #[arg(long, value_name = "N", default_value_t = 60)]
-    pub per_minute: u64,
+    /// What each agent may ask [default: a2a_peers.toml beside the configuration, if it exists]
+    #[arg(long, value_name = "FILE")]
+    pub peers: Option<PathBuf>,
     /// How often a task may have been delegated on its way here.
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub max_depth: usize,

@@ -1,9 +1,9 @@
 //! Where this agent's certificate is, and which authority it belongs to.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use countersign_a2a::FleetFiles;
+use countersign_a2a::{FleetFiles, PeerPolicies};
 use countersign_client::Endpoint;
 use countersign_daemon::config::Paths;
 use countersign_daemon::config::paths::EnvironmentVariables as _;
@@ -20,6 +20,17 @@ pub fn pki_folder() -> PathBuf {
 /// The registry of agents.
 pub fn registry_file() -> PathBuf {
     Paths::from_environment(&ProcessEnvironment).config.with_file_name("a2a_agents.json")
+}
+
+/// What each peer may ask: the named file, or the usual one if it exists.
+pub fn policies(named: Option<&Path>) -> Result<PeerPolicies, Failure> {
+    let usual = registry_file().with_file_name("a2a_peers.toml");
+    let file = match named {
+        Some(file) => file,
+        None if usual.exists() => &usual,
+        None => return Ok(PeerPolicies::default()),
+    };
+    PeerPolicies::read(file).map_err(|error| Failure::Input(error.to_string()))
 }
 
 /// The files of this agent: by flag, environment or default path.
@@ -51,7 +62,7 @@ pub fn files(args: &IdentityArgs) -> Result<FleetFiles, Failure> {
 }
 
 /// The agent's name: named, or the only one that has a certificate here.
-fn agent_name(args: &IdentityArgs, folder: &std::path::Path) -> Result<String, Failure> {
+fn agent_name(args: &IdentityArgs, folder: &Path) -> Result<String, Failure> {
     let named = args.name.clone().or_else(|| ProcessEnvironment.get("COUNTERSIGN_AGENT_NAME"));
     if let Some(name) = named {
         return Ok(name);
