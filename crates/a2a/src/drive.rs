@@ -7,8 +7,8 @@ use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
 use crate::error::A2aError;
-use crate::gate::{ApprovedTask, GateAnswer, run_report};
-use crate::node::Node;
+use crate::gate::{ApprovedTask, TaskDecision, run_report};
+use crate::node::A2aNode;
 use crate::state::TaskState;
 use crate::task::{DelegatedTask, TaskQuestion};
 
@@ -19,16 +19,16 @@ const POLL: Duration = Duration::from_secs(2);
 /// How long a gate that does not answer is tried.
 const GATE_TIMEOUT: Duration = Duration::from_secs(60);
 
-impl Node {
+impl A2aNode {
     /// Brings a task to its end. Errors of the file of tasks leave it where it is: it goes on at
     /// the next start.
-    pub(crate) async fn drive(self: Arc<Node>, id: String) {
+    pub(crate) async fn drive(self: Arc<A2aNode>, id: String) {
         if let Err(error) = self.steps(&id).await {
             tracing::error!(task = id, %error, "a task was left open");
         }
     }
 
-    async fn steps(self: &Arc<Node>, id: &str) -> Result<(), A2aError> {
+    async fn steps(self: &Arc<A2aNode>, id: &str) -> Result<(), A2aError> {
         let mut silent: Option<Instant> = None;
         loop {
             let task = self.any_task(id)?;
@@ -36,29 +36,29 @@ impl Node {
                 return Ok(());
             }
             match self.ask(task).await {
-                GateAnswer::Pending(question) => {
+                TaskDecision::Pending(question) => {
                     silent = None;
                     self.wait_for_person(id, question)?;
                 }
-                GateAnswer::Approved(approved) => return self.run(id, *approved).await,
-                GateAnswer::Denied(reason) => {
+                TaskDecision::Approved(approved) => return self.run(id, *approved).await,
+                TaskDecision::Denied(reason) => {
                     let note = match reason.as_str() {
                         "" => "The task was denied.".to_owned(),
                         reason => format!("The task was denied: {reason}"),
                     };
                     return self.end(id, TaskState::Rejected, &note);
                 }
-                GateAnswer::Expired => {
+                TaskDecision::Expired => {
                     return self.end(id, TaskState::Failed, "No person answered in time.");
                 }
-                GateAnswer::Withdrawn => {
+                TaskDecision::Withdrawn => {
                     return self.end(id, TaskState::Failed, "The request was withdrawn.");
                 }
-                GateAnswer::Failed(why) => {
+                TaskDecision::Failed(why) => {
                     tracing::error!(task = id, why, "the gate's answer cannot be used");
                     return self.end(id, TaskState::Failed, "The gate could not be asked.");
                 }
-                GateAnswer::Unreachable(why) => {
+                TaskDecision::Unreachable(why) => {
                     let since = *silent.get_or_insert_with(Instant::now);
                     if since.elapsed() > GATE_TIMEOUT {
                         tracing::error!(task = id, why, "the gate does not answer");
@@ -71,7 +71,7 @@ impl Node {
     }
 
     /// Asks the gate about a task; while a person decides, this takes a while.
-    async fn ask(self: &Arc<Node>, task: DelegatedTask) -> GateAnswer {
+    async fn ask(self: &Arc<A2aNode>, task: DelegatedTask) -> TaskDecision {
         let gate = self.gate.clone();
         let asked = match task.question.clone() {
             None => {
@@ -87,7 +87,7 @@ impl Node {
                 spawn_blocking(move || gate.wait(&task, &question.request, seconds)).await
             }
         };
-        asked.unwrap_or_else(|error| GateAnswer::Failed(error.to_string()))
+        asked.unwrap_or_else(|error| TaskDecision::Failed(error.to_string()))
     }
 
     fn wait_for_person(&self, id: &str, question: TaskQuestion) -> Result<(), A2aError> {
@@ -112,7 +112,7 @@ impl Node {
 
     /// Runs a task that the gate approved. It is durably working before the permit is used, so that
     /// it never runs twice.
-    async fn run(self: &Arc<Node>, id: &str, approved: ApprovedTask) -> Result<(), A2aError> {
+    async fn run(self: &Arc<A2aNode>, id: &str, approved: ApprovedTask) -> Result<(), A2aError> {
         let Ok(_runner) = self.runners.acquire().await else { return Ok(()) };
         let mut watch = self.watch(id);
         let Some(task) = self.advance(id, TaskState::Working, "Task is running", |_| {})? else {

@@ -10,7 +10,7 @@ use crate::task::{DelegatedTask, TaskQuestion};
 
 /// What the gate says about a task.
 #[derive(Debug)]
-pub enum GateAnswer {
+pub enum TaskDecision {
     /// It may run.
     Approved(Box<ApprovedTask>),
     /// A person decides; ask again later.
@@ -50,7 +50,7 @@ pub struct NodeGate {
 
 impl NodeGate {
     /// Submits a task. The same task is submitted once, however often this is called.
-    pub fn submit(&self, task: &DelegatedTask, max_tier: Option<Tier>) -> GateAnswer {
+    pub fn submit(&self, task: &DelegatedTask, max_tier: Option<Tier>) -> TaskDecision {
         let session = format!("a2a:{}", task.peer);
         // Signs of a crisis in the text put the session into its protocol before it is assessed.
         if let Err(error) = self.agent.screen_as("user", &task.text, Some(&session)) {
@@ -70,7 +70,7 @@ impl NodeGate {
     }
 
     /// The refusal of a task above the highest tier that its sender may ask for.
-    fn above(&self, call: &CallRequest, max_tier: Option<Tier>) -> Option<GateAnswer> {
+    fn above(&self, call: &CallRequest, max_tier: Option<Tier>) -> Option<TaskDecision> {
         let max = max_tier?;
         let assessed = match self.agent.assess(call) {
             Ok(assessed) => assessed,
@@ -79,14 +79,15 @@ impl NodeGate {
         let tier = assessed.get("tier").and_then(Value::as_str).and_then(Tier::parse);
         match tier {
             Some(tier) if tier <= max => None,
-            _ => {
-                Some(GateAnswer::Denied(format!("its sender may ask for at most {}", max.label())))
-            }
+            _ => Some(TaskDecision::Denied(format!(
+                "its sender may ask for at most {}",
+                max.label()
+            ))),
         }
     }
 
     /// Waits some seconds for the decision about a task that was submitted.
-    pub fn wait(&self, task: &DelegatedTask, request: &str, seconds: u64) -> GateAnswer {
+    pub fn wait(&self, task: &DelegatedTask, request: &str, seconds: u64) -> TaskDecision {
         let found = match seconds {
             0 => self.agent.get(request),
             seconds => self.agent.wait(request, seconds),
@@ -143,7 +144,7 @@ impl NodeGate {
         Ok(call)
     }
 
-    fn answer(&self, task: &DelegatedTask, record: RequestRecord) -> GateAnswer {
+    fn answer(&self, task: &DelegatedTask, record: RequestRecord) -> TaskDecision {
         let question = record.id.as_ref().map(|id| TaskQuestion {
             request: id.clone(),
             words: record.phrase.clone(),
@@ -152,16 +153,16 @@ impl NodeGate {
         match Outcome::of(record) {
             Err(error) => failed(&error),
             Ok(None) => question.map_or_else(
-                || GateAnswer::Failed("a pending request has no id".to_owned()),
-                GateAnswer::Pending,
+                || TaskDecision::Failed("a pending request has no id".to_owned()),
+                TaskDecision::Pending,
             ),
             Ok(Some(Outcome::Approved(approval))) => {
                 let record = approval.request();
                 self.approved(task, record, approval.permit())
             }
-            Ok(Some(Outcome::Denied(record))) => GateAnswer::Denied(record.reason().to_owned()),
-            Ok(Some(Outcome::Expired(_))) => GateAnswer::Expired,
-            Ok(Some(Outcome::Cancelled(_))) => GateAnswer::Withdrawn,
+            Ok(Some(Outcome::Denied(record))) => TaskDecision::Denied(record.reason().to_owned()),
+            Ok(Some(Outcome::Expired(_))) => TaskDecision::Expired,
+            Ok(Some(Outcome::Cancelled(_))) => TaskDecision::Withdrawn,
         }
     }
 
@@ -170,13 +171,13 @@ impl NodeGate {
         task: &DelegatedTask,
         record: &RequestRecord,
         permit: Option<&str>,
-    ) -> GateAnswer {
+    ) -> TaskDecision {
         let edited = record.edited_arguments.as_ref();
         let text = match edited {
             None => task.text.clone(),
             Some(edited) => match edited.get("task").and_then(Value::as_str) {
                 Some(text) => text.to_owned(),
-                None => return GateAnswer::Failed("the edited call has no task".to_owned()),
+                None => return TaskDecision::Failed("the edited call has no task".to_owned()),
             },
         };
         let call = self.call(task, &task.text).and_then(|call| match edited {
@@ -184,7 +185,7 @@ impl NodeGate {
             Some(edited) => call.with_arguments(&edited.to_string()),
         });
         match call {
-            Ok(call) => GateAnswer::Approved(Box::new(ApprovedTask {
+            Ok(call) => TaskDecision::Approved(Box::new(ApprovedTask {
                 text,
                 request: record.id.clone(),
                 permit: permit.map(ToOwned::to_owned),
@@ -195,11 +196,11 @@ impl NodeGate {
     }
 }
 
-fn failed(error: &Error) -> GateAnswer {
+fn failed(error: &Error) -> TaskDecision {
     match error {
-        Error::Denied(problem) => GateAnswer::Denied(problem.detail.clone()),
-        error if error.is_transient() => GateAnswer::Unreachable(error.to_string()),
-        error => GateAnswer::Failed(error.to_string()),
+        Error::Denied(problem) => TaskDecision::Denied(problem.detail.clone()),
+        error if error.is_transient() => TaskDecision::Unreachable(error.to_string()),
+        error => TaskDecision::Failed(error.to_string()),
     }
 }
 

@@ -24,7 +24,7 @@ pub struct AgentUrl {
 }
 
 impl AgentUrl {
-    /// Parses an address. Only https is possible: without TLS nobody is identified.
+    /// Parses an address. Only https is possible: without TLS no agent is identified.
     pub fn parse(text: &str) -> Result<AgentUrl, String> {
         let rest = text.strip_prefix("https://").ok_or_else(|| {
             format!("`{text}` is not an https address; agents talk over mutual TLS only")

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::error::A2aError;
-use crate::render::Dialect;
+use crate::render::ProtocolDialect;
 use crate::state::TaskState;
 
 /// The longest text of a task, in bytes.
@@ -79,7 +79,7 @@ pub struct RpcRequest {
     /// Its id.
     pub id: Value,
     /// The version that its method belongs to.
-    pub dialect: Dialect,
+    pub dialect: ProtocolDialect,
     /// The method, or why it cannot run.
     pub method: Result<Method, A2aError>,
 }
@@ -93,7 +93,8 @@ pub fn read_rpc(body: &[u8]) -> Result<RpcRequest, A2aError> {
     if !matches!(id, Value::Null | Value::String(_) | Value::Number(_)) {
         return Err(bad("the id must be a string or a number"));
     }
-    let fail = |error| Ok(RpcRequest { id: id.clone(), dialect: Dialect::V1, method: Err(error) });
+    let fail =
+        |error| Ok(RpcRequest { id: id.clone(), dialect: ProtocolDialect::V1, method: Err(error) });
     if members.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
         return fail(bad("invalid jsonrpc version"));
     }
@@ -116,8 +117,11 @@ pub fn strict_json(body: &[u8]) -> Result<Value, A2aError> {
     serde_json::from_slice(body).map_err(|error| A2aError::Parse(error.to_string()))
 }
 
-fn method_named(name: &str, params: &Map<String, Value>) -> (Dialect, Result<Method, A2aError>) {
-    use Dialect::{Original, V1, V03};
+fn method_named(
+    name: &str,
+    params: &Map<String, Value>,
+) -> (ProtocolDialect, Result<Method, A2aError>) {
+    use ProtocolDialect::{Original, V1, V03};
     match name {
         "SendMessage" => (V1, new_task(params, V1).map(Method::Send)),
         "message/send" => (V03, new_task(params, V03).map(Method::Send)),
@@ -191,7 +195,10 @@ pub fn list(params: &Map<String, Value>) -> Result<ListParams, A2aError> {
 }
 
 /// The task in the parameters of `SendMessage` or `message/send`.
-pub fn new_task(params: &Map<String, Value>, dialect: Dialect) -> Result<NewTask, A2aError> {
+pub fn new_task(
+    params: &Map<String, Value>,
+    dialect: ProtocolDialect,
+) -> Result<NewTask, A2aError> {
     let bad = |why: &str| A2aError::InvalidParams(why.to_owned());
     let message = params.get("message").and_then(Value::as_object);
     let message = message.ok_or_else(|| bad("message is required"))?;
@@ -211,8 +218,8 @@ pub fn new_task(params: &Map<String, Value>, dialect: Dialect) -> Result<NewTask
     let configuration = params.get("configuration").and_then(Value::as_object);
     let flag = |name: &str| configuration.and_then(|all| all.get(name)).and_then(Value::as_bool);
     let immediately = match dialect {
-        Dialect::V1 => flag("returnImmediately").unwrap_or(false),
-        Dialect::V03 | Dialect::Original => !flag("blocking").unwrap_or(true),
+        ProtocolDialect::V1 => flag("returnImmediately").unwrap_or(false),
+        ProtocolDialect::V03 | ProtocolDialect::Original => !flag("blocking").unwrap_or(true),
     };
     let wants_push = |all: &Map<String, Value>| {
         let names = ["taskPushNotificationConfig", "pushNotificationConfig"];

@@ -18,7 +18,7 @@ use crate::executor::TaskProgram;
 use crate::gate::NodeGate;
 use crate::methods::{ListParams, NewTask};
 use crate::policy::PeerPolicies;
-use crate::render::{Dialect, TaskView};
+use crate::render::{ProtocolDialect, TaskView};
 use crate::state::TaskState;
 use crate::task::DelegatedTask;
 
@@ -42,14 +42,14 @@ pub struct NodeSettings {
 
 /// A node.
 #[derive(Debug)]
-pub struct Node {
+pub struct A2aNode {
     pub(crate) settings: NodeSettings,
     pub(crate) gate: NodeGate,
     pub(crate) program: TaskProgram,
     pub(crate) waiters: Semaphore,
     pub(crate) runners: Semaphore,
     tasks: TaskFile,
-    /// One for each task that somebody watches or that is in progress.
+    /// One for each task that a client watches or that is in progress.
     watched: Mutex<HashMap<String, watch::Sender<i64>>>,
 }
 
@@ -59,15 +59,15 @@ pub fn now() -> i64 {
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
-impl Node {
+impl A2aNode {
     /// Opens a node with its file of tasks.
     pub fn open(
         settings: NodeSettings,
         gate: NodeGate,
         program: TaskProgram,
         file: &Path,
-    ) -> Result<Arc<Node>, TaskFileError> {
-        Ok(Arc::new(Node {
+    ) -> Result<Arc<A2aNode>, TaskFileError> {
+        Ok(Arc::new(A2aNode {
             runners: Semaphore::new(settings.concurrent),
             settings,
             gate,
@@ -79,7 +79,7 @@ impl Node {
     }
 
     /// Goes on with the tasks that were open when the node stopped.
-    pub fn resume(self: &Arc<Node>) -> Result<(), A2aError> {
+    pub fn resume(self: &Arc<A2aNode>) -> Result<(), A2aError> {
         for row in self.tasks.open_tasks().map_err(|error| unavailable(&error))? {
             let task = DelegatedTask::from_row(&row)?;
             if task.state() == TaskState::Working {
@@ -94,7 +94,11 @@ impl Node {
     }
 
     /// Takes a task from a peer. It is stored when this returns.
-    pub fn submit(self: &Arc<Node>, peer: &str, new: NewTask) -> Result<DelegatedTask, A2aError> {
+    pub fn submit(
+        self: &Arc<A2aNode>,
+        peer: &str,
+        new: NewTask,
+    ) -> Result<DelegatedTask, A2aError> {
         let chain = chain_of(&new.metadata, peer, &self.settings.name, self.settings.max_depth)?;
         let at = now();
         let mut task = DelegatedTask {
@@ -172,7 +176,8 @@ impl Node {
         let rows =
             block_in_place(|| self.tasks.list(&query)).map_err(|error| unavailable(&error))?;
         let size = usize::try_from(params.size).unwrap_or(usize::MAX);
-        let view = TaskView { dialect: Dialect::V1, history: false, artifacts: params.artifacts };
+        let view =
+            TaskView { dialect: ProtocolDialect::V1, history: false, artifacts: params.artifacts };
         let more = rows.len() > size;
         let tasks = rows.iter().take(size).map(|row| DelegatedTask::from_row(row));
         let tasks: Vec<DelegatedTask> = tasks.collect::<Result<_, _>>()?;
@@ -186,7 +191,7 @@ impl Node {
     }
 
     /// Cancels a task of this peer.
-    pub fn cancel(self: &Arc<Node>, peer: &str, id: &str) -> Result<DelegatedTask, A2aError> {
+    pub fn cancel(self: &Arc<A2aNode>, peer: &str, id: &str) -> Result<DelegatedTask, A2aError> {
         let task = self.task(peer, id)?;
         let canceled = self.advance(&task.id, TaskState::Canceled, "Task canceled", |_| {})?;
         let canceled = canceled.ok_or(A2aError::NotCancelable)?;

@@ -23,7 +23,7 @@ struct ConnectionState {
 }
 
 impl Connection {
-    /// The connection of whoever holds this certificate; nothing if it is not accepted.
+    /// The connection of the holder of this certificate; nothing if it is not accepted.
     pub fn of(chain: &[CertificateDer<'_>], trust: &Arc<FleetTrust>) -> Option<Connection> {
         let checked = AtomicU64::new(trust.generation());
         let agent = trust.check_client(chain, UnixTime::now())?;

@@ -110,8 +110,8 @@ mod tests {
 
     #[test]
     fn a_section_overrides_the_default_and_nothing_else_is_accepted() {
-        let text = "[default]\nallowed = false\nper_day = 5\n\
-                    [peer.alice]\nallowed = true\nmax_tier = \"MEDIUM\"\ntasks = [\"summarize *\"]\n";
+        let text = "[default]\nallowed = false\nper_day = 5\n[peer.alice]\nallowed = true\n\
+                    max_tier = \"MEDIUM\"\ntasks = [\"summarize *\"]\n";
         let policies = PeerPolicies::parse(text).unwrap();
         let alice = policies.limits("alice");
         assert!(alice.permits("summarize the issues"));

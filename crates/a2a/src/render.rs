@@ -8,7 +8,7 @@ use crate::task::{DelegatedTask, TaskStep};
 
 /// Which version a client speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Dialect {
+pub enum ProtocolDialect {
     /// Version 1.0.
     V1,
     /// Version 0.3.
@@ -21,7 +21,7 @@ pub enum Dialect {
 #[derive(Debug, Clone, Copy)]
 pub struct TaskView {
     /// The version.
-    pub dialect: Dialect,
+    pub dialect: ProtocolDialect,
     /// Whether the sender's message is repeated.
     pub history: bool,
     /// Whether the results are included.
@@ -30,13 +30,13 @@ pub struct TaskView {
 
 impl TaskView {
     /// The whole task.
-    pub const fn whole(dialect: Dialect) -> TaskView {
+    pub const fn whole(dialect: ProtocolDialect) -> TaskView {
         TaskView { dialect, history: true, artifacts: true }
     }
 
     /// The task as JSON.
     pub fn task(&self, task: &DelegatedTask) -> Value {
-        if self.dialect == Dialect::Original {
+        if self.dialect == ProtocolDialect::Original {
             return original(task);
         }
         let mut out = json!({
@@ -48,7 +48,7 @@ impl TaskView {
         if self.history {
             out["history"] = json!([user_message(task, self.dialect)]);
         }
-        if self.dialect == Dialect::V03 {
+        if self.dialect == ProtocolDialect::V03 {
             out["kind"] = json!("task");
         }
         out
@@ -56,11 +56,11 @@ impl TaskView {
 }
 
 /// The object that a stream sends about a new state.
-pub fn status_update(task: &DelegatedTask, dialect: Dialect) -> Value {
+pub fn status_update(task: &DelegatedTask, dialect: ProtocolDialect) -> Value {
     let mut update = json!({
         "taskId": task.id, "contextId": task.context, "status": status(task, dialect),
     });
-    if dialect == Dialect::V03 {
+    if dialect == ProtocolDialect::V03 {
         update["kind"] = json!("status-update");
         update["final"] = json!(task.state().is_final());
         return update;
@@ -69,13 +69,13 @@ pub fn status_update(task: &DelegatedTask, dialect: Dialect) -> Value {
 }
 
 /// The objects that a stream sends about the results.
-pub fn artifact_updates(task: &DelegatedTask, dialect: Dialect) -> Vec<Value> {
+pub fn artifact_updates(task: &DelegatedTask, dialect: ProtocolDialect) -> Vec<Value> {
     let list = artifacts(task, dialect);
     let one = |artifact: &Value| {
         let mut update = json!({
             "taskId": task.id, "contextId": task.context, "artifact": artifact,
         });
-        if dialect == Dialect::V03 {
+        if dialect == ProtocolDialect::V03 {
             update["kind"] = json!("artifact-update");
             return update;
         }
@@ -94,11 +94,11 @@ fn last(task: &DelegatedTask) -> TaskStep {
     })
 }
 
-fn status(task: &DelegatedTask, dialect: Dialect) -> Value {
+fn status(task: &DelegatedTask, dialect: ProtocolDialect) -> Value {
     let step = last(task);
     let state = task.state();
     let mut out = json!({
-        "state": if dialect == Dialect::V1 { state.name() } else { state.word() },
+        "state": if dialect == ProtocolDialect::V1 { state.name() } else { state.word() },
         "timestamp": Timestamp(step.at).to_string(),
     });
     if !step.note.is_empty() {
@@ -115,20 +115,20 @@ fn status(task: &DelegatedTask, dialect: Dialect) -> Value {
     out
 }
 
-fn message(text: &str, id: &str, from_user: bool, dialect: Dialect) -> Value {
+fn message(text: &str, id: &str, from_user: bool, dialect: ProtocolDialect) -> Value {
     match dialect {
-        Dialect::V1 => json!({
+        ProtocolDialect::V1 => json!({
             "messageId": id, "role": if from_user { "ROLE_USER" } else { "ROLE_AGENT" },
             "parts": [{ "text": text }],
         }),
-        Dialect::V03 | Dialect::Original => json!({
+        ProtocolDialect::V03 | ProtocolDialect::Original => json!({
             "kind": "message", "messageId": id, "role": if from_user { "user" } else { "agent" },
             "parts": [{ "kind": "text", "text": text }],
         }),
     }
 }
 
-fn user_message(task: &DelegatedTask, dialect: Dialect) -> Value {
+fn user_message(task: &DelegatedTask, dialect: ProtocolDialect) -> Value {
     let id = task.message.as_deref().unwrap_or(&task.id);
     let mut out = message(&task.text, id, true, dialect);
     out["taskId"] = json!(task.id);
@@ -136,13 +136,13 @@ fn user_message(task: &DelegatedTask, dialect: Dialect) -> Value {
     out
 }
 
-fn artifacts(task: &DelegatedTask, dialect: Dialect) -> Value {
+fn artifacts(task: &DelegatedTask, dialect: ProtocolDialect) -> Value {
     let one = |(at, artifact): (usize, &Value)| {
         let text = artifact.get("text").and_then(Value::as_str);
         let part = match (text, dialect) {
-            (Some(text), Dialect::V1) => json!({ "text": text }),
+            (Some(text), ProtocolDialect::V1) => json!({ "text": text }),
             (Some(text), _) => json!({ "kind": "text", "text": text }),
-            (None, Dialect::V1) => json!({ "data": artifact }),
+            (None, ProtocolDialect::V1) => json!({ "data": artifact }),
             (None, _) => json!({ "kind": "data", "data": artifact }),
         };
         let mut out = json!({ "artifactId": format!("{}-{at}", task.id), "parts": [part] });

@@ -12,9 +12,10 @@ use tokio::task::spawn_blocking;
 use crate::card::CardSettings;
 use crate::error::A2aError;
 use crate::fleet_files::{FleetFiles, FleetFilesError};
+use crate::handlers::NodeState;
 use crate::listener::serve_node;
-use crate::node::Node;
-use crate::routes::{NodeState, node_routes};
+use crate::node::A2aNode;
+use crate::routes::node_routes;
 
 /// How often the list of revoked certificates is fetched.
 const REFRESH: Duration = Duration::from_secs(15);
@@ -47,7 +48,7 @@ pub struct NodeServer {
     /// What its card says.
     pub card: CardSettings,
     /// The node.
-    pub node: Arc<Node>,
+    pub node: Arc<A2aNode>,
 }
 
 impl NodeServer {

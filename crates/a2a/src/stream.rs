@@ -13,9 +13,9 @@ use hyper::body::Frame;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use crate::node::Node;
+use crate::node::A2aNode;
 use crate::peer::Connection;
-use crate::render::{Dialect, TaskView, artifact_updates, status_update};
+use crate::render::{ProtocolDialect, TaskView, artifact_updates, status_update};
 use crate::task::DelegatedTask;
 
 /// A comment line, so that proxies do not close an idle stream.
@@ -31,7 +31,7 @@ pub struct EventForm {
     /// The id of the JSON-RPC request, if there is one.
     pub id: Option<Value>,
     /// The version.
-    pub dialect: Dialect,
+    pub dialect: ProtocolDialect,
 }
 
 impl EventForm {
@@ -46,15 +46,15 @@ impl EventForm {
     fn first(&self, task: &DelegatedTask) -> Bytes {
         let whole = TaskView::whole(self.dialect).task(task);
         self.line(match self.dialect {
-            Dialect::V1 => serde_json::json!({ "task": whole }),
-            Dialect::V03 | Dialect::Original => whole,
+            ProtocolDialect::V1 => serde_json::json!({ "task": whole }),
+            ProtocolDialect::V03 | ProtocolDialect::Original => whole,
         })
     }
 }
 
 /// A response that streams a task from its state now to its end.
 pub fn stream_task(
-    node: Arc<Node>,
+    node: Arc<A2aNode>,
     peer: Connection,
     task: &DelegatedTask,
     form: EventForm,
@@ -69,7 +69,7 @@ pub fn stream_task(
 }
 
 async fn follow(
-    node: Arc<Node>,
+    node: Arc<A2aNode>,
     peer: Connection,
     id: String,
     form: EventForm,

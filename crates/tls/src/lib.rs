@@ -1,5 +1,6 @@
 //! TLS between clients and the daemon, and mutual TLS between agents of a fleet: pinned keys,
-//! certificates, the fleet's authority, and the configuration of both ends. Only TLS 1.3, without resumption; no setting accepts a certificate unchecked.
+//! certificates, the fleet's authority, and the configuration of both ends. Only TLS 1.3, without
+//! resumption; no setting accepts a certificate unchecked.
 
 mod authority;
 mod certificate;

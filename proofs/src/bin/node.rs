@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use countersign_a2a::{
-    CardSettings, FleetFiles, Node, NodeGate, NodeServer, NodeSettings, PeerPolicies, PeerPolicy,
-    TaskProgram,
+    A2aNode, CardSettings, FleetFiles, NodeGate, NodeServer, NodeSettings, PeerPolicies,
+    PeerPolicy, TaskProgram,
 };
 use countersign_client::{AgentClient, DaemonKey, Endpoint};
 use serde_json::Value;
@@ -30,22 +30,7 @@ fn run() -> Result<(), String> {
     let key = DaemonKey::read(Path::new(word("daemon_key")));
     let agent = AgentClient::new(endpoint.clone(), Some(word("token").to_owned())).trusting(key);
     let name = word("name").to_owned();
-    let policies = all.get("peer").cloned().unwrap_or_else(|| serde_json::json!({}));
-    let policies = serde_json::from_value(policies).map_err(|error| error.to_string())?;
-    let settings = NodeSettings {
-        name: name.clone(),
-        max_depth: 4,
-        policies: PeerPolicies {
-            default: PeerPolicy {
-                open_tasks: Some(number("open_tasks").unwrap_or(10_000)),
-                per_minute: Some(number("per_minute").unwrap_or(100_000)),
-                per_day: Some(number("per_day").unwrap_or(100_000)),
-                ..PeerPolicy::default()
-            },
-            peer: policies,
-        },
-        concurrent: 16,
-    };
+    let settings = settings(&all, &name)?;
     let words = all.get("command").and_then(Value::as_array).cloned().unwrap_or_default();
     let command = words.iter().filter_map(Value::as_str).map(ToOwned::to_owned).collect();
     let program = TaskProgram { command, time: Duration::from_mins(1), memory_kib: None };
@@ -66,9 +51,23 @@ fn run() -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| error.to_string())?;
     runtime.block_on(async {
-        let node = Node::open(settings, gate, program, &PathBuf::from(word("tasks")));
+        let node = A2aNode::open(settings, gate, program, &PathBuf::from(word("tasks")));
         let node = node.map_err(|error| error.to_string())?;
         let served = server_of(node).serve(|address| println!("{address}")).await;
         served.map_err(|error| error.to_string())
     })
+}
+
+fn settings(all: &Value, name: &str) -> Result<NodeSettings, String> {
+    let number = |name: &str| all.get(name).and_then(Value::as_u64);
+    let policies = all.get("peer").cloned().unwrap_or_else(|| serde_json::json!({}));
+    let peer = serde_json::from_value(policies).map_err(|error| error.to_string())?;
+    let default = PeerPolicy {
+        open_tasks: Some(number("open_tasks").unwrap_or(10_000)),
+        per_minute: Some(number("per_minute").unwrap_or(100_000)),
+        per_day: Some(number("per_day").unwrap_or(100_000)),
+        ..PeerPolicy::default()
+    };
+    let policies = PeerPolicies { default, peer };
+    Ok(NodeSettings { name: name.to_owned(), max_depth: 4, policies, concurrent: 16 })
 }

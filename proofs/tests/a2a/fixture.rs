@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// How long anything may take before a test gives up.
-pub const HANG: Duration = Duration::from_secs(60);
+pub const HANG: Duration = Duration::from_mins(1);
 
 /// A program that repeats the text of its task.
 pub const ECHO: &str = "import json,sys; t=json.load(sys.stdin); \

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_a2a::{
-    AgentUrl, CHAIN_VARIABLE, CardSettings, KnownAgent, Node, NodeGate, NodeServer, NodeSettings,
-    OutgoingTask, RemoteAgent, TaskProgram, TaskState, read_registry, resolve_agent,
+    A2aNode, AgentUrl, CHAIN_VARIABLE, CardSettings, KnownAgent, NodeGate, NodeServer,
+    NodeSettings, OutgoingTask, RemoteAgent, TaskProgram, TaskState, read_registry, resolve_agent,
 };
 use countersign_client::{CallRequest, Endpoint, Outcome};
 use countersign_daemon::config::paths::EnvironmentVariables as _;
@@ -82,7 +82,7 @@ fn serve(args: &A2aServe) -> Result<ExitCode, Failure> {
     tracing_subscriber::fmt().with_writer(std::io::stderr).with_target(false).init();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
-        let node = Node::open(settings, gate, program, &file)
+        let node = A2aNode::open(settings, gate, program, &file)
             .map_err(|error| Failure::at(&file.display().to_string(), error))?;
         let server = NodeServer { listen, files, authority, card, node };
         let serving = server.serve(|address| {

@@ -91,7 +91,7 @@ pub struct A2aServe {
     /// How many tasks run at once.
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub concurrent: usize,
-    /// What each agent may ask [default: a2a_peers.toml beside the configuration, if it exists]
+    /// What each agent may ask [default: `a2a_peers.toml` beside the configuration, if it exists]
     #[arg(long, value_name = "FILE")]
     pub peers: Option<PathBuf>,
     /// How often a task may have been delegated on its way here.
