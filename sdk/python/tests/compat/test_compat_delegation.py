@@ -55,7 +55,7 @@ def environment(fleet: DaemonFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     (state / "daemon.pub").write_text(fleet.key_file.read_text())
 
 
-def files(fleet: DaemonFixture, name: str) -> dict[str, Path]:
+def files(fleet: DaemonFixture, name: str) -> dict[str, Any]:
     own = fleet.folder / "pki/agents" / name
     ca = fleet.folder / "pki/ca/fleet-ca.crt"
     return {"cert": own / f"{name}.crt", "key": own / f"{name}.key", "ca": ca}

@@ -130,7 +130,7 @@ class A2ATaskClient:
         *,
         task: str,
         requester: str | None = None,
-        metadata: Mapping[str, Any] | None = None,
+        metadata: Mapping[str, Any] | None = None,  # noqa: ARG002
     ) -> dict[str, Any]:
         """Sends a task, after the own gate has approved it. ``metadata`` stays here."""
         words = ["send", "--agent", base_url.rstrip("/"), "--task", task]
@@ -188,19 +188,20 @@ class A2ATaskServer:
     def start(self) -> None:
         """Starts the server and waits until it listens."""
         self._folder = tempfile.TemporaryDirectory(prefix="countersign-a2a-")
-        place = os.path.join(self._folder.name, "executor")
+        folder = Path(self._folder.name)
+        place = str(folder / "executor")
         listener = socket.socket(socket.AF_UNIX)
         listener.bind(place)
         listener.listen()
         threading.Thread(target=self._serve, args=(listener,), daemon=True).start()
-        tasks = os.path.join(self._folder.name, "tasks.db")
+        tasks = str(folder / "tasks.db")
         words = ["a2a", "serve", "--host", self.host, "--port", str(self.port), "--tasks", tasks]
         bridge = ["--", sys.executable, "-c", _BRIDGE, place]
         self._process = subprocess.Popen(
             [program.program(), *words, *self._files, *bridge], stdout=subprocess.PIPE
         )
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline().decode()
+        out = self._process.stdout
+        line = "" if out is None else out.readline().decode()
         if "listening on" not in line:
             self.stop()
             raise CountersignError("`countersign a2a serve` did not start")
@@ -232,7 +233,7 @@ class A2ATaskServer:
                 task = json.loads(b"".join(iter(lambda: connection.recv(65536), b"")))
                 said = {"result": self._executor(task)}
                 text = json.dumps(said)
-            except Exception as error:  # noqa: BLE001
+            except Exception as error:
                 text = json.dumps({"error": str(error)})
             connection.sendall(text.encode())
 
