@@ -179,7 +179,7 @@ impl A2aNode {
         let view =
             TaskView { dialect: ProtocolDialect::V1, history: false, artifacts: params.artifacts };
         let more = rows.len() > size;
-        let tasks = rows.iter().take(size).map(|row| DelegatedTask::from_row(row));
+        let tasks = rows.iter().take(size).map(DelegatedTask::from_row);
         let tasks: Vec<DelegatedTask> = tasks.collect::<Result<_, _>>()?;
         let next = tasks.last().filter(|_| more).map(|task| task.id.clone());
         let list: Vec<Value> = tasks.iter().map(|task| view.task(task)).collect();
