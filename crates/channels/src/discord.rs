@@ -216,6 +216,25 @@ impl ReplyReceiver for Discord {
         })
     }
 
+    fn direct_message<'a>(
+        &'a self,
+        account: &'a str,
+        text: &'a str,
+    ) -> Option<ChannelFuture<'a, ()>> {
+        api::is_id(account).then(|| -> ChannelFuture<'a, ()> {
+            Box::pin(async move {
+                let to = json!({ "recipient_id": account });
+                let opened = self.api.call("POST", "/users/@me/channels", Some(&to)).await?;
+                let id = opened.get("id").and_then(|id| id.as_str()).filter(|id| api::is_id(id));
+                let id = id
+                    .ok_or_else(|| ChannelError::again("Discord's response could not be parsed"))?;
+                let path = format!("/channels/{id}/messages");
+                self.api.call("POST", &path, Some(&render::reply(text))).await?;
+                Ok(())
+            })
+        })
+    }
+
     fn command_text(&self, name: &str) -> String {
         if self.polls { format!("!{name}") } else { format!("/{} {name}", interactions::COMMAND) }
     }

@@ -49,6 +49,16 @@ pub trait ReplyReceiver: Send + Sync + fmt::Debug {
     /// Tells the sender of a reply what became of it.
     fn reply<'a>(&'a self, received: &'a PersonReply, reply: &'a str) -> ChannelFuture<'a, ()>;
 
+    /// Sends a text that only this account can read; none where the platform has no such message.
+    fn direct_message<'a>(
+        &'a self,
+        account: &'a str,
+        text: &'a str,
+    ) -> Option<ChannelFuture<'a, ()>> {
+        let _ = (account, text);
+        None
+    }
+
     /// Whether a test message can have a button, so that the return path is tested too.
     fn supports_test_button(&self) -> bool {
         false

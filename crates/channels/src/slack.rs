@@ -166,6 +166,19 @@ impl ReplyReceiver for Slack {
         })
     }
 
+    fn direct_message<'a>(
+        &'a self,
+        account: &'a str,
+        text: &'a str,
+    ) -> Option<ChannelFuture<'a, ()>> {
+        let user = Some(hook::user(account)).filter(|user| hook::is_id(user))?;
+        Some(Box::pin(async move {
+            // A message to a person's id goes to the conversation of the app with this person.
+            self.api.call("chat.postMessage", &render::direct(text, user)).await?;
+            Ok(())
+        }))
+    }
+
     fn command_text(&self, name: &str) -> String {
         format!("/countersign {name}")
     }

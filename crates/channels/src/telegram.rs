@@ -277,6 +277,23 @@ impl ReplyReceiver for Telegram {
         Box::pin(self.send_reply(received, reply))
     }
 
+    fn direct_message<'a>(
+        &'a self,
+        account: &'a str,
+        text: &'a str,
+    ) -> Option<ChannelFuture<'a, ()>> {
+        // Groups have negative numbers; a private chat has the number of its person.
+        let chat = account.parse::<i64>().ok().filter(|chat| *chat > 0)?;
+        Some(Box::pin(async move {
+            let body = json!({
+                "chat_id": chat, "text": render::cut(text, LONGEST), "protect_content": true,
+                "link_preview_options": { "is_disabled": true },
+            });
+            self.bot.call("sendMessage", &body).await?;
+            Ok(())
+        }))
+    }
+
     fn supports_test_button(&self) -> bool {
         true
     }

@@ -44,6 +44,18 @@ impl PeopleClient {
         self.read::<List>("/v1/crises").map(|list| list.crises)
     }
 
+    /// Takes over a conversation in a crisis, and writes to its user if there is a message.
+    pub fn take_over_crisis(
+        &self,
+        agent: &str,
+        session: &str,
+        message: Option<&str>,
+    ) -> Result<(), Error> {
+        let body = serde_json::json!({ "agent": agent, "session": session, "message": message });
+        let _: serde_json::Value = self.change("/v1/crises/take-over", &body)?;
+        Ok(())
+    }
+
     /// Resolves a crisis.
     pub fn resolve_crisis(&self, agent: &str, session: &str, reason: &str) -> Result<(), Error> {
         let body = serde_json::json!({ "agent": agent, "session": session, "reason": reason });
@@ -142,6 +154,17 @@ impl PeopleClient {
         made.passphrase.ok_or_else(no_secret)
     }
 
+    /// Sends a recovery code to a linked account of a person; returns the channel.
+    pub fn send_recovery_code(&self, name: &str) -> Result<String, Error> {
+        #[derive(Deserialize)]
+        struct Sent {
+            channel: String,
+        }
+        let path = format!("/v1/people/{}/recovery", path_segment(name)?);
+        let sent: Sent = self.change(&path, &serde_json::json!({}))?;
+        Ok(sent.channel)
+    }
+
     /// All agents.
     pub fn agents(&self) -> Result<Vec<AgentRecord>, Error> {
         #[derive(Deserialize)]
@@ -195,6 +218,18 @@ impl PeopleClient {
         let body = serde_json::json!({ "reason": reason });
         let done: Acknowledged = self.change("/v1/ledger/acknowledge", &body)?;
         Ok(done.acknowledged)
+    }
+
+    /// Sets the time of the ledger back to the daemon's system clock, which must say `time`;
+    /// returns the time. The daemon stops afterwards.
+    pub fn rebase_clock(&self, time: &str, reason: &str) -> Result<String, Error> {
+        #[derive(serde::Deserialize)]
+        struct Rebased {
+            time: String,
+        }
+        let body = serde_json::json!({ "time": time, "reason": reason });
+        let done: Rebased = self.change("/v1/ledger/clock", &body)?;
+        Ok(done.time)
     }
 
     /// Confirms the weaker mode that the configuration asks for; returns the mode in force.

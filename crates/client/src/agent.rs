@@ -40,8 +40,8 @@ impl AgentClient {
         AgentClient { endpoint, token, key }
     }
 
-    /// Believes the daemon with this key, and no other. With an error, every response is this
-    /// error.
+    /// Believes the daemon with this key, and no other. With an error, nothing is sent and every
+    /// result is this error.
     #[must_use]
     pub fn trusting(mut self, key: Result<DaemonKey, Error>) -> AgentClient {
         self.key = key;
@@ -291,6 +291,12 @@ impl AgentClient {
         key: Option<&str>,
         timeout: Duration,
     ) -> Result<T, Error> {
+        let daemon_key = match &self.key {
+            Ok(key) => key,
+            // No response would count, so the call is not sent: nobody would wait for its answer.
+            // A daemon that does not run is still reported as that.
+            Err(why) => return Err(self.health().err().unwrap_or_else(|| why.clone())),
+        };
         let nonce = new_nonce()?;
         let exchange = Exchange {
             method,
@@ -304,7 +310,7 @@ impl AgentClient {
             timeout,
         };
         let response = http::whole(&self.endpoint, &exchange)?;
-        check_response(self.key.as_ref(), &exchange, &response)?;
+        check_response(daemon_key, &exchange, &response)?;
         parse_json(&response.text)
     }
 }

@@ -84,7 +84,7 @@ pub fn new_nonce() -> Result<String, Error> {
 
 /// Whether the pinned key signed this response to this request.
 pub fn check_response(
-    key: Result<&DaemonKey, &Error>,
+    key: &DaemonKey,
     exchange: &Exchange<'_>,
     response: &WholeResponse,
 ) -> Result<(), Error> {
@@ -98,5 +98,5 @@ pub fn check_response(
         status: response.status,
         response: Digest::of(response.text.as_bytes()),
     };
-    key.map_err(Clone::clone)?.check(&signed, response.signature.as_deref())
+    key.check(&signed, response.signature.as_deref())
 }

@@ -124,11 +124,12 @@ fn sense(kind: EntryKind) -> Sense {
         EntryKind::Revoke => plain(4),
         EntryKind::NotifyFailed => Sense { failed: true, ..alarm(2) },
         EntryKind::LoginFailed => Sense { failed: true, ..alarm(3) },
-        EntryKind::CrisisBegin | EntryKind::CrisisLift => alarm(3),
+        EntryKind::CrisisBegin | EntryKind::CrisisLift | EntryKind::CrisisTakeover => alarm(3),
         EntryKind::LockedOut | EntryKind::Quarantine | EntryKind::Frozen => denied(4),
         EntryKind::Clock
         | EntryKind::Gap
         | EntryKind::Acknowledge
+        | EntryKind::ClockRebased
         | EntryKind::Thawed
         | EntryKind::KeyRotated
         | EntryKind::Certificate => alarm(4),

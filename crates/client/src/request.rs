@@ -68,6 +68,9 @@ pub struct RequestRecord {
     pub both_bind: bool,
     /// The agent.
     pub agent: String,
+    /// The agent program that a hook names, such as `claude`; only a label below the agent.
+    #[serde(default)]
+    pub agent_kind: Option<String>,
     /// The session.
     #[serde(default)]
     pub session: Option<String>,
@@ -138,6 +141,14 @@ pub struct RequestRecord {
 }
 
 impl RequestRecord {
+    /// Who asks, for people: `claude (uid:1000)`, or the agent alone.
+    pub fn asking_name(&self) -> String {
+        match self.agent_kind.as_deref().filter(|kind| *kind != self.agent) {
+            Some(kind) => format!("{kind} ({})", self.agent),
+            None => self.agent.clone(),
+        }
+    }
+
     /// The reason of the decision.
     pub fn reason(&self) -> &str {
         self.decision.as_ref().map_or("", |decision| &decision.reason)

@@ -166,9 +166,13 @@ mod fails_closed {
     fn without_a_pinned_key_no_daemon_is_believed() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let endpoint = Endpoint::Tcp(listener.local_addr().unwrap().to_string());
-        let _heard = serve(listener, vec![ended("approved")]);
+        let health = json(r#"{"service":"countersign","pending":0}"#);
+        let heard = serve(listener, vec![health, ended("approved")]);
         let found = AgentClient::new(endpoint, None).ask(&question());
         assert!(matches!(found, Err(Error::Untrusted(_))), "{found:?}");
+        // The call would wait for a person although nobody waits for the answer.
+        let heard = heard.lock().unwrap();
+        assert!(heard.iter().all(|request| !request.starts_with("POST ")), "{heard:?}");
     }
 
     #[test]

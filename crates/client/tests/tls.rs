@@ -34,7 +34,10 @@ mod tls {
     /// Serves one response to every connection. The certificate was issued `issued` ms from now.
     fn serve(key: &[u8], names: &[&str], issued: i64) -> TestServer {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        let certificate = issue_certificate(key, &names, Timestamp(now() + issued)).unwrap();
+        serve_with(key, issue_certificate(key, &names, Timestamp(now() + issued)).unwrap())
+    }
+
+    fn serve_with(key: &[u8], certificate: Vec<u8>) -> TestServer {
         let identity = ServerIdentity::from_der(key, &certificate).unwrap();
         let pin = identity.pin().unwrap();
         let config = server_config(Arc::new(identity)).unwrap();
@@ -117,6 +120,18 @@ mod tls {
         assert_eq!(ask(&named.address, trust).unwrap(), BODY);
         let other = serve(&generate_key().unwrap(), &["gate.example.org"], 0);
         refuses(&other, ca_file(folder.path(), &other.certificate), "another host name");
+    }
+
+    #[test]
+    fn the_certificate_of_an_authority_works_with_a_pin_only() {
+        let key = rcgen::KeyPair::generate().unwrap();
+        let mut params = rcgen::CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
+        params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+        let certificate = params.self_signed(&key).unwrap().der().to_vec();
+        let server = serve_with(&key.serialize_der(), certificate);
+        let folder = tempfile::tempdir().unwrap();
+        refuses(&server, ca_file(folder.path(), &server.certificate), "pin its key instead");
+        assert_eq!(ask(&server.address, TlsTrust::Pin(server.pin)).unwrap(), BODY);
     }
 
     #[test]

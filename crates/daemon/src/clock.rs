@@ -15,12 +15,19 @@ const TOLERATED: i64 = 5_000;
 pub struct DaemonClock {
     /// The difference between the time since boot and the shown time.
     offset: AtomicI64,
+    /// How far ahead tests pretend that the system clock is.
+    #[cfg(test)]
+    pretended: AtomicI64,
 }
 
 impl DaemonClock {
     /// Starts with the system clock.
     pub fn start() -> DaemonClock {
-        DaemonClock { offset: AtomicI64::new(wall().saturating_sub(since_boot())) }
+        DaemonClock {
+            offset: AtomicI64::new(wall().saturating_sub(since_boot())),
+            #[cfg(test)]
+            pretended: AtomicI64::new(0),
+        }
     }
 
     /// From now on the clock shows no time before this one, which is already in the store.
@@ -28,15 +35,43 @@ impl DaemonClock {
         self.offset.fetch_max(newest.0.saturating_sub(since_boot()), Ordering::AcqRel);
     }
 
+    /// Shows the system clock from now on, although that may be earlier: a person rebased it.
+    pub fn rebase(&self) -> Timestamp {
+        let wall = self.wall();
+        self.offset.store(wall.saturating_sub(since_boot()), Ordering::Release);
+        Timestamp(wall)
+    }
+
+    /// What the system clock says, which may be wrong.
+    pub fn system_time(&self) -> Timestamp {
+        Timestamp(self.wall())
+    }
+
+    #[cfg(not(test))]
+    fn wall(&self) -> i64 {
+        wall()
+    }
+
+    #[cfg(test)]
+    fn wall(&self) -> i64 {
+        wall() + self.pretended.load(Ordering::Acquire)
+    }
+
+    /// Pretends that the system clock is so many milliseconds ahead.
+    #[cfg(test)]
+    pub fn pretend(&self, ahead: i64) {
+        self.pretended.store(ahead, Ordering::Release);
+    }
+
     /// How far the system clock is behind, in milliseconds.
     pub fn behind(&self) -> i64 {
-        self.now().at.0.saturating_sub(wall())
+        self.now().at.0.saturating_sub(self.wall())
     }
 }
 
 impl Clock for DaemonClock {
     fn now(&self) -> Moment {
-        let (since, wall) = (since_boot(), wall());
+        let (since, wall) = (since_boot(), self.wall());
         let ahead = wall.saturating_sub(since);
         let offset = self.offset.fetch_max(ahead, Ordering::AcqRel).max(ahead);
         let at = since.saturating_add(offset);

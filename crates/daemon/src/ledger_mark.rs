@@ -62,11 +62,17 @@ pub enum IntegrityFault {
         "the file of the store was deleted or replaced while the daemon was running; restart it"
     )]
     StoreReplaced,
+    /// A person rebased the clock; what this process remembers is of the other time.
+    #[error("the clock was rebased; the daemon stops and must be started again")]
+    ClockRebased,
 }
 
 impl IntegrityFault {
     /// The fault, and what to do.
     pub fn advice(&self) -> String {
+        if *self == IntegrityFault::ClockRebased {
+            return self.to_string();
+        }
         format!(
             "{self}. Nothing is approved until an administrator acknowledges this: countersign \
              ledger acknowledge, or the page Ledger of the inbox"
@@ -174,6 +180,11 @@ impl LedgerMark {
         // It is of the other ledger; the next one is signed within seconds.
         let _ = fs::remove_file(self.file.with_file_name(CHECKPOINT));
         Ok(())
+    }
+
+    /// Approvals after this time are not void: the clock was rebased to before an acknowledgement.
+    pub fn void_at_most_until(&self, now: Timestamp) {
+        self.void_until.fetch_min(now.0, Ordering::AcqRel);
     }
 
     /// Whether an approval of this time has no permit any more.

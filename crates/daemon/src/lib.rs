@@ -7,6 +7,7 @@ mod calibration;
 pub mod checkpoints;
 pub mod clock;
 pub mod config;
+mod crisis_pages;
 mod descriptors;
 mod drills;
 mod first_start;

@@ -3,6 +3,8 @@
 //! hyper's plain HTTP/1 builder serves each connection: thousands of callers wait at once, and it
 //! needs half the memory per connection of the builder that detects the protocol.
 
+mod plain_http;
+
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
@@ -197,8 +199,14 @@ async fn tls_connection(
     peer: Peer,
     stop: Stop,
 ) {
-    let handshake = tokio::time::timeout(HANDSHAKE_TIMEOUT, tls.accept(stream));
-    if let Ok(Ok(stream)) = handshake.await {
+    let handshake = tokio::time::timeout(HANDSHAKE_TIMEOUT, async {
+        if plain_http::is_spoken(&stream).await {
+            plain_http::refuse(stream).await;
+            return None;
+        }
+        tls.accept(stream).await.ok()
+    });
+    if let Ok(Some(stream)) = handshake.await {
         connection(stream, handler, peer, stop).await;
     }
 }

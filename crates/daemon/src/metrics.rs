@@ -18,7 +18,7 @@ use countersign_workflow::request::State;
 
 use crate::otlp::{CallSpan, SpanQueue};
 
-use counts::{ANSWERED, Counts, HOUR, PerCallCount, WRITTEN};
+use counts::{ANSWERED, Counts, GUARDED, HOUR, PerCallCount, WRITTEN};
 use prometheus::plain;
 
 pub use counts::HourCounts;
@@ -142,6 +142,19 @@ impl Metrics {
     /// Counts what the judge's verdict did: released, denied, asked, sampled.
     pub fn judge_action(&self, action: &'static str) {
         self.lock().add("countersign_judge_actions_total", format!("action=\"{action}\""));
+    }
+
+    /// Counts a text that the guard model was asked about: its family, who wrote the text, the
+    /// result (`safe`, `unsafe`, or the reason for none), and its time.
+    pub fn guard(&self, family: &'static str, role: &str, result: &'static str, took: Duration) {
+        let mut counts = self.lock();
+        let labels = format!("family=\"{family}\",role=\"{role}\",result=\"{result}\"");
+        counts.add("countersign_guard_checks_total", labels);
+        if !["safe", "unsafe"].contains(&result) {
+            let labels = format!("family=\"{family}\",reason=\"{result}\"");
+            counts.add("countersign_guard_unavailable_total", labels);
+        }
+        counts.guards.entry(family).or_default().add(&GUARDED, took.as_secs_f64());
     }
 
     /// Counts a checkpoint sent to a witness.

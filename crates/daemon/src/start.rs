@@ -187,7 +187,11 @@ impl Daemon {
         }
         let signing = Arc::clone(&checkpoints);
         tasks.spawn(async move { signing.run(stopping).await });
-        until.await;
+        tokio::select! {
+            () = until => {}
+            // The response about the rebase is on its way; the listeners finish it.
+            () = gate.integrity().restart_requested() => tracing::warn!("stopping: the clock was rebased"),
+        }
         // Sending fails only if every task has ended already.
         let _ = stop.send(true);
         let ended = async { while tasks.join_next().await.is_some() {} };
@@ -291,6 +295,7 @@ fn spawn_background(tasks: &mut JoinSet<()>, api: &Api, gate: &Arc<Gate>, stop: 
     tasks.spawn(crate::withdrawals::run(gate(), stop.clone()));
     tasks.spawn(auth::follow(Arc::clone(&api.directory), gate(), stop.clone()));
     tasks.spawn(crate::push::follow(gate(), Arc::clone(channels.browsers()), stop.clone()));
+    tasks.spawn(crate::crisis_pages::run(gate(), Arc::clone(&channels), stop.clone()));
     tasks.spawn(notifier::digest::run(gate(), channels, stop.clone()));
     tasks.spawn(notifier::run(gate(), parts, stop.clone()));
     tasks.spawn(crate::drills::run(gate(), Arc::clone(&api.presence), stop.clone()));

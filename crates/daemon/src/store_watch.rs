@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_store::StoreError;
+use countersign_types::time::Clock as _;
 
 use crate::config::DaemonConfig;
 use crate::gate::Gate;
@@ -28,6 +29,9 @@ pub async fn check_store(
     gate.integrity().set_mark(mark);
     if let Some(fault) = fault {
         gate.integrity().halt(fault);
+    } else if let Some(mark) = gate.integrity().mark() {
+        // No acknowledgement is later than the ledger, unless the clock was rebased since then.
+        mark.void_at_most_until(gate.clock().now().at);
     }
     gate.restore_freeze().await?;
     gate.restore_quarantines().await?;

@@ -281,7 +281,7 @@ fn rule_source(r: &Rule) -> Result<String, String> {
         .collect();
     let wrap = |e: String| format!("rule `{}`: {e}", r.id);
     Ok(format!(
-        "Rule {{ gate: {:#x}, marks: {:#x}, head_marks: {:#x}, flag_marks: {:#x}, flag_gate: {:#x}, id: {:?}, tier: {}, message: {:?}, suggestion: {:?}, sub: &[{}], flags: {}, all_flags: &[{}], not_flags: {}, operand: {}, not_operand: {}, first: {}, not_first: {}, last: {}, arg: {}, option: &[{options}], min_operands: {}, max_operands: {}, stdin: {}, root: {}, home: {}, computed: {}, settings: {}, once: {}, unplaced: {}, unseen: {}, loses: {}, effects: {}, irreversible: {} }},\n",
+        "Rule {{ gate: {:#x}, marks: {:#x}, head_marks: {:#x}, flag_marks: {:#x}, flag_gate: {:#x}, id: {:?}, tier: {}, message: {:?}, suggestion: {:?}, sub: &[{}], flags: {}, all_flags: &[{}], not_flags: {}, operand: {}, not_operand: {}, first: {}, not_first: {}, last: {}, arg: {}, option: &[{options}], min_operands: {}, max_operands: {}, stdin: {}, root: {}, home: {}, computed: {}, settings: {}, once: {}, unplaced: {}, unseen: {}, fetched: {}, loses: {}, effects: {}, irreversible: {} }},\n",
         gate::gate(r),
         gate::marks(r),
         gate::head_marks(r),
@@ -311,6 +311,7 @@ fn rule_source(r: &Rule) -> Result<String, String> {
         once(r)?,
         r.unplaced,
         r.unseen,
+        r.fetched,
         r.loses.map_or_else(|| "None".to_owned(), |loses| format!("Some(Loses::{loses:?})")),
         effects(&r.effects).map_err(wrap)?,
         r.irreversible

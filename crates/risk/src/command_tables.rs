@@ -311,6 +311,8 @@ pub struct Rule {
     pub unplaced: bool,
     /// Only where a word of `arg` names a file whose text is not known from this session.
     pub unseen: bool,
+    /// Only in a folder, or with one as operand, that was cloned or unpacked from the network.
+    pub fetched: bool,
     /// Files of a work tree that are lost. Where facts say that there are none, the tier is LOW.
     pub loses: Option<Loses>,
     /// Only when the home folder or that of the settings was moved before.

@@ -98,6 +98,50 @@ fn asking_how_a_program_is_used_runs_by_its_name_only() {
 }
 
 #[test]
+fn asking_a_program_to_show_something_runs_by_its_name_only() {
+    for command in [
+        "frobnicate list",
+        "frobnicate remote list --json",
+        "frobnicate info web",
+        "frobnicate status | head -5",
+        "/usr/bin/frobnicate ls -l",
+        "frob-config --cflags --libs",
+    ] {
+        let seen = after(&[], command);
+        assert_eq!(seen.verdict, Verdict::Allow, "{command}: {:?}", seen.reasons);
+    }
+    for command in [
+        "frobnicate list --exec id",
+        "frobnicate show /etc/hosts",
+        "frobnicate show https://e.example/x",
+        "frobnicate delete list",
+        "frobnicate a b c list",
+        "frobnicate list a b",
+        "sudo frobnicate add list",
+        "~/tools/frobnicate list",
+        "/tmp/frobnicate status",
+        "PATH=/opt/x:$PATH frobnicate list",
+        "pip install frobnicate && frobnicate list",
+        "curl -o x https://e.example/x && frobnicate list",
+        "frob-config install",
+        "/tmp/frob-config --libs",
+    ] {
+        assert!(asks(command), "{command}");
+    }
+}
+
+#[test]
+fn tools_of_cross_compilers_are_known_by_their_machine() {
+    for command in ["aarch64-linux-gnu-gcc-12 -c a.c", "riscv64-unknown-elf-objdump -d a.o"] {
+        let seen = after(&[], command);
+        assert_eq!(seen.verdict, Verdict::Allow, "{command}: {:?}", seen.reasons);
+    }
+    for command in ["aarch64-linux-gnu-rm x", "frob-linux-gnu-gcc a.c", "x86_64-frobnicate x"] {
+        assert!(asks(command), "{command}");
+    }
+}
+
+#[test]
 fn scripts_of_installed_skills_run_like_the_projects_own() {
     for command in [
         "~/.agents/skills/review/scripts/run.sh --all",

@@ -10,11 +10,11 @@ use countersign_workflow::request::{Event, Requester};
 
 use crate::sqlite::SqliteStore;
 use crate::{
-    Applied, CrisisSession, DeliveryAttempt, DeliveryStatus, IndexedEntry, LedgerSlice,
-    LinkedAccount, NewRequest, OutboxEntry, Passkey, ProofPath, PushSubscription, Redemption,
-    RequestQuery, RowComparison, ServerLabels, SimilarCalls, Store, StoreEvent, StoreResult,
-    StoredAgent, StoredLogin, StoredPerson, StoredRequest, StoredRequestPage, StoredServer,
-    StoredSessionMemory, SubmitResult, TreeHead, WriteContext,
+    Applied, CrisisSession, CrisisTakeover, DeliveryAttempt, DeliveryStatus, IndexedEntry,
+    LedgerSlice, LinkedAccount, NewRequest, OutboxEntry, Passkey, ProofPath, PushSubscription,
+    Redemption, RequestQuery, RowComparison, ServerLabels, SimilarCalls, Store, StoreEvent,
+    StoreResult, StoredAgent, StoredLogin, StoredPerson, StoredRequest, StoredRequestPage,
+    StoredServer, StoredSessionMemory, SubmitResult, TreeHead, WriteContext,
 };
 
 /// One of the backends. A new backend is a new variant.
@@ -71,6 +71,7 @@ forward! {
     ) -> StoreResult<StoredRequest>;
     record_pass(entry: Entry<'static>) -> StoreResult<()>;
     append(entries: Vec<Entry<'static>>) -> StoreResult<()>;
+    rebase_clock(to: Timestamp, person: String, context: WriteContext) -> StoreResult<()>;
     create_grant(grant: Grant, context: WriteContext) -> StoreResult<()>;
     revoke_grant(id: Id, person: String, context: WriteContext) -> StoreResult<bool>;
     grants(all: bool) -> StoreResult<Vec<Grant>>;
@@ -88,6 +89,13 @@ forward! {
         context: WriteContext
     ) -> StoreResult<bool>;
     crises() -> StoreResult<Vec<CrisisSession>>;
+    take_over(
+        agent: String,
+        session: String,
+        person: String,
+        context: WriteContext
+    ) -> StoreResult<bool>;
+    takeovers() -> StoreResult<Vec<CrisisTakeover>>;
     save_person(person: StoredPerson, context: WriteContext) -> StoreResult<()>;
     people() -> StoreResult<Vec<StoredPerson>>;
     save_agent(agent: StoredAgent, context: WriteContext) -> StoreResult<()>;

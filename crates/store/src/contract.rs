@@ -20,9 +20,10 @@ use crate::people::{
     LinkedAccount, Passkey, PushSubscription, StoredAgent, StoredLogin, StoredPerson,
 };
 use crate::record::{
-    Applied, CrisisSession, DeliveryAttempt, DeliveryStatus, IndexedEntry, LedgerSlice, NewRequest,
-    OutboxEntry, ProofPath, Redemption, RequestQuery, RowComparison, SimilarCalls, StoredRequest,
-    StoredRequestPage, StoredSessionMemory, SubmitResult, TreeHead, WriteContext,
+    Applied, CrisisSession, CrisisTakeover, DeliveryAttempt, DeliveryStatus, IndexedEntry,
+    LedgerSlice, NewRequest, OutboxEntry, ProofPath, Redemption, RequestQuery, RowComparison,
+    SimilarCalls, StoredRequest, StoredRequestPage, StoredSessionMemory, SubmitResult, TreeHead,
+    WriteContext,
 };
 use crate::servers::{ServerLabels, StoredServer};
 
@@ -118,6 +119,16 @@ pub trait Store: Send + Sync + 'static {
     /// Appends any other entries. Durable. The store sets their time.
     fn append(&self, entries: Vec<Entry<'static>>) -> impl Future<Output = StoreResult<()>> + Send;
 
+    /// Sets the time of the ledger back: the entry of the rebase and all that follow have the time
+    /// `to` or a later one. Ends every pending request, grant, login and permit, because their
+    /// times are of the other clock. Fails if `to` is not before the newest entry. Durable.
+    fn rebase_clock(
+        &self,
+        to: Timestamp,
+        person: String,
+        context: WriteContext,
+    ) -> impl Future<Output = StoreResult<()>> + Send;
+
     // Grants.
 
     /// Stores a new grant. Durable. An approval for the session is not stored here: `apply` stores
@@ -193,6 +204,18 @@ pub trait Store: Send + Sync + 'static {
 
     /// Every session in crisis.
     fn crises(&self) -> impl Future<Output = StoreResult<Vec<CrisisSession>>> + Send;
+
+    /// Records that a person took over a conversation; `false` if it is not in a crisis. Durable.
+    fn take_over(
+        &self,
+        agent: String,
+        session: String,
+        person: String,
+        context: WriteContext,
+    ) -> impl Future<Output = StoreResult<bool>> + Send;
+
+    /// Who took over which session in crisis.
+    fn takeovers(&self) -> impl Future<Output = StoreResult<Vec<CrisisTakeover>>> + Send;
 
     // People and agents.
 

@@ -19,10 +19,10 @@ pub use people::{
     LinkedAccount, Passkey, PushSubscription, Role, StoredAgent, StoredLogin, StoredPerson,
 };
 pub use record::{
-    AnnouncementKind, Applied, AttemptResult, CrisisSession, DeliveryAttempt, DeliveryStatus,
-    EditRecord, IndexedEntry, LedgerSlice, NewRequest, OutboxEntry, ProofPath, Redemption,
-    RequestQuery, RowComparison, RowDifference, SESSION_IDLE, SimilarCalls, StoredRequest,
-    StoredRequestPage, StoredSessionMemory, SubmitResult, TreeHead, WriteContext,
+    AnnouncementKind, Applied, AttemptResult, CrisisSession, CrisisTakeover, DeliveryAttempt,
+    DeliveryStatus, EditRecord, IndexedEntry, LedgerSlice, NewRequest, OutboxEntry, ProofPath,
+    Redemption, RequestQuery, RowComparison, RowDifference, SESSION_IDLE, SimilarCalls,
+    StoredRequest, StoredRequestPage, StoredSessionMemory, SubmitResult, TreeHead, WriteContext,
 };
 pub use servers::{LabelledTool, ListedTool, ServerLabels, StoredServer};
 pub use sqlite::{OfflineLedger, SqliteOptions, SqliteStore};

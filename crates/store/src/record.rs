@@ -185,6 +185,19 @@ pub struct CrisisSession {
     pub since: Timestamp,
 }
 
+/// A person who took over a conversation in a crisis.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CrisisTakeover {
+    /// The agent of the session.
+    pub agent: String,
+    /// The session.
+    pub session: String,
+    /// Who took over.
+    pub person: String,
+    /// When.
+    pub at: Timestamp,
+}
+
 /// After this time without a call that writes files, the memory of a session is forgotten.
 pub const SESSION_IDLE: Millis = Millis::from_seconds(24 * 60 * 60);
 

@@ -3,6 +3,7 @@
 mod apply;
 mod batch;
 mod checkpointer;
+mod clock_rebase;
 mod columns;
 mod contract;
 mod credentials;

@@ -166,6 +166,12 @@ pub fn refusal(error: &io::Error) -> Option<String> {
             "there is no current list of revoked certificates".to_owned()
         }
         CertificateError::UnknownIssuer => "no authority in the CA file issued it".to_owned(),
+        // What `openssl req -x509` makes by default.
+        other if format!("{other:?}").contains("CaUsedAsEndEntity") => {
+            "it is the certificate of an authority (CA:TRUE), which a server cannot use itself; pin \
+             its key instead, or use a certificate that the authority issued"
+                .to_owned()
+        }
         other => other.to_string(),
     })
 }

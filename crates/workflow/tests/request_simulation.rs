@@ -74,8 +74,8 @@ mod simulation {
             let end = match event {
                 Event::Time => late.then_some(State::Expired),
                 // Whatever people voted before, and whoever asked.
-                Event::Freeze { .. } if late => Some(State::Expired),
-                Event::Freeze { .. } => Some(State::Denied),
+                Event::Freeze { .. } | Event::TakeOver { .. } if late => Some(State::Expired),
+                Event::Freeze { .. } | Event::TakeOver { .. } => Some(State::Denied),
                 Event::Cancel { by } => {
                     (!late && *by == self.requester).then_some(State::Cancelled)
                 }
@@ -89,7 +89,7 @@ mod simulation {
                     let worded = !needs_reason || !reason.trim().is_empty();
                     let may_edit = edited.is_none_or(|edited| {
                         let one = self.quorum.approve <= 1 && edited.quorum.approve <= 1;
-                        !self.crisis && !edited.crisis && one
+                        (self.crisis || !edited.crisis) && one
                     });
                     let tier = edited.map_or(self.tier, |edited| edited.tier.max(self.tier));
                     // HIGH takes a word of the call that would run.
@@ -181,7 +181,9 @@ mod simulation {
 
     fn random_event(dice: &mut Dice, requester: &Requester) -> Event {
         if dice.one_in(40) {
-            return Event::Freeze { person: (*dice.pick(&PEOPLE)).to_owned() };
+            let person = (*dice.pick(&PEOPLE)).to_owned();
+            let freezes = dice.one_in(2);
+            return if freezes { Event::Freeze { person } } else { Event::TakeOver { person } };
         }
         match dice.below(10) {
             0..3 => Event::Time,

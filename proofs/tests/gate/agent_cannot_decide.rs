@@ -55,7 +55,7 @@ const NOT_FOR_PEOPLE_ONLY: [&str; 31] = [
 ];
 
 /// Routes that decide or change who may: they must be in the document, or nothing would be tried.
-const DECIDING: [&str; 17] = [
+const DECIDING: [&str; 19] = [
     "POST /respond",
     "POST /v1/requests/{id}/decision",
     "POST /v1/requests/{id}/challenge",
@@ -64,7 +64,9 @@ const DECIDING: [&str; 17] = [
     "DELETE /v1/grants/{id}",
     "POST /v1/servers/{id}/labels",
     "POST /v1/crises/lift",
+    "POST /v1/crises/take-over",
     "POST /v1/ledger/acknowledge",
+    "POST /v1/ledger/clock",
     "POST /v1/mode",
     "POST /v1/people",
     "DELETE /v1/people/{name}",

@@ -216,9 +216,18 @@ export class Countersign {
     return found;
   }
 
-  /** Looks for signs of a person in crisis in a text. */
-  async screen(text: string, session?: string): Promise<Record<string, unknown>> {
-    const body = JSON.stringify({ text: wellFormed(text), session });
+  /**
+   * Looks for signs of a person in crisis in a text, and asks the guard model about it. `role` is
+   * `user` for what a person wrote (the default) and `agent` for a text before it goes out. With
+   * `ask` a person is asked about an agent's text that must not go out by itself.
+   */
+  async screen(
+    text: string,
+    session?: string,
+    more: { role?: "user" | "agent"; ask?: boolean } = {},
+  ): Promise<Record<string, unknown>> {
+    const { role = "user", ask = false } = more;
+    const body = JSON.stringify({ text: wellFormed(text), session, role, ...(ask ? { ask } : {}) });
     const found = await this.send("POST", "/v1/screen", { body });
     if (!isPlainObject(found)) throw unexpected("the body is not a screening");
     return found;

@@ -261,6 +261,9 @@ test("one daemon", async (t) => {
     const assessed = await client.assess({ tool: "terminal", arguments: { command: "rm -rf /" } });
     assert.equal(assessed["tier"], "CRITICAL");
     assert.equal((await client.screen("the weather is fine"))["crisis"], false);
+    const out = await client.screen("the weather is fine", "s", { role: "agent" });
+    assert.deepEqual([out["role"], out["decision"]], ["agent", "pass"]);
+    await assert.rejects(client.screen("hello", "s", { role: "user", ask: true }));
   });
 });
 

@@ -44,6 +44,18 @@ pub fn reply(text: &str, channel: &str, user: &str) -> Value {
     })
 }
 
+/// A message to one person.
+pub fn direct(text: &str, user: &str) -> Value {
+    json!({
+        "channel": user,
+        "text": cut(&escaped(text), LONGEST),
+        "blocks": [plain(text)],
+        "parse": "none",
+        "unfurl_links": false,
+        "unfurl_media": false,
+    })
+}
+
 /// Whether the message shows all of the call.
 pub fn is_whole(news: &Announcement) -> bool {
     call(news).whole

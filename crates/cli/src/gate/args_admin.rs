@@ -226,6 +226,18 @@ pub enum LedgerWhat {
         #[command(flatten)]
         person: PersonArgs,
     },
+    /// Set the time of the ledger back to the system clock, after that was ahead for a while.
+    RebaseClock {
+        /// Why the ledger has entries of the future; it is recorded.
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
+        /// The right time, e.g. 2026-11-14T23:59:59Z [default: the clock of this machine]
+        #[arg(long, value_name = "TIME")]
+        time: Option<String>,
+        /// The people API and the person.
+        #[command(flatten)]
+        person: PersonArgs,
+    },
     /// Prove that an entry is in the ledger.
     Prove {
         /// The index of the entry, from 0.

@@ -74,6 +74,8 @@ pub enum PeopleWhat {
         #[arg(long)]
         json: bool,
     },
+    /// Send a recovery code to a linked account of a person, who alone can read it.
+    SendCode(NamedArgs),
     /// Exchange a recovery code for a new passphrase, which is shown only once.
     UseCode(NamedArgs),
     /// List your sessions.
@@ -238,6 +240,19 @@ pub enum CrisesWhat {
     List(PersonOnly),
     /// Count cards, crises and answers from the ledger, without any content.
     Report(ReportArgs),
+    /// Take over a conversation: nothing of the agent is sent, and you write to the user.
+    TakeOver {
+        /// The agent of the session.
+        agent: String,
+        /// The session.
+        session: String,
+        /// What to write to the user.
+        #[arg(long, value_name = "TEXT")]
+        message: Option<String>,
+        /// The people API and the person.
+        #[command(flatten)]
+        person: PersonArgs,
+    },
     /// Resolve a crisis: the session is treated as any other again.
     #[command(alias = "lift")]
     Resolve {

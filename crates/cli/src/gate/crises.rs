@@ -35,6 +35,17 @@ pub fn run(args: &CrisesArgs) -> Result<ExitCode, Failure> {
             })
         }
         CrisesWhat::Report(args) => crises_report::run(args),
+        CrisesWhat::TakeOver { agent, session, message, person } => {
+            let opened = PersonSession::open_to_change(person)?;
+            opened.take_over_crisis(agent, session, message.as_deref())?;
+            if person.json {
+                let answer = serde_json::json!({
+                    "agent": agent, "session": session, "wrote": message.is_some(),
+                });
+                return output::json(&answer);
+            }
+            output::line("Taken over. Nothing of the agent is sent until you resolve the crisis.")
+        }
         CrisesWhat::Resolve { agent, session, reason, person } => {
             PersonSession::open_to_change(person)?.resolve_crisis(agent, session, reason)?;
             if person.json {

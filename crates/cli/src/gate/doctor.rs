@@ -62,9 +62,7 @@ pub fn run(args: &args_admin::DoctorArgs) -> Result<ExitCode, Failure> {
     let is_here = is_here(&asked);
     let people = people_endpoint(args, &config, is_here)?;
     daemon(&asked, people.as_ref(), &mut checks);
-    let socket = config.socket.as_ref().filter(|_| is_here);
-    let socket = socket.map(|socket| Endpoint::Unix(socket.path.clone()));
-    checks.push(trusted_key(socket.unwrap_or_else(|| asked.clone())));
+    checks.push(trusted_key(asked.clone()));
     let view = DaemonView::ask(asked, people);
     let level = protection(&view, &mut checks);
     let files = is_here.then(|| real_files(&view, config.clone(), paths, &mut checks));
@@ -81,16 +79,19 @@ pub fn run(args: &args_admin::DoctorArgs) -> Result<ExitCode, Failure> {
     tell(Some(level), &checks, args.json)
 }
 
-/// The people API. Of a daemon on another machine, only the environment knows it.
+/// The people API. Of a daemon on another machine, only the environment knows it; the configuration
+/// here is only that of a daemon here.
 fn people_endpoint(
     args: &args_admin::DoctorArgs,
     config: &DaemonConfig,
     is_here: bool,
 ) -> Result<Option<Endpoint>, Failure> {
-    match &args.people {
-        Some(text) => Ok(Some(Endpoint::parse(text)?)),
+    if let Some(text) = &args.people {
+        return Ok(Some(Endpoint::parse(text)?));
+    }
+    match reach::named_people()? {
         None if is_here => reach::connectable(config, config.people).map(Some),
-        None => reach::named_people(),
+        named => Ok(named),
     }
 }
 
@@ -133,6 +134,8 @@ fn daemon(agents: &Endpoint, people: Option<&Endpoint>, checks: &mut Vec<Check>)
             let say = error.to_string();
             let remedy = if say.contains("ledger acknowledge") {
                 "find out who changed the store, then: countersign ledger acknowledge"
+            } else if say.contains("ledger rebase-clock") {
+                "correct the system clock; if the ledger is ahead: countersign ledger rebase-clock"
             } else {
                 "free disk space, correct the clock, or add people: countersign people add NAME"
             };

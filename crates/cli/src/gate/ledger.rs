@@ -1,4 +1,4 @@
-//! `countersign ledger`: show, verify, acknowledge, prove, export.
+//! `countersign ledger`: show, verify, acknowledge, rebase-clock, prove, export.
 
 use std::process::ExitCode;
 
@@ -24,6 +24,9 @@ pub fn run(args: &args_admin::LedgerArgs) -> Result<ExitCode, Failure> {
         LedgerWhat::Export { format, from, person } => export(format, *from, person),
         LedgerWhat::Prove { index, key, person } => prove(*index, key.as_deref(), person),
         LedgerWhat::Acknowledge { reason, person } => acknowledge(reason, person),
+        LedgerWhat::RebaseClock { reason, time, person } => {
+            rebase_clock(reason, time.as_deref(), person)
+        }
         LedgerWhat::Verify { file, store, checkpoint, key, person } => {
             let mut source = EntrySource::open(file.as_deref(), store.as_deref(), person)?;
             verify(&mut source, checkpoint, key.as_deref(), person.json)
@@ -93,6 +96,23 @@ fn acknowledge(reason: &str, person: &PersonArgs) -> Result<ExitCode, Failure> {
     output::line(&format!(
         "Acknowledged: {}. Calls can be approved again.",
         page::safe(&fault, 1000)
+    ))
+}
+
+fn rebase_clock(
+    reason: &str,
+    time: Option<&str>,
+    person: &PersonArgs,
+) -> Result<ExitCode, Failure> {
+    let time = time.map_or_else(|| now().to_string(), str::to_owned);
+    let to = PersonSession::open_to_change(person)?.rebase_clock(&time, reason)?;
+    if person.json {
+        return output::json(&serde_json::json!({ "time": to }));
+    }
+    output::line(&format!(
+        "Rebased to {}. Pending requests, grants, permits and logins have ended, and the daemon \
+         stops. A service starts again by itself; otherwise: countersign serve",
+        page::safe(&to, 40)
     ))
 }
 

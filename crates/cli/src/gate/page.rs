@@ -88,7 +88,7 @@ pub fn requests(
                 short(request.id.as_deref()).to_owned(),
                 safe(&request.phrase, 60),
                 format!("{emoji} {}", safe(&request.tier, 12)),
-                safe(&request.agent, 24),
+                safe(&request.asking_name(), 24),
                 when,
                 what(request),
             ]

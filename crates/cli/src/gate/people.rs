@@ -40,6 +40,18 @@ pub fn people(args: &PeopleArgs) -> Result<ExitCode, Failure> {
         PeopleWhat::Recover { name, remove_passkeys, state, json } => {
             recover(name, *remove_passkeys, state.as_deref(), *json)
         }
+        PeopleWhat::SendCode(args) => {
+            let channel =
+                PersonSession::open_to_change(&args.person)?.send_recovery_code(&args.name)?;
+            if args.person.json {
+                let sent = serde_json::json!({ "name": args.name, "channel": channel });
+                return output::json(&sent);
+            }
+            let (name, channel) = (page::safe(&args.name, 80), page::safe(&channel, 80));
+            output::line(&format!(
+                "Sent to the account of {name} on {channel}. They enter the code on the sign-in page."
+            ))
+        }
         PeopleWhat::UseCode(args) => {
             let endpoint = reach::people_endpoint(args.person.people.as_deref())?;
             let code = credential::recovery_code(&args.person)?;

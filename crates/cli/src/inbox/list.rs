@@ -40,8 +40,8 @@ impl ListEntry {
         let request = &self.request;
         let brief = page::brief(request);
         let session = request.session.as_deref().unwrap_or_default();
-        let texts =
-            [&brief, &request.phrase, &request.agent, &request.tool, &request.tier, session];
+        let asking = request.asking_name();
+        let texts = [&brief, &request.phrase, &asking, &request.tool, &request.tier, session];
         texts.iter().any(|text| text.to_lowercase().contains(filter))
     }
 }

@@ -60,7 +60,7 @@ pub fn tall(frame: &mut Frame<'_>, inbox: &Inbox, look: Palette, area: Rect) -> 
         first.push(Span::styled(sentence, body(look, entry)));
         let name = page::safe(&entry.request.tier, 12);
         let words = page::safe(&entry.request.phrase, 60);
-        let agent = page::safe(&entry.request.agent, 24);
+        let agent = page::safe(&entry.request.asking_name(), 24);
         let above = escalation(entry);
         let space = room.saturating_sub(4 + width(&name) + THREAD + width(above) + 3);
         let with_agent = format!(" · {words} · {agent}");

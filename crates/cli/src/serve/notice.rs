@@ -1,8 +1,10 @@
 //! What is printed when the daemon starts: addresses, protection level, and the passphrase once.
 
 use std::io::{self, Write as _};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use countersign_client::split_authority;
 use countersign_daemon::Notice;
 use countersign_daemon::config::DaemonConfig;
 use countersign_risk::verdict::Mode;
@@ -20,6 +22,8 @@ pub struct Facts {
     store: PathBuf,
     socket_for_others: bool,
     away: bool,
+    /// The name under which other machines reach the APIs.
+    host: Option<String>,
 }
 
 impl Facts {
@@ -30,6 +34,17 @@ impl Facts {
             store: config.store.clone(),
             socket_for_others: config.socket.as_ref().is_some_and(|s| s.mode & 0o077 != 0),
             away: !config.agents.ip().is_loopback(),
+            host: config.hosts.first().cloned(),
+        }
+    }
+
+    /// An address as people write it: one that stands for all addresses is replaced by the name.
+    fn reached_at(&self, address: SocketAddr) -> String {
+        match &self.host {
+            Some(host) if address.ip().is_unspecified() => {
+                format!("{}:{}", split_authority(host).0, address.port())
+            }
+            _ => address.to_string(),
         }
     }
 
@@ -85,8 +100,8 @@ pub fn tell(notice: &Notice, facts: &Facts, nobody: bool, json: bool) -> Result<
         writeln!(out, "  {}  {text}", paint.faint(format!("{name:<10}")))
     };
     let scheme = if notice.pin.is_some() { "https" } else { "http" };
-    fact("inbox", format!("{scheme}://{}/", notice.people))?;
-    fact("agents", format!("{scheme}://{}", notice.agents))?;
+    fact("inbox", format!("{scheme}://{}/", facts.reached_at(notice.people)))?;
+    fact("agents", format!("{scheme}://{}", facts.reached_at(notice.agents)))?;
     if let Some(pin) = &notice.pin {
         fact("tls", format!("clients pin {pin}"))?;
     }

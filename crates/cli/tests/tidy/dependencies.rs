@@ -43,7 +43,7 @@ const PURE: [(&str, &[&str]); 10] = [
 const PURE_BUILD_MAY_USE: [&str; 3] = ["countersign-text", "serde", "toml"];
 /// The other crates from the lowest to the highest. A crate may use only those before it; the pure
 /// crates come before all of them.
-const LAYERS: [&str; 12] = [
+const LAYERS: [&str; 13] = [
     "tls",
     "net",
     "guard",
@@ -53,6 +53,7 @@ const LAYERS: [&str; 12] = [
     "client",
     "facts",
     "a2a",
+    "snapshot",
     "daemon",
     "gateways",
     "cli",

@@ -29,7 +29,8 @@ pub async fn ready(State(api): State<Api>) -> ApiResult {
     }
     if !api.gate.clock().now().reliable {
         return Err(unready(
-            "nothing can be approved: the system clock is behind the newest ledger entry",
+            "nothing can be approved: the system clock is behind the newest ledger entry. If the \
+             system clock is right now: countersign ledger rebase-clock",
         ));
     }
     if !api.gate.store().is_healthy().await {

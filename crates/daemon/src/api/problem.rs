@@ -163,6 +163,10 @@ impl From<Rejection> for ApiProblem {
                 detail,
             )
             .with_outcome("denied"),
+            Rejection::TakenOver => {
+                ApiProblem::new(StatusCode::FORBIDDEN, "taken-over", "Taken over", detail)
+                    .with_outcome("denied")
+            }
             Rejection::Frozen(_) | Rejection::ApprovalSuspended(_) => {
                 ApiProblem::new(StatusCode::FORBIDDEN, "frozen", "Frozen", detail)
                     .with_outcome("denied")

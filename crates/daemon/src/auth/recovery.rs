@@ -1,7 +1,8 @@
 //! Recovery codes: how a person who lost their passphrase or passkey gets a new passphrase.
 //!
-//! A code is issued on the daemon's machine by a user who can write its state folder, and is stored
-//! there as a digest. No session can ask for one, so a stolen session never gets a passphrase.
+//! A code is issued on the daemon's machine by a user who can write its state folder, or by an
+//! administrator with a fresh proof, who does not see it: it is sent to a linked account of the
+//! person. It is stored as a digest. A stolen session never gets a passphrase.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -51,6 +52,22 @@ pub fn folder(state: &Path) -> PathBuf {
 fn file(folder: &Path, name: &str) -> io::Result<PathBuf> {
     person_name(name).map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
     Ok(folder.join(format!("{name}.json")))
+}
+
+/// Removes the code of a person, which did not reach them.
+pub fn remove(folder: &Path, name: &str) {
+    if let Ok(path) = file(folder, name) {
+        // A code that stays is known to no one.
+        let _ = fs::remove_file(path);
+    }
+}
+
+/// Removes every code: their ends are times of a clock that was wrong.
+pub fn remove_all(folder: &Path) {
+    for found in fs::read_dir(folder).into_iter().flatten().flatten() {
+        // A code that stays is still bound to its person, and expires by the other clock.
+        let _ = fs::remove_file(found.path());
+    }
 }
 
 /// Issues a code for a person, at this time in milliseconds since 1970; an older code becomes

@@ -63,6 +63,12 @@ pub enum Rejection {
     /// People denied too many requests; the agent is in quarantine.
     #[error("denied: after several denials this agent is in quarantine until {0}")]
     Quarantined(Timestamp),
+    /// A person has taken over the conversation, so nothing of the agent goes out.
+    #[error(
+        "denied: a person has taken over this conversation and writes to the user; nothing is sent \
+         for the agent. Do not try again"
+    )]
+    TakenOver,
     /// A person stopped every call.
     #[error("denied: everything is frozen by {0}; a person has to thaw it before calls run again")]
     Frozen(String),
@@ -99,6 +105,7 @@ impl Rejection {
             Rejection::TooManyQuestions(_) => "too_many_questions",
             Rejection::DiskBudget(_) => "disk_budget",
             Rejection::Quarantined(_) => "quarantined",
+            Rejection::TakenOver => "taken_over",
             Rejection::Frozen(_) | Rejection::ApprovalSuspended(_) => "frozen",
             Rejection::Unavailable(_) => "store",
             Rejection::ClockUnsettled => "clock",

@@ -3,10 +3,13 @@
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use countersign_store::CrisisSession;
+use countersign_store::{CrisisSession, CrisisTakeover};
+use countersign_types::time::{Millis, Timestamp};
 
 /// If an agent has more sessions in crisis than this, all its sessions count as in crisis.
 const MAX_SESSIONS: usize = 256;
+/// A sign after so long without one begins another episode, for which people are paged again.
+const EPISODE_PAUSE: Millis = Millis::from_seconds(15 * 60);
 
 type ByAgent = HashMap<String, HashMap<String, CrisisRecord>>;
 
@@ -21,6 +24,29 @@ struct CrisisRecord {
     crisis: CrisisSession,
     /// The number of signs detected.
     signs: u64,
+    /// The first and the last sign of the current episode.
+    episode: (Timestamp, Timestamp),
+    /// When a person answered in this session last.
+    answered: Option<Timestamp>,
+    taken_over: Option<Takeover>,
+}
+
+/// A person who took over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Takeover {
+    /// Who.
+    pub person: String,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// An episode of a crisis that no person has reacted to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenEpisode {
+    /// The crisis.
+    pub crisis: CrisisSession,
+    /// When the episode began.
+    pub since: Timestamp,
 }
 
 impl CrisisSessions {
@@ -53,11 +79,23 @@ impl CrisisSessions {
             crisis.session.clear();
         }
         let Some(known) = sessions.get_mut(&crisis.session) else {
-            let known = CrisisRecord { crisis: crisis.clone(), signs: 1 };
+            let known = CrisisRecord {
+                crisis: crisis.clone(),
+                signs: 1,
+                episode: (crisis.since, crisis.since),
+                answered: None,
+                taken_over: None,
+            };
             sessions.insert(crisis.session.clone(), known);
             return Some(crisis);
         };
         known.signs = known.signs.saturating_add(1);
+        let (first, last) = known.episode;
+        let another = last.until(crisis.since) > EPISODE_PAUSE;
+        // Danger that has become imminent is news, whatever was done before.
+        let newly_imminent = crisis.imminent && !known.crisis.imminent;
+        let begins = if another || newly_imminent { crisis.since } else { first };
+        known.episode = (begins, last.max(crisis.since));
         let before = (known.crisis.level, known.crisis.imminent);
         known.crisis.level = before.0.max(crisis.level);
         known.crisis.imminent |= crisis.imminent;
@@ -86,6 +124,61 @@ impl CrisisSessions {
         Ok(())
     }
 
+    /// Restores who took over which session.
+    pub fn restore_takeovers(&self, kept: Vec<CrisisTakeover>) {
+        for CrisisTakeover { agent, session, person, at } in kept {
+            self.take_over(&agent, &session, Takeover { person, at });
+        }
+    }
+
+    /// A person takes over; `false` if the session is not in a crisis. The first one stays.
+    pub fn take_over(&self, agent: &str, session: &str, takeover: Takeover) -> bool {
+        let mut by_agent = self.write();
+        let sessions = by_agent.get_mut(agent);
+        let Some(known) = sessions.and_then(|sessions| sessions.get_mut(session)) else {
+            return false;
+        };
+        known.taken_over.get_or_insert(takeover);
+        true
+    }
+
+    /// Who took over the session of a call. A call without a session may belong to any session of
+    /// its agent.
+    pub fn takeover(&self, agent: &str, session: Option<&str>) -> Option<Takeover> {
+        let by_agent = self.read();
+        let sessions = by_agent.get(agent)?;
+        let taken = |known: &CrisisRecord| known.taken_over.clone();
+        match session.filter(|session| !session.is_empty()) {
+            Some(session) => {
+                let known = [session, ""].into_iter().filter_map(|name| sessions.get(name));
+                { known }.find_map(taken)
+            }
+            None => sessions.values().find_map(taken),
+        }
+    }
+
+    /// Notes that a person answered a call of this session.
+    pub fn answered(&self, agent: &str, session: &str, now: Timestamp) {
+        let mut by_agent = self.write();
+        let Some(sessions) = by_agent.get_mut(agent) else { return };
+        for name in [session, ""] {
+            if let Some(known) = sessions.get_mut(name) {
+                known.answered = known.answered.max(Some(now));
+            }
+        }
+    }
+
+    /// The episodes that no person has reacted to.
+    pub fn open_episodes(&self) -> Vec<OpenEpisode> {
+        let by_agent = self.read();
+        let open = |known: &&CrisisRecord| {
+            known.taken_over.is_none() && known.answered.is_none_or(|at| at < known.episode.0)
+        };
+        let all = by_agent.values().flat_map(HashMap::values).filter(open);
+        all.map(|known| OpenEpisode { crisis: known.crisis.clone(), since: known.episode.0 })
+            .collect()
+    }
+
     /// All sessions in crisis, oldest first.
     pub fn list(&self) -> Vec<CrisisSession> {
         let by_agent = self.read();
@@ -107,7 +200,6 @@ impl CrisisSessions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use countersign_types::time::Timestamp;
 
     fn crisis(session: &str, level: u8) -> CrisisSession {
         CrisisSession {
@@ -150,6 +242,31 @@ mod tests {
         let seen = crises.signs("a", "s").unwrap();
         assert!(crises.lift("a", "s", seen).is_ok());
         assert!(!crises.holds("a", Some("s")) && crises.list().is_empty());
+    }
+
+    #[test]
+    fn a_later_sign_begins_another_episode_until_a_person_reacts() {
+        let crises = CrisisSessions::default();
+        let at =
+            |minutes: i64| CrisisSession { since: Timestamp(minutes * 60_000), ..crisis("s", 2) };
+        let since = || crises.open_episodes().first().map(|open| open.since.0 / 60_000);
+        crises.begin(at(0));
+        crises.begin(at(10));
+        assert_eq!(since(), Some(0));
+        crises.answered("a", "s", Timestamp(11 * 60_000));
+        assert_eq!(since(), None);
+        crises.begin(at(12));
+        assert_eq!(since(), None, "the same episode");
+        crises.begin(at(40));
+        assert_eq!(since(), Some(40));
+        crises.begin(CrisisSession { imminent: true, ..at(42) });
+        assert_eq!(since(), Some(42), "danger that has become imminent");
+        let takeover = Takeover { person: "ana".to_owned(), at: Timestamp(0) };
+        assert!(crises.take_over("a", "s", takeover.clone()));
+        assert_eq!(since(), None);
+        assert!(!crises.take_over("a", "t", takeover));
+        let taken = |session| crises.takeover("a", session).is_some();
+        assert!(taken(Some("s")) && taken(None) && taken(Some("")) && !taken(Some("t")));
     }
 
     #[test]

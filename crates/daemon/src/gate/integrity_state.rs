@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{OnceLock, PoisonError, RwLock};
 
 use countersign_store::StoreError;
+use tokio::sync::Notify;
 
 use crate::ledger_mark::{IntegrityFault, LedgerMark};
 
@@ -14,6 +15,7 @@ pub struct Integrity {
     /// How often people acknowledged a fault since the start.
     acknowledged: AtomicU64,
     mark: OnceLock<LedgerMark>,
+    restart: Notify,
 }
 
 impl Integrity {
@@ -47,6 +49,16 @@ impl Integrity {
     /// How often people acknowledged a fault.
     pub fn acknowledged(&self) -> u64 {
         self.acknowledged.load(Ordering::Acquire)
+    }
+
+    /// Asks the daemon to stop, because what it remembers does not hold any more.
+    pub fn request_restart(&self) {
+        self.restart.notify_one();
+    }
+
+    /// Waits until the daemon must stop.
+    pub async fn restart_requested(&self) {
+        self.restart.notified().await;
     }
 
     /// The mark, once it is set.

@@ -93,6 +93,7 @@ impl Gate {
             if let Err(frozen) = self.freeze.check() {
                 return Err(StoreError::Halted(frozen.to_string()));
             }
+            self.check_takeover(id).await?;
         }
         self.apply(id, event, note).instrument(request_span(id)).await
     }
@@ -109,6 +110,7 @@ impl Gate {
             if state == State::Approved {
                 self.deduplication.has_approval(&applied.stored);
             }
+            self.note_crisis_answer(&applied.stored);
             self.session_memories.settle(id, state == State::Approved);
             self.grants.follow(&applied.stored, self.clock.now().at);
             if let Some(judge) = self.judge.current() {
@@ -161,7 +163,10 @@ impl Gate {
         if let Some(stored) = self.store.request(id).await? {
             let in_crisis =
                 !stored.request.crisis && self.crises.holds(&agent, Some(&stored.session));
-            if in_crisis || self.is_permit_void(&stored) || self.is_suspended(&stored) {
+            let taken_over = stored.request.crisis
+                && self.crises.takeover(&agent, Some(&stored.session)).is_some();
+            let void = self.is_permit_void(&stored) || self.is_suspended(&stored);
+            if in_crisis || taken_over || void {
                 return Ok(Redemption::Expired);
             }
         }

@@ -8,6 +8,7 @@ use countersign_store::{Backend, Store as _, StoreError};
 use countersign_types::time::Clock as _;
 
 use super::crisis_sessions::CrisisSessions;
+use super::crisis_turns::CrisisTurns;
 use super::deduplication::Deduplication;
 use super::flood::FloodControl;
 use super::freeze_state::FreezeState;
@@ -29,6 +30,7 @@ pub struct Gate {
     pub(super) clock: Arc<DaemonClock>,
     pub(super) rules: RwLock<Arc<DaemonRules>>,
     pub(super) crises: CrisisSessions,
+    pub(super) crisis_turns: CrisisTurns,
     pub(super) concerns: SessionConcerns,
     pub(super) grants: GrantCache,
     pub(super) flood: FloodControl,
@@ -53,6 +55,7 @@ impl Gate {
         rules: DaemonRules,
     ) -> Result<Gate, StoreError> {
         let crises = CrisisSessions::new(store.crises().await?);
+        crises.restore_takeovers(store.takeovers().await?);
         let grants = GrantCache::default();
         let (file, now) = (rules.whitelist.as_deref(), clock.now().at);
         grants.read_whitelist(&store, file, rules.hash, now).await?;
@@ -70,6 +73,7 @@ impl Gate {
             clock,
             rules,
             crises,
+            crisis_turns: CrisisTurns::default(),
             concerns: SessionConcerns::default(),
             grants,
             flood,
@@ -126,6 +130,11 @@ impl Gate {
     /// Recent requests.
     pub fn deduplication(&self) -> &Deduplication {
         &self.deduplication
+    }
+
+    /// The last turns of conversations in a crisis.
+    pub fn crisis_turns(&self) -> &CrisisTurns {
+        &self.crisis_turns
     }
 
     /// Sessions in crisis.

@@ -142,6 +142,9 @@ impl Gate {
                 self.persist(rules, submission, caller, call, Settled::Policy, None).await
             }
             Route::Refuse => Err(self.refuse(rules, submission, seen, *digest).await),
+            Route::Ask { crisis: true } if self.is_taken_over(submission, caller) => {
+                Err(Rejection::TakenOver)
+            }
             Route::Ask { crisis } => {
                 self.ask(rules, submission, caller, (seen, *digest, crisis)).await
             }
@@ -165,6 +168,9 @@ impl Gate {
                 self.pass(Box::new(passing), &caller.agent).await.map(Settlement::Answered)
             }
             Route::Refuse => Err(self.refuse(&rules, &submission, &seen, digest).await),
+            Route::Ask { crisis: true } if self.is_taken_over(&submission, caller) => {
+                Err(Rejection::TakenOver)
+            }
             Route::Ask { crisis } => {
                 let assessed = (&seen, digest, crisis);
                 let granted = self.settle_by_grant(&rules, &submission, caller, assessed).await?;
@@ -174,6 +180,12 @@ impl Gate {
                 ))
             }
         }
+    }
+
+    /// Whether a person has taken over the conversation of this call.
+    fn is_taken_over(&self, submission: &CallSubmission<'_>, caller: &Caller) -> bool {
+        let session = submission.call.session.as_deref();
+        self.crises.takeover(&caller.agent, session).is_some()
     }
 
     /// Denies by policy, after the denial is in the ledger.

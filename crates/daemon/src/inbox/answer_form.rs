@@ -174,7 +174,7 @@ pub fn other_answers(view: &RequestView) -> Markup {
 /// The form to edit the arguments; not if a part of them is hidden.
 fn edit_form(view: &RequestView) -> Markup {
     let whole = |card: &&Card| card.hidden.is_empty() && card.folded == 0;
-    let card = view.card.as_ref().filter(whole).filter(|_| !view.stored.request.crisis);
+    let card = view.card.as_ref().filter(whole);
     let arguments = card.map(|card| editable(&card.arguments)).unwrap_or_default();
     html! {
         @if card.is_some() {

@@ -10,6 +10,7 @@ use super::controls::shown;
 use super::labels::relative_time;
 use super::layout;
 use super::page::{ApiState, PageResult, signed_in_page};
+use crate::api::Api;
 
 /// The page.
 pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageResult {
@@ -21,8 +22,8 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
             h1 { "A person may be in crisis" }
             p.hint {
                 "In these sessions every outbound or irreversible call waits for a person, "
-                "whatever grants or modes allow. Help was shown at once. The text is not "
-                "kept."
+                "whatever grants or modes allow. Help was shown at once. The last turns are in "
+                "memory only, and go when you resolve the crisis."
             }
             @if list.is_empty() { p { "No session is in a crisis." } }
             ul.list { @for crisis in &list {
@@ -36,7 +37,9 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
                             }
                         }
                         p.hint { (signs(crisis, now)) }
+                        (conversation(&api, crisis, now))
                     }
+                    (take_over(&api, crisis))
                     (lift(crisis))
                 }
             } }
@@ -51,6 +54,40 @@ pub fn signs(crisis: &CrisisSession, now: Timestamp) -> Markup {
         "level " (crisis.level) " of 6"
         @if crisis.imminent { ", danger may be imminent" }
         ", since " (relative_time(crisis.since, now))
+    }
+}
+
+/// The last turns, and who has taken over.
+fn conversation(api: &Api, crisis: &CrisisSession, now: Timestamp) -> Markup {
+    let turns = api.gate.crisis_turns().turns(&crisis.agent, &crisis.session);
+    let takeover = api.gate.crises().takeover(&crisis.agent, Some(&crisis.session));
+    html! {
+        @if let Some(takeover) = takeover {
+            p { strong { (shown(&takeover.person)) " has taken over" }
+                ", " (relative_time(takeover.at, now)) ". Nothing of the agent is sent." }
+        }
+        @if !turns.is_empty() {
+            ol.turns { @for turn in &turns {
+                li { strong { (turn.role) } ", " (relative_time(turn.at, now)) ": "
+                    (shown(&turn.text)) }
+            } }
+        }
+    }
+}
+
+/// The form with which a person takes over and writes to the user.
+fn take_over(api: &Api, crisis: &CrisisSession) -> Markup {
+    let taken = api.gate.crises().takeover(&crisis.agent, Some(&crisis.session)).is_some();
+    html! {
+        form.api data-method="POST" data-path="/v1/crises/take-over" {
+            input type="hidden" name="agent" value=(crisis.agent);
+            input type="hidden" name="session" value=(crisis.session);
+            textarea name="message" rows="3" maxlength="4000"
+                aria-label="Message to the user (optional)"
+                placeholder="Message to the user (optional)" {}
+            button type="submit" { @if taken { "Send" } @else { "Take over" } }
+            p.wrong role="alert" {}
+        }
     }
 }
 

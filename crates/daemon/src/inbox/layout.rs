@@ -46,20 +46,46 @@ pub enum MenuItem {
     Elsewhere,
 }
 
-const MENU: [(MenuItem, &str, &str); 12] = [
+type MenuEntry = (MenuItem, &'static str, &'static str);
+
+/// What people look at every day.
+const MENU: [MenuEntry; 6] = [
     (MenuItem::Pending, "/", "Inbox"),
     (MenuItem::History, "/history", "Activity"),
     (MenuItem::Sessions, "/sessions", "Sessions"),
     (MenuItem::Grants, "/grants", "Grants"),
     (MenuItem::Crises, "/crises", "Crises"),
-    (MenuItem::Servers, "/servers", "Servers"),
+    (MenuItem::Ledger, "/ledger", "Ledger"),
+];
+
+/// What is set up once, behind `Manage`.
+const MANAGE: [MenuEntry; 6] = [
     (MenuItem::Agents, "/agents", "Agents"),
+    (MenuItem::Servers, "/servers", "MCP servers"),
     (MenuItem::People, "/people", "People"),
     (MenuItem::Devices, "/devices", "Devices"),
     (MenuItem::Channels, "/channels", "Channels"),
-    (MenuItem::Ledger, "/ledger", "Ledger"),
     (MenuItem::Settings, "/settings", "Settings"),
 ];
+
+/// The links to all pages.
+fn menu(place: MenuItem) -> Markup {
+    let link = |(of, address, name): &MenuEntry| {
+        html! { a href=(address) aria-current=[(*of == place).then_some("page")] { (name) } }
+    };
+    let open = MANAGE.iter().find(|(of, ..)| *of == place);
+    html! {
+        nav aria-label="Pages" {
+            div.links { @for entry in &MENU { (link(entry)) } }
+            details.manage {
+                summary data-here=[open.map(|_| "")] {
+                    (open.map_or("Manage", |(_, _, name)| name))
+                }
+                div { @for entry in &MANAGE { (link(entry)) } }
+            }
+        }
+    }
+}
 
 /// A whole page.
 pub fn page(title: &str, place: MenuItem, identity: Option<&SignedIn>, body: &Markup) -> Response {
@@ -72,13 +98,7 @@ pub fn page(title: &str, place: MenuItem, identity: Option<&SignedIn>, body: &Ma
                 header.top {
                     a.name href="/" { "Countersign" }
                     @if let Some(identity) = identity {
-                        nav aria-label="Pages" {
-                            @for (of, address, name) in MENU {
-                                a href=(address) aria-current=[(of == place).then_some("page")] {
-                                    (name)
-                                }
-                            }
-                        }
+                        (menu(place))
                         (freeze::button(identity.freeze.as_ref()))
                         span.live #live role="status" { "" }
                         @let title = format!("Signed in as {}", identity.person);

@@ -36,7 +36,8 @@ pub async fn page(Query(asked): Query<LoginQuery>) -> Response {
                 form.api data-method="POST" data-path="/v1/recover" data-once="passphrase"
                     data-open="yes" {
                     p.hint {
-                        "A user of the daemon's machine creates a code with "
+                        "An administrator can have a code sent to your linked chat account, or a "
+                        "user of the daemon's machine creates one with "
                         code { "countersign people recover NAME" }
                         ". It gives you a new passphrase and ends your sessions."
                     }

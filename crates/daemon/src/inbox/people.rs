@@ -68,6 +68,10 @@ fn person_line(person: &StoredPerson, own: bool, now: Timestamp) -> Markup {
                             "New passphrase"
                         }
                 }
+                @if !own {
+                    @let send = "A one-time code goes to the linked account of this person. Send it?";
+                    (action_button("Send a recovery code", "POST", &format!("{path}/recovery"), send))
+                }
                 @let question = "The person can no longer sign in or answer. Revoke them?";
                 (action_button("Revoke", "DELETE", &path, question))
             }

@@ -57,13 +57,16 @@ async fn a_request_over_tls_is_served() {
 }
 
 #[tokio::test]
-async fn plain_http_gets_no_http_response() {
+async fn plain_http_is_told_to_use_https_and_served_nothing() {
     let listener = TlsListener::start(4);
     let mut stream = TcpStream::connect(listener.address).await.unwrap();
     stream.write_all(REQUEST).await.unwrap();
     let mut bytes = Vec::new();
     let _ = stream.read_to_end(&mut bytes).await;
-    assert!(!bytes.starts_with(b"HTTP") && !bytes.windows(6).any(|part| part == b"served"));
+    let response = String::from_utf8(bytes).unwrap();
+    assert!(response.starts_with("HTTP/1.1 400 "), "{response}");
+    assert!(response.contains("application/problem+json") && response.contains("https only"));
+    assert!(!response.contains("served"), "{response}");
 }
 
 #[tokio::test]

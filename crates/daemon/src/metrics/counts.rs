@@ -13,6 +13,8 @@ pub const HOUR: i64 = 3_600_000;
 const BOUNDS: usize = 9;
 /// Upper bounds of answer times, in seconds.
 pub const ANSWERED: [f64; BOUNDS] = [1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0];
+/// Upper bounds of a guard model's times, in seconds.
+pub const GUARDED: [f64; BOUNDS] = [0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0];
 /// Upper bounds of store writes, in seconds.
 pub const WRITTEN: [f64; BOUNDS] = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 2.0];
 
@@ -24,6 +26,8 @@ pub struct Counts {
     /// What is counted with every call, by labels that are written only when they are read.
     per_call: Vec<(PerCallCount, u64)>,
     pub agents: BTreeMap<String, u64>,
+    /// How long the guard model took, by family.
+    pub guards: BTreeMap<&'static str, Histogram>,
     pub answered: Histogram,
     pub written: Histogram,
     pub hours: Vec<HourCounts>,
@@ -86,11 +90,21 @@ impl Histogram {
 
     /// Writes it in the exposition format of Prometheus.
     pub fn write(&self, name: &str, bounds: &[f64; BOUNDS], out: &mut String) {
+        self.write_with(name, "", bounds, out);
+    }
+
+    /// Writes it with a label such as `family="llama_guard"`; none if it is empty.
+    pub fn write_with(&self, name: &str, label: &str, bounds: &[f64; BOUNDS], out: &mut String) {
+        let (also, alone) = match label {
+            "" => (String::new(), String::new()),
+            label => (format!("{label},"), format!("{{{label}}}")),
+        };
         for (below, bound) in self.below.iter().zip(bounds) {
-            let _ = writeln!(out, "{name}_bucket{{le=\"{bound}\"}} {below}");
+            let _ = writeln!(out, "{name}_bucket{{{also}le=\"{bound}\"}} {below}");
         }
-        let _ = writeln!(out, "{name}_bucket{{le=\"+Inf\"}} {}", self.count);
-        let _ = writeln!(out, "{name}_sum {}\n{name}_count {}", self.seconds, self.count);
+        let _ = writeln!(out, "{name}_bucket{{{also}le=\"+Inf\"}} {}", self.count);
+        let _ = writeln!(out, "{name}_sum{alone} {}", self.seconds);
+        let _ = writeln!(out, "{name}_count{alone} {}", self.count);
     }
 }
 

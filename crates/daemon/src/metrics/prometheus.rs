@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use countersign_types::time::Timestamp;
 
-use super::counts::{ANSWERED, Counts, WRITTEN};
+use super::counts::{ANSWERED, Counts, GUARDED, WRITTEN};
 
 /// What is read at the moment of asking.
 #[derive(Debug, Clone, Copy, Default)]
@@ -64,6 +64,13 @@ pub fn text(counts: &Counts, gauges: Gauges) -> String {
     }
     let _ = writeln!(out, "# TYPE countersign_answer_seconds histogram");
     counts.answered.write("countersign_answer_seconds", &ANSWERED, &mut out);
+    if !counts.guards.is_empty() {
+        let _ = writeln!(out, "# TYPE countersign_guard_seconds histogram");
+    }
+    for (family, times) in &counts.guards {
+        let label = format!("family=\"{family}\"");
+        times.write_with("countersign_guard_seconds", &label, &GUARDED, &mut out);
+    }
     let _ = writeln!(out, "# TYPE countersign_store_write_seconds histogram");
     counts.written.write("countersign_store_write_seconds", &WRITTEN, &mut out);
     // Never is long ago.

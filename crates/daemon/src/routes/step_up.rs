@@ -12,10 +12,11 @@ use crate::api::{Api, ApiProblem, authenticate, fields};
 use crate::inbox::{CHECK_EDIT, DENY};
 
 /// Changes of people and rights: each needs a proof.
-pub const NEEDED: [(&str, &str); 23] = [
+pub const NEEDED: [(&str, &str); 26] = [
     ("POST", "/v1/people"),
     ("DELETE", "/v1/people/{name}"),
     ("POST", "/v1/people/{name}/passphrase"),
+    ("POST", "/v1/people/{name}/recovery"),
     ("POST", "/v1/people/{name}/role"),
     ("POST", "/v1/passkeys"),
     ("POST", "/v1/passkeys/{credential}/remove"),
@@ -33,7 +34,9 @@ pub const NEEDED: [(&str, &str); 23] = [
     ("POST", "/v1/push"),
     ("DELETE", "/v1/push/{browser}"),
     ("POST", "/v1/crises/lift"),
+    ("POST", "/v1/crises/take-over"),
     ("POST", "/v1/ledger/acknowledge"),
+    ("POST", "/v1/ledger/clock"),
     ("POST", "/v1/mode"),
     ("POST", "/v1/thaw"),
 ];

@@ -67,9 +67,9 @@ fn the_words_are_stable_and_unique() {
     assert_eq!(
         words.join(" "),
         "start stop pass ask vote approve deny expire cancel escalate notified notify_failed permit \
-         redeem outcome grant revoke used_grant screen crisis_begin crisis_lift person agent \
+         redeem outcome grant revoke used_grant screen crisis_begin crisis_lift crisis_takeover person agent \
          login_failed locked_out config clock gap checkpoint_sent edit quarantine \
-         gate_unprotected gate_protected acknowledge frozen thawed label key_rotated judge_release \
+         gate_unprotected gate_protected acknowledge clock_rebased frozen thawed label key_rotated judge_release \
          judge_opinion judge_state"
     );
     for &kind in EntryKind::ALL {

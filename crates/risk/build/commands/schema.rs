@@ -185,6 +185,8 @@ pub struct Rule {
     pub unplaced: bool,
     #[serde(default)]
     pub unseen: bool,
+    #[serde(default)]
+    pub fetched: bool,
     pub loses: Option<Loses>,
     #[serde(default)]
     pub effects: Vec<String>,

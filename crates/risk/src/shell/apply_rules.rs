@@ -81,6 +81,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             if !placed
                 || !inv.fits(rule, stdin, self.shared.rights.root)
                 || rule.unseen && self.names_only_seen(rule, inv)
+                || rule.fetched && !self.works_on_fetched(inv)
             {
                 continue;
             }

@@ -158,6 +158,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
         if spec.family == "packages" {
             self.source_files(inv, span);
+            self.run_source(inv, stdin, span);
         }
         if spec.family == "packages" && self.shared.files.find_name(is_build_file).is_some() {
             self.shared.report(&structural_findings::WRITE_AND_RUN, Some(span));

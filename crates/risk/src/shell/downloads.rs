@@ -41,7 +41,23 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     }
 }
 
+impl<'t> Evaluator<'t, '_, '_, '_> {
+    /// Whether a command runs in a folder that came from the network, or names one.
+    pub(super) fn works_on_fetched(&mut self, inv: &Invocation<'_, 't>) -> bool {
+        let operands = inv.operands.iter().filter_map(|at| inv.arg(*at));
+        let values = inv.values.iter().map(|(_, value)| value.text);
+        let words = operands.map(|arg| arg.text.as_ref()).chain(values);
+        let mut folders = std::iter::once(".").chain(words.filter(|word| !word.contains("://")));
+        folders.any(|folder| self.shared.is_fetched(&format!("{folder}/x")))
+    }
+}
+
 impl EvalState<'_, '_> {
+    /// Whether a path is in a folder that came from the network.
+    pub(super) fn is_fetched(&self, path: &str) -> bool {
+        self.files.has_fetched() && self.files.is_below_fetched(&self.names_of(path))
+    }
+
     fn fetch_folder(&mut self, folder: &str) {
         for name in self.names_of(folder) {
             self.files.hold_folder(name);

@@ -38,6 +38,32 @@ pub(super) fn only_prints_usage(inv: &Invocation<'_, '_>) -> bool {
     }
 }
 
+/// Subcommands with which nearly every program shows something, and does nothing else.
+const LOOKS: [&str; 7] = ["info", "list", "ls", "show", "stats", "status", "whoami"];
+
+/// Options beside them that only change what is shown.
+const LOOK_OPTIONS: [&str; 8] =
+    ["--all", "--json", "--long", "--verbose", "-a", "-l", "-v", "--no-color"];
+
+/// Whether the words of an undescribed program only ask it to show something: at most two plain
+/// words, one that says so, and at most one name behind it (`tool remote list`, `tool info x`).
+pub(super) fn only_looks(inv: &Invocation<'_, '_>) -> bool {
+    // `xml2-config --libs` prints settings for a compiler.
+    let config = inv.args.first().is_some_and(|arg| arg.text.ends_with("-config"));
+    let long = |at: &u16| inv.arg(*at).is_some_and(|arg| arg.text.starts_with("--"));
+    if config && inv.operands.is_empty() && inv.options.iter().all(long) {
+        return true;
+    }
+    let words = inv.args.iter().skip(1).map(|arg| arg.text.as_ref());
+    let words: Vec<&str> = words.filter(|word| !LOOK_OPTIONS.contains(word)).collect();
+    let plain = |word: &&str| {
+        !word.starts_with('-')
+            && word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+    };
+    let Some(at) = words.iter().position(|word| LOOKS.contains(word)) else { return false };
+    at <= 2 && words.len() <= at + 2 && words.iter().all(plain)
+}
+
 /// Whether a rule that asks a person holds, whatever else is written.
 pub(super) fn grave(rules: &[&'static Rule], inv: &Invocation<'_, '_>, stdin: bool) -> bool {
     rules.iter().any(|r| r.tier >= Tier::Medium && !r.home && inv.fits(r, stdin, true))

@@ -5,6 +5,9 @@ use crate::command_tables::{Flag, Runner, Spec};
 use countersign_text::glob::{ALWAYS, DASH, bytes_of};
 use smallvec::SmallVec;
 
+/// How many letters behind an option may be flags rather than its value.
+const MAX_CLUSTER: usize = 3;
+
 /// The parts of a program call. Indices point into the words.
 pub(super) struct Invocation<'i, 't> {
     /// All words, the program first.
@@ -28,6 +31,10 @@ pub(super) struct Invocation<'i, 't> {
     letters: u128,
     /// The bytes of all options together, each without its first.
     pub option_bytes: u64,
+    /// Words that may be options but were taken as the values of options.
+    doubtful: SmallVec<[u16; 2]>,
+    /// Letters that may be flags but were taken as part of a value.
+    doubtful_letters: u128,
 }
 
 /// Where an option's value stands: a word of its own or the rest of the option's word.
@@ -53,6 +60,8 @@ impl<'i, 't> Invocation<'i, 't> {
             head_bytes: ALWAYS,
             letters: 0,
             option_bytes: ALWAYS,
+            doubtful: SmallVec::new(),
+            doubtful_letters: 0,
         };
         for (at, arg) in args.iter().enumerate() {
             let bytes = bytes_of(&arg.text);
@@ -98,7 +107,32 @@ impl<'i, 't> Invocation<'i, 't> {
             let dashed = text.bytes().skip(1).any(|b| b == b'-');
             let bytes = self.bytes_at(index);
             self.option_bytes |= if dashed { bytes } else { bytes & !DASH };
-            at += 1 + usize::from(self.value_of(text, at));
+            let took_next = self.value_of(text, at);
+            if took_next {
+                self.note_doubtful(at + 1);
+            }
+            at += 1 + usize::from(took_next);
+        }
+    }
+
+    /// Notes a word that was taken as a value. With another subcommand the same option may be a
+    /// plain flag: `git push -u -f`.
+    fn note_doubtful(&mut self, at: usize) {
+        let Some(arg) = self.args.get(at) else { return };
+        let Some(name) = arg.text.strip_prefix('-') else { return };
+        let Ok(index) = u16::try_from(at) else { return };
+        if name.starts_with('-') {
+            self.doubtful.push(index);
+        } else {
+            self.note_doubtful_letters(name);
+        }
+        self.option_bytes |= self.bytes_at(index);
+    }
+
+    /// Notes the letters of a short value: `-uf` may be `-u -f`.
+    fn note_doubtful_letters(&mut self, value: &str) {
+        if value.len() <= MAX_CLUSTER && value.bytes().all(|b| b.is_ascii_alphabetic()) {
+            self.doubtful_letters |= value.chars().fold(0, |all, c| all | bit(c));
         }
     }
 
@@ -136,6 +170,7 @@ impl<'i, 't> Invocation<'i, 't> {
             let Some(known) = spec.values.iter().find(|v| **v == name) else { continue };
             let rest = text.get(i + c.len_utf8()..).unwrap_or_default();
             if !rest.is_empty() {
+                self.note_doubtful_letters(rest);
                 let rest = rest.strip_prefix('=').unwrap_or(rest);
                 self.values.push((known, Value { text: rest, word: at }));
                 return false;
@@ -177,19 +212,30 @@ impl<'i, 't> Invocation<'i, 't> {
         if let Some(letter) = flag.letter {
             return self.letters & bit(letter) != 0;
         }
-        self.options.iter().any(|index| {
-            let Some(arg) = self.arg(*index) else { return false };
-            let text: &str = &arg.text;
-            if let Some(glob) = flag.glob {
-                return glob.fits(text, self.bytes_at(*index));
-            }
-            // Most options differ in their third byte.
-            if text.as_bytes().get(2) != flag.text.as_bytes().get(2) {
-                return false;
-            }
-            text.strip_prefix(flag.text)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
-        })
+        self.options.iter().any(|index| self.is_option(*index, flag))
+    }
+
+    fn is_option(&self, index: u16, flag: &Flag) -> bool {
+        let Some(arg) = self.arg(index) else { return false };
+        let text: &str = &arg.text;
+        if let Some(glob) = flag.glob {
+            return glob.fits(text, self.bytes_at(index));
+        }
+        // Most options differ in their third byte.
+        if text.as_bytes().get(2) != flag.text.as_bytes().get(2) {
+            return false;
+        }
+        text.strip_prefix(flag.text).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+    }
+
+    /// Whether any of the flags may be given, among what was taken as values too. Only for rules
+    /// that make a call worse.
+    pub fn may_have_any(&self, flags: &[Flag]) -> bool {
+        let doubtful = |flag: &Flag| match flag.letter {
+            Some(letter) => self.doubtful_letters & bit(letter) != 0,
+            None => self.doubtful.iter().any(|index| self.is_option(*index, flag)),
+        };
+        self.has_any(flags) || flags.iter().any(doubtful)
     }
 
     /// Whether any option has a dash behind its first, as all long ones have.

@@ -48,6 +48,7 @@ mod script_facts;
 mod script_files;
 mod sed;
 mod shell_text;
+mod source_runs;
 mod speech;
 mod state;
 mod subject;

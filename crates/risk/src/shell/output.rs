@@ -69,10 +69,20 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 let name = inv.operand(0).filter(|name| !name.contains([UNKNOWN, '/']))?;
                 Some(Flow::text(format!("/usr/bin/{name}")))
             }
+            "git" if prints_content(inv) => Some(Flow::unknown(Taint::FILE)),
             "mktemp" => made_temporary(inv),
             "env" | "printenv" if inv.operands.is_empty() => Some(Flow::unknown(Taint::SECRET)),
             _ => unpacked(name, inv, stdin),
         }
+    }
+}
+
+/// Whether a git command prints files of the repository.
+fn prints_content(inv: &Invocation<'_, '_>) -> bool {
+    match inv.operand(0) {
+        Some("archive" | "bundle" | "cat-file" | "diff" | "format-patch") => true,
+        Some("show") => !inv.has_one(&["-s", "--no-patch", "--format", "--stat", "--name-only"]),
+        _ => false,
     }
 }
 

@@ -2,7 +2,9 @@
 
 use crate::command_tables as tables;
 pub(super) use crate::command_tables::Known;
-use crate::name_lists::{BUILD_FILES, PROGRAM_FOLDERS};
+use crate::name_lists::{
+    BUILD_FILES, CROSS_MACHINES, CROSS_TOOLS, EXAMPLE_PROGRAMS, PROGRAM_FOLDERS,
+};
 use crate::paths::{class_of, last_part};
 
 /// The description of a program by the word that names it.
@@ -29,12 +31,30 @@ pub(super) fn resolve(word: &str) -> Option<Known> {
     if let Some((package, _)) = folded.split_once('@').filter(|(package, _)| !package.is_empty()) {
         return tables::spec(package);
     }
+    if let Some(tool) = cross_tool(folded) {
+        return tables::spec(tool);
+    }
     let bare =
         folded.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').trim_end_matches('-');
-    if bare.len() < 2 || bare.len() == folded.len() {
+    if bare.len() < 2 || bare.len() == folded.len() || is_example_program(name) {
         return None;
     }
     tables::spec(bare)
+}
+
+/// The tool of a cross compiler: `aarch64-linux-gnu-gcc-12` is `gcc`.
+fn cross_tool(name: &str) -> Option<&'static str> {
+    let (machine, _) = name.split_once('-')?;
+    CROSS_MACHINES.binary_search(&machine).ok()?;
+    let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let name = name.trim_end_matches('-');
+    let named = |tool: &&&str| name.strip_suffix(**tool).is_some_and(|p| p.ends_with('-'));
+    CROSS_TOOLS.iter().find(named).copied()
+}
+
+/// Names that documentation uses where a reader puts a program of their own: `cmd1`.
+pub(super) fn is_example_program(name: &str) -> bool {
+    EXAMPLE_PROGRAMS.binary_search(&name).is_ok()
 }
 
 /// Files that tell a build or package tool what to run.

@@ -5,6 +5,7 @@ use crate::command_tables::{Flag, Rule};
 use crate::flow::Taint;
 use crate::rule_glob::{Glob, Globs};
 use countersign_text::glob::{GlobShape, bytes_of};
+use countersign_types::tier::Tier;
 
 impl Invocation<'_, '_> {
     /// Whether a rule holds for this call.
@@ -24,10 +25,15 @@ impl Invocation<'_, '_> {
             return false;
         }
         let Some(after) = self.after_sub(rule) else { return false };
-        if !rule.flags.is_empty() && !self.has_any(rule.flags) {
+        // What an option means depends on the subcommand, which the list of values does not know.
+        let doubtful = rule.tier >= Tier::Medium && !rule.sub.is_empty();
+        let given = |flags: &[Flag]| {
+            if doubtful { self.may_have_any(flags) } else { self.has_any(flags) }
+        };
+        if !rule.flags.is_empty() && !given(rule.flags) {
             return false;
         }
-        let all = |alternatives: &&[Flag]| self.has_any(alternatives);
+        let all = |alternatives: &&[Flag]| given(alternatives);
         if !rule.all_flags.iter().all(all) || self.has_any(rule.not_flags) {
             return false;
         }

@@ -138,7 +138,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     }
 
     /// The first operand of an interpreter that takes a script, and the script's own words.
-    fn script(
+    pub(super) fn script(
         &mut self,
         interpreter: Interpreter,
         words: &[Arg<'t>],

@@ -4,16 +4,16 @@ use std::borrow::Cow;
 
 use super::arg::Arg;
 use super::evaluator::Evaluator;
-use super::help::only_prints_usage;
+use super::help::{only_looks, only_prints_usage};
 use super::invocation::Invocation;
-use super::program::{is_odd_place, is_standard_place, resolve};
+use super::program::{is_example_program, is_odd_place, is_standard_place, resolve};
 use super::state::{EvalState, Guess};
 use crate::command_tables::{self, EVERY_PROGRAM, Spec, Touch, UNDESCRIBED, UNDESCRIBED_READ_ONLY};
 use crate::effect::Effect;
 use crate::finding::{Doubt, Finding, Span};
 use crate::flow::{Flow, Taint};
 use crate::limit::Limit;
-use crate::name_lists::{EXAMPLE_PROGRAMS, SKILL_FOLDERS};
+use crate::name_lists::{EXAMPLE_PATTERNS, SKILL_FOLDERS};
 use crate::paths::windows_path::has_drive;
 use crate::paths::{Act, class_of, last_part};
 use crate::question::program_subject;
@@ -134,6 +134,13 @@ impl EvalState<'_, '_> {
             _ if self.is_by_name(first) && only_prints_usage(inv) => {
                 &structural_findings::PROGRAM_USAGE
             }
+            // What was just installed or downloaded is not what a person knows by this name.
+            _ if self.is_by_name(first)
+                && only_looks(inv)
+                && !self.out.effects.has(Effect::NetIn) =>
+            {
+                &structural_findings::PROGRAM_LOOK
+            }
             _ => &structural_findings::UNKNOWN_PROGRAM,
         };
         if sign.tier >= Tier::Medium {
@@ -212,7 +219,8 @@ impl EvalState<'_, '_> {
 
 /// Names that documentation uses where a reader puts a program of their own.
 fn names_no_program(word: &str) -> bool {
-    EXAMPLE_PROGRAMS.binary_search(&last_part(word)).is_ok()
+    let name = last_part(word);
+    is_example_program(name) || EXAMPLE_PATTERNS.iter().any(|pattern| glob::matches(pattern, name))
 }
 
 /// Whether a path is in a folder of the agents' skills, which people install like programs.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_types::id::Id;
 use countersign_workflow::request::{
-    ApprovalScope, Choice, Decider, Event, FREEZE, Request, State, Transition, Vote,
+    ApprovalScope, Choice, Decider, Event, FREEZE, Request, State, TAKE_OVER, Transition, Vote,
 };
 use rusqlite::{OptionalExtension as _, params};
 
@@ -184,11 +184,11 @@ fn save_edit(batch: &Batch<'_>, stored: &StoredRequest) -> StoreResult<()> {
     Ok(())
 }
 
-/// The denial by a freeze.
+/// The denial by a freeze, or by a person who takes over.
 fn frozen_vote(change: &Transition) -> Option<Vote> {
     let Transition::Ended(decision) = change else { return None };
     let Decider::People(people) = &decision.by else { return None };
-    (decision.channel == FREEZE).then(|| Vote {
+    [FREEZE, TAKE_OVER].contains(&decision.channel.as_str()).then(|| Vote {
         scope: ApprovalScope::Once,
         person: people.first().cloned().unwrap_or_default(),
         choice: Choice::Deny,

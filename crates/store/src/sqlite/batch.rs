@@ -128,6 +128,12 @@ impl<'c> Batch<'c> {
         entries.into_iter().try_for_each(|entry| self.append(entry))
     }
 
+    /// Entries from now on have this time or a later one.
+    pub fn rebase(&mut self, to: Timestamp) {
+        self.pending.rebase(to.0);
+        self.now = Moment { at: to, reliable: false };
+    }
+
     /// Publishes an event after the commit.
     pub fn publish(&mut self, event: StoreEvent) {
         self.effects.events.push(event);

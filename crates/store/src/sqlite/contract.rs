@@ -15,15 +15,15 @@ use tokio::sync::broadcast;
 use super::batch::Batch;
 use super::store::SqliteStore;
 use super::{
-    credentials, crises, grants, ledger, outbox, people, permits, query, recorded, request_row,
-    servers, session_memory,
+    clock_rebase, credentials, crises, grants, ledger, outbox, people, permits, query, recorded,
+    request_row, servers, session_memory,
 };
 use crate::{
-    Applied, CrisisSession, DeliveryAttempt, DeliveryStatus, IndexedEntry, LedgerSlice,
-    LinkedAccount, NewRequest, OutboxEntry, Passkey, ProofPath, PushSubscription, Redemption,
-    RequestQuery, RowComparison, ServerLabels, SimilarCalls, Store, StoreError, StoreEvent,
-    StoreResult, StoredAgent, StoredLogin, StoredPerson, StoredRequest, StoredRequestPage,
-    StoredServer, StoredSessionMemory, SubmitResult, TreeHead, WriteContext,
+    Applied, CrisisSession, CrisisTakeover, DeliveryAttempt, DeliveryStatus, IndexedEntry,
+    LedgerSlice, LinkedAccount, NewRequest, OutboxEntry, Passkey, ProofPath, PushSubscription,
+    Redemption, RequestQuery, RowComparison, ServerLabels, SimilarCalls, Store, StoreError,
+    StoreEvent, StoreResult, StoredAgent, StoredLogin, StoredPerson, StoredRequest,
+    StoredRequestPage, StoredServer, StoredSessionMemory, SubmitResult, TreeHead, WriteContext,
 };
 
 impl Store for SqliteStore {
@@ -105,6 +105,15 @@ impl Store for SqliteStore {
         self.write_validated(move |batch| batch.append_all(entries)).await
     }
 
+    async fn rebase_clock(
+        &self,
+        to: Timestamp,
+        person: String,
+        context: WriteContext,
+    ) -> StoreResult<()> {
+        self.write(move |batch| clock_rebase::rebase(batch, to, &person, &context)).await
+    }
+
     async fn create_grant(&self, grant: Grant, context: WriteContext) -> StoreResult<()> {
         self.write(move |batch| grants::create(batch, &grant, &context)).await
     }
@@ -161,6 +170,20 @@ impl Store for SqliteStore {
     ) -> StoreResult<bool> {
         self.write(move |batch| crises::lift_crisis(batch, &agent, &session, &person, &context))
             .await
+    }
+
+    async fn take_over(
+        &self,
+        agent: String,
+        session: String,
+        person: String,
+        context: WriteContext,
+    ) -> StoreResult<bool> {
+        self.write(move |batch| crises::take_over(batch, &agent, &session, &person, &context)).await
+    }
+
+    async fn takeovers(&self) -> StoreResult<Vec<CrisisTakeover>> {
+        self.read(crises::takeovers).await
     }
 
     async fn crises(&self) -> StoreResult<Vec<CrisisSession>> {

@@ -11,13 +11,22 @@ use super::ledger::{entries, inclusion_proof_of};
 use crate::error::StoreResult;
 use crate::record::TreeHead;
 
-/// The time of the newest entry about a request that fits and is in the tree.
+/// An entry in the tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FoundEntry {
+    /// Its number, from 0.
+    pub seq: u64,
+    /// Its time.
+    pub at: Timestamp,
+}
+
+/// The newest entry about a request that fits and is in the tree.
 pub(super) fn newest_entry(
     conn: &Connection,
     id: Id,
     head: TreeHead,
     fits: impl Fn(&Entry<'_>) -> bool,
-) -> StoreResult<Option<Timestamp>> {
+) -> StoreResult<Option<FoundEntry>> {
     let sql = "SELECT seq FROM story WHERE request = ?1 AND seq < ?2 ORDER BY seq DESC";
     let mut statement = conn.prepare_cached(sql)?;
     let mut rows = statement.query(rusqlite::params![id.as_bytes(), signed(head.size)?])?;
@@ -32,7 +41,7 @@ pub(super) fn newest_entry(
         let Some(proof) = inclusion_proof_of(conn, head.size, seq, head.size)? else { continue };
         let leaf = leaf_hash(&bytes);
         if verify_inclusion(&leaf, seq, head.size, &proof, &head.root).is_ok() {
-            return Ok(Some(Timestamp(entry.at)));
+            return Ok(Some(FoundEntry { seq, at: Timestamp(entry.at) }));
         }
     }
     Ok(None)

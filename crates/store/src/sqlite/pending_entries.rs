@@ -76,6 +76,11 @@ impl PendingEntries {
         Ok(())
     }
 
+    /// The next entry may be as old as this, although the one before it is newer.
+    pub fn rebase(&mut self, to: i64) {
+        self.newest = to;
+    }
+
     /// The time of the newest entry.
     pub fn newest(&self) -> i64 {
         self.newest

@@ -8,6 +8,7 @@ use countersign_workflow::request::{Requester, State, TransitionError};
 use rusqlite::params;
 
 use super::batch::Batch;
+use super::crises::redact_edits;
 use super::entry::{entry, set_request};
 use super::recorded;
 use super::request_row::load;
@@ -38,7 +39,7 @@ pub(super) fn redeem(
         return Ok(Redemption::AlreadyUsed(then));
     }
     // Neither an approval nor an unused permit is believed because a row says so.
-    let approved = recorded::approved_at(batch.conn, &stored, batch.head)?;
+    let approved = recorded::approval(batch.conn, &stored, batch.head)?;
     if let Some(then) = batch.revocations.redeemed(id) {
         return Ok(Redemption::AlreadyUsed(then));
     }
@@ -47,7 +48,8 @@ pub(super) fn redeem(
     }
     let until = stored.permit_until.unwrap_or(Timestamp(i64::MIN));
     // Redeemed permits are known for this long, whatever the row says about its end.
-    if batch.now.at >= until.min(approved.plus(MAX_PERMIT_AGE)) {
+    let is_over = batch.now.at >= until.min(approved.at.plus(MAX_PERMIT_AGE));
+    if is_over || batch.revocations.is_before_rebase(approved.seq) {
         return Ok(Redemption::Expired);
     }
     let text = id.to_string();
@@ -62,6 +64,9 @@ pub(super) fn redeem(
         return Err(StoreError::Corrupt(format!(
             "the permit of request {id} changed during its redemption"
         )));
+    }
+    if request.crisis {
+        redact_edits(batch, agent, &stored.session)?;
     }
     Ok(Redemption::Accepted)
 }

@@ -8,13 +8,12 @@ use std::collections::HashMap;
 use countersign_json::canonical::Digest;
 use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_types::id::Id;
-use countersign_types::time::Timestamp;
 use countersign_workflow::request::{Decider, Requester, State};
 use rusqlite::Connection;
 
 use super::grant_record::RecordedGrants;
 use super::ledger::entries;
-use super::newest_entry::newest_entry;
+use super::newest_entry::{FoundEntry, newest_entry};
 use super::{grants, query, request_row, requests};
 use crate::error::{StoreError, StoreResult};
 use crate::record::{
@@ -69,16 +68,16 @@ pub(super) fn check(conn: &Connection, stored: &StoredRequest, head: TreeHead) -
     if stored.request.state != State::Approved {
         return Ok(());
     }
-    approved_at(conn, stored, head).map(|_| ())
+    approval(conn, stored, head).map(|_| ())
 }
 
-/// When the committed ledger says that this call was approved, by this decider. Fails with
+/// The entry that says that this call was approved, by this decider. Fails with
 /// [`StoreError::Unrecorded`] if it has no such entry.
-pub(super) fn approved_at(
+pub(super) fn approval(
     conn: &Connection,
     stored: &StoredRequest,
     head: TreeHead,
-) -> StoreResult<Timestamp> {
+) -> StoreResult<FoundEntry> {
     let request = &stored.request;
     let unrecorded = StoreError::Unrecorded(request.id);
     let Some(decision) = &request.decision else { return Err(unrecorded) };

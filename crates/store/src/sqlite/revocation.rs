@@ -18,6 +18,8 @@ pub(super) enum Revocation {
     Redeemed(Id, Timestamp),
     /// The labels of an MCP server were replaced by those with this content.
     Relabelled(Id, Digest),
+    /// The clock was rebased after so many entries: no earlier approval has a permit any more.
+    Rebased(u64),
 }
 
 impl Revocation {
@@ -39,14 +41,32 @@ impl Revocation {
                     .into_iter()
                     .collect()
             }
+            EntryKind::ClockRebased => {
+                // Without a number, nothing before any entry counts.
+                let size = number(entry, REBASED_SIZE).unwrap_or(u64::MAX);
+                vec![Revocation::Rebased(size)]
+            }
             _ => Vec::new(),
         }
     }
 
     /// Whether an encoded entry can take anything away; the other entries are not parsed.
     pub fn may_be_in(text: &str) -> bool {
-        [EntryKind::Revoke, EntryKind::UsedGrant, EntryKind::Redeem, EntryKind::Label]
-            .iter()
-            .any(|kind| text.contains(kind.as_str()))
+        let kinds = [
+            EntryKind::Revoke,
+            EntryKind::UsedGrant,
+            EntryKind::Redeem,
+            EntryKind::Label,
+            EntryKind::ClockRebased,
+        ];
+        kinds.iter().any(|kind| text.contains(kind.as_str()))
     }
+}
+
+/// The fact of a rebase that says how many entries were before it.
+pub(super) const REBASED_SIZE: &str = "entries";
+
+fn number(entry: &Entry<'_>, name: &str) -> Option<u64> {
+    let (_, value) = entry.facts.iter().find(|(known, _)| known == name)?;
+    value.to_json().parse().ok()
 }

@@ -51,6 +51,8 @@ struct KnownRevocations {
     redeemed: HashMap<Id, Timestamp>,
     /// The content of the newest labels of each MCP server.
     labels: HashMap<Id, Digest>,
+    /// The number of entries before the clock was rebased last.
+    rebased: Option<u64>,
     /// How many redeemed permits there may be before old ones are removed.
     max_redeemed: usize,
 }
@@ -117,6 +119,11 @@ impl Revocations {
         self.known(|known| known.redeemed.get(&request).copied())
     }
 
+    /// Whether the clock was rebased after this entry.
+    pub fn is_before_rebase(&self, seq: u64) -> bool {
+        self.known(|known| known.rebased.is_some_and(|size| seq < size))
+    }
+
     fn known<T>(&self, read: impl FnOnce(&KnownRevocations) -> T) -> T {
         read(&self.known.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -139,6 +146,7 @@ impl KnownRevocations {
             Revocation::Relabelled(server, content) => {
                 self.labels.insert(server, content);
             }
+            Revocation::Rebased(size) => self.rebased = self.rebased.max(Some(size)),
         }
     }
 

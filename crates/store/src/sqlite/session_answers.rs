@@ -247,7 +247,7 @@ pub(super) fn is_recorded(
         same(entry, EntryKind::Approve, DECIDED_SCOPE, claim.scope.label())
             && entry.person.as_deref() == Some(claim.person)
     })?;
-    let active = approved.is_some_and(|at| now < at.plus(lasts));
+    let active = approved.is_some_and(|found| now < found.at.plus(lasts));
     Ok(ask.is_some() && active)
 }
 

@@ -239,8 +239,14 @@ impl Writer {
 
     fn begin(&mut self, passes: &[UnsyncedPass]) -> StoreResult<()> {
         self.conn.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+        // A pass from before a rebase of the clock has a time that is still to come.
+        let now = if passes.is_empty() { i64::MAX } else { self.clock.now().at.0 };
         for pass in passes {
-            if pass.entry.at >= self.pending_entries.newest() {
+            if pass.entry.at > now {
+                let mut entry = pass.entry.clone();
+                entry.at = now;
+                self.pending_entries.push(&mut entry)?;
+            } else if pass.entry.at >= self.pending_entries.newest() {
                 self.pending_entries.add(&pass.text, &pass.entry)?;
             } else {
                 self.pending_entries.push(&mut pass.entry.clone())?;

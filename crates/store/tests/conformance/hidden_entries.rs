@@ -11,7 +11,7 @@ use rusqlite::{Connection, params};
 use crate::session_answers::{asks, for_session};
 use crate::setup::*;
 
-fn grant(uses_left: Option<u32>) -> Grant {
+pub fn grant(uses_left: Option<u32>) -> Grant {
     Grant {
         id: fresh_id(),
         shape: GrantShape::Action { tool: "send".to_owned() },

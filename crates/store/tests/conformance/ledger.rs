@@ -5,9 +5,12 @@ use std::sync::Arc;
 use countersign_json::Value;
 use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_ledger::merkle::{Frontier, verify_consistency, verify_inclusion};
-use countersign_store::{Store, StoreError};
-use countersign_workflow::request::{Choice, TransitionError};
+use countersign_store::{NewRequest, Redemption, Store, StoreError};
+use countersign_types::tier::Tier;
+use countersign_types::time::Millis;
+use countersign_workflow::request::{Choice, EscalationTimes, Request, State, TransitionError};
 
+use crate::hidden_entries::grant;
 use crate::setup::*;
 
 pub async fn the_ledger_verifies_and_its_proofs_hold<P: Fixture>() {
@@ -59,6 +62,59 @@ pub async fn time_never_goes_back_and_an_unsettled_clock_approves_nothing<P: Fix
     store.apply(id, says("ana", Choice::Deny), context()).await.unwrap();
     let times: Vec<_> = verified(&store).await.iter().map(|entry| entry.at).collect();
     assert_eq!(times, [START, START, START]);
+}
+
+const YEAR: i64 = 365 * 86_400_000;
+
+/// The clock was a year ahead for a while: what was made then ends with the rebase.
+pub async fn a_rebased_clock_takes_the_rights_of_the_other_time_away<P: Fixture>() {
+    let fixture = P::new();
+    let store = fixture.open();
+    let early = approved(&store, asked(1)).await.request.id;
+    fixture.clock().forward(YEAR);
+    let mut late = asked(1);
+    let at = fixture.clock().at();
+    late.request.schedule = EscalationTimes::default().schedule(at, Tier::Medium, false, None);
+    let waits = late.clone();
+    let late = approved(&store, late).await.request.id;
+    let waits = NewRequest { request: Request { id: fresh_id(), ..waits.request }, ..waits };
+    let waits = submit(&store, waits).await.request.id;
+    store.create_grant(grant(None), context()).await.unwrap();
+    assert_eq!(store.grants(false).await.unwrap().len(), 1);
+    store.record_pass(pass_entry()).await.unwrap();
+    fixture.clock().forward(-YEAR);
+    let now = fixture.clock().at();
+    let redeem = async |id| store.redeem(id, "coder".to_owned(), call(1), context()).await;
+    assert!(redeem(late).await.is_err(), "nothing is redeemed before");
+    // Neither the same time nor a later one is a rebase.
+    let later = store.rebase_clock(now.plus(Millis(2 * 365 * 86_400_000)), "ana".into(), context());
+    assert!(matches!(later.await, Err(StoreError::Invalid(_))));
+    store.rebase_clock(now, "ana".to_owned(), context()).await.unwrap();
+    store.record_pass(pass_entry()).await.unwrap();
+    for id in [early, late] {
+        assert_eq!(redeem(id).await.unwrap(), Redemption::Expired);
+    }
+    assert_eq!(store.request(waits).await.unwrap().unwrap().request.state, State::Expired);
+    assert!(store.grants(false).await.unwrap().is_empty());
+    // What is approved now has a permit, also after the store is opened again.
+    let mut new = asked(1);
+    new.request.schedule = EscalationTimes::default().schedule(now, Tier::Medium, false, None);
+    let new = approved(&store, new).await.request.id;
+    drop(store);
+    let store = fixture.open();
+    let redeem = async |id| store.redeem(id, "coder".to_owned(), call(1), context()).await;
+    for id in [early, late] {
+        assert_eq!(redeem(id).await.unwrap(), Redemption::Expired);
+    }
+    // A permit of the other time stays void when the clock reaches that time.
+    assert_eq!(redeem(new).await.unwrap(), Redemption::Accepted);
+    fixture.clock().forward(YEAR);
+    assert_eq!(redeem(late).await.unwrap(), Redemption::Expired);
+    let entries = verified(&store).await;
+    let rebased: Vec<_> =
+        entries.iter().filter(|entry| entry.kind == EntryKind::ClockRebased).collect();
+    assert_eq!((rebased.len(), rebased[0].person.as_deref()), (1, Some("ana")));
+    assert_eq!(rebased[0].at, now.0);
 }
 
 pub async fn only_a_newer_checkpoint_is_stored<P: Fixture>() {

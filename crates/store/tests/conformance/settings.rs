@@ -97,6 +97,36 @@ pub async fn a_crisis_level_only_rises_until_a_person_lifts_it<P: Fixture>() {
     assert_eq!(kinds(&store).await, told);
 }
 
+pub async fn a_takeover_is_stored_until_the_crisis_is_lifted<P: Fixture>() {
+    let fixture = P::new();
+    let store = fixture.open();
+    let names = || ("coder".to_owned(), "s-1".to_owned());
+    let take = async |person: &str| {
+        let (agent, session) = names();
+        store.take_over(agent, session, person.to_owned(), context()).await.unwrap()
+    };
+    assert!(!take("ana").await, "no crisis");
+    let crisis = |level| CrisisSession {
+        agent: names().0,
+        session: names().1,
+        level,
+        imminent: false,
+        since: Timestamp(START),
+    };
+    store.begin_crisis(crisis(2), context()).await.unwrap();
+    assert!(take("ana").await && take("bo").await);
+    // A further sign does not end it.
+    store.begin_crisis(crisis(4), context()).await.unwrap();
+    drop(store);
+    let store = fixture.open();
+    let found = store.takeovers().await.unwrap();
+    assert_eq!(found.len(), 1);
+    assert_eq!((found[0].person.as_str(), found[0].at), ("ana", Timestamp(START)));
+    let (agent, session) = names();
+    assert!(store.lift_crisis(agent, session, "ana".to_owned(), context()).await.unwrap());
+    assert!(store.takeovers().await.unwrap().is_empty());
+}
+
 pub async fn people_agents_and_logins<P: Fixture>() {
     let fixture = P::new();
     let store = fixture.open();

@@ -90,7 +90,7 @@ impl fmt::Display for TransitionError {
                 "this call cannot be approved for the repository; approve it once, or deny it"
             }
             TransitionError::EditInCrisis => {
-                "a call in a crisis can only be approved unchanged or denied"
+                "the session is in a crisis since this call was asked about; deny it"
             }
         };
         f.write_str(text)

@@ -91,6 +91,11 @@ pub enum Event {
         /// The person.
         person: String,
     },
+    /// A person took over the conversation: the agent's call is denied, whatever its quorum.
+    TakeOver {
+        /// The person.
+        person: String,
+    },
     /// Time passed: the request may escalate or expire.
     Time,
 }
@@ -138,16 +143,20 @@ impl Request {
         if self.state.has_ended() {
             return match event {
                 Event::Time => Ok(Transition::Nothing),
-                Event::Answer { .. } | Event::Cancel { .. } | Event::Freeze { .. } => {
-                    Err(TransitionError::Ended(self.state))
-                }
+                Event::Answer { .. }
+                | Event::Cancel { .. }
+                | Event::Freeze { .. }
+                | Event::TakeOver { .. } => Err(TransitionError::Ended(self.state)),
             };
         }
         match event {
             Event::Time => Ok(self.pass_time(now)),
             Event::Cancel { by } => self.cancel(&by, now),
-            Event::Freeze { .. } if self.schedule.is_over(now.at) => Ok(self.pass_time(now)),
+            Event::Freeze { .. } | Event::TakeOver { .. } if self.schedule.is_over(now.at) => {
+                Ok(self.pass_time(now))
+            }
             Event::Freeze { person } => Ok(self.freeze(person, now)),
+            Event::TakeOver { person } => Ok(self.take_over(person, now)),
             Event::Answer {
                 person,
                 choice,
@@ -245,7 +254,7 @@ impl Request {
             Err(TransitionError::NotForRepository)
         } else if vote.scope != ApprovalScope::Once && needs_reason {
             Err(TransitionError::NotForSession)
-        } else if edited.is_some() && crisis {
+        } else if edited.is_some() && crisis && !self.crisis {
             Err(TransitionError::EditInCrisis)
         } else if edited.is_some() && quorum > 1 {
             Err(TransitionError::EditNeedsOnePerson)

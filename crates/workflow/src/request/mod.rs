@@ -22,7 +22,7 @@ use countersign_types::time::Timestamp;
 pub use error::TransitionError;
 pub use escalation::{EscalationLevel, EscalationTimes, Profile, Schedule};
 pub use event::{Choice, EditedCall, Event, Transition, Vote, needs_word};
-pub use freeze::FREEZE;
+pub use freeze::{FREEZE, TAKE_OVER};
 pub use scope::ApprovalScope;
 
 /// The state of a request. It leaves `Pending` once and never changes again.

@@ -66,8 +66,9 @@ pub struct DaemonView {
 impl DaemonView {
     /// Asks the daemon.
     pub fn ask(asked: Endpoint, people: Option<Endpoint>) -> DaemonView {
-        // Over the socket the daemon knows its callers; another host needs the agent's token.
-        let token = ProcessEnvironment.get("COUNTERSIGN_AGENT_TOKEN").filter(|_| !is_here(&asked));
+        // Over the socket the daemon knows its callers; over TCP it needs the agent's token.
+        let is_socket = matches!(asked, Endpoint::Unix(_));
+        let token = ProcessEnvironment.get("COUNTERSIGN_AGENT_TOKEN").filter(|_| !is_socket);
         let installation = AgentClient::new(asked.clone(), token).installation();
         DaemonView { asked, people, installation: installation.map_err(|error| error.to_string()) }
     }

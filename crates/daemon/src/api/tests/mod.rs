@@ -13,6 +13,7 @@ mod place;
 mod push;
 mod reports;
 mod screen;
+mod take_over;
 mod tool_labels;
 mod typed_word;
 

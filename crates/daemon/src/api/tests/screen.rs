@@ -312,3 +312,30 @@ async fn cards_are_counted_without_their_text() {
     let entry = all.iter().find(|entry| is_screen(entry)).unwrap();
     assert!(entry.contains("\"concern\":\"possible\"") && !entry.contains("wake"), "{entry}");
 }
+
+#[tokio::test]
+async fn checks_of_the_guard_are_counted_by_family() {
+    let guard = FakeGuard::start().await;
+    let api = guard.api("").await;
+    inbound(&api, CALM).await;
+    outbound(&api, CALM, false).await;
+    outbound(&api, "how to build a bomb", false).await;
+    let long = "a ".repeat(60_000 / 2);
+    let unavailable = outbound(&api, &long, false).await;
+    let metrics = send(&api.people, 6001, "GET", "/metrics", Some(ANA_TOKEN), &[], Value::Null);
+    let bytes = axum::body::to_bytes(metrics.await.into_body(), 1 << 20).await.unwrap();
+    let text = String::from_utf8(bytes.to_vec()).unwrap();
+    let line = |name: &str, labels: &str| {
+        let wanted = format!("countersign_guard_{name}{{family=\"llama_guard\"{labels}}} ");
+        text.lines().find_map(|line| line.strip_prefix(&wanted).map(str::to_owned))
+    };
+    let one = Some("1".to_owned());
+    assert_eq!(line("checks_total", ",role=\"user\",result=\"safe\""), one, "{text}");
+    assert_eq!(line("checks_total", ",role=\"agent\",result=\"unsafe\""), one, "{text}");
+    let reason = unavailable["guard"]["reason"].as_str();
+    if let Some(reason) = reason {
+        assert_eq!(line("unavailable_total", &format!(",reason=\"{reason}\"")), one, "{text}");
+    }
+    assert_eq!(line("seconds_count", ""), Some("4".to_owned()), "{text}");
+    assert!(line("seconds_bucket", ",le=\"+Inf\"").is_some());
+}

@@ -27,6 +27,7 @@ pub fn people() -> Router<Api> {
         .route("/v1/ledger/key", get(key))
         .route("/v1/ledger/rows", get(rows))
         .route("/v1/ledger/acknowledge", post(acknowledge))
+        .route("/v1/ledger/clock", post(super::clock::rebase))
 }
 
 #[derive(Deserialize)]

@@ -10,6 +10,7 @@ mod authzen;
 mod batches;
 mod calibration;
 mod channels;
+mod clock;
 mod crises;
 mod decisions;
 mod document;
@@ -34,6 +35,7 @@ mod recover;
 mod reports;
 mod requests;
 mod screen;
+mod send_recovery;
 mod servers;
 mod sessions;
 mod stats;
@@ -87,6 +89,7 @@ pub fn people() -> Router<Api> {
         .merge(push::people())
         .merge(quarantines::people())
         .merge(recover::people())
+        .merge(send_recovery::people())
         .merge(requests::people())
         .merge(servers::people())
         .merge(sessions::people())

@@ -216,8 +216,9 @@ async fn change_passphrase(
         Err(ApiProblem {
             why: Some("recovery"),
             ..ApiProblem::conflict(format!(
-                "the passphrase of {name} is only shown to {name}; run `countersign people \
-                 recover {name}` on the daemon's machine and give them the code"
+                "the passphrase of {name} is only shown to {name}; send a code to their linked \
+                 account with `countersign people send-code {name}`, or run `countersign \
+                 people recover {name}` on the daemon's machine and give them the code"
             ))
         })
     };

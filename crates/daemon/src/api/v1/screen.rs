@@ -6,15 +6,18 @@ mod inbound;
 mod outbound;
 mod screened_text;
 mod store_crisis;
+mod takeover;
 
 use axum::Router;
-use axum::extract::{Request, State};
+use axum::extract::{Query, Request, State};
 use axum::response::IntoResponse as _;
-use axum::routing::post;
+use axum::routing::{get, post};
 use countersign_guard::GuardRole;
+use serde::Deserialize;
+use serde_json::json;
 
 use crate::api::fields::{self, Fields};
-use crate::api::{Api, ApiResult, authenticate};
+use crate::api::{Api, ApiProblem, ApiResult, authenticate};
 
 use screened_text::ScreenedText;
 
@@ -22,7 +25,27 @@ pub use store_crisis::store_crisis;
 
 /// The routes of the agent API.
 pub fn agents() -> Router<Api> {
-    Router::new().route("/v1/screen", post(screen))
+    Router::new().route("/v1/screen", post(screen)).route("/v1/takeover", get(taken_over))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SessionQuery {
+    session: Option<String>,
+}
+
+type SessionResult = Result<Query<SessionQuery>, axum::extract::rejection::QueryRejection>;
+
+/// `GET /v1/takeover`: whether a person has taken over a conversation of this agent, and what they
+/// wrote to the user.
+async fn taken_over(State(api): State<Api>, asked: SessionResult, request: Request) -> ApiResult {
+    let caller = authenticate::agent(&api, &request)?;
+    let asked = asked.map_err(|error| ApiProblem::bad_request(error.body_text()))?;
+    let session = asked.0.session.unwrap_or_default();
+    let takeover = takeover::document(&api.gate, &caller.agent, &session);
+    let in_crisis = api.gate.crises().holds(&caller.agent, Some(&session));
+    let context = if in_crisis { "crisis" } else { "none" };
+    Ok(axum::Json(json!({ "context": context, "takeover": takeover })).into_response())
 }
 
 /// The text is neither stored nor logged, unless a person is asked about it.

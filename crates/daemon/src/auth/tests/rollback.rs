@@ -9,32 +9,32 @@ use serde_json::{Value, json};
 
 use crate::test_daemon::{ApiSide, TestDaemon};
 
-const MEDIUM: &str = "systemctl restart nginx";
+pub const MEDIUM: &str = "systemctl restart nginx";
 const DATABASE: &str = "countersign.db";
 
-fn call(command: &str) -> Value {
+pub fn call(command: &str) -> Value {
     json!({"tool": "terminal", "arguments": {"command": command}})
 }
 
-async fn ask(daemon: &TestDaemon, agent: &str, command: &str) -> Value {
+pub async fn ask(daemon: &TestDaemon, agent: &str, command: &str) -> Value {
     let asked = daemon.by(agent, ApiSide::Agents, "POST /v1/requests", Some(call(command))).await;
     assert_eq!(asked.status, 201, "{:?}", asked.body);
     asked.body
 }
 
-async fn approve(daemon: &TestDaemon, owner: &str, asked: &Value) -> u16 {
+pub async fn approve(daemon: &TestDaemon, owner: &str, asked: &Value) -> u16 {
     let line = format!("POST /v1/requests/{}/decision", asked["id"].as_str().unwrap());
     let body = json!({"choice": "approve", "digest": asked["digest"], "word": asked["phrase"]});
     daemon.by(owner, ApiSide::People, &line, Some(body)).await.status.as_u16()
 }
 
 /// The permit of an approved request.
-async fn permit(daemon: &TestDaemon, agent: &str, asked: &Value) -> Value {
+pub async fn permit(daemon: &TestDaemon, agent: &str, asked: &Value) -> Value {
     let line = format!("GET /v1/requests/{}", asked["id"].as_str().unwrap());
     daemon.by(agent, ApiSide::Agents, &line, None).await.body["permit"].clone()
 }
 
-async fn redeem(daemon: &TestDaemon, agent: &str, permit: &Value) -> u16 {
+pub async fn redeem(daemon: &TestDaemon, agent: &str, permit: &Value) -> u16 {
     let mut body = call(MEDIUM);
     body["permit"] = permit.clone();
     let line = "POST /v1/permits/redeem";
@@ -52,7 +52,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-async fn is_ready(daemon: &TestDaemon) -> bool {
+pub async fn is_ready(daemon: &TestDaemon) -> bool {
     let sides = [ApiSide::Agents, ApiSide::People];
     let mut ready = Vec::new();
     for side in sides {

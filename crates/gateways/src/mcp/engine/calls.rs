@@ -55,7 +55,12 @@ impl<T: Transport> Engine<T> {
         let status =
             if call.is_read { ToolStatus::default() } else { self.knowledge.status(call.name) };
         let place = CallPlace { server: &self.settings.server, project: self.project() };
-        plan_call(&place, call, &status, &self.knowledge.reporter)
+        let mut plan = plan_call(&place, call, &status, &self.knowledge.reporter);
+        if let CallPlan::Ask(question) = &mut plan {
+            question.question.host =
+                self.client_name(&call.meta).filter(|name| client_limits::is_label(name));
+        }
+        plan
     }
 
     /// Does what was planned.

@@ -149,12 +149,17 @@ impl<T: Transport> Engine<T> {
         *known = name.map(ToOwned::to_owned);
     }
 
+    /// What the client of a request calls itself.
+    pub(super) fn client_name(&self, meta: &RequestMeta) -> Option<String> {
+        let known = || self.client_name.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        meta.client.clone().or_else(known)
+    }
+
     /// How long the client of a request waits.
     pub(super) fn time_limit(&self, meta: &RequestMeta) -> Duration {
-        self.settings.time_limit.unwrap_or_else(|| {
-            let known = self.client_name.lock().unwrap_or_else(PoisonError::into_inner);
-            client_limits::time_limit(meta.client.as_deref().or(known.as_deref()))
-        })
+        self.settings
+            .time_limit
+            .unwrap_or_else(|| client_limits::time_limit(self.client_name(meta).as_deref()))
     }
 
     pub(super) fn tasks(&self) -> MutexGuard<'_, HashMap<String, TaskEntry>> {

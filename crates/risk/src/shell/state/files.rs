@@ -63,6 +63,18 @@ impl WrittenFiles {
         }
     }
 
+    /// Whether any folder came from the network.
+    pub fn has_fetched(&self) -> bool {
+        self.note_use();
+        !self.fetched.is_empty()
+    }
+
+    /// Whether one of these names is in a folder that came from the network.
+    pub fn is_below_fetched(&self, names: &[String]) -> bool {
+        self.note_use();
+        names.iter().any(|name| self.is_fetched(name))
+    }
+
     fn is_fetched(&self, name: &str) -> bool {
         self.fetched.iter().any(|folder| match folder.as_str() {
             "." | "" => !name.starts_with(['/', '~']) && !name.starts_with(".."),

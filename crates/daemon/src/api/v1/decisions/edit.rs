@@ -24,6 +24,8 @@ pub struct AssessedEdit {
     pub facts: serde_json::Map<String, serde_json::Value>,
     /// The assessment of the edited call.
     pub card: Card,
+    /// The card that is kept: in a crisis, nothing of the call is on it.
+    kept: Card,
 }
 
 impl AssessedEdit {
@@ -58,7 +60,7 @@ impl AssessedEdit {
 
     /// The part of the edit that the store keeps.
     pub fn record(&self) -> Result<EditRecord, ApiProblem> {
-        let card = serde_json::to_string(&self.card);
+        let card = serde_json::to_string(&self.kept);
         let card = card.map_err(|error| ApiProblem::bad_request(error.to_string()))?;
         Ok(EditRecord { arguments: self.arguments.clone(), card })
     }
@@ -70,7 +72,7 @@ impl AssessedEdit {
         arguments: &Value<'_>,
     ) -> Result<AssessedEdit, ApiProblem> {
         let card: serde_json::Value = serde_json::from_str(&stored.card).unwrap_or_default();
-        check_editable(stored, &card, arguments)?;
+        check_editable(&card, arguments)?;
         let detail: serde_json::Value = serde_json::from_str(&stored.detail).unwrap_or_default();
         let call = edited_call(stored, (&card, &detail), arguments);
         // An edit can make a call riskier than the original. The workflow approves it under the
@@ -91,23 +93,24 @@ impl AssessedEdit {
         });
         let facts = facts.as_object().cloned().unwrap_or_default();
         let card = Card::new(&call, &assessment, &digest);
+        let crisis = crisis || stored.request.crisis;
+        let kept = match crisis {
+            true => Card::minimal(&call, &assessment, &digest),
+            false => card.clone(),
+        };
         let quorum = api.gate.rules().quorum.of(assessment.tier, crisis);
         let call = EditedCall { digest, tier: assessment.tier, crisis, quorum };
-        Ok(AssessedEdit { call, arguments, facts, card })
+        Ok(AssessedEdit { call, arguments, facts, card, kept })
     }
 }
 
 /// Whether this call may be edited, with these arguments.
-fn check_editable(
-    stored: &StoredRequest,
-    card: &serde_json::Value,
-    arguments: &Value<'_>,
-) -> Result<(), ApiProblem> {
+fn check_editable(card: &serde_json::Value, arguments: &Value<'_>) -> Result<(), ApiProblem> {
     if arguments.as_object().is_none() {
         return Err(ApiProblem::bad_request("`edited_arguments` must be an object"));
     }
     let count = |name: &str| card.get(name).and_then(serde_json::Value::as_array).map(Vec::len);
-    if count("hidden") != Some(0) || stored.request.crisis {
+    if count("hidden") != Some(0) {
         return Err(ApiProblem::conflict(
             "this call contains secrets that are not shown, so it cannot be edited here",
         ));

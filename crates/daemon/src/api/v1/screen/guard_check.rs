@@ -1,7 +1,28 @@
 //! The guard model's verdict on a text, as the answer shows it.
 
-use countersign_guard::GuardVerdict;
+use std::time::Instant;
+
+use countersign_guard::{GuardRole, GuardService, GuardVerdict};
 use serde_json::{Value, json};
+
+use crate::gate::Gate;
+
+/// Asks the guard about a text, and counts it.
+pub async fn check(gate: &Gate, guard: &GuardService, role: GuardRole, text: &str) -> GuardVerdict {
+    let began = Instant::now();
+    let verdict = guard.check(role, text).await;
+    let result = match &verdict {
+        GuardVerdict::Safe => "safe",
+        GuardVerdict::Unsafe(_) => "unsafe",
+        GuardVerdict::Unavailable(why) => why.code(),
+    };
+    let who = match role {
+        GuardRole::User => "user",
+        GuardRole::Agent => "agent",
+    };
+    gate.metrics().guard(guard.settings().family.name(), who, result, began.elapsed());
+    verdict
+}
 
 /// What became of the guard for one text.
 pub enum GuardResult {

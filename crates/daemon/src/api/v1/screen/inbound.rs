@@ -9,9 +9,10 @@ use countersign_store::CrisisSession;
 use countersign_types::time::Clock as _;
 use serde_json::{Value, json};
 
-use super::guard_check::GuardResult;
+use super::guard_check::{self, GuardResult};
 use super::screened_text::{ScreenedText, document};
 use super::store_crisis::store_crisis;
+use super::takeover;
 use crate::api::{Api, ApiProblem};
 use crate::gate::{Caller, ScreeningRecord};
 
@@ -44,6 +45,10 @@ pub async fn screen(
     }
     record(api, caller, screened.session, &screening);
     let in_crisis = api.gate.crises().holds(&caller.agent, Some(screened.session));
+    if in_crisis {
+        let turns = api.gate.crisis_turns();
+        turns.add(&caller.agent, screened.session, "user", screened.text, now);
+    }
     let recent = api.gate.concerns().of_session(&caller.agent, screened.session, now);
     let session_concern = if in_crisis { Concern::Likely } else { recent.max(screening.concern) };
     let refused = guard.is_unsafe() && rules.mode == Mode::Enforce;
@@ -59,6 +64,7 @@ pub async fn screen(
         "decision": decision,
         "replacement": (decision == "replace").then_some(REFUSAL),
         "request": null,
+        "takeover": takeover::document(&api.gate, &caller.agent, screened.session),
     });
     document(&screening, in_crisis, rest).map(Value::Object)
 }
@@ -93,7 +99,7 @@ async fn ask_guard(
     let (text, session) = (screened.text.to_owned(), screened.session.to_owned());
     let (api, caller) = (api.clone(), caller.clone());
     let checking = tokio::spawn(async move {
-        let verdict = guard.check(GuardRole::User, &text).await;
+        let verdict = guard_check::check(&api.gate, &guard, GuardRole::User, &text).await;
         if concern == Concern::Possible && verdict.is_self_harm() {
             begin_at(&api, &caller, &session, 1, false);
         }

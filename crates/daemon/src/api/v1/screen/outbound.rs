@@ -3,10 +3,12 @@
 use countersign_crisis as crisis;
 use countersign_guard::GuardRole;
 use countersign_risk::verdict::Mode;
+use countersign_types::time::Clock as _;
 use serde_json::{Value, json};
 
-use super::guard_check::GuardResult;
+use super::guard_check::{self, GuardResult};
 use super::screened_text::{ScreenedText, document};
+use super::takeover;
 use crate::api::v1::requests::{self, AskExtras, AskResult};
 use crate::api::{Api, ApiProblem, fields};
 use crate::gate::Caller;
@@ -25,12 +27,20 @@ pub async fn screen(
     let screening = crisis::screen(screened.text, &screened.options(&rules));
     let guard = match api.guard.follow(rules.guard.as_ref()) {
         None => GuardResult::Off,
-        Some(guard) => GuardResult::Asked(guard.check(GuardRole::Agent, screened.text).await),
+        Some(guard) => {
+            let checked = guard_check::check(&api.gate, &guard, GuardRole::Agent, screened.text);
+            GuardResult::Asked(checked.await)
+        }
     };
     // Asked after the guard: the session may have entered a crisis meanwhile.
     let in_crisis = api.gate.crises().holds(&caller.agent, Some(screened.session));
     let enforces = rules.mode == Mode::Enforce;
-    let mut decision = if guard.is_unsafe() && (enforces || in_crisis) {
+    let takeover = takeover::document(&api.gate, &caller.agent, screened.session);
+    if in_crisis {
+        let (turns, now) = (api.gate.crisis_turns(), api.gate.clock().now().at);
+        turns.add(&caller.agent, screened.session, "agent", screened.text, now);
+    }
+    let mut decision = if !takeover.is_null() || guard.is_unsafe() && (enforces || in_crisis) {
         "replace"
     } else if in_crisis || screening.crisis || enforces && guard.is_unavailable() {
         "hold"
@@ -41,13 +51,17 @@ pub async fn screen(
     if decision == "hold" && screened.ask {
         (decision, request) = ask_person(api, caller, screened).await?;
     }
-    let replacement = rules.guard.as_ref().map(|guard| guard.replacement.as_str());
+    let replacement = match &takeover {
+        Value::Null => rules.guard.as_ref().map(|guard| guard.replacement.as_str()),
+        _ => Some(takeover::NOTICE),
+    };
     let rest = json!({
         "role": "agent",
         "guard": guard.document(),
         "decision": decision,
         "replacement": replacement.filter(|_| decision == "replace"),
         "request": request,
+        "takeover": takeover,
     });
     document(&screening, in_crisis, rest).map(Value::Object)
 }
