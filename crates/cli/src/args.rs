@@ -9,7 +9,7 @@ use crate::gate::{
     args as gate, args_admin as admin, args_channel as channel, args_people, args_servers,
 };
 use crate::gateway::args as gateway;
-use crate::gateway::args_mcp;
+use crate::gateway::{args_a2a, args_mcp};
 use crate::service;
 
 /// A human-confirmation firewall for AI agents.
@@ -93,6 +93,10 @@ pub enum CliCommand {
     Hook(gateway::Hook),
     /// Run the MCP proxy: every tool call to an MCP server is assessed first.
     Mcp(args_mcp::Mcp),
+    /// Delegate tasks between agents over mutual TLS, through the gate.
+    A2a(args_a2a::A2a),
+    /// Manage the certificates of a fleet of agents.
+    Pki(args_a2a::Pki),
     /// Assess a call: what it would do, how risky it is, and why.
     Assess(Assess),
     /// Screen a text for signs that a person is in crisis.

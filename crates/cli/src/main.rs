@@ -110,6 +110,8 @@ fn with_the_gate(name: &str, texts: &[String]) -> Result<ExitCode, Failure> {
         "judge" => with(texts, |args| judge::run(&args)),
         "policy" => with(texts, |args| policy::run(&args)),
         "mcp" => with(texts, |args| gateway::mcp::run(&args)),
+        "a2a" => with(texts, |args| gateway::a2a::run(&args)),
+        "pki" => with(texts, |args| gateway::pki::run(&args)),
         _ => anything_else(texts),
     }
 }

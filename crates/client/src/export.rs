@@ -131,7 +131,8 @@ fn sense(kind: EntryKind) -> Sense {
         | EntryKind::Acknowledge
         | EntryKind::ClockRebased
         | EntryKind::Thawed
-        | EntryKind::KeyRotated => alarm(4),
+        | EntryKind::KeyRotated
+        | EntryKind::Certificate => alarm(4),
         EntryKind::GateUnprotected => alarm(5),
         EntryKind::GateProtected => alarm(1),
         EntryKind::JudgeState => alarm(2),

@@ -39,6 +39,7 @@ mod http;
 mod outcome;
 mod people;
 mod people_records;
+mod pki;
 mod project;
 mod public_paths;
 mod records;
@@ -66,8 +67,9 @@ pub use people_records::{
     DecisionAnswer, DecisionChoice, DecisionResult, DecisionScope, Filter, GrantWithApproval,
     LoginToken, RequestPage,
 };
+pub use pki::{CertificateRecord, FleetRecord, IssuedRecord};
 pub use project::{git_root, home_folder, process_project};
-pub use public_paths::fetch;
+pub use public_paths::{fetch, post_public};
 pub use records::{
     AgentRecord, CrisisRecord, CurrentPerson, DaemonInstallation, Entries, FreezeRecord,
     GrantRecord, LedgerKey, LedgerRowDifference, LedgerRows, MerkleProof, NewAgent, NewGrant,

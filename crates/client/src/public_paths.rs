@@ -55,6 +55,22 @@ pub fn fetch(endpoint: &Endpoint, path: &str) -> Result<String, Error> {
     fetch_as(endpoint, path, None, TIMEOUT)
 }
 
+/// Posts a JSON text to a path that needs no credential.
+pub fn post_public(endpoint: &Endpoint, path: &str, body: &str) -> Result<String, Error> {
+    let exchange = Exchange {
+        method: "POST",
+        path,
+        token: None,
+        key: None,
+        step_up: None,
+        nonce: None,
+        body: Some(body),
+        accept: "application/json",
+        timeout: TIMEOUT,
+    };
+    Ok(http::whole(endpoint, &exchange)?.text)
+}
+
 fn fetch_as(
     endpoint: &Endpoint,
     path: &str,

@@ -11,6 +11,8 @@ mod crisis_pages;
 mod descriptors;
 mod drills;
 mod first_start;
+mod fleet;
+mod fleet_records;
 mod freeze;
 pub mod gate;
 mod guard_slot;

@@ -25,6 +25,7 @@ use crate::clock::DaemonClock;
 use crate::config::{DaemonConfig, Paths};
 use crate::descriptors::ConnectionLimits;
 use crate::first_start::{first_person, open_store, private_folder};
+use crate::fleet::Fleet;
 use crate::gate::Gate;
 use crate::guard_slot::GuardSlot;
 use crate::identity::DaemonIdentity;
@@ -142,6 +143,7 @@ impl Daemon {
             presence: Arc::default(),
             guard: GuardSlot::default(),
             recovery: auth::recovery::folder(&config.state),
+            fleet: Fleet::new(&config.state),
             proofs: Arc::new(Proofs::open(&config.state, config.test_gates_every.is_some())),
             login_throttle: LoginThrottle::default(),
             checks: PassphraseChecks::default(),

@@ -91,6 +91,7 @@ pub(crate) async fn test_gate_with(text: &str, options: SqliteOptions) -> TestGa
         guard: crate::guard_slot::GuardSlot::default(),
         proofs: Arc::default(),
         recovery: crate::auth::recovery::folder(folder.path()),
+        fleet: crate::fleet::Fleet::new(folder.path()),
         identity: crate::identity::DaemonIdentity::default(),
         agent_hosts: AllowedHosts::new(PORT, &[], false),
         people_hosts: AllowedHosts::new(PORT, &[], false),

@@ -8,6 +8,7 @@ pub mod people;
 pub mod record;
 pub mod servers;
 pub mod sqlite;
+pub mod tasks;
 mod waiters;
 
 pub use backend::Backend;
@@ -26,3 +27,4 @@ pub use record::{
 };
 pub use servers::{LabelledTool, ListedTool, ServerLabels, StoredServer};
 pub use sqlite::{OfflineLedger, SqliteOptions, SqliteStore};
+pub use tasks::{TaskCounts, TaskFile, TaskFileError, TaskInsert, TaskQuery, TaskRow};

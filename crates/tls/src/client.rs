@@ -159,6 +159,12 @@ pub fn refusal(error: &io::Error) -> Option<String> {
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
             "it is for another host name".to_owned()
         }
+        CertificateError::Revoked => "it is revoked".to_owned(),
+        CertificateError::UnknownRevocationStatus
+        | CertificateError::ExpiredRevocationList
+        | CertificateError::ExpiredRevocationListContext { .. } => {
+            "there is no current list of revoked certificates".to_owned()
+        }
         CertificateError::UnknownIssuer => "no authority in the CA file issued it".to_owned(),
         // What `openssl req -x509` makes by default.
         other if format!("{other:?}").contains("CaUsedAsEndEntity") => {

@@ -68,7 +68,7 @@ pub fn generate_authority(
 }
 
 impl FleetAuthority {
-    /// From a key in PKCS #8 and the certificate, both in DER. Both may be of an existing authority.
+    /// From a key in PKCS #8 and the certificate, both in DER, new or of an existing authority.
     pub fn open(key: &[u8], certificate: &[u8]) -> Result<FleetAuthority, TlsError> {
         let bad = |why: &str| TlsError::Unusable(why.to_owned());
         let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key));

@@ -77,7 +77,11 @@ impl<'a> FleetCertificate<'a> {
         }
         let mut value = Reader(parts.next(OCTET_STRING)?.content);
         if id == SUBJECT_ALT_NAME {
-            self.agent = agent_among(value.next(SEQUENCE)?.content)?;
+            let agents = agents_among(value.next(SEQUENCE)?.content)?;
+            self.agent = match agents.as_slice() {
+                [one] if is_agent_name(one) => Some(one),
+                _ => None,
+            };
         } else if id == BASIC_CONSTRAINTS {
             let constraints = value.next(SEQUENCE)?.content;
             self.is_authority = constraints.starts_with(&[BOOLEAN, 1, 0xff]);
@@ -86,18 +90,16 @@ impl<'a> FleetCertificate<'a> {
     }
 }
 
-/// The agent in a list of alternative names; none if there is no agent or more than one.
-fn agent_among(names: &[u8]) -> Option<Option<&str>> {
+/// The agents in a list of alternative names; nothing if the list is malformed.
+fn agents_among(names: &[u8]) -> Option<Vec<&str>> {
     let mut names = Reader(names);
-    let (mut agent, mut count) = (None, 0_usize);
+    let mut agents = Vec::new();
     while let Some(tag) = names.0.first().copied() {
         let name = names.next(tag)?.content;
         let text = std::str::from_utf8(name).ok().filter(|_| tag == URI);
-        if let Some(found) = text.and_then(|text| text.strip_prefix(AGENT_URI)) {
-            (agent, count) = (Some(found), count + 1);
-        }
+        agents.extend(text.and_then(|text| text.strip_prefix(AGENT_URI)));
     }
-    Some(agent.filter(|name| count == 1 && is_agent_name(name)))
+    Some(agents)
 }
 
 /// Whether this can be an agent's name.

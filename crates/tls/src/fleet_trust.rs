@@ -3,6 +3,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use countersign_types::time::Timestamp;
 use rustls::client::WebPkiServerVerifier;
@@ -88,6 +89,13 @@ impl FleetTrust {
     pub fn check_client(&self, chain: &[CertificateDer<'_>], now: UnixTime) -> Option<String> {
         let (first, rest) = chain.split_first()?;
         self.accept_client(first, rest, now).ok()
+    }
+
+    /// The agent of one certificate, in DER, if it is accepted at this time.
+    pub fn check_client_at(&self, certificate: &[u8], now: Timestamp) -> Option<String> {
+        let seconds = u64::try_from(now.seconds()).ok()?;
+        let now = UnixTime::since_unix_epoch(Duration::from_secs(seconds));
+        self.check_client(&[CertificateDer::from(certificate.to_vec())], now)
     }
 
     pub(crate) fn accept_client(

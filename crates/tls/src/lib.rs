@@ -1,5 +1,6 @@
 //! TLS between clients and the daemon, and mutual TLS between agents of a fleet: pinned keys,
-//! certificates, the fleet's authority, and the configuration of both ends. Only TLS 1.3, without resumption; no setting accepts a certificate unchecked.
+//! certificates, the fleet's authority, and the configuration of both ends. Only TLS 1.3, without
+//! resumption; no setting accepts a certificate unchecked.
 
 mod authority;
 mod certificate;
@@ -31,5 +32,5 @@ pub use fleet_trust::{FleetTrust, list_times};
 pub use generate::{CERTIFICATE_LIFE, RENEW_BEFORE, generate_key, issue_certificate, key_pem, pem};
 pub use pin::KeyPin;
 pub use rustls;
-pub use server::{ServerIdentity, certificate_file, server_config};
+pub use server::{ServerIdentity, certificate_file, private_key_file, server_config};
 pub use trust::TlsTrust;

@@ -13,6 +13,8 @@ use rustls::server::{ClientHello, NoServerSessionStorage, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use rustls::version::TLS13;
 
+use zeroize::Zeroizing;
+
 use crate::error::TlsError;
 use crate::pin::KeyPin;
 
@@ -64,6 +66,20 @@ impl ServerIdentity {
 impl ResolvesServerCert for ServerIdentity {
     fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         Some(self.current())
+    }
+}
+
+/// The private key in a PEM file, as PKCS #8. Only its owner may read the file.
+pub fn private_key_file(file: &Path) -> Result<Zeroizing<Vec<u8>>, TlsError> {
+    let at = |why: String| TlsError::File(file.to_owned(), why);
+    let mode = fs::metadata(file).map_err(|error| at(error.to_string()))?.permissions().mode();
+    if mode & 0o077 != 0 {
+        return Err(at("other users can read or change this key; run chmod 600".to_owned()));
+    }
+    let key = PrivateKeyDer::from_pem_file(file).map_err(|error| at(error.to_string()))?;
+    match &key {
+        PrivateKeyDer::Pkcs8(key) => Ok(Zeroizing::new(key.secret_pkcs8_der().to_vec())),
+        _ => Err(at("the key is not in the form PKCS #8".to_owned())),
     }
 }
 

@@ -58,7 +58,7 @@ const PURE: [(&str, &[&str]); 11] = [
 const PURE_BUILD_MAY_USE: [&str; 3] = ["countersign-text", "serde", "toml"];
 /// The other crates from the lowest to the highest. A crate may use only those before it; the pure
 /// crates come before all of them.
-const LAYERS: [&str; 12] = [
+const LAYERS: [&str; 13] = [
     "tls",
     "net",
     "guard",
@@ -67,6 +67,7 @@ const LAYERS: [&str; 12] = [
     "channels",
     "client",
     "facts",
+    "a2a",
     "snapshot",
     "daemon",
     "gateways",
@@ -137,9 +138,10 @@ fn only_tls_and_net_configure_tls_and_net_uses_no_other_crate_of_ours() {
         for name in ["hyper-rustls", "rustls-native-certs"] {
             assert!(!text.contains(&format!("\n{name}")), "{file}: {name} belongs to net");
         }
-        // The daemon accepts connections with it, as `tls` configures them.
-        let accepts = file == "crates/daemon/Cargo.toml" || !text.contains("\ntokio-rustls");
-        assert!(accepts, "{file}: tokio-rustls belongs to net and the daemon");
+        // Servers accept connections with it, as `tls` configures them.
+        let servers = ["crates/daemon/Cargo.toml", "crates/a2a/Cargo.toml"];
+        let accepts = servers.contains(&file.as_str()) || !text.contains("\ntokio-rustls");
+        assert!(accepts, "{file}: tokio-rustls belongs to net and the servers");
         let configures = file == "crates/tls/Cargo.toml" || !text.contains("\nrustls.");
         assert!(configures, "{file}: rustls belongs to tls");
     }

@@ -10,6 +10,7 @@ use super::access_offer::OfferSigner;
 use crate::auth::origin::AllowedHosts;
 use crate::auth::{ANONYMOUS, Directory, LoginThrottle, PassphraseChecks};
 use crate::buttons::Buttons;
+use crate::fleet::Fleet;
 use crate::gate::{Caller, Gate};
 use crate::guard_slot::GuardSlot;
 use crate::identity::DaemonIdentity;
@@ -59,6 +60,8 @@ pub struct ApiParts {
     pub guard: GuardSlot,
     /// The results of the tests of the agents' gates.
     pub proofs: Arc<Proofs>,
+    /// The certificate authority of the agents' fleet.
+    pub fleet: Fleet,
     /// The folder of recovery codes.
     pub recovery: PathBuf,
     /// Who runs the daemon and where its files are.

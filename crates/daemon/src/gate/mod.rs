@@ -9,6 +9,7 @@ mod asking_agent;
 mod assess_call;
 mod call_entry;
 mod caller;
+mod certificate_entry;
 mod change_rules;
 mod clock_rebase;
 mod confirmed_policy;

@@ -15,6 +15,7 @@ mod crises;
 mod devices;
 mod drills;
 mod edited;
+mod fleet;
 mod freeze;
 mod grants;
 mod history;
@@ -63,6 +64,7 @@ pub fn pages() -> Router<Api> {
         .route("/grants", get(grants::page))
         .route("/servers", get(servers::page))
         .route("/agents", get(agents::page))
+        .route("/fleet", get(fleet::page))
         .route("/people", get(people::page))
         .route("/devices", get(devices::page))
         .route("/channels", get(channels::page))

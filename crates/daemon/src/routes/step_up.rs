@@ -12,7 +12,7 @@ use crate::api::{Api, ApiProblem, authenticate, fields};
 use crate::inbox::{CHECK_EDIT, DENY};
 
 /// Changes of people and rights: each needs a proof.
-pub const NEEDED: [(&str, &str); 24] = [
+pub const NEEDED: [(&str, &str); 27] = [
     ("POST", "/v1/people"),
     ("DELETE", "/v1/people/{name}"),
     ("POST", "/v1/people/{name}/passphrase"),
@@ -26,6 +26,9 @@ pub const NEEDED: [(&str, &str); 24] = [
     ("POST", "/v1/grants"),
     ("DELETE", "/v1/grants/{id}"),
     ("POST", "/v1/servers/{id}/labels"),
+    ("POST", "/v1/pki"),
+    ("POST", "/v1/pki/certificates"),
+    ("POST", "/v1/pki/revocations"),
     ("POST", "/v1/channels/{name}/link"),
     ("DELETE", "/v1/accounts/{channel}/{account}"),
     ("POST", "/v1/push"),

@@ -79,6 +79,7 @@ kinds! {
     Thawed "thawed" "A person ended a stage of a freeze."
     Label "label" "A person labelled the tools of an MCP server."
     KeyRotated "key_rotated" "The key by which agents recognize the daemon was replaced."
+    Certificate "certificate" "A certificate of the agents' fleet was issued, renewed or revoked, or its authority was set up."
     JudgeRelease "judge_release" "The model judge released a call."
     JudgeOpinion "judge_opinion" "The model judge gave an opinion; a person decides."
     JudgeState "judge_state" "The model judge may release calls, or may no longer."

@@ -8,6 +8,7 @@ mod events;
 mod openapi;
 mod pages;
 mod passkeys;
+mod pki;
 mod place;
 mod push;
 mod reports;
@@ -108,6 +109,7 @@ impl TestApi {
             guard: crate::guard_slot::GuardSlot::default(),
             proofs: Arc::default(),
             recovery: crate::auth::recovery::folder(&place),
+            fleet: crate::fleet::Fleet::new(&place),
             identity: crate::identity::DaemonIdentity::default(),
             agent_hosts: AllowedHosts::new(6000, &[], false),
             people_hosts: AllowedHosts::new(6001, &[], false),

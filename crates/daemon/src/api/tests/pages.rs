@@ -10,13 +10,14 @@ use tower_service::Service as _;
 use super::{ANA_TOKEN, CODER_TOKEN, TestApi, header_of, send};
 use crate::listeners::Peer;
 
-const PAGES: [&str; 15] = [
+const PAGES: [&str; 16] = [
     "/",
     "/review",
     "/history",
     "/sessions",
     "/grants",
     "/servers",
+    "/fleet",
     "/agents",
     "/people",
     "/devices",

@@ -29,6 +29,7 @@ mod passkeys;
 mod people;
 mod permits;
 mod policy;
+mod pki;
 pub mod push;
 mod quarantines;
 mod recover;
@@ -58,6 +59,7 @@ pub fn agents() -> Router<Api> {
         .merge(installation::agents())
         .merge(openapi::agents())
         .merge(permits::agents())
+        .merge(pki::agents())
         .merge(reports::agents())
         .merge(requests::agents())
         .merge(screen::agents())
@@ -85,6 +87,7 @@ pub fn people() -> Router<Api> {
         .merge(openapi::people())
         .merge(passkeys::people())
         .merge(people::people())
+        .merge(pki::people())
         .merge(push::people())
         .merge(quarantines::people())
         .merge(recover::people())

@@ -11,6 +11,15 @@ from .actions import ACTION_CATEGORIES, DEFAULT_RISK_LEVEL, RiskLevel, classify_
 from .assessment import ToolCallAssessment, should_parallelize_tool_batch
 from .confirmation import ConfirmationRequest, ConfirmationStatus
 from .daemon import ConfirmationDaemon, get_daemon, init_daemon, request_confirmation
+from .delegation import (
+    A2ATaskClient,
+    A2ATaskServer,
+    cmd_a2a,
+    cmd_send,
+    cmd_status,
+    load_agent_registry,
+    resolve_agent_url,
+)
 from .person import NeedsPerson
 from .router import ApprovalRouter, get_router, route_action
 from .safety_filter import (
@@ -44,6 +53,8 @@ __all__ = [
     "DEFAULT_RISK_LEVEL",
     "SAFETY_CATEGORIES",
     "TIER_CONFIG",
+    "A2ATaskClient",
+    "A2ATaskServer",
     "ApprovalRouter",
     "ApprovalTier",
     "ConfirmationDaemon",
@@ -62,24 +73,28 @@ __all__ = [
     "classify_action_tier",
     "classify_and_check",
     "classify_tier",
+    "cmd_a2a",
+    "cmd_send",
+    "cmd_status",
     "get_daemon",
     "get_router",
     "get_safety_filter",
     "get_timeout",
     "init_daemon",
     "is_crisis",
+    "load_agent_registry",
     "request_confirmation",
     "requires_approval",
     "requires_human",
     "requires_llm",
+    "resolve_agent_url",
     "route_action",
     "should_parallelize_tool_batch",
 ]
 
 _NOT_YET = {
-    "delegation between agents": (
-        "A2ATaskServer A2ATaskClient A2AMTLSServer A2AMTLSClient load_agent_registry "
-        "resolve_agent_url cmd_a2a cmd_send cmd_status cmd_serve"
+    "mutual TLS without tasks; use A2ATaskServer and A2ATaskClient": (
+        "A2AMTLSServer A2AMTLSClient cmd_serve"
     ),
 }
 
@@ -95,7 +110,7 @@ class NotProvided(AttributeError, NotImplementedError):
 def __getattr__(name: str) -> Any:
     for what, names in _NOT_YET.items():
         if name in names.split():
-            raise NotProvided(f"{name}: {what} is not in this package yet")
+            raise NotProvided(f"{name}: {what} is not in this package")
     if name in ("TIER_PATTERNS", "CRISIS_BYPASS_PATTERNS"):
         raise NotProvided(f"{name}: calls are parsed, not matched with patterns; use classify_tier")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

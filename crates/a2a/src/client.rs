@@ -1,0 +1,183 @@
+//! The client: sends tasks to other agents and reads what became of them.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use countersign_client::new_idempotency_key;
+use countersign_tls::refusal;
+use countersign_tls::rustls::ClientConfig;
+use serde_json::{Value, json};
+
+use crate::chain::CHAIN;
+use crate::http::{AgentUrl, exchange};
+use crate::state::TaskState;
+
+/// How long one exchange may take; a send waits until its task has ended or needs a person.
+const TIMEOUT: Duration = Duration::from_secs(90);
+
+/// Why a remote agent gave no usable answer.
+#[derive(Debug, thiserror::Error)]
+pub enum DelegationError {
+    /// It was not reached, or its certificate was refused.
+    #[error("{url} was not reached: {why}")]
+    Unreachable {
+        /// Its address.
+        url: String,
+        /// What happened.
+        why: String,
+    },
+    /// Its answer is not valid.
+    #[error("{0} sent an invalid response: {1}")]
+    Invalid(String, String),
+    /// It refused.
+    #[error("{message}")]
+    Refused {
+        /// The number of the error.
+        code: i64,
+        /// What it said.
+        message: String,
+    },
+    /// The task has not ended in time.
+    #[error("task {0} did not end in time; its state is {1}")]
+    TimedOut(String, String),
+}
+
+/// A client of one remote agent.
+#[derive(Debug, Clone)]
+pub struct RemoteAgent {
+    url: AgentUrl,
+    config: Arc<ClientConfig>,
+}
+
+/// A task to be sent.
+#[derive(Debug, Clone, Default)]
+pub struct OutgoingTask {
+    /// What to do.
+    pub text: String,
+    /// A label for the receiver; it proves nothing.
+    pub requester: Option<String>,
+    /// Who asked this agent, the first one first.
+    pub chain: Vec<String>,
+}
+
+impl RemoteAgent {
+    /// The agent at this address.
+    pub fn new(url: AgentUrl, config: Arc<ClientConfig>) -> RemoteAgent {
+        RemoteAgent { url, config }
+    }
+
+    /// Its card.
+    pub fn card(&self) -> Result<Value, DelegationError> {
+        let path = format!("{}/.well-known/agent-card.json", self.url.path);
+        self.exchange("GET", &path, None)
+    }
+
+    /// Sends a task; returns it at once.
+    pub fn send(&self, task: &OutgoingTask) -> Result<Value, DelegationError> {
+        let id = new_idempotency_key()
+            .map_err(|error| DelegationError::Invalid(self.name(), error.to_string()))?;
+        let mut metadata = json!({});
+        if !task.chain.is_empty() {
+            metadata[CHAIN] = json!(task.chain);
+        }
+        if let Some(label) = &task.requester {
+            metadata["requester"] = json!(label);
+        }
+        let result = self.call(
+            "SendMessage",
+            &json!({
+                "message": {
+                    "messageId": id, "role": "ROLE_USER", "parts": [{ "text": task.text }],
+                },
+                "configuration": { "returnImmediately": true },
+                "metadata": metadata,
+            }),
+        )?;
+        let task = result.get("task").cloned();
+        task.ok_or_else(|| DelegationError::Invalid(self.name(), "no task".to_owned()))
+    }
+
+    /// Reads a task.
+    pub fn get(&self, id: &str) -> Result<Value, DelegationError> {
+        self.call("GetTask", &json!({ "id": id }))
+    }
+
+    /// Cancels a task.
+    pub fn cancel(&self, id: &str) -> Result<Value, DelegationError> {
+        self.call("CancelTask", &json!({ "id": id }))
+    }
+
+    /// Reads a task until it has ended. `seen` gets each new state.
+    pub fn wait(
+        &self,
+        id: &str,
+        (timeout, pause): (Duration, Duration),
+        mut seen: impl FnMut(TaskState, &Value),
+    ) -> Result<Value, DelegationError> {
+        let end = Instant::now() + timeout;
+        let mut before = None;
+        loop {
+            let task = self.get(id)?;
+            let state = task.pointer("/status/state").and_then(Value::as_str).unwrap_or_default();
+            let known = TaskState::parse(state);
+            if let Some(known) = known.filter(|known| before != Some(*known)) {
+                seen(known, &task);
+            }
+            before = known;
+            if known.is_some_and(TaskState::is_final) {
+                return Ok(task);
+            }
+            if Instant::now() >= end {
+                return Err(DelegationError::TimedOut(id.to_owned(), state.to_owned()));
+            }
+            thread::sleep(pause);
+        }
+    }
+
+    /// Calls a method of JSON-RPC.
+    pub fn call(&self, method: &str, params: &Value) -> Result<Value, DelegationError> {
+        let id = new_idempotency_key()
+            .map_err(|error| DelegationError::Invalid(self.name(), error.to_string()))?;
+        let body = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        let path = match self.url.path.as_str() {
+            "" => "/a2a/rpc",
+            path => path,
+        };
+        let answer = self.exchange("POST", path, Some(&body.to_string()))?;
+        if answer.get("id").and_then(Value::as_str) != Some(&id) {
+            return Err(DelegationError::Invalid(self.name(), "for another request".to_owned()));
+        }
+        match (answer.get("result"), answer.get("error")) {
+            (Some(result), None) => Ok(result.clone()),
+            (_, Some(error)) => Err(DelegationError::Refused {
+                code: error.get("code").and_then(Value::as_i64).unwrap_or_default(),
+                message: error.get("message").and_then(Value::as_str).unwrap_or("refused").into(),
+            }),
+            (None, None) => Err(DelegationError::Invalid(self.name(), "no result".to_owned())),
+        }
+    }
+
+    fn exchange(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<&str>,
+    ) -> Result<Value, DelegationError> {
+        let sent = exchange(&self.config, &self.url, (method, path, body), TIMEOUT);
+        let (status, bytes) = sent.map_err(|error| DelegationError::Unreachable {
+            url: self.name(),
+            why: refusal(&error)
+                .map_or_else(|| error.to_string(), |why| format!("its certificate: {why}")),
+        })?;
+        let invalid = |why: String| DelegationError::Invalid(self.name(), why);
+        if status != 200 {
+            return Err(invalid(format!("status {status}")));
+        }
+        crate::methods::strict_json(&bytes).map_err(|error| invalid(error.to_string()))
+    }
+
+    fn name(&self) -> String {
+        format!("https://{}", self.url.authority)
+    }
+}

@@ -1,0 +1,164 @@
+//! The path of one task: ask the gate, wait for a person, run, report.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::task::spawn_blocking;
+use tokio::time::sleep;
+
+use crate::error::A2aError;
+use crate::gate::{ApprovedTask, TaskDecision, run_report};
+use crate::node::A2aNode;
+use crate::state::TaskState;
+use crate::task::{DelegatedTask, TaskQuestion};
+
+/// How long one wait at the daemon takes, in seconds.
+const WAIT: u64 = 20;
+/// How often the daemon is asked about a task for which no wait is free.
+const POLL: Duration = Duration::from_secs(2);
+/// How long a gate that does not answer is tried.
+const GATE_TIMEOUT: Duration = Duration::from_secs(60);
+
+impl A2aNode {
+    /// Brings a task to its end. Errors of the file of tasks leave it where it is: it goes on at
+    /// the next start.
+    pub(crate) async fn drive(self: Arc<A2aNode>, id: String) {
+        if let Err(error) = self.steps(&id).await {
+            tracing::error!(task = id, %error, "a task was left open");
+        }
+    }
+
+    async fn steps(self: &Arc<A2aNode>, id: &str) -> Result<(), A2aError> {
+        let mut silent: Option<Instant> = None;
+        loop {
+            let task = self.any_task(id)?;
+            if task.state().is_final() || task.state() == TaskState::Working {
+                return Ok(());
+            }
+            match self.ask(task).await {
+                TaskDecision::Pending(question) => {
+                    silent = None;
+                    self.wait_for_person(id, question)?;
+                }
+                TaskDecision::Approved(approved) => return self.run(id, *approved).await,
+                TaskDecision::Denied(reason) => {
+                    let note = match reason.as_str() {
+                        "" => "The task was denied.".to_owned(),
+                        reason => format!("The task was denied: {reason}"),
+                    };
+                    return self.end(id, TaskState::Rejected, &note);
+                }
+                TaskDecision::Expired => {
+                    return self.end(id, TaskState::Failed, "No person answered in time.");
+                }
+                TaskDecision::Withdrawn => {
+                    return self.end(id, TaskState::Failed, "The request was withdrawn.");
+                }
+                TaskDecision::Failed(why) => {
+                    tracing::error!(task = id, why, "the gate's answer cannot be used");
+                    return self.end(id, TaskState::Failed, "The gate could not be asked.");
+                }
+                TaskDecision::Unreachable(why) => {
+                    let since = *silent.get_or_insert_with(Instant::now);
+                    if since.elapsed() > GATE_TIMEOUT {
+                        tracing::error!(task = id, why, "the gate does not answer");
+                        return self.end(id, TaskState::Failed, "The gate does not answer.");
+                    }
+                    sleep(Duration::from_millis(500)).await;
+                }
+            }
+        }
+    }
+
+    /// Asks the gate about a task; while a person decides, this takes a while.
+    async fn ask(self: &Arc<A2aNode>, task: DelegatedTask) -> TaskDecision {
+        let gate = self.gate.clone();
+        let asked = match task.question.clone() {
+            None => {
+                let max_tier = self.settings.policies.limits(&task.peer).max_tier;
+                spawn_blocking(move || gate.submit(&task, max_tier)).await
+            }
+            Some(question) => {
+                let permit = self.waiters.try_acquire();
+                let seconds = if permit.is_ok() { WAIT } else { 0 };
+                if permit.is_err() {
+                    sleep(POLL).await;
+                }
+                spawn_blocking(move || gate.wait(&task, &question.request, seconds)).await
+            }
+        };
+        asked.unwrap_or_else(|error| TaskDecision::Failed(error.to_string()))
+    }
+
+    fn wait_for_person(&self, id: &str, question: TaskQuestion) -> Result<(), A2aError> {
+        if self.any_task(id)?.state() == TaskState::AuthRequired {
+            return Ok(());
+        }
+        let link = question.link.as_ref().map(|link| format!(" at {link}")).unwrap_or_default();
+        let note = format!(
+            "A person must approve this task: {} (request {}){link}",
+            question.words, question.request
+        );
+        let advanced = self.advance(id, TaskState::AuthRequired, &note, |task| {
+            task.question = Some(question.clone());
+        })?;
+        if advanced.is_none() {
+            // Its sender canceled it before the gate had answered.
+            let gate = self.gate.clone();
+            spawn_blocking(move || gate.withdraw(&question.request));
+        }
+        Ok(())
+    }
+
+    /// Runs a task that the gate approved. It is durably working before the permit is used, so that
+    /// it never runs twice.
+    async fn run(self: &Arc<A2aNode>, id: &str, approved: ApprovedTask) -> Result<(), A2aError> {
+        let Ok(_runner) = self.runners.acquire().await else { return Ok(()) };
+        let mut watch = self.watch(id);
+        let Some(task) = self.advance(id, TaskState::Working, "Task is running", |_| {})? else {
+            return Ok(());
+        };
+        let approved = Arc::new(approved);
+        let (gate, used) = (self.gate.clone(), Arc::clone(&approved));
+        let redeemed = spawn_blocking(move || gate.redeem(&used)).await;
+        if let Err(why) = redeemed.unwrap_or_else(|error| Err(error.to_string())) {
+            tracing::error!(task = id, why, "the approval could not be used");
+            return self.end(id, TaskState::Failed, "The approval could not be used.");
+        }
+        let start = Instant::now();
+        let result = tokio::select! {
+            result = self.program.run(&task, &approved.text) => result,
+            () = self.canceled(id, &mut watch) => Err("canceled by its sender".to_owned()),
+        };
+        let report = run_report(&result, start.elapsed());
+        let ended = match result {
+            Ok(artifact) => self.advance(id, TaskState::Completed, "Task completed", |task| {
+                task.artifacts = vec![artifact.clone()];
+            }),
+            Err(why) => self.advance(id, TaskState::Failed, &format!("Task failed: {why}"), |_| {}),
+        };
+        let gate = self.gate.clone();
+        let _ = spawn_blocking(move || gate.report(&approved, &report)).await;
+        ended.map(drop)
+    }
+
+    /// Ends when the task has been canceled.
+    async fn canceled(&self, id: &str, watch: &mut tokio::sync::watch::Receiver<i64>) {
+        loop {
+            if self.any_task(id).is_ok_and(|task| task.state() == TaskState::Canceled) {
+                return;
+            }
+            if watch.changed().await.is_err() {
+                // The last state is final: either canceled, or this run has ended it.
+                if self.any_task(id).is_ok_and(|task| task.state() == TaskState::Canceled) {
+                    return;
+                }
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
+    fn end(&self, id: &str, state: TaskState, note: &str) -> Result<(), A2aError> {
+        self.advance(id, state, note, |_| {}).map(drop)
+    }
+}

@@ -1,0 +1,214 @@
+//! Asks the daemon about a task. Every failure means that the task does not run.
+
+use std::time::Duration;
+
+use countersign_client::{AgentClient, CallRequest, Error, Outcome, RequestRecord, RunReport};
+use countersign_types::tier::Tier;
+use serde_json::{Value, json};
+
+use crate::task::{DelegatedTask, TaskQuestion};
+
+/// What the gate says about a task.
+#[derive(Debug)]
+pub enum TaskDecision {
+    /// It may run.
+    Approved(Box<ApprovedTask>),
+    /// A person decides; ask again later.
+    Pending(TaskQuestion),
+    /// The rules or a person refused it.
+    Denied(String),
+    /// No person answered in time.
+    Expired,
+    /// The request was withdrawn.
+    Withdrawn,
+    /// The gate cannot answer now.
+    Unreachable(String),
+    /// The gate's answer cannot be used.
+    Failed(String),
+}
+
+/// A task that may run, once.
+#[derive(Debug)]
+pub struct ApprovedTask {
+    /// The text to run: a person may have edited it.
+    pub text: String,
+    request: Option<String>,
+    permit: Option<String>,
+    call: CallRequest,
+}
+
+/// The gate of a node.
+#[derive(Debug, Clone)]
+pub struct NodeGate {
+    /// The client of the daemon.
+    pub agent: AgentClient,
+    /// The start of the links to requests in the inbox.
+    pub inbox: Option<String>,
+    /// How long a person has, in seconds.
+    pub deadline: u32,
+}
+
+impl NodeGate {
+    /// Submits a task. The same task is submitted once, however often this is called.
+    pub fn submit(&self, task: &DelegatedTask, max_tier: Option<Tier>) -> TaskDecision {
+        let session = format!("a2a:{}", task.peer);
+        // Signs of a crisis in the text put the session into its protocol before it is assessed.
+        if let Err(error) = self.agent.screen_as("user", &task.text, Some(&session)) {
+            return failed(&error);
+        }
+        let call = match self.call(task, &task.text) {
+            Ok(call) => call,
+            Err(error) => return failed(&error),
+        };
+        if let Some(refused) = self.above(&call, max_tier) {
+            return refused;
+        }
+        match self.agent.submit(&call) {
+            Ok(record) => self.answer(task, record),
+            Err(error) => failed(&error),
+        }
+    }
+
+    /// The refusal of a task above the highest tier that its sender may ask for.
+    fn above(&self, call: &CallRequest, max_tier: Option<Tier>) -> Option<TaskDecision> {
+        let max = max_tier?;
+        let assessed = match self.agent.assess(call) {
+            Ok(assessed) => assessed,
+            Err(error) => return Some(failed(&error)),
+        };
+        let tier = assessed.get("tier").and_then(Value::as_str).and_then(Tier::parse);
+        match tier {
+            Some(tier) if tier <= max => None,
+            _ => Some(TaskDecision::Denied(format!(
+                "its sender may ask for at most {}",
+                max.label()
+            ))),
+        }
+    }
+
+    /// Waits some seconds for the decision about a task that was submitted.
+    pub fn wait(&self, task: &DelegatedTask, request: &str, seconds: u64) -> TaskDecision {
+        let found = match seconds {
+            0 => self.agent.get(request),
+            seconds => self.agent.wait(request, seconds),
+        };
+        match found {
+            Ok(record) => self.answer(task, record),
+            Err(error) => failed(&error),
+        }
+    }
+
+    /// Uses up the approval. Nothing runs without this.
+    pub fn redeem(&self, approved: &ApprovedTask) -> Result<(), String> {
+        let permit = approved.permit.as_deref().ok_or("the gate issued no permit")?;
+        let used = self.agent.redeem(permit, &approved.call).map_err(|error| error.to_string())?;
+        match &approved.request {
+            Some(request) if *request != used.request => {
+                Err("the permit is for another request".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Reports how a task ended, for the ledger.
+    pub fn report(&self, approved: &ApprovedTask, ran: &RunReport) {
+        let reported = match &approved.request {
+            Some(request) => self.agent.report_run(request, ran).map(drop),
+            None => self.agent.report_outcome(&approved.call, ran).map(drop),
+        };
+        if let Err(error) = reported {
+            tracing::warn!(%error, "the outcome of a task was not reported");
+        }
+    }
+
+    /// Withdraws the question about a task.
+    pub fn withdraw(&self, request: &str) {
+        if let Err(error) = self.agent.cancel(request) {
+            tracing::warn!(%error, "the request of a canceled task was not withdrawn");
+        }
+    }
+
+    fn call(&self, task: &DelegatedTask, text: &str) -> Result<CallRequest, Error> {
+        let mut arguments = json!({ "from": task.peer, "chain": task.chain, "task": text });
+        if let Some(label) = &task.requester {
+            arguments["requester_label"] = json!(label);
+        }
+        let mut call = CallRequest::tool("delegate_task", &arguments.to_string())?;
+        call.session = Some(format!("a2a:{}", task.peer));
+        call.platform = Some("api".to_owned());
+        call.project = None;
+        call.description = Some(format!("Task from agent {}", task.chain.join(" → ")));
+        call.timeout_seconds = Some(self.deadline);
+        call.permit = true;
+        call.key = Some(format!("a2a-{}", task.id));
+        Ok(call)
+    }
+
+    fn answer(&self, task: &DelegatedTask, record: RequestRecord) -> TaskDecision {
+        let question = record.id.as_ref().map(|id| TaskQuestion {
+            request: id.clone(),
+            words: record.phrase.clone(),
+            link: self.inbox.as_ref().map(|inbox| format!("{inbox}/requests/{id}")),
+        });
+        match Outcome::of(record) {
+            Err(error) => failed(&error),
+            Ok(None) => question.map_or_else(
+                || TaskDecision::Failed("a pending request has no id".to_owned()),
+                TaskDecision::Pending,
+            ),
+            Ok(Some(Outcome::Approved(approval))) => {
+                let record = approval.request();
+                self.approved(task, record, approval.permit())
+            }
+            Ok(Some(Outcome::Denied(record))) => TaskDecision::Denied(record.reason().to_owned()),
+            Ok(Some(Outcome::Expired(_))) => TaskDecision::Expired,
+            Ok(Some(Outcome::Cancelled(_))) => TaskDecision::Withdrawn,
+        }
+    }
+
+    fn approved(
+        &self,
+        task: &DelegatedTask,
+        record: &RequestRecord,
+        permit: Option<&str>,
+    ) -> TaskDecision {
+        let edited = record.edited_arguments.as_ref();
+        let text = match edited {
+            None => task.text.clone(),
+            Some(edited) => match edited.get("task").and_then(Value::as_str) {
+                Some(text) => text.to_owned(),
+                None => return TaskDecision::Failed("the edited call has no task".to_owned()),
+            },
+        };
+        let call = self.call(task, &task.text).and_then(|call| match edited {
+            None => Ok(call),
+            Some(edited) => call.with_arguments(&edited.to_string()),
+        });
+        match call {
+            Ok(call) => TaskDecision::Approved(Box::new(ApprovedTask {
+                text,
+                request: record.id.clone(),
+                permit: permit.map(ToOwned::to_owned),
+                call,
+            })),
+            Err(error) => failed(&error),
+        }
+    }
+}
+
+fn failed(error: &Error) -> TaskDecision {
+    match error {
+        Error::Denied(problem) => TaskDecision::Denied(problem.detail.clone()),
+        error if error.is_transient() => TaskDecision::Unreachable(error.to_string()),
+        error => TaskDecision::Failed(error.to_string()),
+    }
+}
+
+/// The report of a run.
+pub fn run_report(result: &Result<Value, String>, took: Duration) -> RunReport {
+    RunReport {
+        failed: result.is_err(),
+        duration_ms: u64::try_from(took.as_millis()).ok(),
+        ..RunReport::default()
+    }
+}

@@ -1,0 +1,128 @@
+//! What the JSON-RPC and HTTP handlers share: reading a request, running a method.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, to_bytes};
+use axum::extract::Request;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use serde_json::{Value, json};
+
+use crate::card::CardSettings;
+use crate::error::A2aError;
+use crate::methods::{Method, NewTask};
+use crate::node::A2aNode;
+use crate::peer::Connection;
+use crate::render::{ProtocolDialect, TaskView};
+use crate::state::TaskState;
+use crate::task::DelegatedTask;
+
+/// The longest body of a request.
+const MAX_BODY: usize = 256 << 10;
+/// How long a client may take to send a body.
+const BODY_TIMEOUT: Duration = Duration::from_secs(20);
+/// How long a request that waits for its task is held.
+const MAX_WAIT: Duration = Duration::from_secs(60);
+
+/// What every handler receives.
+#[derive(Debug, Clone)]
+pub struct NodeState {
+    /// The node.
+    pub node: Arc<A2aNode>,
+    /// What its card says.
+    pub card: Arc<CardSettings>,
+}
+
+/// A response with a JSON body.
+pub fn json_response(status: StatusCode, body: &Value) -> Response {
+    let kind = [(header::CONTENT_TYPE, "application/json")];
+    (status, kind, body.to_string()).into_response()
+}
+
+/// The peer of a request.
+pub fn peer_of(request: &Request) -> Result<Connection, A2aError> {
+    let peer = request.extensions().get::<Connection>().cloned();
+    peer.ok_or_else(|| A2aError::NotAllowed("the connection has no certificate".to_owned()))
+}
+
+/// The body of a request, bounded in size and time.
+pub async fn body_of(body: Body) -> Result<Vec<u8>, A2aError> {
+    match tokio::time::timeout(BODY_TIMEOUT, to_bytes(body, MAX_BODY)).await {
+        Ok(Ok(bytes)) => Ok(bytes.to_vec()),
+        Ok(Err(_)) => Err(A2aError::InvalidRequest(format!("a body has at most {MAX_BODY} bytes"))),
+        Err(_) => Err(A2aError::InvalidRequest("the body did not arrive in time".to_owned())),
+    }
+}
+
+/// Whether the client speaks a version that is served.
+pub fn check_version(headers: &HeaderMap) -> Result<(), A2aError> {
+    let Some(version) = headers.get("a2a-version") else { return Ok(()) };
+    let text = version.to_str().unwrap_or("unreadable").trim();
+    let known = ["", "1.0", "0.3", "0.3.0", "1.0.0", "1.0.1"];
+    if known.contains(&text) { Ok(()) } else { Err(A2aError::Version(text.to_owned())) }
+}
+
+/// A method with a single answer.
+pub async fn call(
+    node: &Arc<A2aNode>,
+    peer: &str,
+    method: Method,
+    dialect: ProtocolDialect,
+) -> Result<Value, A2aError> {
+    let view = TaskView::whole(dialect);
+    match method {
+        Method::Send(new) | Method::Stream(new) => {
+            let task = send(node, peer, new).await?;
+            let body = view.task(&task);
+            Ok(if dialect == ProtocolDialect::V1 { json!({ "task": body }) } else { body })
+        }
+        Method::Get { id, history } => {
+            Ok(TaskView { history, ..view }.task(&node.task(peer, &id)?))
+        }
+        Method::List(params) => node.list(peer, &params),
+        Method::Cancel(id) => Ok(view.task(&node.cancel(peer, &id)?)),
+        Method::Subscribe(_) => Err(A2aError::Unsupported("use a stream".to_owned())),
+        Method::Push => Err(A2aError::NoPush),
+        Method::ExtendedCard => Err(A2aError::NoExtendedCard),
+    }
+}
+
+/// Takes a task; unless the client wants the answer at once, waits until it ends or a person must
+/// decide.
+async fn send(node: &Arc<A2aNode>, peer: &str, new: NewTask) -> Result<DelegatedTask, A2aError> {
+    let immediately = new.immediately;
+    let task = node.submit(peer, new)?;
+    if immediately {
+        return Ok(task);
+    }
+    let mut watch = node.watch(&task.id);
+    let waiting = async {
+        loop {
+            let task = node.any_task(&task.id)?;
+            if task.state().is_final() || task.state() == TaskState::AuthRequired {
+                return Ok(task);
+            }
+            if watch.changed().await.is_err() {
+                return node.any_task(&task.id);
+            }
+        }
+    };
+    match tokio::time::timeout(MAX_WAIT, waiting).await {
+        Ok(waited) => waited,
+        Err(_) => node.any_task(&task.id),
+    }
+}
+
+/// A task that has not ended, for a stream.
+pub fn subscribed(
+    node: &Arc<A2aNode>,
+    peer: &Connection,
+    id: &str,
+) -> Result<DelegatedTask, A2aError> {
+    let task = node.task(peer.agent(), id)?;
+    if task.state().is_final() {
+        return Err(A2aError::Unsupported("the task has ended; read it instead".to_owned()));
+    }
+    Ok(task)
+}

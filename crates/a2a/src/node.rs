@@ -1,0 +1,259 @@
+//! A node: takes tasks from peers, keeps them, and tells their senders what became of them.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use countersign_store::{TaskFile, TaskFileError, TaskInsert, TaskQuery};
+use countersign_types::id::Id;
+use countersign_types::time::Timestamp;
+use serde_json::{Value, json};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::block_in_place;
+
+use crate::chain::chain_of;
+use crate::error::A2aError;
+use crate::executor::TaskProgram;
+use crate::gate::NodeGate;
+use crate::methods::{ListParams, NewTask};
+use crate::policy::PeerPolicies;
+use crate::render::{ProtocolDialect, TaskView};
+use crate::state::TaskState;
+use crate::task::DelegatedTask;
+
+/// How many decisions are waited for at the daemon at once; the others are asked for in turn.
+const WAITERS: usize = 32;
+const MINUTE: i64 = 60_000;
+const DAY: i64 = 86_400_000;
+
+/// The settings of a node.
+#[derive(Debug, Clone)]
+pub struct NodeSettings {
+    /// The agent's own name.
+    pub name: String,
+    /// How often a task may have been delegated.
+    pub max_depth: usize,
+    /// What each peer may ask.
+    pub policies: PeerPolicies,
+    /// How many tasks run at once.
+    pub concurrent: usize,
+}
+
+/// A node.
+#[derive(Debug)]
+pub struct A2aNode {
+    pub(crate) settings: NodeSettings,
+    pub(crate) gate: NodeGate,
+    pub(crate) program: TaskProgram,
+    pub(crate) waiters: Semaphore,
+    pub(crate) runners: Semaphore,
+    tasks: TaskFile,
+    /// One for each task that a client watches or that is in progress.
+    watched: Mutex<HashMap<String, watch::Sender<i64>>>,
+}
+
+/// Milliseconds since 1970.
+pub fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+impl A2aNode {
+    /// Opens a node with its file of tasks.
+    pub fn open(
+        settings: NodeSettings,
+        gate: NodeGate,
+        program: TaskProgram,
+        file: &Path,
+    ) -> Result<Arc<A2aNode>, TaskFileError> {
+        Ok(Arc::new(A2aNode {
+            runners: Semaphore::new(settings.concurrent),
+            settings,
+            gate,
+            program,
+            waiters: Semaphore::new(WAITERS),
+            tasks: TaskFile::open(file)?,
+            watched: Mutex::default(),
+        }))
+    }
+
+    /// Goes on with the tasks that were open when the node stopped.
+    pub fn resume(self: &Arc<A2aNode>) -> Result<(), A2aError> {
+        for row in self.tasks.open_tasks().map_err(|error| unavailable(&error))? {
+            let task = DelegatedTask::from_row(&row)?;
+            if task.state() == TaskState::Working {
+                // It may have run: it must not run twice.
+                let note = "the node stopped while the task ran; it is not started again";
+                self.advance(&task.id, TaskState::Failed, note, |_| {})?;
+            } else {
+                tokio::spawn(Arc::clone(self).drive(task.id));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a task from a peer. It is stored when this returns.
+    pub fn submit(
+        self: &Arc<A2aNode>,
+        peer: &str,
+        new: NewTask,
+    ) -> Result<DelegatedTask, A2aError> {
+        let chain = chain_of(&new.metadata, peer, &self.settings.name, self.settings.max_depth)?;
+        let at = now();
+        let mut task = DelegatedTask {
+            id: new_id(at)?,
+            context: new.context.map_or_else(|| new_id(at), Ok)?,
+            peer: peer.to_owned(),
+            requester: new.requester,
+            chain,
+            text: new.text,
+            message: new.message,
+            metadata: new.metadata,
+            created: at,
+            steps: Vec::new(),
+            question: None,
+            artifacts: Vec::new(),
+        };
+        task.advance(TaskState::Submitted, "Task submitted".to_owned(), at);
+        let row = task.to_row(1)?;
+        let stored = block_in_place(|| {
+            self.check_limits(peer, &task.text, at)?;
+            self.tasks.insert(&row).map_err(|error| unavailable(&error))
+        })?;
+        match stored {
+            TaskInsert::Stored => {
+                tokio::spawn(Arc::clone(self).drive(task.id.clone()));
+                Ok(task)
+            }
+            TaskInsert::Repeated(row) => DelegatedTask::from_row(&row),
+        }
+    }
+
+    fn check_limits(&self, peer: &str, text: &str, at: i64) -> Result<(), A2aError> {
+        let limits = self.settings.policies.limits(peer);
+        if !limits.permits(text) {
+            return Err(A2aError::NotAllowed(format!("{peer} may not send this task")));
+        }
+        let counted = self.tasks.counts(peer, at.saturating_sub(MINUTE), at.saturating_sub(DAY));
+        let counts = counted.map_err(|error| unavailable(&error))?;
+        let too_many = |why: String| Err(A2aError::TooMany(why));
+        if counts.open >= limits.open_tasks {
+            return too_many(format!("{} tasks of {peer} are open already", counts.open));
+        }
+        if counts.minute >= limits.per_minute {
+            return too_many(format!("{peer} may send {} tasks in a minute", limits.per_minute));
+        }
+        if counts.day >= limits.per_day {
+            return too_many(format!("{peer} may send {} tasks in a day", limits.per_day));
+        }
+        Ok(())
+    }
+
+    /// A task of this peer. Another peer's task does not exist for it.
+    pub fn task(&self, peer: &str, id: &str) -> Result<DelegatedTask, A2aError> {
+        let task = self.any_task(id)?;
+        if task.peer == peer { Ok(task) } else { Err(A2aError::TaskNotFound(id.to_owned())) }
+    }
+
+    pub(crate) fn any_task(&self, id: &str) -> Result<DelegatedTask, A2aError> {
+        let row = block_in_place(|| self.tasks.get(id)).map_err(|error| unavailable(&error))?;
+        match row {
+            Some(row) => DelegatedTask::from_row(&row),
+            None => Err(A2aError::TaskNotFound(id.to_owned())),
+        }
+    }
+
+    /// The tasks of a peer, newest first, as one page.
+    pub fn list(&self, peer: &str, params: &ListParams) -> Result<Value, A2aError> {
+        let query = TaskQuery {
+            peer,
+            context: params.context.as_deref(),
+            state: params.state.map(TaskState::word),
+            before: params.before.as_deref(),
+            limit: params.size + 1,
+        };
+        let rows =
+            block_in_place(|| self.tasks.list(&query)).map_err(|error| unavailable(&error))?;
+        let size = usize::try_from(params.size).unwrap_or(usize::MAX);
+        let view =
+            TaskView { dialect: ProtocolDialect::V1, history: false, artifacts: params.artifacts };
+        let more = rows.len() > size;
+        let tasks = rows.iter().take(size).map(DelegatedTask::from_row);
+        let tasks: Vec<DelegatedTask> = tasks.collect::<Result<_, _>>()?;
+        let next = tasks.last().filter(|_| more).map(|task| task.id.clone());
+        let list: Vec<Value> = tasks.iter().map(|task| view.task(task)).collect();
+        let total = list.len();
+        Ok(json!({
+            "tasks": list, "nextPageToken": next.unwrap_or_default(), "pageSize": params.size,
+            "totalSize": total,
+        }))
+    }
+
+    /// Cancels a task of this peer.
+    pub fn cancel(self: &Arc<A2aNode>, peer: &str, id: &str) -> Result<DelegatedTask, A2aError> {
+        let task = self.task(peer, id)?;
+        let canceled = self.advance(&task.id, TaskState::Canceled, "Task canceled", |_| {})?;
+        let canceled = canceled.ok_or(A2aError::NotCancelable)?;
+        if let Some(question) = canceled.question.clone() {
+            let gate = self.gate.clone();
+            tokio::task::spawn_blocking(move || gate.withdraw(&question.request));
+        }
+        Ok(canceled)
+    }
+
+    /// Brings a task to another state, durably. `None` if that is not possible any more.
+    pub(crate) fn advance(
+        &self,
+        id: &str,
+        state: TaskState,
+        note: &str,
+        change: impl Fn(&mut DelegatedTask),
+    ) -> Result<Option<DelegatedTask>, A2aError> {
+        block_in_place(|| {
+            loop {
+                let row = self.tasks.get(id).map_err(|error| unavailable(&error))?;
+                let row = row.ok_or_else(|| A2aError::TaskNotFound(id.to_owned()))?;
+                let mut task = DelegatedTask::from_row(&row)?;
+                if !task.advance(state, note.to_owned(), now()) {
+                    return Ok(None);
+                }
+                change(&mut task);
+                let new = task.to_row(row.version + 1)?;
+                if self.tasks.replace(&new, row.version).map_err(|error| unavailable(&error))? {
+                    self.notify(id, new.version, state.is_final());
+                    return Ok(Some(task));
+                }
+            }
+        })
+    }
+
+    /// Changes with every new state of a task.
+    pub fn watch(&self, id: &str) -> watch::Receiver<i64> {
+        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        watched.entry(id.to_owned()).or_insert_with(|| watch::Sender::new(0)).subscribe()
+    }
+
+    fn notify(&self, id: &str, version: i64, ended: bool) {
+        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sender) = watched.get(id) {
+            sender.send_replace(version);
+        }
+        if ended {
+            watched.remove(id);
+        }
+    }
+}
+
+/// A new id: 80 random bits after the time.
+fn new_id(at: i64) -> Result<String, A2aError> {
+    let mut random = [0; 10];
+    getrandom::fill(&mut random)
+        .map_err(|_| A2aError::Unavailable("this machine gives no randomness".to_owned()))?;
+    Ok(Id::new(Timestamp(at), random).to_string())
+}
+
+pub(crate) fn unavailable(error: &TaskFileError) -> A2aError {
+    tracing::error!(%error, "a task was not stored or read");
+    A2aError::Unavailable("the node cannot store tasks now".to_owned())
+}

@@ -1,0 +1,178 @@
+//! Tasks as each version of the protocol writes them.
+
+use countersign_types::time::Timestamp;
+use serde_json::{Value, json};
+
+use crate::state::TaskState;
+use crate::task::{DelegatedTask, TaskStep};
+
+/// Which version a client speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProtocolDialect {
+    /// Version 1.0.
+    V1,
+    /// Version 0.3.
+    V03,
+    /// The original methods `tasks/send` and `tasks/get`.
+    Original,
+}
+
+/// What of a task is written.
+#[derive(Debug, Clone, Copy)]
+pub struct TaskView {
+    /// The version.
+    pub dialect: ProtocolDialect,
+    /// Whether the sender's message is repeated.
+    pub history: bool,
+    /// Whether the results are included.
+    pub artifacts: bool,
+}
+
+impl TaskView {
+    /// The whole task.
+    pub const fn whole(dialect: ProtocolDialect) -> TaskView {
+        TaskView { dialect, history: true, artifacts: true }
+    }
+
+    /// The task as JSON.
+    pub fn task(&self, task: &DelegatedTask) -> Value {
+        if self.dialect == ProtocolDialect::Original {
+            return original(task);
+        }
+        let mut out = json!({
+            "id": task.id, "contextId": task.context, "status": status(task, self.dialect),
+        });
+        if self.artifacts && !task.artifacts.is_empty() {
+            out["artifacts"] = artifacts(task, self.dialect);
+        }
+        if self.history {
+            out["history"] = json!([user_message(task, self.dialect)]);
+        }
+        if self.dialect == ProtocolDialect::V03 {
+            out["kind"] = json!("task");
+        }
+        out
+    }
+}
+
+/// The object that a stream sends about a new state.
+pub fn status_update(task: &DelegatedTask, dialect: ProtocolDialect) -> Value {
+    let mut update = json!({
+        "taskId": task.id, "contextId": task.context, "status": status(task, dialect),
+    });
+    if dialect == ProtocolDialect::V03 {
+        update["kind"] = json!("status-update");
+        update["final"] = json!(task.state().is_final());
+        return update;
+    }
+    json!({ "statusUpdate": update })
+}
+
+/// The objects that a stream sends about the results.
+pub fn artifact_updates(task: &DelegatedTask, dialect: ProtocolDialect) -> Vec<Value> {
+    let list = artifacts(task, dialect);
+    let one = |artifact: &Value| {
+        let mut update = json!({
+            "taskId": task.id, "contextId": task.context, "artifact": artifact,
+        });
+        if dialect == ProtocolDialect::V03 {
+            update["kind"] = json!("artifact-update");
+            return update;
+        }
+        update["lastChunk"] = json!(true);
+        json!({ "artifactUpdate": update })
+    };
+    list.as_array().into_iter().flatten().map(one).collect()
+}
+
+/// The last step of a task.
+fn last(task: &DelegatedTask) -> TaskStep {
+    task.steps.last().cloned().unwrap_or(TaskStep {
+        state: TaskState::Failed.word().to_owned(),
+        at: task.created,
+        note: String::new(),
+    })
+}
+
+fn status(task: &DelegatedTask, dialect: ProtocolDialect) -> Value {
+    let step = last(task);
+    let state = task.state();
+    let mut out = json!({
+        "state": if dialect == ProtocolDialect::V1 { state.name() } else { state.word() },
+        "timestamp": Timestamp(step.at).to_string(),
+    });
+    if !step.note.is_empty() {
+        let id = format!("{}-{}", task.id, task.steps.len());
+        let mut message = message(&step.note, &id, false, dialect);
+        message["taskId"] = json!(task.id);
+        message["contextId"] = json!(task.context);
+        if let Some(question) = task.question.as_ref().filter(|_| state == TaskState::AuthRequired)
+        {
+            message["metadata"] = json!({ "countersign": question });
+        }
+        out["message"] = message;
+    }
+    out
+}
+
+fn message(text: &str, id: &str, from_user: bool, dialect: ProtocolDialect) -> Value {
+    match dialect {
+        ProtocolDialect::V1 => json!({
+            "messageId": id, "role": if from_user { "ROLE_USER" } else { "ROLE_AGENT" },
+            "parts": [{ "text": text }],
+        }),
+        ProtocolDialect::V03 | ProtocolDialect::Original => json!({
+            "kind": "message", "messageId": id, "role": if from_user { "user" } else { "agent" },
+            "parts": [{ "kind": "text", "text": text }],
+        }),
+    }
+}
+
+fn user_message(task: &DelegatedTask, dialect: ProtocolDialect) -> Value {
+    let id = task.message.as_deref().unwrap_or(&task.id);
+    let mut out = message(&task.text, id, true, dialect);
+    out["taskId"] = json!(task.id);
+    out["contextId"] = json!(task.context);
+    out
+}
+
+fn artifacts(task: &DelegatedTask, dialect: ProtocolDialect) -> Value {
+    let one = |(at, artifact): (usize, &Value)| {
+        let text = artifact.get("text").and_then(Value::as_str);
+        let part = match (text, dialect) {
+            (Some(text), ProtocolDialect::V1) => json!({ "text": text }),
+            (Some(text), _) => json!({ "kind": "text", "text": text }),
+            (None, ProtocolDialect::V1) => json!({ "data": artifact }),
+            (None, _) => json!({ "kind": "data", "data": artifact }),
+        };
+        let mut out = json!({ "artifactId": format!("{}-{at}", task.id), "parts": [part] });
+        for name in ["name", "description", "metadata"] {
+            if let Some(value) = artifact.get(name).filter(|_| text.is_some()) {
+                out[name] = value.clone();
+            }
+        }
+        out
+    };
+    Value::Array(task.artifacts.iter().enumerate().map(one).collect())
+}
+
+/// The task as the original methods write it.
+fn original(task: &DelegatedTask) -> Value {
+    let step = last(task);
+    let mut metadata = task.metadata.clone();
+    if let Some(members) = metadata.as_object_mut() {
+        members.insert("peer_cn".to_owned(), json!(task.peer));
+        if let Some(question) = &task.question {
+            members.insert("countersign".to_owned(), json!(question));
+        }
+    }
+    json!({
+        "taskId": task.id, "task": task.text,
+        "requester": task.requester.as_deref().unwrap_or(&task.peer),
+        "metadata": metadata, "artifacts": task.artifacts,
+        "status": {
+            "state": task.state().word(), "message": step.note,
+            "timestamp": Timestamp(step.at).to_string(),
+        },
+    })
+}

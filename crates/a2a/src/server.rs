@@ -1,0 +1,118 @@
+//! A whole server: listens, keeps the list of revoked certificates current, renews its own.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use countersign_client::Endpoint;
+use countersign_tls::{FleetTrust, ServerIdentity, TlsError, fleet_server_config};
+use tokio::net::TcpListener;
+use tokio::task::spawn_blocking;
+
+use crate::card::CardSettings;
+use crate::error::A2aError;
+use crate::fleet_files::{FleetFiles, FleetFilesError};
+use crate::handlers::NodeState;
+use crate::listener::serve_node;
+use crate::node::A2aNode;
+use crate::routes::node_routes;
+
+/// How often the list of revoked certificates is fetched.
+const REFRESH: Duration = Duration::from_secs(15);
+
+/// Why a server does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The address.
+    #[error("{0}: {1}")]
+    Listen(SocketAddr, std::io::Error),
+    /// Certificates and keys.
+    #[error(transparent)]
+    Files(#[from] FleetFilesError),
+    /// TLS.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// Tasks that were open cannot be read.
+    #[error(transparent)]
+    Tasks(#[from] A2aError),
+}
+
+/// What a server needs.
+pub struct NodeServer {
+    /// The address to listen on.
+    pub listen: SocketAddr,
+    /// Its files.
+    pub files: FleetFiles,
+    /// The fleet's authority.
+    pub authority: Endpoint,
+    /// What its card says.
+    pub card: CardSettings,
+    /// The node.
+    pub node: Arc<A2aNode>,
+}
+
+impl NodeServer {
+    /// Serves until the process ends. `ready` gets the address when connections are accepted.
+    pub async fn serve(self, ready: impl FnOnce(SocketAddr)) -> Result<(), ServeError> {
+        let trust = self.files.trust()?;
+        let identity = Arc::new(self.files.identity()?);
+        if let Err(error) = refreshed(&self.files, &trust, &self.authority).await {
+            tracing::warn!(%error, "the list of revoked certificates was not fetched");
+        }
+        let tls = fleet_server_config(Arc::clone(&identity), Arc::clone(&trust))?;
+        let failed = |error| ServeError::Listen(self.listen, error);
+        let listener = TcpListener::bind(self.listen).await.map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        let mut card = self.card;
+        if card.url.ends_with(":0") {
+            card.url = format!("{}{}", card.url.trim_end_matches('0'), address.port());
+        }
+        self.node.resume()?;
+        let routes = node_routes(NodeState { node: self.node, card: Arc::new(card) });
+        tokio::spawn(keep_current(self.files, Arc::clone(&trust), identity, self.authority));
+        ready(address);
+        match serve_node(listener, tls, trust, routes).await {}
+    }
+}
+
+async fn refreshed(
+    files: &FleetFiles,
+    trust: &Arc<FleetTrust>,
+    authority: &Endpoint,
+) -> Result<(), FleetFilesError> {
+    let (files, trust, authority) = (files.clone(), Arc::clone(trust), authority.clone());
+    let fetched = spawn_blocking(move || files.refresh(&trust, &authority)).await;
+    fetched.unwrap_or_else(|error| Err(FleetFilesError::Authority(error.to_string())))
+}
+
+/// Fetches the list of revoked certificates and renews the own certificate, for ever.
+async fn keep_current(
+    files: FleetFiles,
+    trust: Arc<FleetTrust>,
+    identity: Arc<ServerIdentity>,
+    authority: Endpoint,
+) {
+    loop {
+        tokio::time::sleep(REFRESH).await;
+        if let Err(error) = refreshed(&files, &trust, &authority).await {
+            tracing::warn!(%error, "the list of revoked certificates was not fetched");
+        }
+        let (files, authority) = (files.clone(), authority.clone());
+        let renewed = spawn_blocking(move || {
+            if files.should_renew()? {
+                files.renew(&authority)?;
+                return files.identity().map(Some);
+            }
+            Ok(None)
+        });
+        match renewed.await {
+            Ok(Ok(Some(new))) => {
+                identity.replace(&new);
+                tracing::info!("the certificate was renewed");
+            }
+            Ok(Ok(None)) => {}
+            Ok(Err(error)) => tracing::warn!(%error, "the certificate was not renewed"),
+            Err(error) => tracing::error!(%error, "the certificate was not renewed"),
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! A task that another agent delegated to this node.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use countersign_store::TaskRow;
+
+use crate::error::A2aError;
+use crate::state::TaskState;
+
+/// A delegated task, as it is stored.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DelegatedTask {
+    /// Its id.
+    pub id: String,
+    /// The conversation.
+    pub context: String,
+    /// The agent that sent it, by its certificate.
+    pub peer: String,
+    /// The label that the sender gave; it proves nothing.
+    pub requester: Option<String>,
+    /// Who asked whom; the sender last.
+    pub chain: Vec<String>,
+    /// What to do.
+    pub text: String,
+    /// The sender's id of its message.
+    pub message: Option<String>,
+    /// The sender's metadata.
+    pub metadata: Value,
+    /// When it arrived, in milliseconds since 1970.
+    pub created: i64,
+    /// What happened to it; the last step is its status.
+    pub steps: Vec<TaskStep>,
+    /// The request at the gate, while or after a person decides.
+    pub question: Option<TaskQuestion>,
+    /// The results.
+    pub artifacts: Vec<Value>,
+}
+
+/// One state that a task reached.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskStep {
+    /// The word of the state.
+    pub state: String,
+    /// When, in milliseconds since 1970.
+    pub at: i64,
+    /// What happened, for people and agents.
+    pub note: String,
+}
+
+/// The request at the gate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskQuestion {
+    /// Its id.
+    pub request: String,
+    /// Its two words.
+    pub words: String,
+    /// Where a person answers it.
+    pub link: Option<String>,
+}
+
+impl DelegatedTask {
+    /// Its state.
+    pub fn state(&self) -> TaskState {
+        let last = self.steps.last();
+        last.and_then(|step| TaskState::parse(&step.state)).unwrap_or(TaskState::Failed)
+    }
+
+    /// Goes on to another state; returns whether that is possible.
+    pub fn advance(&mut self, state: TaskState, note: String, at: i64) -> bool {
+        let possible = self.steps.is_empty() || self.state().may_become(state);
+        if possible {
+            self.steps.push(TaskStep { state: state.word().to_owned(), at, note });
+        }
+        possible
+    }
+
+    /// The row that stores it.
+    pub fn to_row(&self, version: i64) -> Result<TaskRow, A2aError> {
+        let document = serde_json::to_string(self)
+            .map_err(|error| A2aError::Unavailable(error.to_string()))?;
+        Ok(TaskRow {
+            id: self.id.clone(),
+            peer: self.peer.clone(),
+            context: self.context.clone(),
+            message: self.message.clone(),
+            state: self.state().word().to_owned(),
+            ended: self.state().is_final(),
+            created: self.created,
+            version,
+            document,
+        })
+    }
+
+    /// The task in a row.
+    pub fn from_row(row: &TaskRow) -> Result<DelegatedTask, A2aError> {
+        serde_json::from_str(&row.document)
+            .map_err(|error| A2aError::Unavailable(format!("task {}: {error}", row.id)))
+    }
+}

@@ -1,0 +1,239 @@
+//! `countersign a2a`: takes tasks of other agents, and sends tasks to them.
+
+use std::io::Write as _;
+use std::net::{IpAddr, SocketAddr};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use countersign_a2a::{
+    A2aNode, AgentUrl, CHAIN_VARIABLE, CardSettings, KnownAgent, NodeGate, NodeServer,
+    NodeSettings, OutgoingTask, RemoteAgent, TaskProgram, TaskState, read_registry, resolve_agent,
+};
+use countersign_client::{CallRequest, Endpoint, Outcome};
+use countersign_daemon::config::paths::EnvironmentVariables as _;
+use countersign_tls::fleet_client_config;
+use serde_json::{Value, json};
+
+use super::args_a2a::{A2a, A2aSend, A2aServe, A2aTask, A2aWhat, RemoteArgs};
+use super::fleet;
+use crate::failure::Failure;
+use crate::gate::reach::ProcessEnvironment;
+use crate::gate::{output, page, reach};
+
+/// Runs `countersign a2a`.
+pub fn run(args: &A2a) -> Result<ExitCode, Failure> {
+    match &args.what {
+        A2aWhat::Serve(args) => serve(args),
+        A2aWhat::Send(args) => send(args),
+        A2aWhat::Status(args) => {
+            let (url, remote) = remote(&args.remote)?;
+            shown(args, &url, &remote.get(&args.task_id).map_err(failed)?)
+        }
+        A2aWhat::Cancel(args) => {
+            let (url, remote) = remote(&args.remote)?;
+            shown(args, &url, &remote.cancel(&args.task_id).map_err(failed)?)
+        }
+        A2aWhat::Card(args) => {
+            let (url, remote) = remote(args)?;
+            let card = remote.card().map_err(failed)?;
+            output::json(&json!({ "agent": args.agent, "url": url, "card": card }))
+        }
+        A2aWhat::Agents { json } => agents(*json),
+    }
+}
+
+fn failed(error: impl std::fmt::Display) -> Failure {
+    Failure::Input(page::safe(&error.to_string(), 2000))
+}
+
+fn serve(args: &A2aServe) -> Result<ExitCode, Failure> {
+    let files = fleet::files(&args.identity)?;
+    let name = files.agent().map_err(failed)?;
+    let gate = NodeGate {
+        agent: reach::agent(&args.asker)?,
+        inbox: reach::configured_people().ok().map(|people| people.to_string()),
+        deadline: args.deadline,
+    };
+    let settings = NodeSettings {
+        name: name.clone(),
+        max_depth: args.max_depth,
+        policies: fleet::policies(args.peers.as_deref())?,
+        concurrent: args.concurrent.max(1),
+    };
+    let program = TaskProgram {
+        command: args.command.clone(),
+        time: Duration::from_secs(args.time_limit),
+        memory_kib: (args.memory_limit > 0).then_some(args.memory_limit.saturating_mul(1024)),
+    };
+    let file = match &args.tasks {
+        Some(file) => file.clone(),
+        None => reach::gateways_folder().join(format!("a2a-{name}.db")),
+    };
+    if let Some(folder) = file.parent() {
+        std::fs::create_dir_all(folder)
+            .map_err(|error| Failure::at(&folder.display().to_string(), error))?;
+    }
+    let listen = address(args)?;
+    let url = args.url.clone().unwrap_or_else(|| format!("https://{listen}"));
+    let url = url.trim_end_matches('/').to_owned();
+    let card = CardSettings { name, description: args.description.clone(), url };
+    let authority = fleet::authority(&args.identity, args.asker.agents.as_deref())?;
+    tracing_subscriber::fmt().with_writer(std::io::stderr).with_target(false).init();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let node = A2aNode::open(settings, gate, program, &file)
+            .map_err(|error| Failure::at(&file.display().to_string(), error))?;
+        let server = NodeServer { listen, files, authority, card, node };
+        let serving = server.serve(|address| {
+            // Standard output may be closed.
+            let _ = writeln!(std::io::stdout(), "A2A task server listening on https://{address}");
+        });
+        tokio::select! {
+            served = serving => served.map_err(failed),
+            _ = tokio::signal::ctrl_c() => Ok(()),
+        }
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The address to listen on.
+fn address(args: &A2aServe) -> Result<SocketAddr, Failure> {
+    let variable = |name: &str| ProcessEnvironment.get(name);
+    let bad = |name: &str| Failure::Input(format!("{name} is not valid"));
+    let host = match (args.host, variable("COUNTERSIGN_A2A_HOST")) {
+        (Some(host), _) => host,
+        (None, Some(text)) => text.parse().map_err(|_| bad("COUNTERSIGN_A2A_HOST"))?,
+        (None, None) => IpAddr::from([127, 0, 0, 1]),
+    };
+    let port = match (args.port, variable("COUNTERSIGN_A2A_PORT")) {
+        (Some(port), _) => port,
+        (None, Some(text)) => text.parse().map_err(|_| bad("COUNTERSIGN_A2A_PORT"))?,
+        (None, None) => 9443,
+    };
+    Ok(SocketAddr::new(host, port))
+}
+
+/// The remote agent, over this agent's certificate.
+fn remote(args: &RemoteArgs) -> Result<(String, RemoteAgent), Failure> {
+    let known = match &args.url {
+        Some(url) => KnownAgent { url: url.clone(), agent: None },
+        None => {
+            let variable = |name: &str| ProcessEnvironment.get(name);
+            resolve_agent(&args.agent, &fleet::registry_file(), variable).map_err(failed)?
+        }
+    };
+    let url = AgentUrl::parse(&known.url).map_err(Failure::Input)?;
+    let files = fleet::files(&args.identity)?;
+    let trust = files.trust().map_err(failed)?;
+    let authority: Endpoint = fleet::authority(&args.identity, args.asker.agents.as_deref())?;
+    if let Err(error) = files.refresh(&trust, &authority) {
+        // The list that was kept may still be current; the handshake decides.
+        let why = page::safe(&error.to_string(), 500);
+        let _ = writeln!(
+            std::io::stderr(),
+            "countersign: {why}; using the last list of revoked certificates"
+        );
+    }
+    let (certificate, key) =
+        (files.own_certificate().map_err(failed)?, files.own_key().map_err(failed)?);
+    let config =
+        fleet_client_config(&certificate, &key, Arc::clone(&trust), known.agent).map_err(failed)?;
+    Ok((known.url, RemoteAgent::new(url, config)))
+}
+
+fn send(args: &A2aSend) -> Result<ExitCode, Failure> {
+    let (url, remote) = remote(&args.remote)?;
+    let own = fleet::files(&args.remote.identity)?.agent().map_err(failed)?;
+    let chain = ProcessEnvironment.get(CHAIN_VARIABLE).unwrap_or_default();
+    let mut chain: Vec<String> =
+        chain.split(',').filter(|name| !name.is_empty()).map(ToOwned::to_owned).collect();
+    chain.push(own);
+    let Some(text) = approved(args, &url, &chain)? else { return Ok(ExitCode::FAILURE) };
+    let card = remote.card().map_err(failed)?;
+    let new = OutgoingTask { text, requester: args.requester.clone(), chain };
+    let mut task = remote.send(&new).map_err(failed)?;
+    if args.wait {
+        let id = task.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let seconds = |number: f64| Duration::try_from_secs_f64(number).unwrap_or(Duration::ZERO);
+        let pause = seconds(args.poll_interval).max(Duration::from_millis(20));
+        let waited = remote.wait(&id, (seconds(args.timeout), pause), |state, task| {
+            if state == TaskState::AuthRequired {
+                let note = task.pointer("/status/message/parts/0/text").and_then(Value::as_str);
+                let note = page::safe(note.unwrap_or("a person must approve it"), 500);
+                let _ = writeln!(std::io::stderr(), "countersign: {note}");
+            }
+        });
+        task = waited.map_err(failed)?;
+    }
+    let code = outcome(&task);
+    output::json(&json!({
+        "agent": args.remote.agent, "url": url, "card": card, "task": task,
+    }))?;
+    Ok(code)
+}
+
+/// Asks the own gate; the text that may be sent, or nothing if it was refused.
+fn approved(args: &A2aSend, url: &str, chain: &[String]) -> Result<Option<String>, Failure> {
+    let arguments =
+        json!({ "to": args.remote.agent, "url": url, "chain": chain, "task": args.task });
+    let mut call = CallRequest::tool("delegate_task", &arguments.to_string())?;
+    call.permit = true;
+    call.description = Some(format!("Task for agent {}", args.remote.agent));
+    let agent = reach::agent(&args.remote.asker)?;
+    let outcome = agent.ask_with_notice(&call, |request| {
+        let words = page::safe(&request.phrase, 60);
+        let _ = writeln!(std::io::stderr(), "waiting for approval: {words}");
+    })?;
+    let Outcome::Approved(approval) = outcome else {
+        let reason = page::safe(outcome.request().reason(), 500);
+        let _ = writeln!(std::io::stderr(), "countersign: the task was not sent: {reason}");
+        return Ok(None);
+    };
+    let edited = approval.request().edited_arguments.clone();
+    let call = match &edited {
+        Some(edited) => call.with_arguments(&edited.to_string())?,
+        None => call,
+    };
+    let permit = approval.permit().ok_or_else(|| failed("the gate issued no permit"))?;
+    agent.redeem(permit, &call)?;
+    match edited {
+        None => Ok(Some(args.task.clone())),
+        Some(edited) => match edited.get("task").and_then(Value::as_str) {
+            Some(text) => Ok(Some(text.to_owned())),
+            None => Err(failed("the edited call has no task")),
+        },
+    }
+}
+
+fn outcome(task: &Value) -> ExitCode {
+    let state = task.pointer("/status/state").and_then(Value::as_str).and_then(TaskState::parse);
+    match state {
+        Some(TaskState::Failed | TaskState::Rejected | TaskState::Canceled) => ExitCode::FAILURE,
+        _ => ExitCode::SUCCESS,
+    }
+}
+
+fn shown(args: &A2aTask, url: &str, task: &Value) -> Result<ExitCode, Failure> {
+    output::json(&json!({ "agent": args.remote.agent, "url": url, "task": task }))
+}
+
+fn agents(as_json: bool) -> Result<ExitCode, Failure> {
+    let file = fleet::registry_file();
+    let known = read_registry(&file).map_err(failed)?;
+    if as_json {
+        let list = known
+            .iter()
+            .map(|(name, agent)| json!({ "name": name, "url": agent.url, "agent": agent.agent }));
+        return output::json(&list.collect::<Vec<_>>());
+    }
+    output::say(|out, _| {
+        if known.is_empty() {
+            return Ok(writeln!(out, "No agents in {}.", file.display())?);
+        }
+        let row = |(name, agent): &(String, KnownAgent)| {
+            vec![page::safe(name, 80), page::safe(&agent.url, 200)]
+        };
+        Ok(page::table(out, &known.iter().map(row).collect::<Vec<_>>())?)
+    })
+}

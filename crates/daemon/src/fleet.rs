@@ -1,0 +1,240 @@
+//! The certificate authority of the agents' fleet, in the state folder: its key never leaves it.
+
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use countersign_tls::{
+    AgentPublicKey, FleetAuthority, FleetCertificate, NewFleetCertificate, TlsError,
+    certificate_file, hex, pem, renewal_text,
+};
+use countersign_types::time::{Millis, Timestamp};
+use tokio::sync::{Mutex, MutexGuard};
+
+use crate::fleet_records::{CertificateRecords, IssuedCertificate, RecordsError, from_hex};
+use crate::keys::{self, KeyError};
+use crate::random::{self, EntropyUnavailable};
+
+const KEY: &str = "ca.key";
+const CERTIFICATE: &str = "ca.crt";
+const DAY: u64 = 86_400_000;
+/// For how long the holder of a certificate may renew it without a person.
+const RENEWABLE: Millis = Millis(365 * DAY);
+/// How far the clock of an agent that renews may differ.
+const CLOCK_DIFFERENCE: i64 = 5 * 60_000;
+
+/// Why the authority cannot do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum FleetError {
+    /// There is no authority yet.
+    #[error("there is no fleet authority; run `countersign pki init` first")]
+    NotSetUp,
+    /// There is one already.
+    #[error("there is a fleet authority already; it is not replaced")]
+    AlreadySetUp,
+    /// No certificate fits.
+    #[error("no valid certificate of this agent or with this serial number was found")]
+    NotFound,
+    /// The caller does not hold the certificate's key, or the certificate cannot be renewed.
+    #[error("this certificate cannot be renewed: {0}; a person can issue a new one")]
+    NotRenewable(&'static str),
+    /// A key or certificate.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// A file.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// The records.
+    #[error(transparent)]
+    Records(#[from] RecordsError),
+    /// The system has no randomness.
+    #[error(transparent)]
+    EntropyUnavailable(#[from] EntropyUnavailable),
+}
+
+/// A certificate that a person asks for.
+pub struct CertificateRequest<'a> {
+    /// The agent.
+    pub agent: &'a str,
+    /// Its hosts.
+    pub hosts: Vec<String>,
+    /// Its key.
+    pub public_key: AgentPublicKey,
+    /// How long it is valid.
+    pub life: Millis,
+}
+
+/// The certificate authority of the agents' fleet.
+pub struct Fleet {
+    folder: PathBuf,
+    changing: Mutex<()>,
+}
+
+impl Fleet {
+    /// In this state folder.
+    pub fn new(state: &Path) -> Fleet {
+        Fleet { folder: state.join("pki"), changing: Mutex::new(()) }
+    }
+
+    /// Waits until no other change is in progress.
+    pub async fn lock(&self) -> MutexGuard<'_, ()> {
+        self.changing.lock().await
+    }
+
+    /// Whether there is an authority.
+    pub fn is_set_up(&self) -> bool {
+        self.folder.join(CERTIFICATE).exists()
+    }
+
+    /// Sets the authority up with this key (PKCS #8) and certificate, both in DER.
+    pub fn set_up(&self, key: &[u8], certificate: &[u8]) -> Result<(), FleetError> {
+        if self.is_set_up() {
+            return Err(FleetError::AlreadySetUp);
+        }
+        FleetAuthority::open(key, certificate)?;
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(&self.folder);
+        made.map_err(|error| KeyError::File(self.folder.clone(), error))?;
+        // The certificate last: with it the authority exists.
+        keys::replace(&self.folder.join(KEY), &countersign_tls::key_pem(key), 0o600)?;
+        Ok(keys::replace(&self.folder.join(CERTIFICATE), &pem(certificate), 0o644)?)
+    }
+
+    /// The authority's certificate, in DER.
+    pub fn certificate(&self) -> Result<Vec<u8>, FleetError> {
+        if !self.is_set_up() {
+            return Err(FleetError::NotSetUp);
+        }
+        let chain = certificate_file(&self.folder.join(CERTIFICATE))?;
+        chain.first().map(|first| first.to_vec()).ok_or(FleetError::NotSetUp)
+    }
+
+    /// Every certificate that was issued.
+    pub fn certificates(&self) -> Result<Vec<IssuedCertificate>, FleetError> {
+        Ok(CertificateRecords::read(&self.folder)?.certificates)
+    }
+
+    /// A new certificate for an agent, and its record, which is not kept yet.
+    pub fn prepare(
+        &self,
+        request: &CertificateRequest<'_>,
+        renews: Option<&IssuedCertificate>,
+        now: Timestamp,
+    ) -> Result<(Vec<u8>, IssuedCertificate), FleetError> {
+        let mut serial = random::bytes::<16>()?;
+        // Positive and of full length: the same text everywhere.
+        serial[0] = serial[0] & 0x3f | 0x40;
+        let new = NewFleetCertificate {
+            agent: request.agent,
+            hosts: &request.hosts,
+            public_key: &request.public_key,
+            serial,
+            life: request.life,
+        };
+        let certificate = self.authority()?.issue(&new, now)?;
+        let record = IssuedCertificate {
+            serial: hex(&serial),
+            agent: request.agent.to_owned(),
+            hosts: request.hosts.clone(),
+            issued: now.0,
+            expires: now.plus(request.life).0,
+            renewable: renews.map_or(now.plus(RENEWABLE).0, |old| old.renewable),
+            life: request.life.0,
+            revoked: None,
+            renews: renews.map(|old| old.serial.clone()),
+        };
+        Ok((certificate, record))
+    }
+
+    /// The record of a certificate (DER) that its holder may renew now, with its key.
+    pub fn renewable(
+        &self,
+        certificate: &[u8],
+        (at, proof): (i64, &[u8]),
+        now: Timestamp,
+    ) -> Result<(IssuedCertificate, AgentPublicKey), FleetError> {
+        let no = FleetError::NotRenewable;
+        let found = FleetCertificate::parse(certificate).ok_or(no("it is malformed"))?;
+        let serial = hex(found.serial);
+        let record = self.certificates()?.into_iter().find(|one| one.serial == serial);
+        let record = record.ok_or(no("this authority did not issue it"))?;
+        let facts = countersign_tls::CertificateFacts::parse(certificate);
+        let point = facts.and_then(|facts| facts.public_key.last_chunk::<65>().copied());
+        let key = point.and_then(|point| AgentPublicKey::from_bytes(&point));
+        let key = key.ok_or(no("its key is not a P-256 key"))?;
+        // What was issued under this serial number has exactly these bytes.
+        let fleet = countersign_tls::FleetTrust::new(&self.certificate()?)?;
+        fleet.use_list(&self.sign_list(&[], 0, now)?)?;
+        if fleet.check_client_at(certificate, now).as_deref() != Some(record.agent.as_str()) {
+            return Err(no("it is expired or not of this fleet"));
+        }
+        if !key.has_signed(renewal_text(found.serial, at).as_bytes(), proof)
+            || now.0.abs_diff(at) > CLOCK_DIFFERENCE.unsigned_abs()
+        {
+            return Err(no("the proof of its key is wrong or too old"));
+        }
+        if record.revoked.is_some() {
+            return Err(no("it is revoked"));
+        }
+        if record.renewable <= now.0 {
+            return Err(no("it was renewed for a year"));
+        }
+        Ok((record, key))
+    }
+
+    /// Keeps the record of a new certificate.
+    pub fn keep(&self, record: IssuedCertificate) -> Result<(), FleetError> {
+        let mut records = CertificateRecords::read(&self.folder)?;
+        records.certificates.push(record);
+        Ok(records.write(&self.folder)?)
+    }
+
+    /// The serial numbers of the valid certificates of an agent, or the one serial number.
+    pub fn valid(&self, word: &str, now: Timestamp) -> Result<Vec<String>, FleetError> {
+        let records = CertificateRecords::read(&self.folder)?.certificates.into_iter();
+        let fits = |one: &IssuedCertificate| {
+            one.revoked.is_none()
+                && one.expires > now.0
+                && (one.agent == word || one.serial == word)
+        };
+        let found: Vec<String> = records.filter(fits).map(|one| one.serial).collect();
+        if found.is_empty() { Err(FleetError::NotFound) } else { Ok(found) }
+    }
+
+    /// Revokes certificates.
+    pub fn revoke(&self, serials: &[String], now: Timestamp) -> Result<(), FleetError> {
+        let mut records = CertificateRecords::read(&self.folder)?;
+        for one in &mut records.certificates {
+            if serials.contains(&one.serial) && one.revoked.is_none() {
+                one.revoked = Some(now.0);
+            }
+        }
+        Ok(records.write(&self.folder)?)
+    }
+
+    /// The signed list of the revoked certificates, in DER.
+    pub fn revocation_list(&self, now: Timestamp) -> Result<Vec<u8>, FleetError> {
+        let records = CertificateRecords::read(&self.folder)?;
+        let revoked = records.certificates.iter().filter_map(|one| {
+            let serial = from_hex(&one.serial)?;
+            Some((serial, Timestamp(one.revoked?)))
+        });
+        // Milliseconds grow with every list.
+        self.sign_list(&revoked.collect::<Vec<_>>(), now.0.unsigned_abs(), now)
+    }
+
+    fn sign_list(
+        &self,
+        revoked: &[countersign_tls::RevokedSerial],
+        number: u64,
+        now: Timestamp,
+    ) -> Result<Vec<u8>, FleetError> {
+        Ok(self.authority()?.revocation_list(revoked, number, now)?)
+    }
+
+    fn authority(&self) -> Result<FleetAuthority, FleetError> {
+        let certificate = self.certificate()?;
+        let file = self.folder.join(KEY);
+        let key = countersign_tls::private_key_file(&file)?;
+        Ok(FleetAuthority::open(&key, &certificate)?)
+    }
+}

@@ -1,0 +1,73 @@
+//! An A2A node without the command line: a JSON object with its settings as the only argument.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use countersign_a2a::{
+    A2aNode, CardSettings, FleetFiles, NodeGate, NodeServer, NodeSettings, PeerPolicies,
+    PeerPolicy, TaskProgram,
+};
+use countersign_client::{AgentClient, DaemonKey, Endpoint};
+use serde_json::Value;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<(), String> {
+    let text = std::env::args().nth(1).ok_or("node SETTINGS")?;
+    let all: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+    let word = |name: &str| all.get(name).and_then(Value::as_str).unwrap_or_default();
+    let number = |name: &str| all.get(name).and_then(Value::as_u64);
+    let endpoint = Endpoint::parse(word("agents")).map_err(|error| error.to_string())?;
+    let key = DaemonKey::read(Path::new(word("daemon_key")));
+    let agent = AgentClient::new(endpoint.clone(), Some(word("token").to_owned())).trusting(key);
+    let name = word("name").to_owned();
+    let settings = settings(&all, &name)?;
+    let words = all.get("command").and_then(Value::as_array).cloned().unwrap_or_default();
+    let command = words.iter().filter_map(Value::as_str).map(ToOwned::to_owned).collect();
+    let program = TaskProgram { command, time: Duration::from_mins(1), memory_kib: None };
+    let inbox = Some("http://inbox.example".to_owned());
+    let gate = NodeGate { agent, inbox, deadline: 300 };
+    let port = number("port").and_then(|port| u16::try_from(port).ok()).unwrap_or_default();
+    let server_of = |node| NodeServer {
+        listen: std::net::SocketAddr::from(([127, 0, 0, 1], port)),
+        files: FleetFiles::in_folder(Path::new(word("pki")), &name),
+        authority: endpoint,
+        card: CardSettings {
+            name: name.clone(),
+            description: "A node of a proof".to_owned(),
+            url: format!("https://127.0.0.1:{port}"),
+        },
+        node,
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| error.to_string())?;
+    runtime.block_on(async {
+        let node = A2aNode::open(settings, gate, program, &PathBuf::from(word("tasks")));
+        let node = node.map_err(|error| error.to_string())?;
+        let served = server_of(node).serve(|address| println!("{address}")).await;
+        served.map_err(|error| error.to_string())
+    })
+}
+
+fn settings(all: &Value, name: &str) -> Result<NodeSettings, String> {
+    let number = |name: &str| all.get(name).and_then(Value::as_u64);
+    let policies = all.get("peer").cloned().unwrap_or_else(|| serde_json::json!({}));
+    let peer = serde_json::from_value(policies).map_err(|error| error.to_string())?;
+    let default = PeerPolicy {
+        open_tasks: Some(number("open_tasks").unwrap_or(10_000)),
+        per_minute: Some(number("per_minute").unwrap_or(100_000)),
+        per_day: Some(number("per_day").unwrap_or(100_000)),
+        ..PeerPolicy::default()
+    };
+    let policies = PeerPolicies { default, peer };
+    Ok(NodeSettings { name: name.to_owned(), max_depth: 4, policies, concurrent: 16 })
+}

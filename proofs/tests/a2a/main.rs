@@ -1,0 +1,14 @@
+//! Black-box tests of delegation between agents: a real daemon, real nodes, mutual TLS.
+
+#[cfg(test)]
+mod attacks;
+#[cfg(test)]
+mod crashes;
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+mod original_cases;
+#[cfg(test)]
+mod sdk;
+#[cfg(test)]
+mod tasks;
