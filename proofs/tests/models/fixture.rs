@@ -1,7 +1,7 @@
 //! A daemon with a judge, an owner and an agent.
 
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use countersign_json::canonical::Digest;
@@ -20,7 +20,7 @@ pub struct DaemonWithJudge {
     pub daemon: RunningDaemon,
     owner: String,
     agent: String,
-    folder: tempfile::TempDir,
+    _folder: tempfile::TempDir,
 }
 
 /// The whole program where it is built, else the daemon alone.
@@ -39,12 +39,7 @@ impl DaemonWithJudge {
         let daemon = installation.program(&program()).start().unwrap();
         let owner = daemon.owner().unwrap();
         let agent = daemon.agent(&owner, "coder").unwrap();
-        DaemonWithJudge { daemon, owner, agent, folder }
-    }
-
-    /// A folder of this test.
-    pub fn folder(&self) -> &Path {
-        self.folder.path()
+        DaemonWithJudge { daemon, owner, agent, _folder: folder }
     }
 
     /// What the agent hears about a call.

@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
-/// What the model is asked: the digest of the call, and the whole message.
+/// What the model is asked about.
 pub struct Question {
+    /// The digest of the call.
     pub digest: String,
-    pub text: String,
 }
 
 /// An answer.
@@ -111,9 +111,9 @@ fn answer(stream: TcpStream, shared: &Shared) -> Option<()> {
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
     let body: Value = serde_json::from_slice(&body).ok()?;
-    let text = body["messages"][1]["content"].as_str()?.to_owned();
+    let text = body["messages"][1]["content"].as_str()?;
     let digest = text.split("The digest of the call is ").nth(1)?.chars().take(64).collect();
-    let question = Question { digest, text };
+    let question = Question { digest };
     let script = Arc::clone(&shared.script.lock().unwrap());
     let said = script(&question);
     shared.questions.fetch_add(1, Ordering::SeqCst);

@@ -53,8 +53,7 @@ pub(super) fn take_over(
 ) -> StoreResult<bool> {
     let sql = "UPDATE crisis SET taken_by = coalesce(taken_by, ?3), \
                taken_at = coalesce(taken_at, ?4) WHERE agent = ?1 AND session = ?2";
-    let taken =
-        batch.conn.prepare_cached(sql)?.execute(params![agent, session, person, batch.now.at.0])?;
+    let taken = batch.conn.prepare_cached(sql)?.execute(params![agent, session, person, at.0])?;
     if taken == 0 {
         return Ok(false);
     }
