@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use crate::assess::Assessment;
 use crate::call::Call;
 use crate::effect::{Effect, Effects};
-use crate::name_lists::FILE_EDITS;
+use crate::name_lists::EDIT_RULES;
 use crate::tools;
 use countersign_shell::posix::ast::{Join, Node, Part, Parts, Redirect, Simple, Stage, Word};
 use countersign_shell::posix::parse;
@@ -52,7 +52,7 @@ pub fn file_changes(call: &Call<'_>, seen: &Assessment) -> Option<Vec<ChangedFil
 /// The files of a tool that edits the files it names.
 fn edited_files(seen: &Assessment, cwd: &str) -> Option<Vec<ChangedFile>> {
     const EDITS: Effects = Effects::of(&[Effect::Read, Effect::Write, Effect::Delete]);
-    let is_edit = seen.reasons.iter().any(|reason| FILE_EDITS.contains(&reason.code.as_ref()));
+    let is_edit = seen.reasons.iter().any(|reason| EDIT_RULES.contains(&reason.code.as_ref()));
     let (writes, deletes) = (&seen.impact.writes, &seen.impact.deletes);
     let all_listed = [writes, deletes].iter().all(|list| list.count as usize == list.listed.len());
     if !is_edit || !all_listed || !seen.effects.without(EDITS).is_empty() {
