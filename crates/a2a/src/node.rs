@@ -24,6 +24,8 @@ use crate::task::DelegatedTask;
 
 /// How many decisions are waited for at the daemon at once; the others are asked for in turn.
 const WAITERS: usize = 32;
+/// From how many watched tasks on those without a watcher are forgotten.
+const MAX_IDLE: usize = 1024;
 const MINUTE: i64 = 60_000;
 const DAY: i64 = 86_400_000;
 
@@ -231,6 +233,10 @@ impl A2aNode {
     /// Changes with every new state of a task.
     pub fn watch(&self, id: &str) -> watch::Receiver<i64> {
         let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        if watched.len() > MAX_IDLE {
+            // Tasks that had ended before a client looked at them.
+            watched.retain(|_, sender| sender.receiver_count() > 0);
+        }
         watched.entry(id.to_owned()).or_insert_with(|| watch::Sender::new(0)).subscribe()
     }
 

@@ -22,6 +22,8 @@ const DAY: u64 = 86_400_000;
 const RENEWABLE: Millis = Millis(365 * DAY);
 /// How far the clock of an agent that renews may differ.
 const CLOCK_DIFFERENCE: i64 = 5 * 60_000;
+/// A certificate is renewed at most once in this time, so that its holder cannot fill the ledger.
+const HOUR: i64 = 3_600_000;
 
 /// Why the authority cannot do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -155,7 +157,8 @@ impl Fleet {
         let no = FleetError::NotRenewable;
         let found = FleetCertificate::parse(certificate).ok_or(no("it is malformed"))?;
         let serial = hex(found.serial);
-        let record = self.certificates()?.into_iter().find(|one| one.serial == serial);
+        let records = self.certificates()?;
+        let record = records.iter().find(|one| one.serial == serial).cloned();
         let record = record.ok_or(no("this authority did not issue it"))?;
         let facts = countersign_tls::CertificateFacts::parse(certificate);
         let point = facts.and_then(|facts| facts.public_key.last_chunk::<65>().copied());
@@ -174,6 +177,12 @@ impl Fleet {
         }
         if record.revoked.is_some() {
             return Err(no("it is revoked"));
+        }
+        let is_recent = |one: &IssuedCertificate| {
+            one.renews.is_some() && one.agent == record.agent && one.issued > now.0 - HOUR
+        };
+        if records.iter().any(is_recent) {
+            return Err(no("it was renewed less than an hour ago"));
         }
         if record.renewable <= now.0 {
             return Err(no("it was renewed for a year"));

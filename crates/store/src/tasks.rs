@@ -1,5 +1,7 @@
 //! Tasks that agents delegated to a node: a file of their own, durable before any answer.
 
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -93,6 +95,8 @@ pub struct TaskFile(Mutex<Connection>);
 impl TaskFile {
     /// Opens or creates the file. Fails if another process uses it.
     pub fn open(file: &Path) -> Result<TaskFile, TaskFileError> {
+        // Tasks may be confidential. If this fails, opening the database says why.
+        let _ = OpenOptions::new().create(true).append(true).mode(0o600).open(file);
         let connection = Connection::open(file)?;
         connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
@@ -201,6 +205,8 @@ fn read(row: &Row<'_>) -> rusqlite::Result<TaskRow> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     fn row(id: &str, peer: &str, message: Option<&str>) -> TaskRow {
@@ -247,5 +253,7 @@ mod tests {
         let tasks = TaskFile::open(&file).unwrap();
         tasks.insert(&row("1", "alice", None)).unwrap();
         assert!(TaskFile::open(&file).is_err());
+        let mode = std::fs::metadata(&file).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
     }
 }

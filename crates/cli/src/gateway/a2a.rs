@@ -64,7 +64,7 @@ fn serve(args: &A2aServe) -> Result<ExitCode, Failure> {
     let program = TaskProgram {
         command: args.command.clone(),
         time: Duration::from_secs(args.time_limit),
-        memory_kib: (args.memory_limit > 0).then_some(args.memory_limit.saturating_mul(1024)),
+        memory_kib: args.memory_limit.map(|limit| limit.saturating_mul(1024)),
     };
     let file = match &args.tasks {
         Some(file) => file.clone(),
@@ -79,7 +79,9 @@ fn serve(args: &A2aServe) -> Result<ExitCode, Failure> {
     let url = url.trim_end_matches('/').to_owned();
     let card = CardSettings { name, description: args.description.clone(), url };
     let authority = fleet::authority(&args.identity, args.asker.agents.as_deref())?;
-    tracing_subscriber::fmt().with_writer(std::io::stderr).with_target(false).init();
+    let log = tracing_subscriber::fmt().with_writer(std::io::stderr).with_target(false);
+    // A log that is set up already stays.
+    let _ = log.try_init();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let node = A2aNode::open(settings, gate, program, &file)

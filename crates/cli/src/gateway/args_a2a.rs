@@ -85,9 +85,9 @@ pub struct A2aServe {
     /// How long one task may run, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     pub time_limit: u64,
-    /// How much memory one task may use, in MiB; 0 for no limit.
-    #[arg(long, value_name = "MIB", default_value_t = 2048)]
-    pub memory_limit: u64,
+    /// How much address space one task may use, in MiB [default: no limit]
+    #[arg(long, value_name = "MIB")]
+    pub memory_limit: Option<u64>,
     /// How many tasks run at once.
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub concurrent: usize,

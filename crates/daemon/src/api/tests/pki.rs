@@ -78,6 +78,11 @@ async fn a_person_issues_and_revokes_and_the_holder_renews() {
     assert_eq!(status, StatusCode::OK, "{next}");
     let next = der(&next, "certificate");
     assert_eq!(trust.check_client_at(&next, now()).as_deref(), Some("alice"));
+    for old in [&alice, &next] {
+        let again = Some(renewal(&key, old, now().0));
+        let (status, _) = public(&daemon, "POST /v1/pki/renewals", again).await;
+        assert_eq!(status, StatusCode::CONFLICT, "once an hour");
+    }
 
     let (status, gone) =
         owner(&daemon, "/v1/pki/revocations", json!({ "certificate": "alice" })).await;
