@@ -35,7 +35,7 @@ impl TaskView {
     }
 
     /// The task as JSON.
-    pub fn task(&self, task: &DelegatedTask) -> Value {
+    pub fn task(self, task: &DelegatedTask) -> Value {
         if self.dialect == ProtocolDialect::Original {
             return original(task);
         }
