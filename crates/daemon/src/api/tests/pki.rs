@@ -116,7 +116,7 @@ async fn nobody_else_gets_a_certificate() {
         let sent = daemon.by(&agent, ApiSide::Agents, &line, Some(body.clone())).await;
         assert!([404, 405].contains(&sent.status.as_u16()), "{path}: {sent:?}");
         let sent = daemon.by(&agent, ApiSide::People, &line, Some(body.clone())).await;
-        assert_eq!(sent.status, StatusCode::UNAUTHORIZED, "{path}");
+        assert_eq!(sent.status, StatusCode::FORBIDDEN, "{path}");
         let sent = daemon.by(&token, ApiSide::People, &line, Some(body.clone())).await;
         assert_eq!(sent.status, StatusCode::FORBIDDEN, "{path}");
         let sent = daemon.change(&bea, &line, Some(body.clone())).await;
