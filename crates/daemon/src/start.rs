@@ -119,10 +119,8 @@ impl Daemon {
         gate.set_facts_key(keys::facts_key(&config.state.join(FactsKey::FILE))?);
         let gate = Arc::new(gate);
         gate.judge().set_folder(config.state.join("judge"));
-        gate.freeze_state().set_marker(&marker_folder(&config, &paths));
+        gate.set_markers(&marker_folder(&config, &paths));
         check_store(&gate, &keys, &config).await.map_err(store_failed)?;
-        gate.use_confirmed_policy(&config.state, &keys);
-        gate.set_policy_marker(&marker_folder(&config, &paths));
         let changes = changes_since_last_start(&gate, &config).await.map_err(store_failed)?;
         let news = [rotated, describe_changes(&gate, &changes)].into_iter().flatten();
         let news = news.reduce(|all, more| format!("{all}\n{more}"));

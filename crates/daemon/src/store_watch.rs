@@ -35,7 +35,9 @@ pub async fn check_store(
     }
     gate.restore_freeze().await?;
     gate.restore_quarantines().await?;
-    gate.apply_confirmed_mode().await
+    gate.apply_confirmed_mode().await?;
+    gate.use_confirmed_policy(&config.state, keys);
+    Ok(())
 }
 
 /// Raises the mark and checks the file of the store, until the daemon stops.

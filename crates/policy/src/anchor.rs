@@ -17,8 +17,11 @@ pub struct RequiredFact {
     pub values: BTreeSet<String>,
 }
 
+/// One of several facts must hold, or a rule does not match.
+pub type Alternatives = Vec<RequiredFact>;
+
 /// Facts by which rules are found, the most selective first.
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 13] = [
     "exact_command",
     "command",
     "commands",
@@ -31,18 +34,19 @@ const KEYS: [&str; 12] = [
     "hosts_within",
     "tool",
     "tool_names",
+    "unclear",
 ];
 
 /// The facts that a rule requires. None are given for a rule that calculates: a number that is too
 /// large is an error, which must not be passed over.
-pub fn required_facts(policy: &Policy) -> Vec<RequiredFact> {
+pub fn required_facts(policy: &Policy) -> Vec<Alternatives> {
     let Ok(json) = policy.to_json() else { return Vec::new() };
     if calculates(&json) {
         return Vec::new();
     }
     let mut found = Vec::new();
     if let Some(name) = entity(json.get("resource")) {
-        found.push(RequiredFact { fact: "tool".to_owned(), values: [name].into() });
+        found.push(vec![RequiredFact { fact: "tool".to_owned(), values: [name].into() }]);
     }
     let conditions = json.get("conditions").and_then(Value::as_array);
     for condition in conditions.into_iter().flatten() {
@@ -53,9 +57,20 @@ pub fn required_facts(policy: &Policy) -> Vec<RequiredFact> {
     found
 }
 
-/// The required fact by which a rule is found.
-pub fn best_key(required: &[RequiredFact]) -> Option<(&'static str, &RequiredFact)> {
-    KEYS.into_iter().find_map(|key| Some((key, required.iter().find(|fact| fact.fact == key)?)))
+/// The required facts by which a rule is found: each with its key.
+pub fn best_keys(required: &[Alternatives]) -> Option<Vec<(&'static str, &RequiredFact)>> {
+    let rank = |one: &RequiredFact| KEYS.iter().position(|key| *key == one.fact);
+    let worst = |any: &Alternatives| -> Option<usize> {
+        any.iter().map(rank).try_fold(0_usize, |worst, rank| Some(worst.max(rank?)))
+    };
+    let usable = required.iter().filter_map(|any| Some((worst(any)?, any)));
+    let (_, best) = usable.min_by_key(|(rank, _)| *rank)?;
+    best.iter().map(|one| Some((*KEYS.get(rank(one)?)?, one))).collect()
+}
+
+/// Whether a rule matches only calls with a certain value of one of these facts.
+pub fn names(required: &[Alternatives], facts: &[&str]) -> bool {
+    required.iter().any(|any| any.iter().all(|one| facts.contains(&one.fact.as_str())))
 }
 
 /// The values of a call by which rules are found.
@@ -71,6 +86,7 @@ pub fn keys(facts: &PolicyFacts) -> impl Iterator<Item = (&'static str, &str)> {
         ("hosts", &facts.hosts),
         ("hosts_within", &facts.hosts_within),
         ("tool_names", &facts.tool_names),
+        ("unclear", &facts.unclear),
     ];
     let texts = [("tool", &*facts.tool), ("exact_command", &*facts.exact_command)];
     let listed = sets.into_iter().flat_map(|(key, set)| set.iter().map(move |name| (key, &**name)));
@@ -94,11 +110,15 @@ fn calculates(json: &Value) -> bool {
 }
 
 /// Adds what an expression requires to be true.
-fn collect(body: Option<&Value>, found: &mut Vec<RequiredFact>) {
+fn collect(body: Option<&Value>, found: &mut Vec<Alternatives>) {
     let Some(body) = body else { return };
     if let Some(both) = body.get("&&") {
         collect(both.get("left"), found);
         collect(both.get("right"), found);
+        return;
+    }
+    if let Some(either) = body.get("||") {
+        found.extend(either_of(either));
         return;
     }
     let sides = |name: &str| {
@@ -116,8 +136,20 @@ fn collect(body: Option<&Value>, found: &mut Vec<RequiredFact>) {
         fact(left).zip(one(right)).or_else(|| fact(right).zip(one(left)))
     };
     if let Some((fact, values)) = required.or_else(any).or_else(equal) {
-        found.push(RequiredFact { fact, values });
+        found.push(vec![RequiredFact { fact, values }]);
     }
+}
+
+/// What two alternatives require, if both require something to be found by.
+fn either_of(either: &Value) -> Option<Alternatives> {
+    let mut all = Alternatives::new();
+    for side in ["left", "right"] {
+        let mut found = Vec::new();
+        collect(either.get(side), &mut found);
+        let best = best_keys(&found)?;
+        all.extend(best.into_iter().map(|(_, one)| one.clone()));
+    }
+    Some(all)
 }
 
 /// `context.NAME`
@@ -145,7 +177,7 @@ mod tests {
 
     fn required(text: &str) -> Vec<(String, Vec<String>)> {
         let policy = Policy::parse(None, text).unwrap();
-        let found = required_facts(&policy).into_iter();
+        let found = required_facts(&policy).into_iter().flatten();
         found.map(|one| (one.fact, one.values.into_iter().collect())).collect()
     }
 
@@ -181,5 +213,18 @@ mod tests {
         ] {
             assert_eq!(required(text), [], "{text}");
         }
+    }
+
+    #[test]
+    fn alternatives_are_found_by_each_of_them() {
+        let text = r#"forbid (principal, action, resource) when { context.agent == "x" &&
+            (context.unclear.contains("commands") || context.open_commands.containsAny(["a"])) };"#;
+        let policy = Policy::parse(None, text).unwrap();
+        let found = required_facts(&policy);
+        let keys: Vec<&str> = best_keys(&found).unwrap().iter().map(|(key, _)| *key).collect();
+        assert_eq!(keys, ["unclear", "open_commands"]);
+        let half = r#"forbid (principal, action, resource) when {
+            context.unclear.contains("commands") || context.tier > 3 };"#;
+        assert_eq!(best_keys(&required_facts(&Policy::parse(None, half).unwrap())), None);
     }
 }

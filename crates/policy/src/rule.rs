@@ -125,8 +125,8 @@ impl RuleSection {
             return Err(format!("`exact_commands` needs decision = \"allow\"; {use_instead}"));
         }
         let mut conditions = self.common()?;
-        let tools = self.tools.iter().map(|tool| tool.to_lowercase()).collect();
-        conditions.extend(any_of("tool_names", tools));
+        let tools: Vec<String> = self.tools.iter().map(|tool| tool.to_lowercase()).collect();
+        conditions.extend(any_of("tool_names", &tools));
         let commands = list("commands", &self.commands, command_words)?;
         let paths = list("paths", &self.paths, path)?;
         let hosts = list("hosts", &self.hosts, host)?;
@@ -138,7 +138,7 @@ impl RuleSection {
             ("recipients", &recipients),
         ];
         let mut all = conditions.clone();
-        all.extend(subjects.iter().filter_map(|(fact, values)| any_of(fact, (*values).clone())));
+        all.extend(subjects.iter().filter_map(|(fact, values)| any_of(fact, values)));
         let mut text = self.rule("", decision, "forbid", &all)?;
         // What the rule is about may be hidden: then a person decides.
         let mut unclear: Vec<String> = subjects
@@ -146,8 +146,8 @@ impl RuleSection {
             .filter(|(_, values)| !values.is_empty())
             .map(|(fact, _)| format!("context.unclear.contains({})", quoted(fact)))
             .collect();
-        unclear
-            .extend(any_of("open_commands", commands.iter().flat_map(|one| above(one)).collect()));
+        let open: Vec<String> = commands.iter().flat_map(|one| above(one)).collect();
+        unclear.extend(any_of("open_commands", &open));
         if !unclear.is_empty() {
             conditions.push(format!("({})", unclear.join(" || ")));
             text.push_str(&self.rule(".unclear", "@decision(\"ask\")\n", "forbid", &conditions)?);
@@ -162,12 +162,12 @@ impl RuleSection {
         let mut all = self.common()?;
         all.extend(one_of("tool", &self.tools));
         let commands = list("commands", &self.commands, allowed_command)?;
-        all.extend(any_of("command", commands));
+        all.extend(any_of("command", &commands));
         let exact = list("exact_commands", &self.exact_commands, command_words)?;
         all.extend(one_of("exact_command", &exact));
-        all.extend(any_of("paths_within", list("paths", &self.paths, path)?));
-        all.extend(any_of("hosts_within", list("hosts", &self.hosts, host)?));
-        all.extend(any_of("recipients_within", list("recipients", &self.recipients, recipient)?));
+        all.extend(any_of("paths_within", &list("paths", &self.paths, path)?));
+        all.extend(any_of("hosts_within", &list("hosts", &self.hosts, host)?));
+        all.extend(any_of("recipients_within", &list("recipients", &self.recipients, recipient)?));
         let exact = if exact.is_empty() { "" } else { "@exact\n" };
         self.rule("", exact, "permit", &all)
     }

@@ -23,7 +23,7 @@ pub fn quoted(text: &str) -> String {
     out
 }
 
-pub fn any_of(fact: &str, values: Vec<String>) -> Option<String> {
+pub fn any_of(fact: &str, values: &[String]) -> Option<String> {
     let list: Vec<String> = values.iter().map(|value| quoted(value)).collect();
     (!list.is_empty()).then(|| format!("context.{fact}.containsAny([{}])", list.join(", ")))
 }

@@ -1,5 +1,11 @@
 //! Random rules over random facts: what must hold whatever they are.
 
+#![expect(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    reason = "a test that cannot go on should stop"
+)]
+
 use countersign_policy::{CompiledPolicy, PolicyFacts, PolicySection, PolicySource};
 use countersign_risk::assess::{Assessment, assess};
 use countersign_risk::call::Call;

@@ -1,5 +1,7 @@
 //! What rules decide about real calls.
 
+#![expect(clippy::panic, clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
 use countersign_policy::case::verdict_word;
 use countersign_policy::{CompiledPolicy, PolicyRule, PolicySection, PolicySource};
 use countersign_risk::verdict::Policy;
@@ -302,4 +304,26 @@ fn a_policy_is_weaker_if_it_denies_less_or_permits_more() {
     assert_ne!(renamed.hash(), denies.hash());
     let names: Vec<&str> = both.rules().iter().map(PolicyRule::name).collect();
     assert_eq!(names, ["d", "p"]);
+}
+
+#[test]
+fn kept_rules_decide_the_same() {
+    let plain = "permit_up_to = \"MEDIUM\"\n[[rule]]\nname = \"d\"\ndecision = \"deny\"\n\
+        commands = [\"ls\"]\nreason = \"say \\\"why\\\"\"\n[[rule]]\nname = \"a\"\n\
+        decision = \"allow\"\nexact_commands = [\"npm publish\"]";
+    let source = PolicySource {
+        file: "policy/shop.cedar".to_owned(),
+        text: "@id(\"x\") @decision(\"ask\") @quorum(\"2\") forbid (principal, action, resource)
+            unless { context.tier < 3 };"
+            .to_owned(),
+    };
+    let policy = CompiledPolicy::compile("countersign.toml", &section(plain), &[source]).unwrap();
+    let kept = CompiledPolicy::from_stored(&policy.to_stored()).unwrap();
+    assert_eq!(kept.hash(), policy.hash());
+    assert_eq!(kept.rules(), policy.rules());
+    assert_eq!(kept.weaker_than(&policy), policy.weaker_than(&kept));
+    for call in ["ls", "npm publish", "rm -rf /", "touch a"] {
+        assert_eq!(verdict(&kept, call), verdict(&policy, call), "{call}");
+    }
+    assert!(CompiledPolicy::from_stored("{}").is_none());
 }

@@ -227,11 +227,7 @@ impl Findings {
     /// touched.
     pub fn absorb(&mut self, inner: Findings, mut change: impl FnMut(Finding) -> Finding) {
         self.effects.extend(inner.effects);
-        for doubt in Doubt::ALL {
-            if inner.has_doubt(doubt) {
-                self.doubt(doubt);
-            }
-        }
+        self.doubts |= inner.doubts;
         self.irreversible |= inner.irreversible;
         self.human = self.human.max(inner.human);
         self.impact.absorb(&inner.impact);

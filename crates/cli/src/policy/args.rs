@@ -20,7 +20,7 @@ pub struct PolicyArgs {
 const EXAMPLES: &str = "\
 Examples:
   countersign policy check
-  countersign policy explain 'terraform destroy' --env production --agent claude
+  countersign policy explain 'terraform destroy' --env production --agent deployer
   countersign policy explain --tool send_email --args '{\"to\": \"a@example.com\"}'
   countersign policy diff old/countersign.toml countersign.toml --calls calls.jsonl
   countersign policy show no-force-push

@@ -98,7 +98,7 @@ fn show(name: Option<&str>, config: Option<&str>) -> Result<ExitCode, Failure> {
     let shown = |rule: &str| name.is_none_or(|name| name == rule);
     if name.is_some() && !policy.rules().iter().any(|rule| shown(rule.name())) {
         let names: Vec<&str> = policy.rules().iter().map(|rule| rule.name()).collect();
-        let message = format!("there is no such rule; there are: {}", names.join(", "));
+        let message = format!("rule not found; there are: {}", names.join(", "));
         return Err(Failure::Input(message));
     }
     output::say(|out, _| {

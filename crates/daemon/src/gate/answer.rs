@@ -111,6 +111,11 @@ impl Rejection {
         Rejection::RefusedByRule(reason.to_owned())
     }
 
+    /// Whether the assessment or a rule denies the call.
+    pub const fn is_by_policy(&self) -> bool {
+        matches!(self, Rejection::Refused | Rejection::RefusedByRule(_))
+    }
+
     /// The reason in metrics; none for a request that does not exist, because no call was rejected.
     pub const fn metrics_label(&self) -> Option<&'static str> {
         Some(match self {

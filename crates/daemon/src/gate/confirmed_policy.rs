@@ -95,6 +95,7 @@ impl Gate {
         };
         let _ = self.confirmed_policy.set(kept);
         self.hold_weaker_policy(&mut rules, &before);
+        self.policy_marker.update(rules.policy.restricts());
         *self.rules.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rules);
     }
 

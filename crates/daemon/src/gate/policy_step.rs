@@ -40,9 +40,9 @@ impl Gate {
         }
     }
 
-    /// Uses this folder for the file that tells gateways about policy rules.
-    pub fn set_policy_marker(&self, folder: &Path) {
+    /// Uses this folder for the files that tell gateways about a freeze and about policy rules.
+    pub fn set_markers(&self, folder: &Path) {
+        self.freeze.set_marker(folder);
         self.policy_marker.set_folder(folder);
-        self.policy_marker.update(self.rules().policy.restricts());
     }
 }

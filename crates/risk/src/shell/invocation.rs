@@ -2,7 +2,6 @@
 
 use super::arg::Arg;
 use crate::command_tables::{Flag, Runner, Spec};
-use crate::command_words::CommandWords;
 use countersign_text::glob::{ALWAYS, DASH, bytes_of};
 use smallvec::SmallVec;
 
@@ -69,16 +68,6 @@ impl<'i, 't> Invocation<'i, 't> {
         inv.sort();
         inv.head_bytes |= inv.operands.first().map_or(0, |first| inv.bytes_at(*first));
         inv
-    }
-
-    /// The program, its first operands and its options, for policy rules.
-    pub fn command_words(&self) -> CommandWords {
-        let texts = |list: &'_ [u16]| -> Vec<&str> {
-            list.iter().filter_map(|at| self.args.get(usize::from(*at))).map(|a| &*a.text).collect()
-        };
-        let program = self.args.first().map_or("", |program| &*program.text);
-        let (operands, options) = (texts(&self.operands), texts(&self.options));
-        CommandWords::new(program, operands.into_iter(), options.into_iter())
     }
 
     /// Notes all words from here on as operands.

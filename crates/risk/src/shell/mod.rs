@@ -29,6 +29,7 @@ mod machine_facts;
 mod memo;
 mod nested;
 mod net_access;
+mod noted_command;
 mod objects;
 mod operands;
 mod other_shells;

@@ -68,7 +68,9 @@ async fn a_rule_that_asks_is_answered_by_people_and_not_by_a_grant() {
         Some(2),
         "{asked}"
     );
-    assert!(asked.to_string().contains("A person must decide, by rule two-people."), "{asked}");
+    let line = format!("GET /v1/requests/{}", asked["id"].as_str().unwrap());
+    let shown = daemon.by(&owner, ApiSide::People, &line, None).await.body.to_string();
+    assert!(shown.contains("A person must decide, by rule two-people."), "{shown}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

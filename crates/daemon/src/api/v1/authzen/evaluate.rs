@@ -155,9 +155,7 @@ impl Evaluator<'_> {
             detail: &detail,
         };
         match self.api.gate.settle(submission, self.caller).await {
-            Err(Rejection::Refused | Rejection::RefusedByRule(_)) => {
-                Ok(meta.denied("policy_denied", "none"))
-            }
+            Err(refused) if refused.is_by_policy() => Ok(meta.denied("policy_denied", "none")),
             Err(rejection) => Err(rejection.into()),
             Ok(Settlement::Asks(assessment, digest)) => {
                 let mut answer = meta.denied("approval_required", "request");
