@@ -10,7 +10,7 @@ use countersign_snapshot::{SnapshotLabel, SnapshotLimits, SnapshotStore};
 
 pub const NOW: u64 = 1_800_000_000_000;
 pub const LIMITS: SnapshotLimits =
-    SnapshotLimits { files: 2_000, bytes: 64 << 20, time: Duration::from_secs(120) };
+    SnapshotLimits { files: 2_000, bytes: 64 << 20, time: Duration::from_mins(2) };
 
 /// Kind, mode, time and content of everything below a folder.
 pub type Listing = BTreeMap<PathBuf, (u32, (i64, i64), Vec<u8>)>;
