@@ -187,9 +187,9 @@ fn line_by_line(text: &str, ctx: &Context<'_>, except: &[&str], out: &mut Findin
     }
 }
 
-/// The parts of a text that may be commands, each once, with its place. Separators count with quotes
-/// and without: where a quote does not end, one inside may count after all. Of too many parts the
-/// first and the last are read.
+/// The parts of a text that may be commands, each once, with its place. Separators count with
+/// quotes and without: where a quote does not end, one inside may count after all. Of too many
+/// parts the first and the last are read.
 fn parts<'a>(text: &'a str, out: &mut Findings) -> Vec<(usize, &'a str)> {
     let (mut seen, mut found) = (HashSet::new(), Vec::new());
     for quotes in [true, false] {

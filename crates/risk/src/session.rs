@@ -6,14 +6,16 @@
 //! and run in a later one is assessed by its content, as if both were one call. The memory is plain
 //! data: the caller keeps it and adds only calls that ran.
 
+mod shown_secrets;
+
 use std::collections::VecDeque;
 
 use countersign_json::canonical::Digest;
 use countersign_redact::redact_text;
 use serde::{Deserialize, Serialize};
 
-use crate::session_secrets::ShownSecrets;
 pub use crate::session_trace::{ContentChange, FileOrigin, FileWrite, SessionTrace};
+use shown_secrets::ShownSecrets;
 
 /// How many files are remembered. Once there are more, a script that is not remembered asks.
 const MAX_FILES: usize = 2_000;

@@ -201,6 +201,7 @@ fn one_answer_covers_a_host() {
     for (later, verdict) in [
         ("curl https://api.example.org/another/path", Verdict::Allow),
         ("curl https://other.example.org/x", Verdict::Ask),
+        ("curl https://api.example.org/x https://other.example.org/x", Verdict::Ask),
     ] {
         let later = shell(later);
         let mut seen = assessed(&memory, &later);

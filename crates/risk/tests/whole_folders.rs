@@ -20,8 +20,6 @@ fn assessed(command: &str) -> Assessment {
 fn overwriting_every_file_or_moving_the_project_asks() {
     for command in [
         "echo x | tee ../*",
-        "echo x | tee *",
-        "echo x | tee src/*.ts",
         "cp a ../*",
         "sed -i s/a/b/ ../*",
         "mv $PWD /tmp/x",
@@ -39,6 +37,7 @@ fn overwriting_every_file_or_moving_the_project_asks() {
         "mv build/* dist/",
         "cp -r . /tmp/copy",
         "ls ../*",
+        "find . -name '*.mp3' -exec mv {} music/ \\;",
         "cat ../*/README.md",
     ] {
         let seen = assessed(command);

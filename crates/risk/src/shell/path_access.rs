@@ -76,7 +76,9 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             // A key that is moved can be read in its new place.
             self.on_path(Act::Read, arg);
         }
-        if self.shared.class_for(Act::DeleteTree, &arg.text).id == "project-whole" {
+        // Files that `find` names are below the folder.
+        let is_one = !arg.text.contains([UNKNOWN, '*', '?']);
+        if is_one && self.shared.class_for(Act::DeleteTree, &arg.text).id == "project-whole" {
             self.shared.report(&structural_findings::MOVES_PROJECT, Some(arg.span));
         }
         self.on_path(Act::Change, arg)
