@@ -6,44 +6,49 @@ use std::fmt::Write as _;
 
 use super::binary::{run, stdout};
 
+/// The commands whose own help is compared.
+const PLAIN: [&str; 36] = [
+    "serve",
+    "service",
+    "ask",
+    "inbox",
+    "pending",
+    "show",
+    "approve",
+    "deny",
+    "cancel",
+    "watch",
+    "history",
+    "stats",
+    "login",
+    "people",
+    "agents",
+    "grants",
+    "crises",
+    "channel",
+    "ledger",
+    "keys",
+    "permit",
+    "config",
+    "doctor",
+    "install",
+    "uninstall",
+    "status",
+    "mcp",
+    "assess",
+    "screen",
+    "helplines",
+    "plan",
+    "rules",
+    "eval",
+    "import",
+    "replay",
+    "rollout",
+];
+
 #[test]
 fn help_is_what_it_was() {
     let mut text = String::new();
-    let plain = [
-        "serve",
-        "service",
-        "ask",
-        "inbox",
-        "pending",
-        "show",
-        "approve",
-        "deny",
-        "cancel",
-        "watch",
-        "history",
-        "stats",
-        "login",
-        "people",
-        "agents",
-        "grants",
-        "crises",
-        "channel",
-        "ledger",
-        "keys",
-        "permit",
-        "config",
-        "doctor",
-        "install",
-        "uninstall",
-        "status",
-        "mcp",
-        "assess",
-        "screen",
-        "helplines",
-        "plan",
-        "rules",
-        "eval",
-    ];
     let below = [
         ["people", "add"],
         ["agents", "add"],
@@ -63,7 +68,7 @@ fn help_is_what_it_was() {
         ["rules", "check"],
     ];
     let mut commands: Vec<Vec<&str>> = vec![vec![], vec!["--help"]];
-    commands.extend(plain.iter().map(|name| vec![*name, "--help"]));
+    commands.extend(PLAIN.iter().map(|name| vec![*name, "--help"]));
     commands.extend(below.iter().map(|[name, what]| vec![*name, *what, "--help"]));
     commands.push(vec!["--version"]);
     for words in commands {

@@ -11,6 +11,8 @@ mod eval;
 #[cfg(test)]
 mod help;
 #[cfg(test)]
+mod import;
+#[cfg(test)]
 mod input;
 #[cfg(test)]
 mod install;
@@ -20,5 +22,7 @@ mod judge;
 mod mcp;
 #[cfg(test)]
 mod readme;
+#[cfg(test)]
+mod replay;
 #[cfg(test)]
 mod rules;
