@@ -111,6 +111,12 @@ pub enum CliCommand {
     Policy(crate::policy::args::PolicyArgs),
     /// Evaluate the rules on labelled calls and texts.
     Eval(Eval),
+    /// Read the logs of your agents and report what Countersign would have asked.
+    Import(crate::import::args::ImportArgs),
+    /// Try out other settings on recorded calls, with people's decisions.
+    Replay(crate::replay::args::ReplayArgs),
+    /// Show the rollout phase, and what the next one would change.
+    Rollout(crate::rollout::args::RolloutArgs),
 }
 
 const TOP_EXAMPLES: &str = "\

@@ -64,6 +64,11 @@ pub fn assess(call: &Call<'_>) -> Assessment {
     countersign_risk::assess::assess(call, &Policy::default())
 }
 
+/// Assesses one call under a policy.
+pub fn assess_with(call: &Call<'_>, policy: &Policy) -> Assessment {
+    countersign_risk::assess::assess(call, policy)
+}
+
 /// The same with a look at this machine; also what was found.
 pub fn assess_with_look(call: &Call<'_>, place: &LookPlace) -> (Assessment, Arc<CallFacts>) {
     let (limits, observer) = (LookLimits::BEFORE_CALL, FactObserver::Hook);

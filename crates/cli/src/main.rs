@@ -12,12 +12,16 @@ mod gate;
 mod gateway;
 mod helplines;
 mod hook_program;
+mod import;
 mod inbox;
 mod input;
 mod judge;
 mod lines;
 mod plan;
 mod policy;
+mod recorded;
+mod replay;
+mod rollout;
 mod rules;
 mod screen;
 mod serve;
@@ -69,6 +73,9 @@ fn run(words: impl Iterator<Item = OsString>) -> Result<ExitCode, Failure> {
         Some("plan") => with(&texts, |args| plan::run(&args)),
         Some("rules") => with(&texts, |args| rules::run(&args)),
         Some("eval") => with(&texts, |args| eval::run(&args)),
+        Some("import") => with(&texts, |args| import::run(&args)),
+        Some("replay") => with(&texts, |args| replay::run(&args)),
+        Some("rollout") => with(&texts, |args| rollout::run(&args)),
         None => gate::status::run(),
         Some(name) => with_the_gate(name, &texts),
     }

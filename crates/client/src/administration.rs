@@ -10,8 +10,8 @@ use crate::error::Error;
 use crate::http::{self, Exchange};
 use crate::people::PeopleClient;
 use crate::records::{
-    AgentRecord, CrisisRecord, Entries, FreezeRecord, GrantRecord, LedgerKey, LedgerRows,
-    MerkleProof, NewAgent, NewGrant, PersonRecord, QuarantineRecord, SessionRecord,
+    AgentRecord, CrisisRecord, Entries, ExactGrant, FreezeRecord, GrantRecord, LedgerKey,
+    LedgerRows, MerkleProof, NewAgent, NewGrant, PersonRecord, QuarantineRecord, SessionRecord,
 };
 
 impl PeopleClient {
@@ -27,6 +27,11 @@ impl PeopleClient {
 
     /// Creates a grant.
     pub fn create_grant(&self, grant: &NewGrant) -> Result<serde_json::Value, Error> {
+        self.change("/v1/grants", grant)
+    }
+
+    /// Creates a grant for exactly one call.
+    pub fn create_exact_grant(&self, grant: &ExactGrant) -> Result<serde_json::Value, Error> {
         self.change("/v1/grants", grant)
     }
 

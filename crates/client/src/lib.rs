@@ -71,9 +71,9 @@ pub use pki::{CertificateRecord, FleetRecord, IssuedRecord};
 pub use project::{git_root, home_folder, process_project};
 pub use public_paths::{fetch, post_public};
 pub use records::{
-    AgentRecord, CrisisRecord, CurrentPerson, DaemonInstallation, Entries, FreezeRecord,
-    GrantRecord, LedgerKey, LedgerRowDifference, LedgerRows, MerkleProof, NewAgent, NewGrant,
-    PersonRecord, QuarantineRecord, Readiness, SessionRecord,
+    AgentRecord, CrisisRecord, CurrentPerson, DaemonInstallation, Entries, ExactGrant,
+    FreezeRecord, GrantRecord, LedgerKey, LedgerRowDifference, LedgerRows, MerkleProof, NewAgent,
+    NewGrant, PersonRecord, QuarantineRecord, Readiness, SessionRecord,
 };
 pub use report::{Batch, BatchItem, RedeemedPermit, ReportStatus, RunReport};
 pub use request::{

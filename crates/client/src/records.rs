@@ -168,6 +168,24 @@ pub struct NewGrant {
     pub uses: Option<u32>,
 }
 
+/// A grant for exactly one call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ExactGrant {
+    /// `exact`.
+    pub shape: &'static str,
+    /// The digest of the canonical call, in hexadecimal.
+    pub digest: String,
+    /// The digest of its arguments as received.
+    pub raw_digest: String,
+    /// Whether both must match.
+    pub both_bind: bool,
+    /// Only for this agent.
+    pub agent: String,
+    /// How long it lasts, in minutes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub minutes: Option<u32>,
+}
+
 /// A session in crisis.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CrisisRecord {

@@ -4,5 +4,6 @@
 
 pub mod assurance;
 pub mod grant;
+pub mod learning;
 pub mod oncall;
 pub mod request;

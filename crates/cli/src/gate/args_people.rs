@@ -1,6 +1,7 @@
 //! Arguments of `people`, `agents`, `grants`, `crises`, `freeze` and `thaw`.
 
 use clap::{Parser, Subcommand};
+use countersign_workflow::learning::DEFAULT_APPROVALS;
 
 use super::args::{NamedArgs, PersonArgs, PersonOnly};
 
@@ -149,6 +150,7 @@ Examples:
   countersign grants give write_file --agent my-agent --minutes 60
   countersign grants give send_email --target team@example.com --uses 10
   countersign grants give terminal --target 'git push origin' --agent my-agent
+  countersign grants suggestions
   countersign grants revoke 01hf3zq9x8y7w6v5t4s3r2q1p0
 
 No grant covers CRITICAL calls or calls in a crisis, and a grant without --target or --to-self does
@@ -194,8 +196,39 @@ pub enum GrantsWhat {
         #[command(flatten)]
         person: PersonArgs,
     },
+    /// List calls that people approved many times in a row, and that could have a grant.
+    Suggestions(SuggestionsArgs),
+    /// Give the grant of a suggestion, for exactly the approved call.
+    Accept(AcceptArgs),
     /// Revoke a grant.
     Revoke(NamedArgs),
+}
+
+/// How often a call must have been approved.
+#[derive(clap::Args)]
+pub struct SuggestionsArgs {
+    /// How many approvals in a row; a denial starts again from zero.
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_APPROVALS)]
+    pub approvals: u32,
+    /// The people API and the person.
+    #[command(flatten)]
+    pub person: PersonArgs,
+}
+
+/// A suggestion to accept.
+#[derive(clap::Args)]
+pub struct AcceptArgs {
+    /// The id that `grants suggestions` lists.
+    pub request: String,
+    /// How many approvals in a row; a denial starts again from zero.
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_APPROVALS)]
+    pub approvals: u32,
+    /// For this many minutes; 30 days if not given.
+    #[arg(long)]
+    pub minutes: Option<u32>,
+    /// The people API and the person.
+    #[command(flatten)]
+    pub person: PersonArgs,
 }
 
 /// List and resolve sessions in crisis.

@@ -7,6 +7,7 @@ use countersign_client::{GrantRecord, NewGrant};
 use super::args_people::{GrantsArgs, GrantsWhat};
 use super::credential::PersonSession;
 use super::now::{now, relative_time};
+use super::suggestions;
 use super::{output, page};
 use crate::failure::Failure;
 
@@ -47,6 +48,8 @@ pub fn run(args: &GrantsArgs) -> Result<ExitCode, Failure> {
             let id = given.get("id").and_then(serde_json::Value::as_str).unwrap_or("?");
             output::line(&format!("Given: {}", page::safe(id, 60)))
         }
+        GrantsWhat::Suggestions(args) => suggestions::suggestions(args),
+        GrantsWhat::Accept(args) => suggestions::accept(args),
         GrantsWhat::Revoke(args) => {
             PersonSession::open_to_change(&args.person)?.revoke_grant(&args.name)?;
             if args.person.json {

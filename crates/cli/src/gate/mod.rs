@@ -40,6 +40,7 @@ pub mod servers;
 pub mod show;
 pub mod stats;
 pub mod status;
+pub mod suggestions;
 pub mod watch;
 
 pub use reach::paths;

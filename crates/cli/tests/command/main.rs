@@ -11,6 +11,8 @@ mod eval;
 #[cfg(test)]
 mod help;
 #[cfg(test)]
+mod import;
+#[cfg(test)]
 mod input;
 #[cfg(test)]
 mod install;
@@ -22,5 +24,7 @@ mod mcp;
 mod policy;
 #[cfg(test)]
 mod readme;
+#[cfg(test)]
+mod replay;
 #[cfg(test)]
 mod rules;

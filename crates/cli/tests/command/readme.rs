@@ -1,11 +1,15 @@
-//! The README and `docs/assessment.md` show what the program prints: every `console` block is run.
+//! The README and some pages show what the program prints: every `console` block is run, in
+//! the folder of the sample logs.
 //!
 //! After a wanted change: `UPDATE_GOLDEN=1 cargo test -p countersign --test command`.
 
-use super::binary::{run, stdout};
+use std::process::Stdio;
+
+use super::binary::{countersign, stdout};
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-const PAGES: [&str; 2] = ["README.md", "docs/assessment.md"];
+const PAGES: [&str; 3] = ["README.md", "docs/assessment.md", "docs/rollout.md"];
+const SAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../gateways/fixtures/logs");
 
 #[test]
 fn the_documents_show_real_output() {
@@ -30,7 +34,9 @@ fn with_real_output(text: &str, page: &str) -> String {
             in_block = line == "```console";
         } else if let Some(command) = line.strip_prefix("$ countersign").filter(|_| in_block) {
             commands += 1;
-            let output = run(&words(command).iter().map(String::as_str).collect::<Vec<_>>());
+            let mut program = countersign();
+            program.args(words(command)).current_dir(SAMPLES).stdin(Stdio::null());
+            let output = program.output().unwrap();
             assert_eq!(output.status.code(), Some(0), "{line}");
             fresh.push_str(line);
             fresh.push('\n');

@@ -18,7 +18,8 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    fn start(state: &Path) -> Daemon {
+    /// In this state folder.
+    pub fn start(state: &Path) -> Daemon {
         Daemon::with(state, &[])
     }
 
@@ -65,13 +66,13 @@ impl Daemon {
     }
 
     /// Starts to ask about a command.
-    fn ask(&self, command: &str) -> Child {
+    pub fn ask(&self, command: &str) -> Child {
         let mut asker = self.command(&["ask", "--command", command, "--timeout", "60"]);
         asker.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
     /// The two words of the only pending request.
-    fn words(&self, token: &str) -> String {
+    pub fn words(&self, token: &str) -> String {
         let end = Instant::now() + Duration::from_secs(20);
         while Instant::now() < end {
             let output =

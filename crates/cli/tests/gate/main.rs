@@ -15,6 +15,8 @@ mod first_passphrase;
 #[cfg(test)]
 mod installation;
 #[cfg(test)]
+mod learning;
+#[cfg(test)]
 mod levels;
 #[cfg(test)]
 mod people;

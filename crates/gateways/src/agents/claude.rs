@@ -1,5 +1,7 @@
 //! Claude Code, and the MCP servers of Claude Desktop.
 
+mod session_log;
+
 use std::io;
 use std::path::PathBuf;
 
@@ -69,6 +71,7 @@ pub static AGENT: AgentDescriptor = AgentDescriptor {
         },
     ],
     mcp_call_id: Some("claudecode/toolUseId"),
+    session_log: Some(&session_log::FORMAT),
 };
 
 fn reply(answer: &HookAnswer) -> HookReply {

@@ -1,6 +1,7 @@
 //! Codex CLI. A bare "allow" is an invalid answer for it, and then it runs the call; it silently
 //! ignores a hook that it does not trust.
 
+mod session_log;
 mod trust;
 
 use std::io;
@@ -61,6 +62,7 @@ pub static AGENT: AgentDescriptor = AgentDescriptor {
         patience_seconds: 290,
     }],
     mcp_call_id: None,
+    session_log: Some(&session_log::FORMAT),
 };
 
 const PROGRAMS: &[&str] = &["codex"];

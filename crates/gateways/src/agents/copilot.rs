@@ -56,6 +56,7 @@ pub static AGENT: AgentDescriptor = AgentDescriptor {
         patience_seconds: McpClient::DEFAULT_PATIENCE,
     }],
     mcp_call_id: None,
+    session_log: None,
 };
 
 fn parse(from: &Value<'_>) -> Result<HookEvent, HookInputError> {

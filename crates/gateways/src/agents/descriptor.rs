@@ -8,6 +8,7 @@ use countersign_json::Value;
 use super::live_test::LiveTest;
 use super::protocol::{HookAnswer, HookEvent, HookInputError, HookReply};
 use crate::install::{FileEdit, FollowUp, HookCommand, InstallError, InstallScope, McpClient};
+use crate::session_log::SessionLogFormat;
 
 /// The part of an agent that its hook needs. The small program is linked with this part only.
 #[derive(Debug)]
@@ -58,6 +59,8 @@ pub struct AgentDescriptor {
     pub mcp_clients: &'static [McpClient],
     /// The key of its own call id in the `_meta` of MCP requests, if it sends one.
     pub mcp_call_id: Option<&'static str>,
+    /// The logs that it keeps of its sessions, if they can be read.
+    pub session_log: Option<&'static SessionLogFormat>,
 }
 
 /// A file of a plugin: its name and its text.

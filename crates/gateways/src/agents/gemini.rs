@@ -54,6 +54,7 @@ pub static AGENT: AgentDescriptor = AgentDescriptor {
         patience_seconds: 590,
     }],
     mcp_call_id: None,
+    session_log: None,
 };
 
 fn parse(from: &Value<'_>) -> Result<HookEvent, HookInputError> {

@@ -1,5 +1,7 @@
 //! Hermes, gated by our plugin.
 
+mod session_log;
+
 use std::io;
 use std::path::PathBuf;
 
@@ -42,6 +44,7 @@ pub static AGENT: AgentDescriptor = AgentDescriptor {
     live: Some(LiveTest { shell_call, prepare_home, launch, cost: StartupCost::High }),
     mcp_clients: &[],
     mcp_call_id: None,
+    session_log: Some(&session_log::FORMAT),
 };
 
 const ENABLED: WordInList = WordInList { top: "plugins", list: "enabled", word: "countersign" };

@@ -43,6 +43,7 @@ pub static AGENT: AgentDescriptor = AgentDescriptor {
     live: Some(LiveTest { shell_call, prepare_home, launch, cost: StartupCost::High }),
     mcp_clients: &[],
     mcp_call_id: None,
+    session_log: None,
 };
 
 /// The plugin's id.

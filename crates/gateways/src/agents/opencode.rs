@@ -1,5 +1,7 @@
 //! OpenCode, gated by our plugin.
 
+mod session_log;
+
 use std::io;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -51,6 +53,7 @@ pub static AGENT: AgentDescriptor = AgentDescriptor {
         patience_seconds: McpClient::DEFAULT_PATIENCE,
     }],
     mcp_call_id: None,
+    session_log: Some(&session_log::FORMAT),
 };
 
 fn folder(scope: &InstallScope) -> PathBuf {

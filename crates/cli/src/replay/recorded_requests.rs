@@ -1,0 +1,84 @@
+//! The requests that the daemon recorded, by their stored scores.
+
+use countersign_client::{Filter, RequestRecord, RequestStatus};
+
+use super::compare::{RecordedDecision, ReplayReport, ReplayedCall};
+use super::setting::ReplaySetting;
+use crate::engine::Tier;
+use crate::failure::Failure;
+use crate::gate::args::PersonArgs;
+use crate::gate::credential::PersonSession;
+use crate::gate::page;
+
+/// How many requests are read at most, and how many at once.
+const MAX_REQUESTS: u64 = 50_000;
+const PAGE: u32 = 500;
+
+/// Compares two settings on the newest requests.
+pub fn compare(
+    person: &PersonArgs,
+    now: &ReplaySetting,
+    then: &ReplaySetting,
+) -> Result<ReplayReport, Failure> {
+    let session = PersonSession::open(person)?;
+    let mut report = ReplayReport::new(now, then);
+    let mut before = None;
+    loop {
+        let filter = Filter { before, limit: Some(PAGE), ..Filter::default() };
+        let page = session.list(&filter)?;
+        for request in page.requests.iter().filter(|request| request.drill.is_none()) {
+            add(&mut report, request, now, then);
+        }
+        before = page.next;
+        if before.is_none() {
+            return Ok(report);
+        }
+        if report.calls >= MAX_REQUESTS {
+            report.partial = true;
+            return Ok(report);
+        }
+    }
+}
+
+fn add(
+    report: &mut ReplayReport,
+    request: &RequestRecord,
+    now: &ReplaySetting,
+    then: &ReplaySetting,
+) {
+    // A tier or a confidence that cannot be read asks.
+    let tier = Tier::parse(&request.tier).unwrap_or(Tier::Critical);
+    let confidence = request.confidence.map_or(0, percent);
+    let outcome =
+        |setting: &ReplaySetting| setting.outcome_of_score(tier, confidence, request.crisis);
+    report.add(outcome(now), outcome(then), decision(request), || ReplayedCall {
+        place: page::safe(request.id.as_deref().unwrap_or("-"), 60),
+        tier,
+        call: page::brief(request),
+    });
+}
+
+fn decision(request: &RequestRecord) -> RecordedDecision {
+    let by_people = request.decision.as_ref().is_some_and(|made| made.by.kind == "people");
+    match request.state {
+        RequestStatus::Approved if by_people => RecordedDecision::Approved,
+        RequestStatus::Denied if by_people => RecordedDecision::Denied,
+        _ => RecordedDecision::None,
+    }
+}
+
+/// A share in percent, rounded to the nearest.
+fn percent(share: f64) -> u8 {
+    (0..=100_u8).rev().find(|percent| f64::from(*percent) <= share * 100.0 + 0.5).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_in_percent() {
+        assert_eq!([0.0, 0.794, 0.8, 1.0, 7.0].map(percent), [0, 79, 80, 100, 100]);
+        assert_eq!(percent(f64::NAN), 0);
+    }
+}

@@ -1,0 +1,108 @@
+//! Suggestions of grants and replay, with a real daemon.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::process::Output;
+
+use super::daemon::Daemon;
+use super::fake_daemon::{stderr, stdout};
+
+const CALL: &str = "frobnicate --rebuild index";
+
+struct Desk {
+    daemon: Daemon,
+    token: String,
+    passphrase: PathBuf,
+    _folder: tempfile::TempDir,
+}
+
+impl Desk {
+    fn open() -> Desk {
+        let folder = tempfile::tempdir().unwrap();
+        let daemon = Daemon::start(&folder.path().join("state"));
+        let passphrase = folder.path().join("passphrase");
+        std::fs::write(&passphrase, daemon.passphrase()).unwrap();
+        let private = std::fs::Permissions::from_mode(0o600);
+        std::fs::set_permissions(&passphrase, private).unwrap();
+        let token = daemon.token();
+        Desk { daemon, token, passphrase, _folder: folder }
+    }
+
+    fn person(&self, args: &[&str]) -> Output {
+        let mut command = self.daemon.command(args);
+        command.arg("--passphrase-file").arg(&self.passphrase);
+        command.env("COUNTERSIGN_TOKEN", &self.token).output().unwrap()
+    }
+
+    /// The agent asks, and the person answers.
+    fn answer(&self, command: &str, answer: &[&str]) {
+        let asker = self.daemon.ask(command);
+        let words = self.daemon.words(&self.token);
+        let mut args = vec![answer[0], &words];
+        args.extend(&answer[1..]);
+        let output = self.person(&args);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        asker.wait_with_output().unwrap();
+    }
+
+    fn suggestions(&self) -> Vec<serde_json::Value> {
+        let output = self.person(&["grants", "suggestions", "--approvals", "3", "--json"]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        found["suggestions"].as_array().unwrap().clone()
+    }
+}
+
+const APPROVE: &[&str] = &["approve", "--yes"];
+const DENY: &[&str] = &["deny", "--reason", "no"];
+
+#[test]
+fn approvals_in_a_row_suggest_exactly_this_call_and_a_denial_resets() {
+    let desk = Desk::open();
+    for answer in [APPROVE, APPROVE, DENY, APPROVE, APPROVE] {
+        desk.answer(CALL, answer);
+    }
+    // HIGH is never suggested.
+    for _ in 0..3 {
+        desk.answer("rm -rf /srv/build", APPROVE);
+    }
+    assert!(desk.suggestions().is_empty());
+    desk.answer(CALL, APPROVE);
+    let found = desk.suggestions();
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!((&found[0]["approvals"], &found[0]["tier"]), (&3.into(), &"MEDIUM".into()));
+    let text = stdout(&desk.person(&["grants", "suggestions", "--approvals", "3"]));
+    assert!(text.contains("approved 3 times in a row"), "{text}");
+    let id = found[0]["request"].as_str().unwrap();
+    let unknown = desk.person(&["grants", "accept", "zzz", "--approvals", "3"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    let too_few = desk.person(&["grants", "accept", id, "--approvals", "4"]);
+    assert_eq!(too_few.status.code(), Some(2));
+    let given = desk.person(&["grants", "accept", id, "--approvals", "3", "--minutes", "60"]);
+    assert_eq!(given.status.code(), Some(0), "{}", stderr(&given));
+    assert!(desk.suggestions().is_empty(), "the call has its grant now");
+    let passed = desk.daemon.ask(CALL).wait_with_output().unwrap();
+    assert_eq!(passed.status.code(), Some(0), "{}", stderr(&passed));
+    // Another argument is another call.
+    desk.answer("frobnicate --rebuild all", DENY);
+}
+
+#[test]
+fn replay_names_the_denied_calls_that_would_pass() {
+    let desk = Desk::open();
+    desk.answer(CALL, APPROVE);
+    desk.answer("rm -rf /srv/build", DENY);
+    let same = desk.person(&["replay", "--mode", "enforce"]);
+    assert_eq!(same.status.code(), Some(0), "{}", stderr(&same));
+    assert!(stdout(&same).contains("No denied call would pass."), "{}", stdout(&same));
+    let weaker = desk.person(&["replay", "--mode", "observe", "--json"]);
+    assert_eq!(weaker.status.code(), Some(1), "{}", stderr(&weaker));
+    let report: serde_json::Value = serde_json::from_slice(&weaker.stdout).unwrap();
+    assert_eq!(
+        (&report["calls"], &report["denied"], &report["fewer"]),
+        (&2.into(), &1.into(), &2.into())
+    );
+    let passed = report["denied_passed"].as_array().unwrap();
+    assert_eq!(passed.len(), 1);
+    assert!(passed[0]["call"].as_str().unwrap().contains("/srv/build"), "{report}");
+}
