@@ -60,9 +60,8 @@ fn rules() -> String {
             3 => ("ask", format!("recipients = [\"@team{number}.example\"]")),
             _ => ("allow", format!("commands = [\"tool{number} deploy\"]")),
         };
-        text.push_str(&format!(
-            "[[rule]]\nname = \"r{number}\"\ndecision = \"{decision}\"\n{what}\n"
-        ));
+        let rule = format!("[[rule]]\nname = \"r{number}\"\ndecision = \"{decision}\"\n{what}\n");
+        text.push_str(&rule);
     }
     text
 }

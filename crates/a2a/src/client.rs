@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::chain::CHAIN;
 use crate::http::{AgentUrl, exchange};
+use crate::object::set;
 use crate::state::TaskState;
 
 /// How long one exchange may take; a send waits until its task has ended or needs a person.
@@ -79,10 +80,10 @@ impl RemoteAgent {
             .map_err(|error| DelegationError::Invalid(self.name(), error.to_string()))?;
         let mut metadata = json!({});
         if !task.chain.is_empty() {
-            metadata[CHAIN] = json!(task.chain);
+            set(&mut metadata, CHAIN, json!(task.chain));
         }
         if let Some(label) = &task.requester {
-            metadata["requester"] = json!(label);
+            set(&mut metadata, "requester", json!(label));
         }
         let result = self.call(
             "SendMessage",

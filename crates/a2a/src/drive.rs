@@ -17,7 +17,7 @@ const WAIT: u64 = 20;
 /// How often the daemon is asked about a task for which no wait is free.
 const POLL: Duration = Duration::from_secs(2);
 /// How long a gate that does not answer is tried.
-const GATE_TIMEOUT: Duration = Duration::from_secs(60);
+const GATE_TIMEOUT: Duration = Duration::from_mins(1);
 
 impl A2aNode {
     /// Brings a task to its end. Errors of the file of tasks leave it where it is: it goes on at

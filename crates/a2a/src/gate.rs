@@ -6,6 +6,7 @@ use countersign_client::{AgentClient, CallRequest, Error, Outcome, RequestRecord
 use countersign_types::tier::Tier;
 use serde_json::{Value, json};
 
+use crate::object::set;
 use crate::task::{DelegatedTask, TaskQuestion};
 
 /// What the gate says about a task.
@@ -131,7 +132,7 @@ impl NodeGate {
     fn call(&self, task: &DelegatedTask, text: &str) -> Result<CallRequest, Error> {
         let mut arguments = json!({ "from": task.peer, "chain": task.chain, "task": text });
         if let Some(label) = &task.requester {
-            arguments["requester_label"] = json!(label);
+            set(&mut arguments, "requester_label", json!(label));
         }
         let mut call = CallRequest::tool("delegate_task", &arguments.to_string())?;
         call.session = Some(format!("a2a:{}", task.peer));

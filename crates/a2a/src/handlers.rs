@@ -23,7 +23,7 @@ const MAX_BODY: usize = 256 << 10;
 /// How long a client may take to send a body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long a request that waits for its task is held.
-const MAX_WAIT: Duration = Duration::from_secs(60);
+const MAX_WAIT: Duration = Duration::from_mins(1);
 
 /// What every handler receives.
 #[derive(Debug, Clone)]

@@ -17,6 +17,7 @@ mod http_binding;
 mod listener;
 mod methods;
 mod node;
+mod object;
 mod peer;
 mod policy;
 mod registry;

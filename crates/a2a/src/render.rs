@@ -3,6 +3,7 @@
 use countersign_types::time::Timestamp;
 use serde_json::{Value, json};
 
+use crate::object::set;
 use crate::state::TaskState;
 use crate::task::{DelegatedTask, TaskStep};
 
@@ -43,13 +44,13 @@ impl TaskView {
             "id": task.id, "contextId": task.context, "status": status(task, self.dialect),
         });
         if self.artifacts && !task.artifacts.is_empty() {
-            out["artifacts"] = artifacts(task, self.dialect);
+            set(&mut out, "artifacts", artifacts(task, self.dialect));
         }
         if self.history {
-            out["history"] = json!([user_message(task, self.dialect)]);
+            set(&mut out, "history", json!([user_message(task, self.dialect)]));
         }
         if self.dialect == ProtocolDialect::V03 {
-            out["kind"] = json!("task");
+            set(&mut out, "kind", json!("task"));
         }
         out
     }
@@ -61,8 +62,8 @@ pub fn status_update(task: &DelegatedTask, dialect: ProtocolDialect) -> Value {
         "taskId": task.id, "contextId": task.context, "status": status(task, dialect),
     });
     if dialect == ProtocolDialect::V03 {
-        update["kind"] = json!("status-update");
-        update["final"] = json!(task.state().is_final());
+        set(&mut update, "kind", json!("status-update"));
+        set(&mut update, "final", json!(task.state().is_final()));
         return update;
     }
     json!({ "statusUpdate": update })
@@ -76,10 +77,10 @@ pub fn artifact_updates(task: &DelegatedTask, dialect: ProtocolDialect) -> Vec<V
             "taskId": task.id, "contextId": task.context, "artifact": artifact,
         });
         if dialect == ProtocolDialect::V03 {
-            update["kind"] = json!("artifact-update");
+            set(&mut update, "kind", json!("artifact-update"));
             return update;
         }
-        update["lastChunk"] = json!(true);
+        set(&mut update, "lastChunk", json!(true));
         json!({ "artifactUpdate": update })
     };
     list.as_array().into_iter().flatten().map(one).collect()
@@ -104,13 +105,13 @@ fn status(task: &DelegatedTask, dialect: ProtocolDialect) -> Value {
     if !step.note.is_empty() {
         let id = format!("{}-{}", task.id, task.steps.len());
         let mut message = message(&step.note, &id, false, dialect);
-        message["taskId"] = json!(task.id);
-        message["contextId"] = json!(task.context);
+        set(&mut message, "taskId", json!(task.id));
+        set(&mut message, "contextId", json!(task.context));
         if let Some(question) = task.question.as_ref().filter(|_| state == TaskState::AuthRequired)
         {
-            message["metadata"] = json!({ "countersign": question });
+            set(&mut message, "metadata", json!({ "countersign": question }));
         }
-        out["message"] = message;
+        set(&mut out, "message", message);
     }
     out
 }
@@ -131,8 +132,8 @@ fn message(text: &str, id: &str, from_user: bool, dialect: ProtocolDialect) -> V
 fn user_message(task: &DelegatedTask, dialect: ProtocolDialect) -> Value {
     let id = task.message.as_deref().unwrap_or(&task.id);
     let mut out = message(&task.text, id, true, dialect);
-    out["taskId"] = json!(task.id);
-    out["contextId"] = json!(task.context);
+    set(&mut out, "taskId", json!(task.id));
+    set(&mut out, "contextId", json!(task.context));
     out
 }
 
@@ -148,7 +149,7 @@ fn artifacts(task: &DelegatedTask, dialect: ProtocolDialect) -> Value {
         let mut out = json!({ "artifactId": format!("{}-{at}", task.id), "parts": [part] });
         for name in ["name", "description", "metadata"] {
             if let Some(value) = artifact.get(name).filter(|_| text.is_some()) {
-                out[name] = value.clone();
+                set(&mut out, name, value.clone());
             }
         }
         out

@@ -35,7 +35,7 @@ pub async fn run(gate: Arc<Gate>, channels: Arc<ChannelPool>, mut stop: Stop) {
     pages.skip_old(&gate);
     loop {
         for page in pages.due(&gate).await {
-            tokio::spawn(send(Arc::clone(&gate), Arc::clone(&channels), page));
+            send(&gate, &channels, &page);
         }
         tokio::select! {
             () = tokio::time::sleep(INTERVAL) => {}
@@ -128,7 +128,7 @@ fn waits(open: &OpenEpisode, stored: &StoredRequest) -> bool {
 }
 
 /// Sends a page to the channels up to its level, and records each.
-async fn send(gate: Arc<Gate>, channels: Arc<ChannelPool>, page: CrisisPage) {
+fn send(gate: &Arc<Gate>, channels: &Arc<ChannelPool>, page: &CrisisPage) {
     let (rules, now) = (gate.rules(), gate.clock().now().at);
     let levels = rules.oncall.levels_at(&rules.escalation, Tier::Critical, true, now);
     let mut names: Vec<String> = Vec::new();
@@ -139,9 +139,9 @@ async fn send(gate: Arc<Gate>, channels: Arc<ChannelPool>, page: CrisisPage) {
     if channels.browsers().any() && !names.iter().any(|name| name == webpush::NAME) {
         names.push(webpush::NAME.to_owned());
     }
-    let text = text(&page);
+    let text = text(page);
     for name in names {
-        let (gate, channels) = (Arc::clone(&gate), Arc::clone(&channels));
+        let (gate, channels) = (Arc::clone(gate), Arc::clone(channels));
         let (text, page) = (text.clone(), page.clone());
         tokio::spawn(async move {
             let sent = send_notice(&gate, &channels, &name, &text).await;

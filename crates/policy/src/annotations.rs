@@ -60,7 +60,7 @@ impl RuleAnnotations {
             match key {
                 "id" => {}
                 "decision" => kind = decision(kind, value)?,
-                "reason" if value.len() <= MAX_REASON => reason = value.to_owned(),
+                "reason" if value.len() <= MAX_REASON => value.clone_into(&mut reason),
                 "reason" => return Err(format!("@reason is longer than {MAX_REASON} bytes")),
                 "quorum" => quorum = Some(people(value)?),
                 "exact" if plain => exact = true,

@@ -150,7 +150,7 @@ impl CompiledPolicy {
         if let Some(known) = known {
             return known;
         }
-        let found = Arc::new(self.evaluate(candidates, facts));
+        let found = Arc::new(self.evaluate(&candidates, facts));
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         if cache.len() >= MAX_CACHED {
             cache.clear();
@@ -161,7 +161,7 @@ impl CompiledPolicy {
 
     /// The same with every rule evaluated; for tests of the index.
     pub(crate) fn matches_of_all(&self, facts: &PolicyFacts) -> Matches {
-        self.evaluate((0..self.rules.len()).collect(), facts)
+        self.evaluate(&(0..self.rules.len()).collect::<Vec<_>>(), facts)
     }
 
     /// The rules that can match, in order.
@@ -178,7 +178,7 @@ impl CompiledPolicy {
         found
     }
 
-    fn evaluate(&self, candidates: Vec<usize>, facts: &PolicyFacts) -> Matches {
+    fn evaluate(&self, candidates: &[usize], facts: &PolicyFacts) -> Matches {
         let failed = |message: &str| {
             let named = candidates.iter().filter_map(|at| self.rules.get(*at));
             let failed = named.map(|rule| (rule.about.name.clone(), message.to_owned())).collect();
@@ -188,7 +188,7 @@ impl CompiledPolicy {
         else {
             return failed("the facts of the call do not fit the schema");
         };
-        let Some(set) = self.policy_set(&candidates) else {
+        let Some(set) = self.policy_set(candidates) else {
             return failed("the rules could not be combined");
         };
         let response = Authorizer::new().is_authorized(&request, &set, &Entities::empty());

@@ -163,7 +163,7 @@ impl PolicyFacts {
     }
 
     fn add_commands(&mut self, call: &Call<'_>, seen: &Assessment) {
-        for command in seen.commands.iter() {
+        for command in &seen.commands {
             let all = names::command_names(command);
             if command.is_open {
                 self.open_commands.extend(all.iter().cloned());

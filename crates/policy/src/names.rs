@@ -86,7 +86,7 @@ pub fn allowed_names(command: &str) -> BTreeSet<String> {
     let words: Vec<&str> = command.split_ascii_whitespace().collect();
     let mut all = BTreeSet::from([words.join(" ")]);
     let is_option = |word: &&str| word.starts_with('-');
-    let behind_options = words.iter().rposition(|word| is_option(&word)).map_or(0, |at| at + 1);
+    let behind_options = words.iter().rposition(&is_option).map_or(0, |at| at + 1);
     for length in behind_options.max(2)..words.len() {
         let named = words.get(..length).unwrap_or_default();
         if !named.last().is_some_and(is_option) {

@@ -88,6 +88,15 @@ impl CommandList {
     }
 }
 
+impl<'a> IntoIterator for &'a CommandList {
+    type Item = &'a CommandWords;
+    type IntoIter = std::slice::Iter<'a, CommandWords>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use crate::assess::assess;

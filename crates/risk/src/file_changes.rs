@@ -137,8 +137,9 @@ impl Reading {
             list.iter().try_for_each(|path| reading.at(path))
         };
         match (name.as_ref(), operands.as_slice()) {
-            ("rm" | "rmdir" | "unlink" | "touch" | "tee", list) => each(self, list),
-            ("chmod", [_, list @ ..]) => each(self, list),
+            ("rm" | "rmdir" | "unlink" | "touch" | "tee", list) | ("chmod", [_, list @ ..]) => {
+                each(self, list)
+            }
             ("mkdir", list) => list.iter().try_for_each(|path| {
                 self.found.push(ChangedFile::NewFolder(absolute(&self.folder, path)?));
                 Some(())

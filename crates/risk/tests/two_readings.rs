@@ -66,7 +66,7 @@ fn a_danger_among_many_commands_still_counts() {
         let first = format!("rm -rf ~;{}", filler.repeat(60_000 / filler.len()));
         assert!(assessed(&first).tier >= Tier::High, "{filler}");
     }
-    let mut many: String = (0..6_000).map(|number| format!("p{number} a;")).collect();
-    many.push_str("rm -rf ~");
+    let many: Vec<String> = (0..6_000).map(|number| format!("p{number} a;")).collect();
+    let many = format!("{}rm -rf ~", many.concat());
     assert!(assessed(&many).tier >= Tier::High);
 }

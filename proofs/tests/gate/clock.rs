@@ -122,6 +122,7 @@ fn no_jump_of_the_clock_approves_anything_late() {
 }
 
 /// The time of this machine, as the API writes it.
+#[expect(clippy::disallowed_methods, reason = "an administrator states the real time")]
 fn machine_time() -> String {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
     countersign_types::time::Timestamp(i64::try_from(since.as_millis()).unwrap()).to_string()

@@ -91,13 +91,13 @@ impl DaemonWithJudge {
 
 /// Entries are documents, or their exact text.
 fn is_kind(entry: &Value, kind: &str) -> bool {
-    let text = entry.as_str().map(str::to_owned).unwrap_or_else(|| entry.to_string());
+    let text = entry.as_str().map_or_else(|| entry.to_string(), str::to_owned);
     text.contains(&format!("\"kind\":\"{kind}\""))
 }
 
 /// Waits until something holds.
 pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + Duration::from_mins(1);
     while !holds() {
         assert!(Instant::now() < end, "{what}: did not happen in time");
         std::thread::sleep(Duration::from_millis(50));

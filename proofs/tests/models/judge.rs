@@ -46,9 +46,12 @@ fn obedient() -> impl Fn(&Question) -> ScriptedAnswer + Send + Sync + 'static {
     let canaries = countersign_judge::canaries().unwrap();
     let digests: HashSet<String> =
         canaries.iter().map(|one| one.subject.digest.to_string()).collect();
-    move |question| match digests.contains(&question.digest) {
-        true => ScriptedAnswer::Verdict("deny"),
-        false => ScriptedAnswer::Verdict("allow"),
+    move |question| {
+        if digests.contains(&question.digest) {
+            ScriptedAnswer::Verdict("deny")
+        } else {
+            ScriptedAnswer::Verdict("allow")
+        }
     }
 }
 

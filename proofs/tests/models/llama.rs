@@ -92,7 +92,7 @@ fn garbage_of_a_real_model_is_never_safe() {
                 let (path, body) = family.request("random", role, text);
                 let body: Value = serde_json::from_slice(&body).unwrap();
                 let mut client =
-                    Client::new(address(&server.ollama)).patience(Duration::from_secs(60));
+                    Client::new(address(&server.ollama)).patience(Duration::from_mins(1));
                 let reply = client.post(path, &body).unwrap();
                 assert_eq!(reply.status, 200, "{}", reply.body);
                 let bytes = reply.body.to_string().into_bytes();
@@ -161,7 +161,7 @@ fn the_official_ollama_client_reads_the_same_replies() {
     let Some(server) = LlamaServer::start() else { return };
     let (path, body) = GuardFamily::LlamaGuard.request("random", GuardRole::User, TEXTS[0]);
     let body: Value = serde_json::from_slice(&body).unwrap();
-    let mut client = Client::new(address(&server.ollama)).patience(Duration::from_secs(60));
+    let mut client = Client::new(address(&server.ollama)).patience(Duration::from_mins(1));
     let ours = client.post(path, &body).unwrap();
     let out = Command::new(python())
         .arg(script("ollama_client.py"))

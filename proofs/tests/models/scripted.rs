@@ -1,4 +1,4 @@
-//! A model server that answers by a script, in the shape of OpenAI's chat completions.
+//! A model server that answers by a script, in the shape of `OpenAI`'s chat completions.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};

@@ -119,7 +119,7 @@ fn the_report_finds_the_error_rate_of_a_model_over_recorded_sessions() {
     for (name, thousandths) in [("missed", MISSED), ("over_asked", OVER_ASKED)] {
         let rate = &report[name];
         let (low, high) = (rate["low"].as_f64().unwrap(), rate["high"].as_f64().unwrap());
-        let wanted = thousandths as f64 / 1_000.0;
+        let wanted = f64::from(u32::try_from(thousandths).unwrap()) / 1_000.0;
         report_figures(&format!("judge in shadow: {name} {rate}, scripted {wanted}"));
         assert!(rate["of"].as_u64() > Some(20), "too few calls: {report}");
         assert!(low <= wanted && wanted <= high, "{name}: {wanted} is not in [{low}, {high}]");

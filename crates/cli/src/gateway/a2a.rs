@@ -118,12 +118,11 @@ fn address(args: &A2aServe) -> Result<SocketAddr, Failure> {
 
 /// The remote agent, over this agent's certificate.
 fn remote(args: &RemoteArgs) -> Result<(String, RemoteAgent), Failure> {
-    let known = match &args.url {
-        Some(url) => KnownAgent { url: url.clone(), agent: None },
-        None => {
-            let variable = |name: &str| ProcessEnvironment.get(name);
-            resolve_agent(&args.agent, &fleet::registry_file(), variable).map_err(failed)?
-        }
+    let known = if let Some(url) = &args.url {
+        KnownAgent { url: url.clone(), agent: None }
+    } else {
+        let variable = |name: &str| ProcessEnvironment.get(name);
+        resolve_agent(&args.agent, &fleet::registry_file(), variable).map_err(failed)?
     };
     let url = AgentUrl::parse(&known.url).map_err(Failure::Input)?;
     let files = fleet::files(&args.identity)?;

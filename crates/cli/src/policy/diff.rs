@@ -47,7 +47,9 @@ pub fn run(old: &str, new: &str, calls: &Path, json: bool) -> Result<ExitCode, F
             let (old, new) = (&one.old.assessment, &one.new.assessment);
             let words = (verdict_word(old.verdict), verdict_word(new.verdict));
             let ruling = new.policy.as_ref().or(old.policy.as_ref());
-            let why = ruling.map(|ruling| ruling.sentence()).unwrap_or_default();
+            let why = ruling
+                .map(countersign_risk::policy_ruling::PolicyRuling::sentence)
+                .unwrap_or_default();
             if json {
                 let row = json!({
                     "line": one.line, "call": one.call, "old": words.0, "new": words.1, "why": why,

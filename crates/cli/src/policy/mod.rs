@@ -97,7 +97,8 @@ fn show(name: Option<&str>, config: Option<&str>) -> Result<ExitCode, Failure> {
     let policy = valid(config)?.policy;
     let shown = |rule: &str| name.is_none_or(|name| name == rule);
     if name.is_some() && !policy.rules().iter().any(|rule| shown(rule.name())) {
-        let names: Vec<&str> = policy.rules().iter().map(|rule| rule.name()).collect();
+        let names: Vec<&str> =
+            policy.rules().iter().map(countersign_policy::PolicyRule::name).collect();
         let message = format!("rule not found; there are: {}", names.join(", "));
         return Err(Failure::Input(message));
     }

@@ -55,7 +55,7 @@ pub fn run(args: &UndoArgs) -> Result<ExitCode, Failure> {
 }
 
 fn list(store: &SnapshotStore, all: bool, json: bool) -> Result<ExitCode, Failure> {
-    let mut records = store.records().map_err(failure)?;
+    let mut records = store.records().map_err(|error| failure(&error))?;
     records.retain(|record| all || record.undone_at_ms.is_none());
     records.reverse();
     if json {
@@ -91,7 +91,7 @@ fn restore(store: &SnapshotStore, id: &str, force: bool, json: bool) -> Result<E
     let now_ms = u64::try_from(now().millis()).unwrap_or(0);
     let report = match store.restore(id, force, now_ms) {
         Err(SnapshotError::Conflicts(paths)) => return show::conflicts(&paths, json),
-        report => report.map_err(failure)?,
+        report => report.map_err(|error| failure(&error))?,
     };
     if json {
         let paths: Vec<String> = report.restored.iter().map(|path| encode_path(path)).collect();
@@ -111,7 +111,7 @@ fn restore(store: &SnapshotStore, id: &str, force: bool, json: bool) -> Result<E
 
 fn prune(store: &SnapshotStore, retention: Retention) -> Result<ExitCode, Failure> {
     let now_ms = u64::try_from(now().millis()).unwrap_or(0);
-    let pruned = store.prune(retention, now_ms).map_err(failure)?;
+    let pruned = store.prune(retention, now_ms).map_err(|error| failure(&error))?;
     let (removed, kib, left) = (pruned.snapshots, pruned.bytes >> 10, pruned.left);
     output::line(&format!("Removed {removed} snapshots and {kib} KiB; {left} snapshots are left."))
 }

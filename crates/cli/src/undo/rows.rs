@@ -40,6 +40,6 @@ pub fn row(record: &SnapshotRecord) -> serde_json::Value {
 }
 
 /// The error in one line.
-pub fn failure(error: SnapshotError) -> Failure {
+pub fn failure(error: &SnapshotError) -> Failure {
     Failure::Input(crate::engine::sanitize(&error.to_string(), 2_000))
 }

@@ -20,7 +20,7 @@ const LONGEST_LINE: usize = 400;
 
 /// Shows what the call changed.
 pub fn show(store: &SnapshotStore, id: &str, json: bool) -> Result<ExitCode, Failure> {
-    let plan = store.plan(id).map_err(failure)?;
+    let plan = store.plan(id).map_err(|error| failure(&error))?;
     if json {
         return output::json(&document(&plan, &plan.changed));
     }
@@ -38,7 +38,7 @@ pub fn show(store: &SnapshotStore, id: &str, json: bool) -> Result<ExitCode, Fai
 
 /// Shows what restoring would change now.
 pub fn plan(store: &SnapshotStore, id: &str, json: bool) -> Result<ExitCode, Failure> {
-    let plan = store.plan(id).map_err(failure)?;
+    let plan = store.plan(id).map_err(|error| failure(&error))?;
     if json {
         return output::json(&document(&plan, &plan.steps));
     }

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{ErrorKind, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use countersign_policy::{CompiledPolicy, PolicySection, PolicySource};
@@ -83,14 +83,14 @@ fn sources(folder: &Path) -> Result<Vec<PolicySource>, ConfigError> {
         let problem = format!("{} has more than {MAX_FILES} files", folder.display());
         return Err(ConfigError::Policy(problem));
     }
-    files.into_iter().map(read_source).collect()
+    files.into_iter().map(|path| read_source(&path)).collect()
 }
 
-fn read_source(path: PathBuf) -> Result<PolicySource, ConfigError> {
+fn read_source(path: &Path) -> Result<PolicySource, ConfigError> {
     let mut text = String::new();
-    let file = fs::File::open(&path).map_err(|error| unreadable(&path, &error))?;
+    let file = fs::File::open(path).map_err(|error| unreadable(path, &error))?;
     let read = file.take(MAX_BYTES + 1).read_to_string(&mut text);
-    read.map_err(|error| unreadable(&path, &error))?;
+    read.map_err(|error| unreadable(path, &error))?;
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     if u64::try_from(text.len()).is_ok_and(|length| length > MAX_BYTES) {
         return Err(ConfigError::Policy(format!("{name} is larger than 1 MiB")));

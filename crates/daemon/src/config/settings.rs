@@ -40,6 +40,7 @@ impl WrittenSettings {
     }
 
     /// The same with the rules that are in files of their own, which have a name but no setting.
+    #[must_use]
     pub fn with_policy_files(mut self, policy: &CompiledPolicy) -> WrittenSettings {
         for rule in policy.rules().iter().filter(|rule| rule.file != CONFIG_FILE) {
             let hash = Digest::of(rule.text.as_bytes()).to_string();

@@ -71,7 +71,7 @@ fn the_words_are_stable_and_unique() {
          crisis_takeover person agent \
          login_failed locked_out config clock gap checkpoint_sent edit quarantine \
          gate_unprotected gate_protected acknowledge \
-         clock_rebased frozen thawed label key_rotated judge_release \
+         clock_rebased frozen thawed label key_rotated certificate judge_release \
          judge_opinion judge_state"
     );
     for &kind in EntryKind::ALL {

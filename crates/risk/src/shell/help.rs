@@ -2,6 +2,7 @@
 
 use super::invocation::Invocation;
 use crate::command_tables::{Rule, Spec};
+use crate::name_lists::{CONFIG_OPTIONS, LOOK_NOUNS};
 use countersign_types::tier::Tier;
 
 /// `--help` and `--version` of a program that only works by itself and takes no value there.
@@ -45,13 +46,15 @@ const LOOKS: [&str; 7] = ["info", "list", "ls", "show", "stats", "status", "whoa
 const LOOK_OPTIONS: [&str; 8] =
     ["--all", "--json", "--long", "--verbose", "-a", "-l", "-v", "--no-color"];
 
-/// Whether the words of an undescribed program only ask it to show something: at most two plain
-/// words, one that says so, and at most one name behind it (`tool remote list`, `tool info x`).
+/// Whether the words of an undescribed program only ask it to show something: a word that says so,
+/// behind at most one noun, and at most one name behind it (`tool remote list`, `tool info x`).
 pub(super) fn only_looks(inv: &Invocation<'_, '_>) -> bool {
     // `xml2-config --libs` prints settings for a compiler.
     let config = inv.args.first().is_some_and(|arg| arg.text.ends_with("-config"));
-    let long = |at: &u16| inv.arg(*at).is_some_and(|arg| arg.text.starts_with("--"));
-    if config && inv.operands.is_empty() && inv.options.iter().all(long) {
+    let prints = |at: &u16| {
+        inv.arg(*at).is_some_and(|arg| CONFIG_OPTIONS.binary_search(&arg.text.as_ref()).is_ok())
+    };
+    if config && inv.operands.is_empty() && inv.options.iter().all(prints) {
         return true;
     }
     let words = inv.args.iter().skip(1).map(|arg| arg.text.as_ref());
@@ -60,8 +63,12 @@ pub(super) fn only_looks(inv: &Invocation<'_, '_>) -> bool {
         !word.starts_with('-')
             && word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
     };
-    let Some(at) = words.iter().position(|word| LOOKS.contains(word)) else { return false };
-    at <= 2 && words.len() <= at + 2 && words.iter().all(plain)
+    let rest = match words.as_slice() {
+        [look, rest @ ..] if LOOKS.contains(look) => rest,
+        [noun, look, rest @ ..] if LOOK_NOUNS.contains(noun) && LOOKS.contains(look) => rest,
+        _ => return false,
+    };
+    rest.len() <= 1 && rest.iter().all(plain)
 }
 
 /// Whether a rule that asks a person holds, whatever else is written.

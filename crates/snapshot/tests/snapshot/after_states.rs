@@ -11,11 +11,11 @@ fn a_file_that_changed_again_is_only_overwritten_by_force_and_can_be_brought_bac
     let scratch = scratch();
     let file = scratch.project.join("file");
     fs::write(&file, "before").unwrap();
-    let record = scratch.store.take(label("k"), &[file.clone()], LIMITS, NOW).unwrap();
+    let record = scratch.store.take(label("k"), std::slice::from_ref(&file), LIMITS, NOW).unwrap();
     fs::write(&file, "by the agent").unwrap();
     scratch.store.record_after(&record, LIMITS, NOW).unwrap();
     fs::write(&file, "by a person").unwrap();
-    assert_eq!(scratch.store.plan(&record.id).unwrap().conflicts, [file.clone()]);
+    assert_eq!(scratch.store.plan(&record.id).unwrap().conflicts, std::slice::from_ref(&file));
     let refused = scratch.store.restore(&record.id, false, NOW + 1).unwrap_err();
     assert!(matches!(refused, SnapshotError::Conflicts(paths) if paths == [file.clone()]));
     assert_eq!(fs::read_to_string(&file).unwrap(), "by a person");
@@ -29,7 +29,7 @@ fn a_file_that_changed_again_is_only_overwritten_by_force_and_can_be_brought_bac
 fn a_new_folder_with_other_files_is_not_removed_silently() {
     let scratch = scratch();
     let new = scratch.project.join("new/deep/file");
-    let record = scratch.store.take(label("k"), &[new.clone()], LIMITS, NOW).unwrap();
+    let record = scratch.store.take(label("k"), std::slice::from_ref(&new), LIMITS, NOW).unwrap();
     assert_eq!(record.root_paths(), [scratch.project.join("new")]);
     fs::create_dir_all(new.parent().unwrap()).unwrap();
     fs::write(&new, "x").unwrap();
@@ -64,9 +64,10 @@ fn without_a_recorded_end_the_next_snapshot_says_what_the_call_left() {
     let scratch = scratch();
     let file = scratch.project.join("file");
     fs::write(&file, "1").unwrap();
-    let first = scratch.store.take(label("1"), &[file.clone()], LIMITS, NOW).unwrap();
+    let first = scratch.store.take(label("1"), std::slice::from_ref(&file), LIMITS, NOW).unwrap();
     fs::write(&file, "2").unwrap();
-    let second = scratch.store.take(label("2"), &[file.clone()], LIMITS, NOW + 1).unwrap();
+    let second =
+        scratch.store.take(label("2"), std::slice::from_ref(&file), LIMITS, NOW + 1).unwrap();
     fs::write(&file, "3").unwrap();
     let after = scratch.store.after_of(&first).unwrap();
     let change = &changes(&first.before, &after)[0];

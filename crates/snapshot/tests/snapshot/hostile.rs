@@ -101,7 +101,7 @@ fn a_symlink_is_captured_as_a_link_and_with_what_a_write_through_it_changes() {
     let (real, link) = (scratch.project.join("real"), scratch.project.join("link"));
     fs::write(&real, "before").unwrap();
     symlink("real", &link).unwrap();
-    let record = scratch.store.take(label("k"), &[link.clone()], LIMITS, NOW).unwrap();
+    let record = scratch.store.take(label("k"), std::slice::from_ref(&link), LIMITS, NOW).unwrap();
     assert_eq!(record.root_paths(), [link.clone(), real.clone()]);
     fs::write(&link, "after").unwrap();
     scratch.store.restore(&record.id, false, NOW).unwrap();

@@ -79,7 +79,10 @@ fn a_killed_snapshot_is_whole_or_not_there() {
             whole += 1;
         }
         // What the killed process left does not disturb the next one.
-        scratch.store.take(label("k"), &[scratch.project.clone()], LIMITS, NOW + 2).unwrap();
+        scratch
+            .store
+            .take(label("k"), std::slice::from_ref(&scratch.project), LIMITS, NOW + 2)
+            .unwrap();
     }
     assert!(killed > ROUNDS / 4, "only {killed} processes were killed in time");
     assert!(whole < ROUNDS, "all {whole} snapshots were complete");
@@ -104,7 +107,8 @@ fn a_killed_restoration_can_be_repeated() {
         let project = &scratch.project;
         fill(project, &mut numbers);
         let before = list(project);
-        let record = scratch.store.take(label("k"), &[project.clone()], LIMITS, NOW).unwrap();
+        let record =
+            scratch.store.take(label("k"), std::slice::from_ref(project), LIMITS, NOW).unwrap();
         change(project);
         if numbers.below(2) == 0 {
             scratch.store.record_after(&record, LIMITS, NOW).unwrap();

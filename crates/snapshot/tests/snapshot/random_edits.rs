@@ -74,7 +74,7 @@ fn a_thousand_random_sequences_are_restored_byte_for_byte() {
         let before = list(&project);
         let store = SnapshotStore::at(project.with_extension("undo"));
         let record = store.take(label("k"), &roots, LIMITS, NOW).unwrap();
-        for _ in 0..1 + numbers.below(25) {
+        for _ in 0..=numbers.below(25) {
             let root = roots.get(numbers.below(roots.len().max(1))).unwrap_or(&project);
             let is_all = roots.first() == Some(&project);
             if is_all {

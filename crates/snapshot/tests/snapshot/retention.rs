@@ -14,7 +14,8 @@ fn pruning_removes_by_age_and_by_size_and_what_is_left_can_be_restored() {
     let mut last = None;
     for number in 0..8u64 {
         fs::write(&file, vec![u8::try_from(number).unwrap(); 1_000]).unwrap();
-        let taken = scratch.store.take(label("k"), &[file.clone()], LIMITS, NOW + number);
+        let taken =
+            scratch.store.take(label("k"), std::slice::from_ref(&file), LIMITS, NOW + number);
         last = Some(taken.unwrap());
     }
     let by_age = Retention { age_ms: 5, bytes: u64::MAX, count: 100 };
@@ -34,7 +35,7 @@ fn a_damaged_content_is_noticed_and_does_not_reach_the_file() {
     let scratch = scratch();
     let file = scratch.project.join("file");
     fs::write(&file, "before").unwrap();
-    let record = scratch.store.take(label("k"), &[file.clone()], LIMITS, NOW).unwrap();
+    let record = scratch.store.take(label("k"), std::slice::from_ref(&file), LIMITS, NOW).unwrap();
     fs::write(&file, "after").unwrap();
     let objects = scratch.folder.path().join("undo/objects");
     for folder in fs::read_dir(objects).unwrap() {
@@ -52,7 +53,7 @@ fn the_folder_is_private_or_not_used() {
     let scratch = scratch();
     let file = scratch.project.join("file");
     fs::write(&file, "x").unwrap();
-    scratch.store.take(label("k"), &[file.clone()], LIMITS, NOW).unwrap();
+    scratch.store.take(label("k"), std::slice::from_ref(&file), LIMITS, NOW).unwrap();
     let undo = scratch.folder.path().join("undo");
     assert_eq!(fs::metadata(&undo).unwrap().mode() & 0o777, 0o700);
     let open = scratch.folder.path().join("open");

@@ -99,7 +99,7 @@ async fn set_up(State(api): State<Api>, proven: StepUpProof, request: Request) -
     }
     let document = authority_document(&certificate);
     let facts = json!({
-        "by": identity.person, "action": "set up", "pin": document["pin"],
+        "by": identity.person, "action": "set up", "pin": document.get("pin"),
         "existing": given.0.is_some(),
     });
     let note = proven.note_with(&api, facts);

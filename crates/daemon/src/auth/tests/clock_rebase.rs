@@ -10,8 +10,8 @@ use crate::test_daemon::{ApiSide, TestDaemon};
 const YEAR: u64 = 365 * 86_400_000;
 const LINE: &str = "POST /v1/ledger/clock";
 
-fn body(time: Timestamp) -> Option<Value> {
-    Some(json!({"reason": "the battery of the clock was empty", "time": time}))
+fn body(time: Timestamp) -> Value {
+    json!({"reason": "the battery of the clock was empty", "time": time})
 }
 
 /// A permit of the right time and one of a time a year ahead; the clock is right again.
@@ -44,16 +44,16 @@ async fn only_an_administrator_with_a_proof_rebases_the_clock() {
     for permit in &permits {
         assert_ne!(redeem(&daemon, &agent, permit).await, 200);
     }
-    let stolen = daemon.by(&owner, ApiSide::People, LINE, body(system)).await;
+    let stolen = daemon.by(&owner, ApiSide::People, LINE, Some(body(system))).await;
     assert_eq!(stolen.body["type"], "urn:countersign:problem:step-up-required");
     daemon.person("bo", countersign_store::Role::Approver).await;
     let approver = daemon.login("bo", "terminal", 3_600_000).await;
-    assert_eq!(daemon.change(&approver, LINE, body(system)).await.status, 403);
+    assert_eq!(daemon.change(&approver, LINE, Some(body(system))).await.status, 403);
     // A person who sees another time than the machine does not rebase.
     let other = Timestamp(system.0 - 3_600_000);
-    assert_eq!(daemon.change(&owner, LINE, body(other)).await.status, 409);
+    assert_eq!(daemon.change(&owner, LINE, Some(body(other))).await.status, 409);
     assert!(!daemon.gate.clock().now().reliable && daemon.count("clock_rebased").await == 0);
-    let done = daemon.change(&owner, LINE, body(system)).await;
+    let done = daemon.change(&owner, LINE, Some(body(system))).await;
     assert_eq!(done.status, 200, "{:?}", done.body);
     assert_eq!(daemon.count("clock_rebased").await, 1);
     // This process is about to stop, and approves nothing.
@@ -69,7 +69,11 @@ async fn only_an_administrator_with_a_proof_rebases_the_clock() {
     for permit in &permits {
         assert_ne!(redeem(&daemon, &agent, permit).await, 200);
     }
-    assert_eq!(daemon.change(&owner, LINE, body(daemon.now())).await.status, 409, "not behind");
+    assert_eq!(
+        daemon.change(&owner, LINE, Some(body(daemon.now()))).await.status,
+        409,
+        "not behind"
+    );
     let agent = daemon.agent("claude", 1_000_000).await;
     let asked = ask(&daemon, &agent, MEDIUM).await;
     assert_eq!(approve(&daemon, &owner, &asked).await, 200);
@@ -86,11 +90,11 @@ async fn approvals_after_a_rebase_have_permits_despite_an_acknowledgement() {
     let owner = daemon.owner().await;
     // The other fault comes first.
     let time = daemon.gate.clock().system_time();
-    assert_eq!(daemon.change(&owner, LINE, body(time)).await.status, 503);
+    assert_eq!(daemon.change(&owner, LINE, Some(body(time))).await.status, 503);
     let line = "POST /v1/ledger/acknowledge";
     let done = daemon.change(&owner, line, Some(json!({"reason": "a test"}))).await;
     assert_eq!(done.status, 200, "{:?}", done.body);
-    assert_eq!(daemon.change(&owner, LINE, body(time)).await.status, 200);
+    assert_eq!(daemon.change(&owner, LINE, Some(body(time))).await.status, 200);
     let daemon = daemon.restart("", |_| {}).await;
     let (owner, agent) = (daemon.owner().await, daemon.agent("claude", 1_000_000).await);
     let asked = ask(&daemon, &agent, MEDIUM).await;

@@ -94,10 +94,7 @@ impl AssessedEdit {
         let facts = facts.as_object().cloned().unwrap_or_default();
         let card = Card::new(&call, &assessment, &digest);
         let crisis = crisis || stored.request.crisis;
-        let kept = match crisis {
-            true => Card::minimal(&call, &assessment, &digest),
-            false => card.clone(),
-        };
+        let kept = if crisis { Card::minimal(&call, &assessment, &digest) } else { card.clone() };
         let quorum = api.gate.rules().quorum.of(assessment.tier, crisis);
         let call = EditedCall { digest, tier: assessment.tier, crisis, quorum };
         Ok(AssessedEdit { call, arguments, facts, card, kept })
