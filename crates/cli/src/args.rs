@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 
-use crate::engine::{Environment, Platform, Tier};
+use crate::call_context::{CallContext, parse_environment};
+use crate::engine::{Environment, Tier};
 use crate::gate::{
     args as gate, args_admin as admin, args_channel as channel, args_people, args_servers,
 };
@@ -173,38 +174,6 @@ pub struct Assess {
     /// Where it would run.
     #[command(flatten)]
     pub context: CallContext,
-}
-
-/// Where a call would run.
-#[derive(Args, Clone, Default)]
-pub struct CallContext {
-    /// The platform of the agent's user: cli, api, telegram or discord; others count as api.
-    #[arg(long, value_name = "NAME")]
-    pub platform: Option<String>,
-    /// The working directory.
-    #[arg(long, value_name = "DIR")]
-    pub cwd: Option<String>,
-    /// The root folder of the project.
-    #[arg(long, value_name = "DIR")]
-    pub project: Option<String>,
-    /// The agent program that runs the tool.
-    #[arg(long, value_name = "NAME")]
-    pub host: Option<String>,
-    /// The environment: workstation, production, ci or container.
-    #[arg(long, value_name = "KIND", value_parser = parse_environment)]
-    pub env: Option<Environment>,
-}
-
-impl CallContext {
-    /// The platform, if one was named.
-    pub fn platform(&self) -> Option<Platform> {
-        self.platform.as_deref().map(Platform::parse)
-    }
-}
-
-fn parse_environment(text: &str) -> Result<Environment, String> {
-    Environment::parse(text)
-        .ok_or_else(|| "use workstation, production, ci or container".to_owned())
 }
 
 fn parse_tier(text: &str) -> Result<Tier, String> {

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use countersign_risk::facts::CallFacts;
 use serde::Serialize;
 
-use crate::args::{self, CallContext};
+use crate::args;
+use crate::call_context::CallContext;
 use crate::card::{self, Style};
 use crate::engine::{self, Assessment, Call, Identity, SessionMemory, Value, Verdict};
 use crate::facts;

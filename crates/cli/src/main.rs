@@ -2,6 +2,7 @@
 
 mod args;
 mod assess;
+mod call_context;
 mod call_view;
 mod card;
 mod engine;

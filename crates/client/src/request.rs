@@ -68,7 +68,7 @@ pub struct RequestRecord {
     pub both_bind: bool,
     /// The agent.
     pub agent: String,
-    /// The agent program that a hook names, such as `claude`; only a label below the agent.
+    /// The agent program that a hook names, by its own name; only a label below the agent.
     #[serde(default)]
     pub agent_kind: Option<String>,
     /// The session.
@@ -141,7 +141,7 @@ pub struct RequestRecord {
 }
 
 impl RequestRecord {
-    /// Who asks, for people: `claude (uid:1000)`, or the agent alone.
+    /// Who asks, for people: `PROGRAM (uid:1000)`, or the agent alone.
     pub fn asking_name(&self) -> String {
         match self.agent_kind.as_deref().filter(|kind| *kind != self.agent) {
             Some(kind) => format!("{kind} ({})", self.agent),

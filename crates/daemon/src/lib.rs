@@ -43,6 +43,7 @@ mod routes;
 pub mod shutdown;
 mod start;
 mod start_error;
+mod start_listeners;
 mod store_watch;
 #[cfg(test)]
 mod test_daemon;

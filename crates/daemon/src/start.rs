@@ -11,7 +11,7 @@ use countersign_risk::facts::FactsKey;
 use countersign_store::{Store as _, StoreError};
 use countersign_types::SYSTEM_RUNTIME_FOLDER;
 use countersign_types::time::Clock as _;
-use tokio::net::{TcpListener, UnixListener};
+use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use zeroize::Zeroizing;
@@ -23,7 +23,6 @@ use crate::buttons::Buttons;
 use crate::checkpoints::Checkpoints;
 use crate::clock::DaemonClock;
 use crate::config::{DaemonConfig, Paths};
-use crate::descriptors::ConnectionLimits;
 use crate::first_start::{first_person, open_store, private_folder};
 use crate::fleet::Fleet;
 use crate::gate::Gate;
@@ -31,13 +30,12 @@ use crate::guard_slot::GuardSlot;
 use crate::identity::DaemonIdentity;
 use crate::key_rotation::publish_key;
 use crate::keys::{self, Keys};
-use crate::listeners;
 use crate::notifier::{self, ChannelPool};
 use crate::proof::{Alarm, Proofs};
 use crate::reload::{Reloader, changes_since_last_start, describe_changes};
-use crate::routes;
 use crate::shutdown::Stop;
 use crate::start_error::StartError;
+use crate::start_listeners::{OpenListeners, port, spawn_listeners};
 use crate::store_watch::check_store;
 use crate::tls::DaemonTls;
 
@@ -64,40 +62,12 @@ pub struct Daemon {
     paths: Paths,
     gate: Arc<Gate>,
     api: Api,
-    listeners: Listeners,
+    listeners: OpenListeners,
     tls: Option<Arc<DaemonTls>>,
     passphrase: Option<Zeroizing<String>>,
     checkpoints: Arc<Checkpoints>,
     /// What to announce once the channels are open.
     news: Option<String>,
-}
-
-/// Where agents and people connect.
-struct Listeners {
-    agents: TcpListener,
-    people: TcpListener,
-    socket: Option<UnixListener>,
-}
-
-impl Listeners {
-    fn open(config: &DaemonConfig) -> Result<Listeners, StartError> {
-        let listen = |address: SocketAddr| {
-            listeners::listen(address)
-                .map_err(|error| StartError::Listen(address.to_string(), error))
-        };
-        let (agents, people) = (listen(config.agents)?, listen(config.people)?);
-        let listen_unix = |socket| {
-            listeners::listen_unix(socket)
-                .map_err(|error| StartError::Listen(socket.path.display().to_string(), error))
-        };
-        let socket = config.socket.as_ref().map(listen_unix).transpose()?;
-        Ok(Listeners { agents, people, socket })
-    }
-}
-
-/// The port that a listener really has: the configured one may be 0.
-fn port(listener: &TcpListener, configured: SocketAddr) -> u16 {
-    listener.local_addr().map_or(configured.port(), |address| address.port())
 }
 
 impl Daemon {
@@ -129,7 +99,7 @@ impl Daemon {
             Checkpoints::open(opened.0, opened.1, &config.state, &config.ledger).await?;
         let checkpoints = Arc::new(checkpoints);
         let tls = DaemonTls::open(&config, gate.clock().now().at)?.map(Arc::new);
-        let listeners = Listeners::open(&config)?;
+        let listeners = OpenListeners::open(&config)?;
         let hosts = |port, names: &[String]| AllowedHosts::new(port, names, tls.is_some());
         let channels = Arc::new(ChannelPool::default());
         channels.browsers().set_key(keys::push_key(&config.state.join("push.key"))?);
@@ -259,24 +229,6 @@ fn marker_folder(config: &DaemonConfig, paths: &Paths) -> PathBuf {
         Some(folder) => folder.to_owned(),
         None => paths.gateways(),
     }
-}
-
-/// Serves the agent API and the people API.
-fn spawn_listeners(
-    tasks: &mut JoinSet<()>,
-    api: &Api,
-    listeners: Listeners,
-    tls: Option<&DaemonTls>,
-    stop: &Stop,
-) {
-    let (agents, people) = (routes::AgentApi::new(api), routes::people(api));
-    let limits = ConnectionLimits::raised();
-    if let Some(socket) = listeners.socket {
-        tasks.spawn(listeners::serve_unix(socket, agents.clone(), limits.socket, stop.clone()));
-    }
-    let (tls, stop) = (tls.map(DaemonTls::acceptor), || stop.clone());
-    tasks.spawn(listeners::serve(listeners.agents, tls.clone(), agents, limits.agents, stop()));
-    tasks.spawn(listeners::serve(listeners.people, tls, people, limits.people, stop()));
 }
 
 /// Deadlines, announcements, inbound messages, drills, and what follows the store.

@@ -42,7 +42,8 @@ fn a_denied_command_is_found_wherever_it_runs() {
         "cd infra && sudo terraform destroy -auto-approve",
         "bash -c 'terraform destroy'",
         "X=terraform; $X destroy",
-        r#"{"tool":"execute_code","arguments":{"code":"import os\nos.system('terraform destroy')"}}"#,
+        r#"{"tool":"execute_code",
+            "arguments":{"code":"import os\nos.system('terraform destroy')"}}"#,
     ] {
         assert_eq!(verdict(&policy, call), "deny", "{call}");
     }

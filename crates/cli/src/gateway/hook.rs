@@ -90,10 +90,11 @@ pub fn spool_folder(given: Option<PathBuf>) -> PathBuf {
 }
 
 fn send(folder: Option<PathBuf>, daemon_key: Option<PathBuf>) -> u8 {
-    match reach::agent(&Asker { daemon_key, ..Asker::default() }) {
-        Ok(daemon) => drain(&spool_folder(folder), &daemon).map_or(EXIT_DENIED, |()| 0),
-        Err(_) => EXIT_DENIED,
-    }
+    let find = || {
+        let daemon_key = daemon_key.clone();
+        reach::agent(&Asker { daemon_key, ..Asker::default() }).ok()
+    };
+    drain(&spool_folder(folder), find).map_or(EXIT_DENIED, |()| 0)
 }
 
 #[cfg(test)]

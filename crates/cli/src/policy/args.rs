@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-use crate::args::CallContext;
+use crate::call_context::CallContext;
 use crate::gate::args::PersonArgs;
 
 /// Check, test, explain, compare and show the policy rules.

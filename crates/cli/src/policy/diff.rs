@@ -9,7 +9,7 @@ use countersign_daemon::config::policy::WrittenPolicy;
 use countersign_policy::case::{ExplainedCall, verdict_word};
 use serde_json::json;
 
-use super::valid;
+use super::load::valid;
 use crate::failure::Failure;
 use crate::gate::{output, page};
 

@@ -7,7 +7,7 @@ use countersign_policy::case::{ExplainedCall, verdict_word};
 use serde_json::{Map, Value, json};
 
 use super::args::PolicyExplainArgs;
-use super::valid;
+use super::load::valid;
 use crate::failure::Failure;
 use crate::gate::{output, page};
 use crate::input::{self, Files};

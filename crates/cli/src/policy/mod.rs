@@ -3,18 +3,19 @@
 pub mod args;
 mod diff;
 mod explain;
+mod load;
 
 use std::process::ExitCode;
 
-use countersign_daemon::config::ConfigError;
 use countersign_daemon::config::policy::WrittenPolicy;
 use countersign_policy::SCHEMA;
 
 use crate::failure::Failure;
 use crate::gate::args::PersonArgs;
 use crate::gate::credential::PersonSession;
-use crate::gate::{output, page, reach};
+use crate::gate::{output, page};
 use args::{PolicyArgs, PolicyWhat};
+use load::{load, valid};
 
 /// Runs the command.
 pub fn run(args: &PolicyArgs) -> Result<ExitCode, Failure> {
@@ -29,20 +30,6 @@ pub fn run(args: &PolicyArgs) -> Result<ExitCode, Failure> {
         }
         PolicyWhat::Show { name, config, .. } => show(name.as_deref(), config.as_deref()),
     }
-}
-
-/// The rules as they are written.
-fn load(file: Option<&str>) -> Result<Result<WrittenPolicy, ConfigError>, Failure> {
-    Ok(WrittenPolicy::load(&reach::paths(file, None)?))
-}
-
-/// The same; invalid rules end the command.
-fn valid(file: Option<&str>) -> Result<WrittenPolicy, Failure> {
-    let invalid = |error: ConfigError| {
-        let text = error.to_string();
-        Failure::Input(text.lines().next().unwrap_or_default().to_owned())
-    };
-    load(file)?.map_err(invalid)
 }
 
 fn check(file: Option<&str>, json: bool) -> Result<ExitCode, Failure> {

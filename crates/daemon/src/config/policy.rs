@@ -10,10 +10,9 @@ use countersign_risk::verdict::Policy;
 
 use super::error::ConfigError;
 use super::paths::Paths;
+use super::settings::CONFIG_FILE;
 use super::{file, sections};
 
-/// The name of the configuration file in messages about its rules.
-pub const CONFIG_FILE: &str = "countersign.toml";
 /// The folder beside the configuration.
 const FOLDER: &str = "policy";
 /// How many files are read, and how large they may be.

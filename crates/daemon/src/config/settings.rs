@@ -8,7 +8,8 @@ use countersign_policy::CompiledPolicy;
 use countersign_redact::redact_text;
 use countersign_text::sanitize::sanitize_within;
 
-use super::policy::CONFIG_FILE;
+/// The name of the configuration file in messages about its rules.
+pub const CONFIG_FILE: &str = "countersign.toml";
 
 /// The most lines about a change; the others are counted.
 const MAX_LINES: usize = 20;

@@ -35,6 +35,7 @@ mod log_span;
 mod mode;
 mod open_drill;
 mod persist;
+mod policy_confirmation;
 mod policy_marker;
 mod policy_step;
 mod record_screening;

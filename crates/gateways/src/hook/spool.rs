@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use countersign_client::AgentClient;
+use countersign_client::{AgentClient, Error};
 use countersign_json as json;
 use rustix::fs::{FlockOperation, OFlags, flock};
 
@@ -156,7 +156,8 @@ fn now() -> u64 {
 }
 
 /// Sends queued calls, unless another sender is running. Unsent calls stay for the next sender.
-pub fn drain(folder: &Path, daemon: &AgentClient) -> io::Result<()> {
+/// `find` finds the daemon for each try: its first start publishes the key that is trusted.
+pub fn drain(folder: &Path, find: impl Fn() -> Option<AgentClient>) -> io::Result<()> {
     let spool = Spool::at(folder.to_owned());
     let mut how = OpenOptions::new();
     how.write(true).create(true).truncate(false).mode(0o600);
@@ -170,7 +171,11 @@ pub fn drain(folder: &Path, daemon: &AgentClient) -> io::Result<()> {
         // While this sender runs, hooks do not start another one.
         lock.set_modified(UNIX_EPOCH + Duration::from_millis(now()))?;
         thread::sleep(INTERVAL);
-        let sent = !spool.take()? || spool.send_all(daemon)?;
+        let sent = match (spool.take()?, find()) {
+            (false, _) => true,
+            (true, Some(daemon)) => spool.send_all(&daemon)?,
+            (true, None) => false,
+        };
         (tries, idle_checks) = match (sent, spool.has_calls()) {
             (false, _) => (tries + 1, 0),
             (true, true) => (0, 0),
@@ -250,7 +255,7 @@ impl Spool {
     ) -> io::Result<bool> {
         match daemon.report_passes(gateway, chunk) {
             Ok(_) => Ok(true),
-            Err(error) if error.is_transient() => Ok(false),
+            Err(error) if error.is_transient() || matches!(error, Error::Untrusted(_)) => Ok(false),
             Err(_) => {
                 let mut how = OpenOptions::new();
                 how.append(true).create(true).mode(0o600);
