@@ -164,7 +164,7 @@ fn no_rules_let_a_call_pass_that_its_tier_forbids() {
         }
     }
     assert!(cases > 100_000, "{cases} cases");
-    assert!(passed > 500 && denied > 5_000 && failed > 500, "{passed} {denied} {failed}");
+    assert!(passed > 150 && denied > 5_000 && failed > 500, "{passed} {denied} {failed}");
 }
 
 fn check(facts: &PolicyFacts, before: &Assessment, after: &Assessment, crisis: bool) {
