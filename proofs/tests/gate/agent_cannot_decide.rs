@@ -19,7 +19,7 @@ const DOCUMENT: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/daemon/openapi.json"));
 
 /// Routes that accept an agent's credential or none. A new one must be added here on purpose.
-const NOT_FOR_PEOPLE_ONLY: [&str; 31] = [
+const NOT_FOR_PEOPLE_ONLY: [&str; 35] = [
     "GET /health",
     "GET /ready",
     "GET /openapi.json",
@@ -49,13 +49,19 @@ const NOT_FOR_PEOPLE_ONLY: [&str; 31] = [
     "POST /access/v1/requests",
     "GET /access/v1/requests/{id}",
     "POST /access/v1/requests/{id}/cancel",
+    // What a person wrote to the user of the agent's own session.
+    "GET /v1/takeover",
+    "GET /v1/pki/authority",
+    "GET /v1/pki/revocations",
+    // The key of the certificate is the credential.
+    "POST /v1/pki/renewals",
     "POST /v1/login",
     // The recovery code in the body is the credential: `a_guessed_code_recovers_nothing` guesses.
     "POST /v1/recover",
 ];
 
 /// Routes that decide or change who may: they must be in the document, or nothing would be tried.
-const DECIDING: [&str; 19] = [
+const DECIDING: [&str; 23] = [
     "POST /respond",
     "POST /v1/requests/{id}/decision",
     "POST /v1/requests/{id}/challenge",
@@ -68,6 +74,10 @@ const DECIDING: [&str; 19] = [
     "POST /v1/ledger/acknowledge",
     "POST /v1/ledger/clock",
     "POST /v1/mode",
+    "POST /v1/policy",
+    "POST /v1/pki",
+    "POST /v1/pki/certificates",
+    "POST /v1/pki/revocations",
     "POST /v1/people",
     "DELETE /v1/people/{name}",
     "POST /v1/people/{name}/passphrase",

@@ -30,7 +30,8 @@ fn hook(program: &Path, house: &Path, command: &str) -> String {
     let mut event: Value = (agent.hook.announce)("Bash", "session-1");
     event["tool_input"] = json!({ "command": command });
     let mut child = Command::new(program)
-        .args(["hook", agent.name, "--patience", "5"])
+        .args(["hook", agent.name, "--patience", "5", "--daemon-key"])
+        .arg(house.join("state/daemon.pub"))
         .env_clear()
         .env("HOME", house)
         .env("PATH", "/usr/bin:/bin")

@@ -481,7 +481,7 @@ await check("a session in crisis is shown and lifted with a reason", async () =>
   await house.goto(PEOPLE + "/crises");
   assert.match(await house.textContent(".list li"), /session night/);
   await house.fill("[name=reason]", "I spoke to her");
-  await house.click(".list li form.api button");
+  await house.click(".list li form.line button");
   await confirm(house, PASSPHRASE);
   await house.waitForSelector("text=No session is in a crisis");
   await house.context().close();

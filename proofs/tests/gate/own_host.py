@@ -143,7 +143,7 @@ def believed(act):
 def plain_http(place):
     wire = socket.create_connection(place, timeout=20)
     wire.sendall(b"GET /health HTTP/1.1\r\nHost: 10.77.0.1:6000\r\nConnection: close\r\n\r\n")
-    return b"HTTP/" in wire.recv(4096)
+    return wire.recv(4096).startswith(b"HTTP/1.1 2")
 
 
 def old_version():

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write as _};
 use std::panic::catch_unwind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ fn answer(texts: &[String]) -> u8 {
         }
     };
     if args.host == "drain" {
-        return send(args.spool, args.daemon_key);
+        return send(args.spool, args.daemon_key.as_deref());
     }
     let args::Hook { host, agent, patience, daemon_key, spool } = args;
     let words = HookArgs { host, agent, patience, daemon_key };
@@ -89,9 +89,9 @@ pub fn spool_folder(given: Option<PathBuf>) -> PathBuf {
     given.unwrap_or_else(reach::gateways_folder)
 }
 
-fn send(folder: Option<PathBuf>, daemon_key: Option<PathBuf>) -> u8 {
+fn send(folder: Option<PathBuf>, daemon_key: Option<&Path>) -> u8 {
     let find = || {
-        let daemon_key = daemon_key.clone();
+        let daemon_key = daemon_key.map(Path::to_owned);
         reach::agent(&Asker { daemon_key, ..Asker::default() }).ok()
     };
     drain(&spool_folder(folder), find).map_or(EXIT_DENIED, |()| 0)

@@ -59,8 +59,12 @@ pub fn failed(error: &Error) -> String {
             format!("Countersign: {why}. Stop, and tell the person; do not try it another way.")
         }
         Error::Denied(problem) => {
-            let why = problem.detail.trim_start_matches("denied: ").trim_start_matches("denied ");
-            format!("Countersign: denied by the rules: {why}. Do not try it another way.")
+            let why = problem.detail.trim_start_matches("denied: ");
+            let why = match why.strip_prefix("denied by rule ") {
+                Some(rule) => format!("denied by rule {rule}"),
+                None => format!("denied by the rules: {why}"),
+            };
+            format!("Countersign: {}. Do not try it another way.", why.trim_end_matches('.'))
         }
         Error::Unreachable { .. } | Error::Unavailable { .. } => unreachable(&error.to_string()),
         _ => format!("Countersign: {error}, so this call was not run."),
