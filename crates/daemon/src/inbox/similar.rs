@@ -72,7 +72,10 @@ fn covered(view: &RequestView) -> Markup {
     let within =
         if view.session().is_some() { "in this session or until a time" } else { "until a time" };
     html! {
-        @if request.crisis { "No grant covers a call in a crisis." }
+        @if request.crisis {
+            "No grant covers a call in a crisis. "
+            a href="/crises" { "Take over the conversation" }
+        }
         @else if request.tier == Tier::Critical {
             "No grant covers a CRITICAL call."
         } @else if request.tier == Tier::High {
