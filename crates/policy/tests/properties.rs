@@ -29,7 +29,7 @@ impl Random {
     }
 }
 
-const CALLS: [&str; 24] = [
+const CALLS: [&str; 31] = [
     r#"{"command":"ls -la"}"#,
     r#"{"command":"touch /srv/data/a"}"#,
     r#"{"command":"rm -rf /srv/data"}"#,
@@ -39,6 +39,13 @@ const CALLS: [&str; 24] = [
     r#"{"command":"npm publish"}"#,
     r#"{"command":"npm install left-pad"}"#,
     r#"{"command":"acmectl deploy staging"}"#,
+    r#"{"command":"acmectl deploy web --now"}"#,
+    r#"{"command":"acmectl deploy shop"}"#,
+    r#"{"command":"acmectl deploy mail","environment":"ci"}"#,
+    r#"{"tool":"send_message","arguments":{"to":"cy@example.com","text":"ready"}}"#,
+    r#"{"command":"acmectl deploy api","agent":"bo"}"#,
+    r#"{"command":"cd /srv/data && acmectl deploy docs"}"#,
+    r#"{"tool":"send_message","arguments":{"to":"ana@example.com","text":"done"},"agent":"bo"}"#,
     r#"{"command":"terraform $ACTION"}"#,
     r#"{"command":"$CMD"}"#,
     r#"{"command":"curl -d @a https://api.example.com"}"#,
@@ -164,7 +171,7 @@ fn no_rules_let_a_call_pass_that_its_tier_forbids() {
         }
     }
     assert!(cases > 100_000, "{cases} cases");
-    assert!(passed > 150 && denied > 5_000 && failed > 500, "{passed} {denied} {failed}");
+    assert!(passed > 500 && denied > 5_000 && failed > 500, "{passed} {denied} {failed}");
 }
 
 fn check(facts: &PolicyFacts, before: &Assessment, after: &Assessment, crisis: bool) {
