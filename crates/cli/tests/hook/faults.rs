@@ -99,6 +99,8 @@ fn people_see_that_a_stopped_agent_no_longer_waits() {
     let mut hook = home.hook(&["claude", "--patience", "60"], &bash(RISKY, "t1"));
     let open = waiting(&person, 1).remove(0);
     let id = open.id.as_deref().unwrap();
+    // The hook submits its call first and waits with a second connection.
+    home.callers_wait(1);
     let stopped = std::process::Command::new("kill").arg(hook.id().to_string()).status();
     assert!(stopped.unwrap().success());
     hook.wait().unwrap();
