@@ -6,6 +6,8 @@ use std::path::Path;
 
 #[path = "commands/gate.rs"]
 mod gate;
+#[path = "commands/lists.rs"]
+mod lists;
 #[path = "commands/paths.rs"]
 mod paths;
 #[path = "commands/programs.rs"]
@@ -17,11 +19,12 @@ mod schema;
 #[path = "commands/source.rs"]
 mod source;
 
-use crate::effects::effects;
+use crate::effects::variants;
 use crate::examples::Examples;
+use lists::static_list;
 use paths::write_paths;
 use schema::{Anywhere, Assignment, File, PathFile, Program, Rule, Runner, Scope};
-use source::{flags, globs, globs_ref, list, operands, put, sequence, tier, touch_pairs};
+use source::{flags, globs, globs_ref, list, operands, put, sub_paths, tier, touch_pairs};
 
 /// Reads the rule files of this kind and writes the table into `out`; returns the examples.
 pub fn generate(rules: &Path, out: &Path) -> Result<Vec<String>, String> {
@@ -46,8 +49,10 @@ pub fn generate(rules: &Path, out: &Path) -> Result<Vec<String>, String> {
     tables.describe_runners();
     let mut source = tables.write()?;
     write_paths(&classes, &mut source)?;
+    source.push_str(&lists::tables(false)?);
     fs::write(out.join("commands.rs"), source).map_err(|e| e.to_string())?;
-    fs::write(out.join("globs.rs"), source::glob_text()).map_err(|e| e.to_string())?;
+    let patterns = source::glob_text() + &lists::tables(true)?;
+    fs::write(out.join("globs.rs"), patterns).map_err(|e| e.to_string())?;
     tables.examples()
 }
 
@@ -171,7 +176,7 @@ impl Tables {
             put(
                 &mut s,
                 format!(
-                    "/// Rules of the scope `{scope:?}`.\npub static {table}: &[&Rule] = &{};\n",
+                    "/// Rules of the scope `{scope:?}`.\npub static {table}: StaticList<&Rule> = {};\n",
                     rule_refs(rules)
                 ),
             );
@@ -259,29 +264,20 @@ impl Tables {
 }
 
 fn rule_refs(rules: &[usize]) -> String {
-    let refs: Vec<String> = rules.iter().map(|i| format!("&RULES[{i}]")).collect();
-    format!("[{}]", refs.join(", "))
+    static_list(lists::RULE_REFS, rules.iter().map(|i| format!("&RULES[{i}]")).collect())
 }
 
 fn rule_source(r: &Rule) -> Result<String, String> {
-    let mut options = String::new();
-    for (name, values) in &r.option {
-        let names: Vec<&str> = name.split('|').collect();
-        put(&mut options, format!("(&{names:?}, {}), ", globs(values)));
-    }
-    let sub: Vec<String> = r
-        .sub
-        .iter()
-        .map(|path| sequence(&path.split(' ').map(str::to_owned).collect::<Vec<_>>()))
-        .collect();
-    let all: Vec<String> = r
-        .all_flags
-        .iter()
-        .map(|names| flags(&names.split('|').map(str::to_owned).collect::<Vec<_>>()))
-        .collect();
+    let split = |names: &str| names.split('|').map(str::to_owned).collect::<Vec<_>>();
+    let option = |(name, values): (&String, &Vec<String>)| {
+        format!("({}, {})", list(&split(name)), globs(values))
+    };
+    let options = static_list(lists::OPTION_GLOBS, r.option.iter().map(option).collect());
+    let all = r.all_flags.iter().map(|names| flags(&split(names))).collect();
+    let all = static_list(lists::FLAG_CHOICES, all);
     let wrap = |e: String| format!("rule `{}`: {e}", r.id);
     Ok(format!(
-        "Rule {{ gate: {:#x}, marks: {:#x}, head_marks: {:#x}, flag_marks: {:#x}, flag_gate: {:#x}, id: {:?}, tier: {}, message: {:?}, suggestion: {:?}, sub: &[{}], flags: {}, all_flags: &[{}], not_flags: {}, operand: {}, not_operand: {}, first: {}, not_first: {}, last: {}, arg: {}, option: &[{options}], min_operands: {}, max_operands: {}, stdin: {}, root: {}, home: {}, computed: {}, settings: {}, once: {}, unplaced: {}, unseen: {}, fetched: {}, loses: {}, effects: {}, irreversible: {} }},\n",
+        "Rule {{ gate: {:#x}, marks: {:#x}, head_marks: {:#x}, flag_marks: {:#x}, flag_gate: {:#x}, id: {:?}, tier: {}, message: {:?}, suggestion: {:?}, sub: {}, flags: {}, all_flags: {all}, not_flags: {}, operand: {}, not_operand: {}, first: {}, not_first: {}, last: {}, arg: {}, option: {options}, min_operands: {}, max_operands: {}, stdin: {}, root: {}, home: {}, computed: {}, settings: {}, once: {}, unplaced: {}, unseen: {}, fetched: {}, loses: {}, effects: {}, irreversible: {} }},\n",
         gate::gate(r),
         gate::marks(r),
         gate::head_marks(r),
@@ -291,9 +287,8 @@ fn rule_source(r: &Rule) -> Result<String, String> {
         tier(&r.tier).map_err(wrap)?,
         r.message,
         r.suggestion,
-        sub.join(", "),
+        sub_paths(&r.sub),
         flags(&r.flags),
-        all.join(", "),
         flags(&r.not_flags),
         globs_ref(&r.operand),
         globs_ref(&r.not_operand),
@@ -313,7 +308,7 @@ fn rule_source(r: &Rule) -> Result<String, String> {
         r.unseen,
         r.fetched,
         r.loses.map_or_else(|| "None".to_owned(), |loses| format!("Some(Loses::{loses:?})")),
-        effects(&r.effects).map_err(wrap)?,
+        static_list(lists::EFFECTS, variants(&r.effects).map_err(wrap)?),
         r.irreversible
     ))
 }
@@ -351,7 +346,7 @@ fn spec_source(family: &str, p: &Program) -> Result<String, String> {
         ),
     };
     Ok(format!(
-        "Spec {{ family: {family:?}, base: {}, message: {:?}, ordinary: {:?}, single_dash: {}, posix: {}, letters: {:#x}, values: {}, touches: &[{}], exec: {}, operands: {}, first_if: {}, in_place: {}, recursive: {}, dry: {}, keys: &[{}], interpreter: {interpreter}, fetches: {}, sends: {}, inert: {}, cmdlet: {}, positions: {}, switches: {}, input_paths: {}, slash_options: {}, filter: {}, named_only: {}, effects: {} }},\n",
+        "Spec {{ family: {family:?}, base: {}, message: {:?}, ordinary: {:?}, single_dash: {}, posix: {}, letters: {:#x}, values: {}, touches: {}, exec: {}, operands: {}, first_if: {}, in_place: {}, recursive: {}, dry: {}, keys: {}, interpreter: {interpreter}, fetches: {}, sends: {}, inert: {}, cmdlet: {}, positions: {}, switches: {}, input_paths: {}, slash_options: {}, filter: {}, named_only: {}, effects: {} }},\n",
         tier(&p.base)?,
         p.message,
         format!("{family}.ordinary"),
@@ -377,6 +372,6 @@ fn spec_source(family: &str, p: &Program) -> Result<String, String> {
         p.slash_options,
         p.filter,
         p.named_only,
-        effects(&p.effects)?
+        static_list(lists::EFFECTS, variants(&p.effects)?)
     ))
 }

@@ -23,11 +23,16 @@ pub const NAMES: [(&str, &str); 17] = [
 
 /// Rust source for a list of effects.
 pub fn effects(names: &[String]) -> Result<String, String> {
+    Ok(format!("&[{}]", variants(names)?.join(", ")))
+}
+
+/// Rust source for each of some effects.
+pub fn variants(names: &[String]) -> Result<Vec<String>, String> {
     let mut parts = Vec::new();
     for name in names {
         let (_, variant) =
             NAMES.iter().find(|(n, _)| n == name).ok_or_else(|| format!("no effect `{name}`"))?;
         parts.push(format!("Effect::{variant}"));
     }
-    Ok(format!("&[{}]", parts.join(", ")))
+    Ok(parts)
 }

@@ -1,8 +1,9 @@
 //! The shape of the command tables that the build makes from `rules/commands/*.toml`.
 
 use crate::effect::Effect;
-use crate::name_key::first_bytes;
-use crate::rule_glob::{Glob, Globs};
+use crate::rule_glob::{Glob, Globs, GlobsRef};
+use crate::sorted_names::SortedNames;
+use crate::static_list::{Listed, StaticList};
 use countersign_text::glob::GlobShape;
 use countersign_types::tier::Tier;
 
@@ -67,11 +68,11 @@ pub enum Once {
 #[derive(Debug, Clone, Copy)]
 pub struct Operands {
     /// One touch for each leading operand.
-    pub lead: &'static [Touch],
+    pub lead: StaticList<Touch>,
     /// For all between lead and tail.
     pub rest: Touch,
     /// For the last ones.
-    pub tail: &'static [Touch],
+    pub tail: StaticList<Touch>,
 }
 
 /// What the inner words of a runner are.
@@ -105,19 +106,19 @@ pub enum Start {
 #[expect(clippy::struct_excessive_bools, reason = "each is a word of the rule files")]
 pub struct Runner {
     /// The programs that have this way.
-    pub programs: &'static [&'static str],
+    pub programs: StaticList<&'static str>,
     /// Which subcommands run it (`docker exec`); empty for the program itself.
-    pub sub: &'static [&'static [Glob]],
+    pub sub: StaticList<StaticList<Glob>>,
     /// Options with which the words are no command (`screen -X title x`).
-    pub unless: &'static [&'static str],
+    pub unless: StaticList<&'static str>,
     /// Where the inner command starts.
     pub start: Start,
     /// Operands before the inner command starts.
     pub skip: u8,
     /// Options whose value is the command.
-    pub options: &'static [&'static str],
+    pub options: StaticList<&'static str>,
     /// The command follows one of these, in an option's value or in any word; `*` at most once.
-    pub prefixes: &'static [&'static str],
+    pub prefixes: StaticList<&'static str>,
     /// Put before the text of the command: `git ` for an alias of git.
     pub lead: &'static str,
     /// Words or text.
@@ -276,27 +277,27 @@ pub struct Rule {
     /// The safer way.
     pub suggestion: Option<&'static str>,
     /// Subcommand paths, any of them: `push`, `s3 rm`, `* delete-*`.
-    pub sub: &'static [&'static [Glob]],
+    pub sub: StaticList<StaticList<Glob>>,
     /// Any of these flags.
-    pub flags: &'static [Flag],
+    pub flags: StaticList<Flag>,
     /// All of these; alternatives with `|`.
-    pub all_flags: &'static [&'static [Flag]],
+    pub all_flags: StaticList<StaticList<Flag>>,
     /// None of these.
-    pub not_flags: &'static [Flag],
+    pub not_flags: StaticList<Flag>,
     /// Any operand after the subcommand matches any of these globs.
-    pub operand: &'static Globs,
+    pub operand: GlobsRef,
     /// No operand matches any of these globs.
-    pub not_operand: &'static Globs,
+    pub not_operand: GlobsRef,
     /// The first operand after the subcommand matches any of these globs.
-    pub first: &'static Globs,
+    pub first: GlobsRef,
     /// The first operand after the subcommand matches none of these globs.
-    pub not_first: &'static Globs,
+    pub not_first: GlobsRef,
     /// The last word matches any of these globs (and is not the only one).
-    pub last: &'static Globs,
+    pub last: GlobsRef,
     /// Any word at all matches any of these globs.
-    pub arg: &'static Globs,
+    pub arg: GlobsRef,
     /// The value of an option (`-v|--volume`) matches any of the globs.
-    pub option: &'static [(&'static [&'static str], Globs)],
+    pub option: StaticList<(StaticList<&'static str>, Globs)>,
     /// At least so many operands after the subcommand.
     pub min_operands: u8,
     /// At most so many.
@@ -322,7 +323,7 @@ pub struct Rule {
     /// Prints settings for the shell, made to be evaluated (`eval "$(ssh-agent)"`).
     pub settings: bool,
     /// Effects it has.
-    pub effects: &'static [Effect],
+    pub effects: StaticList<Effect>,
     /// Cannot be undone by ordinary means.
     pub irreversible: bool,
 }
@@ -365,23 +366,23 @@ pub struct Spec {
     /// The options of one letter among `values`, one bit each.
     pub letters: u128,
     /// Options that take the next word as their value.
-    pub values: &'static [&'static str],
+    pub values: StaticList<&'static str>,
     /// What an option's value is.
-    pub touches: &'static [(&'static str, Touch)],
+    pub touches: StaticList<(&'static str, Touch)>,
     /// Options whose following words up to `;` or `+` are a command.
-    pub exec: &'static [&'static str],
+    pub exec: StaticList<&'static str>,
     /// What operands are.
     pub operands: Operands,
     /// Flags that make the first operand ordinary (`grep -e`).
-    pub first_if: &'static [Flag],
+    pub first_if: StaticList<Flag>,
     /// Flags that turn operand reads into writes (`sed -i`).
-    pub in_place: &'static [Flag],
+    pub in_place: StaticList<Flag>,
     /// Flags that make deletes and changes recursive.
-    pub recursive: &'static [Flag],
+    pub recursive: StaticList<Flag>,
     /// Flags under which nothing is changed (`--dry-run`).
-    pub dry: &'static [Flag],
+    pub dry: StaticList<Flag>,
     /// Operands of the form `key=value` that are touches (`of=`).
-    pub keys: &'static [(&'static str, Touch)],
+    pub keys: StaticList<(&'static str, Touch)>,
     /// It runs code.
     pub interpreter: Option<Interpreter>,
     /// Its output comes from the network.
@@ -394,9 +395,9 @@ pub struct Spec {
     /// against it.
     pub cmdlet: bool,
     /// The parameters that a cmdlet's words without a name stand for, in order; names with `|`.
-    pub positions: &'static [&'static str],
+    pub positions: StaticList<&'static str>,
     /// The parameters of a cmdlet that take no value.
-    pub switches: &'static [&'static str],
+    pub switches: StaticList<&'static str>,
     /// A cmdlet whose input through the pipe names the paths it works on.
     pub input_paths: bool,
     /// A program of Windows whose options begin with a slash.
@@ -406,7 +407,7 @@ pub struct Spec {
     /// Only its name and its kind are known: the rules for undescribed programs hold as well.
     pub named_only: bool,
     /// Effects it always has.
-    pub effects: &'static [Effect],
+    pub effects: StaticList<Effect>,
 }
 
 /// Effect of one kind on one class of path.
@@ -430,9 +431,6 @@ pub struct PathClass {
     pub change_tree: Tier,
 }
 
-/// The patterns of a rule that has none of a kind; most have none of most kinds.
-static NO_GLOBS: Globs = Globs::NONE;
-
 include!(concat!(env!("OUT_DIR"), "/commands.rs"));
 
 /// A program's description, the rules that may speak of it, and how it runs other programs.
@@ -440,29 +438,48 @@ pub type Known = (&'static Spec, &'static [&'static Rule], &'static [&'static Ru
 
 /// The specification of a program by its name.
 pub fn spec(name: &str) -> Option<Known> {
-    // Names are sorted, and most differ in their first eight bytes.
-    let key = first_bytes(name);
-    let from = NAME_KEYS.partition_point(|k| *k < key);
-    let same = NAME_KEYS.get(from..)?.iter().take_while(|k| **k == key).count();
-    let at = (from..from + same).find(|at| name_at(*at) == Some(name))?;
-    let meaning = usize::from(*NAME_MEANINGS.get(at)?);
-    let (spec, rules, runners) = MEANINGS.get(meaning)?;
-    Some((SPECS.get(usize::from(*spec))?, rules, runners))
-}
-
-/// A name by its number.
-fn name_at(at: usize) -> Option<&'static str> {
-    let start = at.checked_sub(1).map_or(Some(&0), |before| NAME_ENDS.get(before))?;
-    NAME_TEXT.get(*start as usize..*NAME_ENDS.get(at)? as usize)
+    let meaning = *NAME_MEANINGS.get(PROGRAM_NAMES.find(name)?)?;
+    let (spec, rules, runners) = MEANINGS.get(usize::from(meaning))?;
+    Some((SPECS.get(usize::from(*spec))?, rules.values(), runners.values()))
 }
 
 /// The names of all described programs, sorted.
-pub fn names() -> impl Iterator<Item = &'static str> {
-    (0..NAME_ENDS.len()).filter_map(name_at)
+pub fn names() -> impl Iterator<Item = String> {
+    PROGRAM_NAMES.all()
 }
 
 /// The cmdlet behind an alias of PowerShell, by its name in lower case.
 pub fn cmdlet_of_alias(alias: &str) -> Option<&'static str> {
     let at = CMDLET_ALIASES.binary_search_by(|(name, _)| (*name).cmp(alias)).ok()?;
     CMDLET_ALIASES.get(at).map(|(_, cmdlet)| *cmdlet)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NAME_MEANINGS, names, spec};
+
+    #[test]
+    fn every_name_is_found_and_no_near_miss() {
+        let all: Vec<String> = names().collect();
+        assert_eq!(all.len(), NAME_MEANINGS.len());
+        assert!(all.is_sorted());
+        for name in &all {
+            assert!(spec(name).is_some(), "{name}");
+            let near = [format!("{name}\0"), format!("{name}zz"), format!(" {name}")];
+            let cut = name.get(..name.len() - 1).unwrap_or_default().to_owned();
+            for other in near.into_iter().chain([cut]) {
+                let is_name = all.binary_search(&other).is_ok();
+                assert_eq!(spec(&other).is_some(), is_name, "{other:?}");
+            }
+        }
+        assert!(spec("").is_none());
+        assert!(spec("\u{ff}").is_none());
+    }
+
+    #[test]
+    fn a_name_stands_for_its_own_program() {
+        for (name, family) in [("git", "git"), ("rm", "filesystem"), ("kubectl", "kubernetes")] {
+            assert_eq!(spec(name).map(|(spec, _, _)| spec.family), Some(family));
+        }
+    }
 }

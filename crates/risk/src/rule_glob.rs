@@ -1,8 +1,11 @@
 //! The patterns of the rule tables. There are thousands, so each is a place in one text.
 
+use std::ops::Deref;
+
+use crate::static_list::{Listed, StaticList};
 use countersign_text::glob::GlobShape;
 
-// `GLOB_TEXT`: the literal texts of all patterns, one behind the other.
+// `GLOB_TEXT`: the literal texts of all patterns, one behind the other; then their lists.
 include!(concat!(env!("OUT_DIR"), "/globs.rs"));
 
 /// A pattern of the rule tables. A leading `(?i)` in the rule file ignores ASCII case.
@@ -44,12 +47,12 @@ pub struct Globs {
     pub marks: u64,
     /// The patterns grouped by their rarest byte, each group with the bytes that all its patterns
     /// need.
-    pub runs: &'static [(u64, &'static [Glob])],
+    pub runs: StaticList<(u64, StaticList<Glob>)>,
 }
 
 impl Globs {
     /// No patterns.
-    pub const NONE: Globs = Globs { needs: 0, marks: 0, runs: &[] };
+    pub const NONE: Globs = Globs { needs: 0, marks: 0, runs: StaticList::NONE };
 
     /// Whether there are no patterns.
     pub const fn is_empty(&self) -> bool {
@@ -59,9 +62,37 @@ impl Globs {
     /// Whether any of the patterns matches.
     #[inline]
     pub fn fit(&self, text: &str, bytes: u64) -> bool {
-        let likely = |(needs, run): &(u64, &'static [Glob])| {
+        let likely = |(needs, run): &(u64, StaticList<Glob>)| {
             needs & !bytes == 0 && run.iter().any(|p| p.fits(text, bytes))
         };
         self.needs & !bytes == 0 && self.marks & bytes != 0 && self.runs.iter().any(likely)
+    }
+}
+
+static NO_GLOBS: Globs = Globs::NONE;
+
+/// A set of patterns by its number. Most rules have none of most kinds.
+#[derive(Debug, Clone, Copy)]
+pub struct GlobsRef(u16);
+
+impl GlobsRef {
+    /// The set with this number in the table of all sets.
+    pub(crate) const fn new(number: u16) -> GlobsRef {
+        GlobsRef(number)
+    }
+
+    /// Whether there are no patterns.
+    #[inline]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
+impl Deref for GlobsRef {
+    type Target = Globs;
+
+    #[inline]
+    fn deref(&self) -> &Globs {
+        GLOB_SETS.get(usize::from(self.0)).unwrap_or(&NO_GLOBS)
     }
 }

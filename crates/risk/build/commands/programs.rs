@@ -22,52 +22,45 @@ pub fn unique(sources: &[String]) -> (Vec<&String>, Vec<usize>) {
     (list, numbers)
 }
 
-/// Writes the names, which are sorted, and what they stand for.
+/// How many names a block of `SortedNames` has.
+const BLOCK: usize = 16;
+
+/// Writes the names, which are sorted, and what they stand for. A name is stored as the number of
+/// bytes that it shares with the name before it, the number of its other bytes, and these.
 pub fn write(names: &BTreeMap<&str, Meaning>, s: &mut String) -> Result<(), String> {
     let mut known: BTreeMap<&Meaning, usize> = BTreeMap::new();
-    let mut meanings = String::new();
-    let (mut keys, mut ends, mut numbers) = (String::new(), String::new(), String::new());
-    let mut text = String::new();
-    for (name, meaning) in names {
+    let (mut meanings, mut numbers) = (String::new(), String::new());
+    let (mut bytes, mut blocks, mut before) = (Vec::new(), String::new(), "");
+    for (at, (name, meaning)) in names.iter().enumerate() {
         let next = known.len();
         let number = *known.entry(meaning).or_insert(next);
         if number == next {
             let (spec, rules, runners) = meaning;
-            put(&mut meanings, format!("({spec}, &{rules}, &{runners}),\n"));
+            put(&mut meanings, format!("({spec}, {rules}, {runners}),\n"));
         }
-        text.push_str(name);
-        put(&mut keys, format!("{:#x}, ", first_bytes(name)));
-        put(&mut ends, format!("{}, ", text.len()));
         put(&mut numbers, format!("{number}, "));
+        if at % BLOCK == 0 {
+            put(&mut blocks, format!("{}, ", bytes.len()));
+            before = "";
+        }
+        let shared = before.bytes().zip(name.bytes()).take_while(|(a, b)| a == b).count();
+        let too_long = |_| format!("the name `{name}` is too long");
+        bytes.push(u8::try_from(shared).map_err(too_long)?);
+        bytes.push(u8::try_from(name.len() - shared).map_err(too_long)?);
+        bytes.extend(name.bytes().skip(shared));
+        before = name;
     }
     u16::try_from(known.len()).map_err(|_| "too many kinds of programs")?;
     let (count, kinds) = (names.len(), known.len());
-    let meaning = "(u16, &[&Rule], &[&Runner])";
-    put(
-        s,
-        format!(
-            "/// The names of all programs, sorted, one behind the other.\nstatic NAME_TEXT: &str = {text:?};\n"
-        ),
-    );
-    put(s, format!("/// Where each name ends.\nstatic NAME_ENDS: [u32; {count}] = [{ends}];\n"));
-    put(
-        s,
-        format!(
-            "/// The first eight bytes of each name.\nstatic NAME_KEYS: [u64; {count}] = [{keys}];\n"
-        ),
-    );
-    put(
-        s,
-        format!(
-            "/// What each name stands for.\nstatic NAME_MEANINGS: [u16; {count}] = [{numbers}];\n"
-        ),
-    );
-    put(
-        s,
-        format!(
-            "/// Description, rules and runners.\nstatic MEANINGS: [{meaning}; {kinds}] = [\n{meanings}];\n"
-        ),
-    );
+    let names = bytes.escape_ascii();
+    let meaning = "(u16, StaticList<&'static Rule>, StaticList<&'static Runner>)";
+    put(s, "/// The names of all programs.\n");
+    put(s, "static PROGRAM_NAMES: SortedNames = SortedNames {\n");
+    put(s, format!("names: b\"{names}\",\nblocks: &[{blocks}],\n}};\n"));
+    put(s, "/// What each name stands for.\n");
+    put(s, format!("static NAME_MEANINGS: [u16; {count}] = [{numbers}];\n"));
+    put(s, "/// Description, rules and runners.\n");
+    put(s, format!("static MEANINGS: [{meaning}; {kinds}] = [\n{meanings}];\n"));
     Ok(())
 }
 

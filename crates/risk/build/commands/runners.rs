@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use super::lists::{self, static_list};
 use super::schema::{Anywhere, Program, Runner};
-use super::source::{globs, list, put, sequence};
+use super::source::{globs, list, put, sub_paths};
 
 /// The runners of one program, as references into the table.
 pub fn refs(runners: &[Runner], name: &str) -> String {
     let own = runners.iter().enumerate().filter(|(_, r)| r.programs.iter().any(|p| p == name));
-    let refs: Vec<String> = own.map(|(i, _)| format!("&RUNNERS[{i}]")).collect();
-    format!("[{}]", refs.join(", "))
+    static_list(lists::RUNNER_REFS, own.map(|(i, _)| format!("&RUNNERS[{i}]")).collect())
 }
 
 /// A description for every program that only the table of runners names.
@@ -76,7 +76,7 @@ pub fn write(runners: &[Runner], anywhere: &Anywhere, s: &mut String) -> Result<
     put(
         s,
         format!(
-            "/// Words that begin a command wherever an undescribed program is given them, sorted.\npub static COMMAND_WORDS: &[&str] = {};\n",
+            "/// Words that begin a command wherever an undescribed program is given them, sorted.\npub static COMMAND_WORDS: StaticList<&str> = {};\n",
             list(&commands)
         ),
     );
@@ -120,15 +120,10 @@ fn source(r: &Runner) -> Result<String, String> {
     if !r.example.contains("{}") {
         return Err(format!("example `{}` has no `{{}}` for the inner command", r.example));
     }
-    let sub: Vec<String> = r
-        .sub
-        .iter()
-        .map(|path| sequence(&path.split(' ').map(str::to_owned).collect::<Vec<_>>()))
-        .collect();
     Ok(format!(
-        "Runner {{ programs: {}, sub: &[{}], unless: {}, start: Start::{start}, skip: {}, options: {}, prefixes: {}, lead: {:?}, inner: Inner::{inner}, assignments: {}, root: {}, shell_when_bare: {}, feeds: {}, elsewhere: {container}, remote: {}, project: {} }},\n",
+        "Runner {{ programs: {}, sub: {}, unless: {}, start: Start::{start}, skip: {}, options: {}, prefixes: {}, lead: {:?}, inner: Inner::{inner}, assignments: {}, root: {}, shell_when_bare: {}, feeds: {}, elsewhere: {container}, remote: {}, project: {} }},\n",
         list(&r.programs),
-        sub.join(", "),
+        sub_paths(&r.sub),
         list(&r.unless),
         r.skip,
         list(&r.options),

@@ -4,14 +4,13 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use super::gate::{flag_needs, shared};
+use super::lists::{self, glob_set, static_list};
 use countersign_text::glob::{CAPITAL, bit_of};
 
 pub fn touch_pairs(map: &BTreeMap<String, String>) -> Result<String, String> {
-    let mut s = String::new();
-    for (name, kind) in map {
-        put(&mut s, format!("({name:?}, {}), ", touch(kind)?));
-    }
-    Ok(s)
+    let pair = |(name, kind): (&String, &String)| Ok(format!("({name:?}, {})", touch(kind)?));
+    let pairs = map.iter().map(pair).collect::<Result<_, String>>()?;
+    Ok(static_list(lists::NAMED_TOUCHES, pairs))
 }
 
 pub fn touch(kind: &str) -> Result<&'static str, String> {
@@ -50,11 +49,14 @@ pub fn operands(text: &str, inert: bool) -> Result<String, String> {
             tail.push(touch(word)?);
         }
     }
+    let touches = |kinds: Vec<&str>| {
+        static_list(lists::TOUCHES, kinds.into_iter().map(str::to_owned).collect())
+    };
     Ok(format!(
-        "Operands {{ lead: &[{}], rest: {}, tail: &[{}] }}",
-        lead.join(", "),
+        "Operands {{ lead: {}, rest: {}, tail: {} }}",
+        touches(lead),
         rest.unwrap_or(if inert { "Touch::Skip" } else { "Touch::Named" }),
-        tail.join(", ")
+        touches(tail)
     ))
 }
 
@@ -77,17 +79,17 @@ pub fn globs(items: &[String]) -> String {
     let run = |run: &Vec<&String>| {
         let needs = shared(run.iter().map(|i| needs(i)));
         let globs: Vec<String> = run.iter().map(|i| glob(i)).collect();
-        format!("({needs:#x}, &[{}])", globs.join(", "))
+        format!("({needs:#x}, {})", static_list(lists::GLOBS, globs))
     };
-    let runs: Vec<String> = runs.values().map(run).collect();
+    let runs = static_list(lists::GLOB_RUNS, runs.values().map(run).collect());
     let marks = marks(items);
     let needs = shared(items.iter().map(|i| needs(i)));
-    format!("Globs {{ needs: {needs:#x}, marks: {marks:#x}, runs: &[{}] }}", runs.join(", "))
+    format!("Globs {{ needs: {needs:#x}, marks: {marks:#x}, runs: {runs} }}")
 }
 
 /// A reference to several patterns.
 pub fn globs_ref(items: &[String]) -> String {
-    if items.is_empty() { "&NO_GLOBS".to_owned() } else { format!("&{}", globs(items)) }
+    glob_set((!items.is_empty()).then(|| globs(items)))
 }
 
 /// The rarest byte of each pattern.
@@ -95,10 +97,10 @@ pub fn marks(items: &[String]) -> u64 {
     items.iter().fold(0, |set, i| set | rarest(needs(i)))
 }
 
-/// A sequence of patterns, one after the other.
-pub fn sequence(items: &[String]) -> String {
-    let parts: Vec<String> = items.iter().map(|i| glob(i)).collect();
-    format!("&[{}]", parts.join(", "))
+/// Paths of subcommands: a sequence of patterns each.
+pub fn sub_paths(paths: &[String]) -> String {
+    let sequence = |path: &String| static_list(lists::GLOBS, path.split(' ').map(glob).collect());
+    static_list(lists::GLOB_PATHS, paths.iter().map(sequence).collect())
 }
 
 /// The byte of a set that ordinary words hold least often; every byte if it has none.
@@ -186,12 +188,11 @@ pub fn flag(name: &str) -> String {
 }
 
 pub fn flags(items: &[String]) -> String {
-    let parts: Vec<String> = items.iter().map(|i| flag(i)).collect();
-    format!("&[{}]", parts.join(", "))
+    static_list(lists::FLAGS, items.iter().map(|i| flag(i)).collect())
 }
 
 pub fn list(items: &[String]) -> String {
-    format!("&{items:?}")
+    static_list(lists::WORDS, items.iter().map(|i| format!("{i:?}")).collect())
 }
 
 pub fn put(s: &mut String, text: impl AsRef<str>) {

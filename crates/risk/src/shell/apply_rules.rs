@@ -35,7 +35,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             self.first_use(&structural_findings::ODD_PLACE, &first.text, span);
         }
         if !spec.inert {
-            self.rules(EVERY_PROGRAM, inv, stdin, span);
+            self.rules(&EVERY_PROGRAM, inv, stdin, span);
         }
         if self.shared.rights.root && spec.base >= Tier::Low {
             self.as_root(span);

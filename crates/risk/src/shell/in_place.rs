@@ -15,7 +15,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         spec: &'static Spec,
         inv: &Invocation<'_, 't>,
     ) {
-        let in_place = inv.has_any(spec.in_place) || inv.has("-i");
+        let in_place = inv.has_any(&spec.in_place) || inv.has("-i");
         if !in_place || !matches!(interpreter.speech, Speech::Sed | Speech::Perl) {
             return;
         }

@@ -42,7 +42,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
         let first_code = spec.operands.lead.first() == Some(&Touch::Code);
         if first_code
-            && !inv.has_any(spec.first_if)
+            && !inv.has_any(&spec.first_if)
             && ran.is_none()
             && let Some(arg) = inv.operands.first().and_then(|i| inv.arg(*i))
         {

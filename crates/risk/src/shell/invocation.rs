@@ -262,7 +262,7 @@ impl<'i, 't> Invocation<'i, 't> {
     pub fn may_run(&self, runner: &Runner) -> bool {
         let is_meant =
             runner.sub.is_empty() || runner.sub.iter().any(|path| self.sub(path).is_some());
-        is_meant && !self.has_one(runner.unless)
+        is_meant && !self.has_one(&runner.unless)
     }
 
     /// Whether these words are the first operands.

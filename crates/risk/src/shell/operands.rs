@@ -20,12 +20,12 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         stdin: &Flow,
     ) -> Taint {
         let mut taint = self.option_touches(spec, inv, stdin);
-        let recursive = inv.has_any(spec.recursive);
+        let recursive = inv.has_any(&spec.recursive);
         let operands = &spec.operands;
-        let lead: &[Touch] = if inv.has_any(spec.first_if) { &[] } else { operands.lead };
+        let lead: &[Touch] = if inv.has_any(&spec.first_if) { &[] } else { &operands.lead };
         let count = inv.operands.len();
         let tail_from = count.saturating_sub(operands.tail.len()).max(lead.len().min(count));
-        let in_place = inv.has_any(spec.in_place);
+        let in_place = inv.has_any(&spec.in_place);
         let skip_tail = !operands.tail.is_empty()
             && inv.values.iter().any(|(name, _)| {
                 let writes = |t: &Touch| matches!(t, Touch::Write | Touch::Build);

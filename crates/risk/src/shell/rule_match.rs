@@ -4,6 +4,7 @@ use super::invocation::Invocation;
 use crate::command_tables::{Flag, Rule};
 use crate::flow::Taint;
 use crate::rule_glob::{Glob, Globs};
+use crate::static_list::StaticList;
 use countersign_text::glob::{GlobShape, bytes_of};
 use countersign_types::tier::Tier;
 
@@ -30,11 +31,11 @@ impl Invocation<'_, '_> {
         let given = |flags: &[Flag]| {
             if doubtful { self.may_have_any(flags) } else { self.has_any(flags) }
         };
-        if !rule.flags.is_empty() && !given(rule.flags) {
+        if !rule.flags.is_empty() && !given(&rule.flags) {
             return false;
         }
-        let all = |alternatives: &&[Flag]| given(alternatives);
-        if !rule.all_flags.iter().all(all) || self.has_any(rule.not_flags) {
+        let all = |alternatives: &StaticList<Flag>| given(alternatives);
+        if !rule.all_flags.iter().all(all) || self.has_any(&rule.not_flags) {
             return false;
         }
         let rest = self.operands.get(after..).unwrap_or_default();
@@ -66,22 +67,22 @@ impl Invocation<'_, '_> {
 
     fn fits_words(&self, rule: &Rule, rest: &[u16]) -> bool {
         let any = |globs: &Globs| self.any_fits(globs, rest.iter().copied());
-        if !rule.operand.is_empty() && !any(rule.operand) {
+        if !rule.operand.is_empty() && !any(&rule.operand) {
             return false;
         }
-        if !rule.not_operand.is_empty() && any(rule.not_operand) {
+        if !rule.not_operand.is_empty() && any(&rule.not_operand) {
             return false;
         }
-        if !rule.first.is_empty() && !rest.first().is_some_and(|i| self.fits_any(rule.first, *i)) {
+        if !rule.first.is_empty() && !rest.first().is_some_and(|i| self.fits_any(&rule.first, *i)) {
             return false;
         }
         let head = rest.first();
-        if !rule.not_first.is_empty() && head.is_some_and(|i| self.fits_any(rule.not_first, *i)) {
+        if !rule.not_first.is_empty() && head.is_some_and(|i| self.fits_any(&rule.not_first, *i)) {
             return false;
         }
         if !rule.last.is_empty() {
             let last = u16::try_from(self.args.len().saturating_sub(1)).unwrap_or(u16::MAX);
-            if self.args.len() <= 2 || !self.fits_any(rule.last, last) {
+            if self.args.len() <= 2 || !self.fits_any(&rule.last, last) {
                 return false;
             }
         }

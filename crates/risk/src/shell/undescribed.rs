@@ -54,7 +54,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 }
             }
         }
-        self.rules(EVERY_PROGRAM, &inv, stdin.present, span);
+        self.rules(&EVERY_PROGRAM, &inv, stdin.present, span);
         Flow::unknown(stdin.taint)
     }
 
@@ -72,16 +72,16 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             }
         }
         let pattern = first.text.rsplit('/').next().unwrap_or_default().replace(['[', ']'], "");
-        let mut names: Vec<&str> =
+        let mut names: Vec<String> =
             command_tables::names().filter(|n| glob::matches(&pattern, n)).collect();
         GUESSED.cut(&mut names, self.shared.out, Some(span));
         for name in names {
             let mut guess = args.to_vec();
             if let Some(slot) = guess.first_mut() {
-                slot.text = Cow::Borrowed(name);
+                slot.text = Cow::Owned(name.clone());
                 slot.glob = false;
             }
-            if let Some(known) = resolve(name) {
+            if let Some(known) = resolve(&name) {
                 self.known(known, &guess, stdin, span);
             }
         }
@@ -98,8 +98,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         self.shared.out.doubt(Doubt::UnknownProgram);
         self.shared.out.impact.programs.add(&first.text);
         self.shared.check_program(first, &inv, stdin.present);
-        self.rules(UNDESCRIBED, &inv, stdin.present, span);
-        self.rules(EVERY_PROGRAM, &inv, stdin.present, span);
+        self.rules(&UNDESCRIBED, &inv, stdin.present, span);
+        self.rules(&EVERY_PROGRAM, &inv, stdin.present, span);
         self.undescribed_runner(&inv, stdin, span);
         for index in &inv.operands {
             if let Some(arg) = inv.arg(*index) {
