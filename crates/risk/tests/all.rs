@@ -1,0 +1,45 @@
+//! All tests from outside in one program: each further program would be linked with all the rules.
+
+macro_rules! test_files {
+    ($($name:ident: $file:literal),* $(,)?) => {
+        $(#[path = $file] mod $name;)*
+
+        const FILES: &[&str] = &[$($file),*];
+    };
+}
+
+test_files! {
+    attacks_test: "attacks.rs",
+    basic_test: "basic.rs",
+    fetched_code_test: "fetched_code.rs",
+    given_words_test: "given_words.rs",
+    noise_test: "noise.rs",
+    option_values_test: "option_values.rs",
+    protection_test: "protection.rs",
+    runners_test: "runners.rs",
+    seed_test: "seed.rs",
+    session_test: "session.rs",
+    session_secrets_test: "session_secrets.rs",
+    structure_test: "structure.rs",
+    tool_labels_test: "tool_labels.rs",
+    two_readings_test: "two_readings.rs",
+    unknown_programs_test: "unknown_programs.rs",
+    unread_test: "unread.rs",
+    whole_folders_test: "whole_folders.rs",
+    workspace_test: "workspace.rs",
+}
+
+#[test]
+fn every_file_of_this_folder_is_in_the_list() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests");
+    let mut found: Vec<String> = std::fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| name.ends_with(".rs") && name != "all.rs")
+        .collect();
+    found.sort();
+    let mut listed = FILES.to_vec();
+    listed.sort_unstable();
+    assert_eq!(found, listed, "add the file to `test_files!`, or it is never run");
+}
