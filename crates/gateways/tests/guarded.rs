@@ -2,7 +2,7 @@
 
 #[cfg(test)]
 mod tests {
-    use countersign_gateways::agents::AGENTS;
+    use countersign_gateways::agents::{AGENTS, mcp_clients};
     use countersign_gateways::install::{HookCommand, InstallScope};
     use countersign_risk::assess::assess;
     use countersign_risk::call::Call;
@@ -46,5 +46,24 @@ mod tests {
                 assert_eq!(tier(&attack), Tier::Critical, "{}: {attack}", agent.name);
             }
         }
+    }
+
+    #[test]
+    fn a_list_of_mcp_servers_cannot_be_changed_without_a_person() {
+        let mut open = Vec::new();
+        for client in mcp_clients() {
+            let home = client.home.iter().map(|file| format!("~/{file}"));
+            let project = client.project.iter().map(|file| (*file).to_owned());
+            for path in home.chain(project) {
+                let path = path.replace(' ', "\\ ");
+                for attack in [format!("rm {path}"), format!("echo x > {path}")] {
+                    let seen = tier(&attack);
+                    if seen < Tier::Medium {
+                        open.push(format!("{}: {attack} is {seen:?}", client.name));
+                    }
+                }
+            }
+        }
+        assert!(open.is_empty(), "{}", open.join("\n"));
     }
 }
