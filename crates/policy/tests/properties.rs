@@ -6,7 +6,7 @@
     reason = "a test that cannot go on should stop"
 )]
 
-use countersign_policy::{CompiledPolicy, PolicyFacts, PolicySection, PolicySource};
+use countersign_policy::{CallTime, CompiledPolicy, PolicyFacts, PolicySection, PolicySource};
 use countersign_risk::assess::{Assessment, assess};
 use countersign_risk::call::Call;
 use countersign_risk::effect::Effect;
@@ -132,46 +132,99 @@ fn applied(policy: &CompiledPolicy, facts: &PolicyFacts, seen: &Assessment) -> A
 /// Rules in a policy, calls, and hours: more than 10^5 cases.
 const POLICIES: u64 = 700;
 
+/// The hours of a case, and whether the session is in a crisis.
+const MOMENTS: [(u8, bool); 4] = [(3, false), (12, false), (12, true), (23, false)];
+
+/// A call, and what rules see of it: for each moment, for each day of the week.
+struct Case {
+    seen: Assessment,
+    facts: [[PolicyFacts; 7]; 4],
+}
+
+impl Case {
+    fn new(call: &Call<'_>) -> Case {
+        let seen = assess(call, &Policy::default());
+        let facts = MOMENTS.map(|(hour, crisis)| {
+            [0, 1, 2, 3, 4, 5, 6]
+                .map(|weekday| PolicyFacts::new(call, &seen, crisis, CallTime { hour, weekday }))
+        });
+        Case { seen, facts }
+    }
+}
+
+/// How many cases there were, and how many of the decisions of each kind.
+#[derive(Default)]
+struct Counts {
+    cases: u32,
+    passed: u32,
+    denied: u32,
+    failed: u32,
+}
+
+impl Counts {
+    fn add(&mut self, other: &Counts) {
+        self.cases += other.cases;
+        self.passed += other.passed;
+        self.denied += other.denied;
+        self.failed += other.failed;
+    }
+}
+
 #[test]
 fn no_rules_let_a_call_pass_that_its_tier_forbids() {
     let values: Vec<_> = CALLS.iter().map(|text| countersign_json::parse(text).unwrap()).collect();
-    let calls: Vec<Call<'_>> = values.iter().map(|value| Call::from_json(value).unwrap()).collect();
-    let seen: Vec<_> = calls.iter().map(|call| assess(call, &Policy::default())).collect();
-    let (mut cases, mut passed, mut denied, mut failed) = (0, 0, 0, 0);
-    for number in 0..POLICIES {
-        let mut random = Random(number);
-        let up_to = random.pick(&["LOW", "MEDIUM"]);
-        let count = 1 + random.below(8);
-        let rules: Vec<String> = (0..count).map(|at| rule(&mut random, at)).collect();
-        let Some(policy) = compile(&rules.concat(), up_to) else { continue };
-        let extra = rule(&mut random, 99).replace("permit (", "forbid (");
-        let stricter = compile(&(rules.concat() + &extra), up_to);
-        for (call, seen) in calls.iter().zip(&seen) {
-            for (hour, crisis) in [(3, false), (12, false), (12, true), (23, false)] {
-                let weekday = u8::try_from(random.below(7)).unwrap();
-                let time = countersign_policy::CallTime { hour, weekday };
-                let facts = PolicyFacts::new(call, seen, crisis, time);
-                let after = applied(&policy, &facts, seen);
-                check(&facts, seen, &after, crisis);
-                if cases % 16 == 0 {
-                    let all = policy.decide_without_index(&facts, seen);
-                    assert_eq!(all, policy.decide(&facts, seen), "{number}");
-                }
-                let decision = after.policy.as_ref().map(|ruling| ruling.decision);
-                passed += u32::from(decision == Some(RuleDecision::Allowed));
-                denied += u32::from(decision == Some(RuleDecision::Denied));
-                failed += u32::from(decision == Some(RuleDecision::Failed));
-                cases += 1;
-                if let Some(stricter) = &stricter {
-                    let more = applied(stricter, &facts, seen);
-                    assert!(rank(more.verdict) >= rank(after.verdict), "{number}: {extra}");
-                    cases += 1;
-                }
+    let cases: Vec<Case> =
+        values.iter().map(|value| Case::new(&Call::from_json(value).unwrap())).collect();
+    let lanes = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let mut counts = Counts::default();
+    std::thread::scope(|scope| {
+        let lane = |first: usize| {
+            let numbers = (0..POLICIES).skip(first).step_by(lanes);
+            let mut counts = Counts::default();
+            numbers.for_each(|number| counts.add(&try_policy(number, &cases)));
+            counts
+        };
+        let lanes: Vec<_> = (0..lanes).map(|first| scope.spawn(move || lane(first))).collect();
+        for lane in lanes {
+            counts.add(&lane.join().unwrap());
+        }
+    });
+    let Counts { cases, passed, denied, failed } = counts;
+    assert!(cases > 100_000, "{cases} cases");
+    assert!(passed > 500 && denied > 5_000 && failed > 500, "{passed} {denied} {failed}");
+}
+
+/// The random policy with this number, and one with a further rule that forbids, for every case.
+fn try_policy(number: u64, cases: &[Case]) -> Counts {
+    let (mut random, mut counts) = (Random(number), Counts::default());
+    let up_to = random.pick(&["LOW", "MEDIUM"]);
+    let count = 1 + random.below(8);
+    let rules: Vec<String> = (0..count).map(|at| rule(&mut random, at)).collect();
+    let Some(policy) = compile(&rules.concat(), up_to) else { return counts };
+    let extra = rule(&mut random, 99).replace("permit (", "forbid (");
+    let stricter = compile(&(rules.concat() + &extra), up_to);
+    for Case { seen, facts } in cases {
+        for ((_, crisis), days) in MOMENTS.into_iter().zip(facts) {
+            let facts = &days[random.below(7)];
+            let after = applied(&policy, facts, seen);
+            check(facts, seen, &after, crisis);
+            if counts.cases % 16 == 0 {
+                let all = policy.decide_without_index(facts, seen);
+                assert_eq!(all, policy.decide(facts, seen), "{number}");
+            }
+            let decision = after.policy.as_ref().map(|ruling| ruling.decision);
+            counts.passed += u32::from(decision == Some(RuleDecision::Allowed));
+            counts.denied += u32::from(decision == Some(RuleDecision::Denied));
+            counts.failed += u32::from(decision == Some(RuleDecision::Failed));
+            counts.cases += 1;
+            if let Some(stricter) = &stricter {
+                let more = applied(stricter, facts, seen);
+                assert!(rank(more.verdict) >= rank(after.verdict), "{number}: {extra}");
+                counts.cases += 1;
             }
         }
     }
-    assert!(cases > 100_000, "{cases} cases");
-    assert!(passed > 500 && denied > 5_000 && failed > 500, "{passed} {denied} {failed}");
+    counts
 }
 
 fn check(facts: &PolicyFacts, before: &Assessment, after: &Assessment, crisis: bool) {
