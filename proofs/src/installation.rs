@@ -181,7 +181,7 @@ impl RunningDaemon {
     pub fn stop(mut self) -> io::Result<bool> {
         let id = self.child.id().to_string();
         Command::new("kill").args(["-TERM", &id]).status()?;
-        let until = Instant::now() + Duration::from_secs(20);
+        let until = Instant::now() + Duration::from_mins(2);
         while Instant::now() < until {
             if let Some(status) = self.child.try_wait()? {
                 return Ok(status.success());

@@ -140,7 +140,7 @@ mod pushes {
         let list = [browser(&slow, "one"), browser(&failing, "two"), browser(&good, "three")];
         let (_, push) = channel(&list, true);
         let telling = tokio::spawn(async move { push.announce(&news()).await });
-        let told = tokio::task::spawn_blocking(move || heard.recv_timeout(Duration::from_secs(5)));
+        let told = tokio::task::spawn_blocking(move || heard.recv_timeout(Duration::from_mins(1)));
         assert!(told.await.unwrap().is_ok());
         drop(silent);
         assert!(telling.await.unwrap().is_ok());

@@ -17,7 +17,7 @@ fn settings(api: ModelApi, port: u16) -> ModelSettings {
         api,
         endpoint: HttpUrl::parse(&format!("http://127.0.0.1:{port}{base}")).unwrap(),
         model: "tiny".to_owned(),
-        deadline: Duration::from_millis(700),
+        deadline: Duration::from_secs(3),
         max_tokens: 120,
         json_schema: true,
         allow_private: true,

@@ -148,7 +148,7 @@ fn a_clock_that_was_ahead_is_rebased_without_losing_the_store() {
     assert_eq!(rebased.status, 200, "{}", rebased.body);
     let Fixture { installation, mut gate, .. } = fixture;
     let passphrase = gate.passphrase.clone();
-    let end = Instant::now() + Duration::from_secs(20);
+    let end = Instant::now() + Duration::from_mins(2);
     while gate.is_alive() {
         assert!(Instant::now() < end, "the daemon did not stop");
         std::thread::sleep(Duration::from_millis(20));

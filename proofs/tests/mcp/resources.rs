@@ -13,7 +13,7 @@ const KEY: &str = "file:///home/bo/.ssh/id_rsa";
 
 /// Waits until the ledger names these tools as passed.
 fn in_ledger(place: &ProxyFixture, tools: [&str; 2]) {
-    let end = Instant::now() + Duration::from_secs(20);
+    let end = Instant::now() + Duration::from_mins(2);
     let mut hook = Client::with(place.agents.parse().unwrap(), &place.agent);
     let mut number = 0;
     loop {

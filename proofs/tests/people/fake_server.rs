@@ -130,7 +130,7 @@ fn serve(
 
 /// Waits for something, at most twenty seconds.
 pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(20);
+    let end = Instant::now() + Duration::from_mins(2);
     while Instant::now() < end {
         if holds() {
             return;

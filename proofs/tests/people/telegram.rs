@@ -57,7 +57,7 @@ fn installation_with_channels(folder: &Path, base_url: &str, lines: &str) -> Tes
 
 /// Waits until something is so.
 fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let end = Instant::now() + Duration::from_secs(30);
+    let end = Instant::now() + Duration::from_mins(2);
     while Instant::now() < end {
         if let Some(found) = look() {
             return found;

@@ -216,7 +216,7 @@ async fn starttls_is_required_and_nothing_sent_before_it_counts() {
     let (stream, task) = server(Vec::leak(vec!["220 x", "250-x\r\n250 STARTTLS", injected]));
     let open = run(Session { starttls: Some(tls()), ..session(password()) }, stream).await;
     assert!(open.unwrap_err().problem.contains("TLS"));
-    let got = tokio::time::timeout(Duration::from_secs(5), task).await.unwrap().unwrap();
+    let got = tokio::time::timeout(Duration::from_mins(1), task).await.unwrap().unwrap();
     assert!(!got.contains("AUTH"), "no password without TLS: {got:?}");
 }
 

@@ -111,7 +111,7 @@ impl FakeTelegram {
 
     /// The first call of this method that fits, waited for.
     pub fn call(&self, method: &str, fits: impl Fn(&Value) -> bool) -> Call {
-        let end = Instant::now() + Duration::from_secs(20);
+        let end = Instant::now() + Duration::from_mins(2);
         while Instant::now() < end {
             if let Some(call) = self.calls(method).into_iter().find(|call| fits(&call.body)) {
                 return call;

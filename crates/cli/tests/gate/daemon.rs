@@ -67,13 +67,13 @@ impl Daemon {
 
     /// Starts to ask about a command.
     pub fn ask(&self, command: &str) -> Child {
-        let mut asker = self.command(&["ask", "--command", command, "--timeout", "60"]);
+        let mut asker = self.command(&["ask", "--command", command, "--timeout", "15"]);
         asker.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
     /// The two words of the only pending request.
     pub fn words(&self, token: &str) -> String {
-        let end = Instant::now() + Duration::from_secs(20);
+        let end = Instant::now() + Duration::from_mins(2);
         while Instant::now() < end {
             let output =
                 self.command(&["pending", "--json"]).env("COUNTERSIGN_TOKEN", token).output();
@@ -95,7 +95,7 @@ impl Daemon {
 
     /// Waits for its end, and returns how it ended.
     fn ended(&mut self) -> Option<i32> {
-        let end = Instant::now() + Duration::from_secs(20);
+        let end = Instant::now() + Duration::from_mins(2);
         while Instant::now() < end {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status.code();
@@ -177,12 +177,12 @@ fn a_waiting_client_survives_a_killed_daemon() {
     let state = folder.path().join("state");
     let mut daemon = Daemon::start(&state);
     let asker = daemon
-        .command(&["ask", "--command", "rm -rf /srv", "--timeout", "6"])
+        .command(&["ask", "--command", "rm -rf /srv", "--timeout", "15"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let end = Instant::now() + Duration::from_secs(5);
+    let end = Instant::now() + Duration::from_mins(2);
     while stdout(&daemon.run(&[])).contains("no pending requests") {
         assert!(Instant::now() < end, "the question does not arrive");
     }

@@ -176,7 +176,7 @@ impl TestHome {
     /// The ledger's lines, once one of them holds this text.
     pub fn ledger_with(&self, text: &str) -> Vec<String> {
         let person = self.person();
-        let end = Instant::now() + Duration::from_secs(20);
+        let end = Instant::now() + Duration::from_mins(2);
         loop {
             let entries = person.entries(0, 500).unwrap();
             let lines: Vec<String> = entries
@@ -261,7 +261,7 @@ pub fn bash(command: &str, call: &str) -> Value {
 
 /// Waits for a condition.
 pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let end = Instant::now() + Duration::from_secs(30);
+    let end = Instant::now() + Duration::from_mins(2);
     while !holds() {
         assert!(Instant::now() < end, "{what}: did not happen in time");
         std::thread::sleep(Duration::from_millis(50));
@@ -270,7 +270,7 @@ pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
 
 /// The requests that wait, once there are so many.
 pub fn waiting(person: &PeopleClient, many: usize) -> Vec<RequestRecord> {
-    let end = Instant::now() + Duration::from_secs(20);
+    let end = Instant::now() + Duration::from_mins(2);
     loop {
         let filter = Filter { state: Some(RequestStatus::Pending), ..Filter::default() };
         let page = person.list(&filter).unwrap();
