@@ -51,6 +51,7 @@ pub async fn screen(
     }
     let recent = api.gate.concerns().of_session(&caller.agent, screened.session, now);
     let session_concern = if in_crisis { Concern::Likely } else { recent.max(screening.concern) };
+    api.gate.note_user_words(&caller.agent, screened.session, screened.text, session_concern);
     let refused = guard.is_unsafe() && rules.mode == Mode::Enforce;
     let decision = match screening.concern {
         Concern::Likely | Concern::Possible => "help",
