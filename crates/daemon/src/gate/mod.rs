@@ -62,7 +62,7 @@ pub use asking_agent::{ANONYMOUS, agent_label, asking_name};
 pub use caller::Caller;
 pub use clock_rebase::RebaseError;
 pub use crisis_sessions::{CrisisSessions, OpenEpisode, Takeover};
-pub use crisis_turns::CrisisTurns;
+pub use crisis_turns::{ConversationTurn, CrisisSigns, CrisisTurns};
 pub use deduplication::Deduplication;
 pub use drill::NewDrill;
 pub use flood::{FloodControl, Quarantine};
