@@ -110,7 +110,7 @@ impl CrisisContext {
 /// The level of a crisis, and since when.
 pub fn level(crisis: &CrisisSession, now: Timestamp) -> Markup {
     html! {
-        "level " (crisis.level) " of 6"
+        "Level " (crisis.level) " of 6"
         @if crisis.imminent { ", danger may be imminent" }
         ", since " (relative_time(crisis.since, now))
     }
