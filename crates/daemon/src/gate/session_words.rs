@@ -1,5 +1,5 @@
-//! What users wrote last in a session, for the model judge. In memory only, and only while a judge
-//! is configured: what people write is not stored.
+//! What users wrote last in a session, for the model judge: in memory, without secrets, and only
+//! while a judge is configured. What the judge was asked is in its exchange log.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
