@@ -208,7 +208,7 @@ fn try_policy(number: u64, cases: &[Case]) -> Counts {
             let facts = &days[random.below(7)];
             let after = applied(&policy, facts, seen);
             check(facts, seen, &after, crisis);
-            if counts.cases % 16 == 0 {
+            if counts.cases.is_multiple_of(16) {
                 let all = policy.decide_without_index(facts, seen);
                 assert_eq!(all, policy.decide(facts, seen), "{number}");
             }

@@ -1,9 +1,9 @@
 //! The shape of the command tables that the build makes from `rules/commands/*.toml`.
 
 use crate::effect::Effect;
+use crate::name_key::sorted_names::SortedNames;
+use crate::rule_glob::static_list::{StaticList, TableValue};
 use crate::rule_glob::{Glob, Globs, GlobsRef};
-use crate::sorted_names::SortedNames;
-use crate::static_list::{Listed, StaticList};
 use countersign_text::glob::GlobShape;
 use countersign_types::tier::Tier;
 

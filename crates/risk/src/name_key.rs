@@ -1,5 +1,7 @@
 //! The number by which a name is found in a sorted table before the name itself is compared.
 
+pub(crate) mod sorted_names;
+
 /// The first eight bytes of a name as a number that sorts like the name.
 pub(crate) fn first_bytes(name: &str) -> u64 {
     let mut bytes = [0; 8];

@@ -1,8 +1,10 @@
 //! The patterns of the rule tables. There are thousands, so each is a place in one text.
 
+pub(crate) mod static_list;
+
 use std::ops::Deref;
 
-use crate::static_list::{Listed, StaticList};
+use self::static_list::{StaticList, TableValue};
 use countersign_text::glob::GlobShape;
 
 // `GLOB_TEXT`: the literal texts of all patterns, one behind the other; then their lists.

@@ -86,10 +86,11 @@ pub fn tables(about_patterns: bool) -> Result<String, String> {
             let (name, of, count) = (kind.table, kind.of, table.values.len());
             u16::try_from(count).map_err(|_| format!("too many values in {name}"))?;
             let values = table.values.join(", ");
-            put(&mut s, format!("static {name}: [{of}; {count}] = [{values}];\n"));
+            let elided = of.replace("'static ", "");
+            put(&mut s, format!("static {name}: [{elided}; {count}] = [{values}];\n"));
             if *kind != GLOB_SETS {
                 let table = format!("fn table() -> &'static [Self] {{ &{name} }}");
-                put(&mut s, format!("impl Listed for {of} {{ {table} }}\n"));
+                put(&mut s, format!("impl TableValue for {of} {{ {table} }}\n"));
             }
         }
         Ok(s)

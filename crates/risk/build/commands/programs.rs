@@ -39,7 +39,7 @@ pub fn write(names: &BTreeMap<&str, Meaning>, s: &mut String) -> Result<(), Stri
             put(&mut meanings, format!("({spec}, {rules}, {runners}),\n"));
         }
         put(&mut numbers, format!("{number}, "));
-        if at % BLOCK == 0 {
+        if at.is_multiple_of(BLOCK) {
             put(&mut blocks, format!("{}, ", bytes.len()));
             before = "";
         }
@@ -53,7 +53,7 @@ pub fn write(names: &BTreeMap<&str, Meaning>, s: &mut String) -> Result<(), Stri
     u16::try_from(known.len()).map_err(|_| "too many kinds of programs")?;
     let (count, kinds) = (names.len(), known.len());
     let names = bytes.escape_ascii();
-    let meaning = "(u16, StaticList<&'static Rule>, StaticList<&'static Runner>)";
+    let meaning = "(u16, StaticList<&Rule>, StaticList<&Runner>)";
     put(s, "/// The names of all programs.\n");
     put(s, "static PROGRAM_NAMES: SortedNames = SortedNames {\n");
     put(s, format!("names: b\"{names}\",\nblocks: &[{blocks}],\n}};\n"));

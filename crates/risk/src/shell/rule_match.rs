@@ -3,8 +3,8 @@
 use super::invocation::Invocation;
 use crate::command_tables::{Flag, Rule};
 use crate::flow::Taint;
+use crate::rule_glob::static_list::StaticList;
 use crate::rule_glob::{Glob, Globs};
-use crate::static_list::StaticList;
 use countersign_text::glob::{GlobShape, bytes_of};
 use countersign_types::tier::Tier;
 

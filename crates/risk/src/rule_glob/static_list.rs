@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 
 /// A kind of value that lists hold.
-pub trait Listed: Sized + 'static {
+pub trait TableValue: Sized + 'static {
     /// The table that holds the values of all lists.
     fn table() -> &'static [Self];
 }
@@ -36,12 +36,12 @@ impl<T> StaticList<T> {
     }
 
     /// Whether it has no values.
-    pub const fn is_empty(&self) -> bool {
+    pub const fn is_empty(self) -> bool {
         self.len == 0
     }
 }
 
-impl<T: Listed> StaticList<T> {
+impl<T: TableValue> StaticList<T> {
     /// Its values.
     #[inline]
     pub fn values(self) -> &'static [T] {
@@ -50,7 +50,7 @@ impl<T: Listed> StaticList<T> {
     }
 }
 
-impl<T: Listed> Deref for StaticList<T> {
+impl<T: TableValue> Deref for StaticList<T> {
     type Target = [T];
 
     #[inline]
@@ -59,7 +59,7 @@ impl<T: Listed> Deref for StaticList<T> {
     }
 }
 
-impl<T: Listed> IntoIterator for StaticList<T> {
+impl<T: TableValue> IntoIterator for StaticList<T> {
     type Item = &'static T;
     type IntoIter = std::slice::Iter<'static, T>;
 
