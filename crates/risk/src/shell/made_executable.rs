@@ -14,24 +14,33 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if self.shared.ctx.environment.is_disposable() || resolve(&first.text).is_some() {
             return;
         }
-        let name = last_part(&first.text);
-        if self.shared.out.commands.iter().any(|command| makes_executable(command, name)) {
+        let (name, workspace) = (last_part(&first.text), &self.shared.workspace);
+        let is_file = |word: &str| last_part(word) == name && is_loose(&workspace.local(word));
+        if self.shared.out.commands.iter().any(|command| makes_executable(command, is_file)) {
             self.shared.report(&structural_findings::MADE_EXECUTABLE, Some(first.span));
         }
     }
 }
 
-/// Whether a command is `chmod` with a mode that lets the named file run.
-fn makes_executable(command: &CommandWords, name: &str) -> bool {
+/// Whether a file is not in a folder of the project, where its own scripts are.
+fn is_loose(path: &str) -> bool {
+    let path = path.strip_prefix("./").unwrap_or(path);
+    !path.contains('/') || path.starts_with(['/', '~']) || path.starts_with("..")
+}
+
+/// Whether a command is `chmod` with a mode that lets such a file run.
+fn makes_executable(command: &CommandWords, is_file: impl Fn(&str) -> bool) -> bool {
     let Some((program, words)) = command.words.split_first() else { return false };
     if !matches!(program.as_str(), "chmod" | "gchmod") {
         return false;
     }
-    let is_file = |word: &String| last_part(word) == name;
     match words.split_first() {
-        Some((mode, files)) if lets_run(mode) => files.iter().any(is_file),
+        Some((mode, files)) if lets_run(mode) => files.iter().any(|file| is_file(file)),
         // `+x` stands where options stand.
-        _ => command.options.iter().any(|mode| lets_run(mode)) && words.iter().any(is_file),
+        _ => {
+            command.options.iter().any(|mode| lets_run(mode))
+                && words.iter().any(|file| is_file(file))
+        }
     }
 }
 
