@@ -181,6 +181,8 @@ pub struct GrantSuggestionRecord {
     pub tier: String,
     /// What it does.
     pub brief: String,
+    /// The whole call.
+    pub call: String,
     /// When it was asked for the first time in this row.
     pub first: Time,
     /// And the last time.

@@ -57,6 +57,6 @@ fn row(one: &GrantSuggestionRecord) -> Vec<String> {
         format!("approved {} times in a row", one.approvals),
         format!("last {}", relative_time(one.last, now())),
         page::safe(&one.agent, 24),
-        page::safe(&one.brief, 160),
+        page::safe(&one.call, 600),
     ]
 }

@@ -21,6 +21,9 @@ use super::state::Gate;
 const MAX_REQUESTS: usize = 20_000;
 const PAGE: u32 = 500;
 
+/// The longest call that is suggested, in bytes: people must see all of it.
+const MAX_CALL: usize = 500;
+
 /// A call that could have a grant.
 #[derive(Debug)]
 pub struct GrantSuggestion {
@@ -34,6 +37,8 @@ pub struct GrantSuggestion {
     pub tier: Tier,
     /// What it does.
     pub brief: String,
+    /// The whole call, safe to show.
+    pub call: String,
     /// When it was asked for the first time in this row.
     pub first: Timestamp,
     /// And the last time.
@@ -60,10 +65,9 @@ impl Gate {
             let is_newest = seen.insert((&request.agent, request.digest.canonical));
             if is_newest
                 && approvals >= needed.max(1)
-                && request.has_harmless_effects
                 && !granted.iter().any(|grant| covers(grant, request))
             {
-                found.push(suggestion(request, approvals, &requests));
+                found.extend(suggestion(request, approvals, &requests));
             }
         }
         Ok(found)
@@ -95,7 +99,8 @@ struct AnsweredRequest {
     answer: RepeatedAnswer,
     created: Timestamp,
     brief: String,
-    has_harmless_effects: bool,
+    /// The whole call, if it may be suggested.
+    call: Option<String>,
 }
 
 impl AnsweredRequest {
@@ -124,7 +129,7 @@ impl AnsweredRequest {
             answer,
             created: request.schedule.created,
             brief: stored.brief.clone(),
-            has_harmless_effects: approved && has_harmless_effects(stored),
+            call: if approved { shown_call(stored) } else { None },
         })
     }
 
@@ -139,13 +144,15 @@ impl AnsweredRequest {
     }
 }
 
-/// Whether the card of a request shows only effects that may be suggested. No card, no suggestion.
-fn has_harmless_effects(stored: &StoredRequest) -> bool {
-    let card = countersign_json::parse(&stored.card).ok();
-    let card = card.and_then(|card| Card::from_json(&card).ok());
-    card.is_some_and(|card| {
-        may_suggest(card.tier, stored.request.crisis) && may_suggest_effects(card.effects)
-    })
+/// The call of a request, if its card shows all of it and only effects that may be suggested.
+fn shown_call(stored: &StoredRequest) -> Option<String> {
+    let card = countersign_json::parse(&stored.card).ok()?;
+    let card = Card::from_json(&card).ok()?;
+    let may = may_suggest(card.tier, stored.request.crisis)
+        && may_suggest_effects(card.effects)
+        && card.folded == 0;
+    let call = card.command.unwrap_or_else(|| format!("{} {}", card.tool, card.arguments));
+    Some(call).filter(|call| may && call.len() <= MAX_CALL)
 }
 
 /// Whether a grant for exactly this call is in force.
@@ -161,19 +168,20 @@ fn suggestion(
     newest: &AnsweredRequest,
     approvals: u32,
     requests: &[AnsweredRequest],
-) -> GrantSuggestion {
+) -> Option<GrantSuggestion> {
     let same = |other: &&AnsweredRequest| {
         other.agent == newest.agent && other.digest.canonical == newest.digest.canonical
     };
     let row = requests.iter().filter(same).take(approvals as usize);
-    GrantSuggestion {
+    Some(GrantSuggestion {
         request: newest.id,
         approvals,
         agent: newest.agent.clone(),
         tier: newest.tier,
         brief: newest.brief.clone(),
+        call: newest.call.clone()?,
         first: row.last().map_or(newest.created, |first| first.created),
         last: newest.created,
         digest: newest.digest,
-    }
+    })
 }

@@ -3,6 +3,7 @@
 use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
 use countersign_store::{Store as _, StoreError};
+use countersign_text::sanitize::sanitize_within;
 use countersign_types::time::{Clock as _, Timestamp};
 use countersign_workflow::grant::{Grant, GrantShape};
 use countersign_workflow::learning::DEFAULT_APPROVALS;
@@ -13,6 +14,9 @@ use super::labels::relative_time;
 use super::layout;
 use super::page::{ApiState, PageResult, signed_in_page};
 use crate::gate::GrantSuggestion;
+
+/// How much of a call is shown; longer ones are not suggested.
+const CALL: usize = 1000;
 
 /// The page.
 pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageResult {
@@ -102,6 +106,7 @@ fn suggestions(list: &[GrantSuggestion], can_give: bool, now: Timestamp) -> Mark
                     div {
                         strong { (shown(&one.brief)) }
                         " " a href={ "/requests/" (one.request) } { "Show the request" }
+                        p { code { (sanitize_within(&one.call, CALL).text) } }
                         p.hint {
                             (shown(&one.agent)) ", " (one.tier.label()) ", approved "
                             (one.approvals) " times in a row, last " (relative_time(one.last, now))

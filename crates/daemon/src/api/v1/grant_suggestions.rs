@@ -51,6 +51,7 @@ fn document(one: &GrantSuggestion) -> Value {
         "agent": one.agent,
         "tier": one.tier.label(),
         "brief": one.brief,
+        "call": one.call,
         "first": one.first,
         "last": one.last,
         "digest": one.digest.canonical.to_string(),
