@@ -56,6 +56,10 @@ fuzz_target!(|bytes: &[u8]| {
     if found.has_doubt(Doubt::Unreadable) {
         assert!(found.tier() >= Tier::Medium, "unread and {:?}", found.tier());
     }
+    // PowerShell joins a line that begins with a pipe to the one before it.
+    if first % 8 == 6 && text.trim_start().starts_with('|') {
+        return;
+    }
     let noisy = assess(first, &format!("{}{text}", noise(first))).tier();
     assert!(noisy >= found.tier(), "noise lowers {:?} to {noisy:?}", found.tier());
 });

@@ -22,19 +22,23 @@ pub struct FileText {
     pub metadata: Metadata,
 }
 
-/// Reads at most `limit` bytes of a regular file.
-pub fn read(path: &Path, limit: u64) -> Result<FileText, UnknownReason> {
+/// Opens a regular file.
+pub fn open_regular(path: &Path) -> Result<File, UnknownReason> {
     // Opening a device can have effects of its own, so it is not even opened.
     let found = fs::metadata(path).map_err(|error| reason(&error))?;
     if !found.is_file() {
         return Err(UnknownReason::NotRegular);
     }
     let file = open(path)?;
-    let before = file.metadata().map_err(|error| reason(&error))?;
     // Something else may be there since.
-    if !before.is_file() {
-        return Err(UnknownReason::NotRegular);
-    }
+    let opened = file.metadata().map_err(|error| reason(&error))?;
+    if opened.is_file() { Ok(file) } else { Err(UnknownReason::NotRegular) }
+}
+
+/// Reads at most `limit` bytes of a regular file.
+pub fn read(path: &Path, limit: u64) -> Result<FileText, UnknownReason> {
+    let file = open_regular(path)?;
+    let before = file.metadata().map_err(|error| reason(&error))?;
     let mut bytes = Vec::new();
     let mut reader = (&file).take(limit.saturating_add(1));
     reader.read_to_end(&mut bytes).map_err(|error| reason(&error))?;

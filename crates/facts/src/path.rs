@@ -73,7 +73,11 @@ pub fn worktree(look: &mut LocalLook<'_>, folder: &Path) -> Result<FactAnswer, U
         git: None,
     };
     tree::measure_worktree(look, &root, &mut fact);
-    let counts: GitCounts = fact.git.ok_or(UnknownReason::Unsupported)?;
+    let mut counts: GitCounts = fact.git.ok_or(UnknownReason::Unsupported)?;
+    if let Some(head) = look.repositories.head_of(&root, &look.budget) {
+        counts.is_index_committed = head.is_index_committed;
+        counts.is_on_branch = head.is_on_branch;
+    }
     Ok(FactAnswer::Worktree(counts))
 }
 

@@ -292,6 +292,12 @@ pub struct GitCounts {
     pub built: u64,
     /// Whether every file was looked at.
     pub is_exact: bool,
+    /// Whether the index is exactly the last commit. Known only of a whole work tree.
+    #[serde(default)]
+    pub is_index_committed: bool,
+    /// Whether a branch keeps the last commit. Known only of a whole work tree.
+    #[serde(default)]
+    pub is_on_branch: bool,
 }
 
 impl GitCounts {

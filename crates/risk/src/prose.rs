@@ -38,16 +38,27 @@ pub(crate) fn is_prose(text: &str) -> bool {
 
 /// Sentences among the commands of a text: a command beside them does not make them one.
 pub(crate) fn note_sentences(text: &str, ctx: &Context<'_>, out: &mut Findings) {
-    if is_prose(text) {
+    let is_whole = is_prose(text);
+    if is_whole {
         note_prose(text, ctx, out);
-        return;
     }
-    let prose: Vec<&str> =
+    let parts: Vec<&str> =
         text.split([';', '\n', '|', '&']).filter(|part| is_prose(part)).collect();
-    if !prose.is_empty() {
+    let mut readings: Vec<String> = Vec::new();
+    if !is_whole {
+        readings.push(parts.join("\n"));
+    }
+    // The words around a sentence can count against it, so each is also read by itself.
+    if is_whole || parts.len() > 1 {
+        readings.extend(parts.iter().map(|part| (*part).to_owned()));
+    }
+    for reading in readings.iter().filter(|reading| reading.trim() != text.trim()) {
+        if reading.is_empty() || out.has_doubt(Doubt::CrisisSigns) {
+            continue;
+        }
         let mut inner = Findings::default();
-        note_prose(&prose.join("\n"), ctx, &mut inner);
-        // Places in the joined parts mean nothing in the text that came.
+        note_prose(reading, ctx, &mut inner);
+        // Places in a part mean nothing in the text that came.
         out.absorb(inner, |finding| Finding { span: None, ..finding });
     }
 }

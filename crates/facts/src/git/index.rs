@@ -94,6 +94,26 @@ impl IndexFile {
         found
     }
 
+    /// The tree that the whole index stands for, if git noted it and nothing was added since.
+    pub fn cached_tree(&self) -> Option<[u8; 20]> {
+        let mut at = self.each(|_, _| true)?;
+        while at + 8 + 20 <= self.bytes.len() {
+            let size = number(&self.bytes, at + 4)? as usize;
+            let start = at + 8;
+            at = start.checked_add(size)?;
+            if self.bytes.get(start - 8..start - 4)? == b"TREE" {
+                // The first entry is the root: an empty name, the counts, and the tree's name.
+                let root = self.bytes.get(start..at)?.strip_prefix(b"\0")?;
+                let end = root.iter().position(|byte| *byte == b'\n')?;
+                let entries = root.get(..end)?.split(|byte| *byte == b' ').next()?;
+                let count: u32 = std::str::from_utf8(entries).ok()?.parse().ok()?;
+                let tree = root.get(end + 1..end + 21)?;
+                return if count == self.count { tree.try_into().ok() } else { None };
+            }
+        }
+        None
+    }
+
     /// Calls `visit` for each entry until it returns false. Returns where the entries end; `None`
     /// if they are not valid.
     fn each(&self, mut visit: impl FnMut(&[u8], &IndexEntry) -> bool) -> Option<usize> {

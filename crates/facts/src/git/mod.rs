@@ -3,8 +3,10 @@
 
 mod config;
 mod folders;
+mod head;
 mod ignore;
 mod index;
+mod objects;
 mod remote;
 mod status;
 
@@ -19,6 +21,7 @@ pub use remote::remote;
 pub use status::{FileState, PathStatus};
 
 use folders::GitFolders;
+use head::HeadState;
 use index::IndexFile;
 
 /// The repositories of one look: each index is read once.
@@ -31,6 +34,14 @@ impl Repositories {
     /// The root of the work tree that a folder is in.
     pub fn worktree_of(folder: &Path) -> Option<PathBuf> {
         GitFolders::of(folder).map(|git| git.worktree)
+    }
+
+    /// What the work tree at this root is based on.
+    pub fn head_of(&mut self, root: &Path, budget: &Budget) -> Option<HeadState> {
+        let git = GitFolders::of(root)?;
+        let entry = self.known.entry(git.worktree.clone());
+        let index = entry.or_insert_with(|| IndexFile::read(&git, &budget.limits));
+        Some(HeadState::of(&git, index.as_ref()?, budget))
     }
 
     /// What git knows about everything at a path, if it is in a work tree whose index can be read.

@@ -321,3 +321,97 @@ fn a_path_that_is_not_there_is_missing() {
     assert!(found.in_project);
     assert!(!path(folder.path(), "../elsewhere").in_project);
 }
+
+fn worktree(root: &Path) -> GitCounts {
+    match answer(root, &FactQuery::Worktree { folder: ".".into() }) {
+        FactAnswer::Worktree(found) => found,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Whether git itself finds nothing in the index that the last commit does not have.
+fn is_committed_by_git(root: &Path) -> bool {
+    git(root, &["diff", "--cached", "--name-only"]).is_empty()
+}
+
+#[test]
+fn what_was_only_added_is_not_committed() {
+    let folder = repository();
+    let root = folder.path();
+    assert!(worktree(root).is_index_committed && worktree(root).is_on_branch);
+    write(root, "a.txt", "changed\n");
+    assert!(worktree(root).is_index_committed, "only the file changed");
+    git(root, &["add", "a.txt"]);
+    assert!(!worktree(root).is_index_committed && worktree(root).changed == 0);
+    git(root, &["commit", "-q", "-m", "second"]);
+    assert!(worktree(root).is_index_committed);
+    git(root, &["rm", "-q", "--cached", "docs/d.md"]);
+    assert!(!worktree(root).is_index_committed);
+    git(root, &["reset", "-q", "--hard"]);
+    // In a pack, with the branches in one file.
+    git(root, &["gc", "-q", "--prune=now"]);
+    git(root, &["pack-refs", "--all"]);
+    assert!(worktree(root).is_index_committed && worktree(root).is_on_branch);
+    write(root, "new.txt", "new\n");
+    git(root, &["add", "new.txt"]);
+    assert!(!worktree(root).is_index_committed);
+    git(root, &["reset", "-q", "--hard"]);
+    git(root, &["checkout", "-q", "--detach", "HEAD~1"]);
+    assert!(worktree(root).is_index_committed && !worktree(root).is_on_branch);
+    // The index is the last commit of another branch.
+    git(root, &["read-tree", "main"]);
+    assert!(!worktree(root).is_index_committed);
+}
+
+#[test]
+fn the_index_counts_as_committed_only_if_git_says_so() {
+    let folder = repository();
+    let root = folder.path();
+    let mut seed = 7_u64;
+    let mut pick = |below: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) % below
+    };
+    let mut committed = 0;
+    for round in 0..60 {
+        let name =
+            ["a.txt", "src/b.rs", "src/n.rs", "docs/d.md"][usize::try_from(pick(4)).unwrap()];
+        match pick(6) {
+            0 => write(root, name, &format!("round {round}\n")),
+            1 => drop(git(root, &["add", "-A"])),
+            2 => drop(git(root, &["commit", "-q", "--allow-empty", "-am", "more"])),
+            3 => drop(git(root, &["reset", "-q", "--hard"])),
+            4 => drop(git(root, &["reset", "-q", "--soft", "HEAD"])),
+            _ => drop(git(root, &["gc", "-q", "--prune=now"])),
+        }
+        if worktree(root).is_index_committed {
+            committed += 1;
+            assert!(is_committed_by_git(root), "round {round}");
+        }
+    }
+    assert!(committed > 20, "too few: {committed}");
+}
+
+#[test]
+fn replaced_and_missing_commits_are_not_believed() {
+    let folder = repository();
+    let root = folder.path();
+    write(root, "a.txt", "second\n");
+    git(root, &["commit", "-q", "-am", "second"]);
+    git(root, &["replace", "HEAD", "HEAD~1"]);
+    assert!(!worktree(root).is_index_committed);
+    git(root, &["replace", "-d", "HEAD"]);
+    fs::remove_dir_all(root.join(".git/refs/replace")).unwrap();
+    assert!(worktree(root).is_index_committed);
+    // Another object under the name of the commit.
+    let head = git(root, &["rev-parse", "HEAD"]);
+    let first = git(root, &["rev-parse", "HEAD~1"]);
+    let place = |name: &str| {
+        let (folder, rest) = name.trim().split_at(2);
+        root.join(".git/objects").join(folder).join(rest)
+    };
+    fs::remove_file(place(&head)).unwrap();
+    assert!(!worktree(root).is_index_committed);
+    fs::copy(place(&first), place(&head)).unwrap();
+    assert!(!worktree(root).is_index_committed);
+}

@@ -9,7 +9,7 @@ use crate::verdict::Policy;
 use countersign_types::tier::Tier;
 use proptest::prelude::*;
 
-const COMMANDS: [&str; 24] = [
+const COMMANDS: [&str; 29] = [
     "rm -rf src",
     "rm -rf src lib",
     "rm src/a.rs",
@@ -30,6 +30,11 @@ const COMMANDS: [&str; 24] = [
     "git checkout -- .",
     "git clean -fd",
     "git restore src",
+    "git reset --hard",
+    "git reset --hard HEAD~2",
+    "git checkout -f main",
+    "git checkout main -- src",
+    "git restore --staged --worktree src",
     "kubectl delete pod x",
     "aws s3 rm s3://x/y",
     "for i in 1 2; do rm -rf src; mv ~/x src; done",
@@ -235,6 +240,40 @@ fn a_script_is_assessed_by_its_text() {
 }
 
 #[test]
+fn a_reset_of_a_clean_work_tree_loses_nothing() {
+    let tree = FactAnswer::Worktree;
+    let committed = GitCounts { is_index_committed: true, ..clean() };
+    for command in [
+        "git reset --hard",
+        "git reset -q --hard HEAD",
+        "git reset --hard origin/main",
+        "git checkout -f main",
+        "git checkout main -- src/a.rs",
+        "git restore --staged --worktree src",
+    ] {
+        assert_eq!(tier(command, &tree(committed)), Tier::Low, "{command}");
+        // What was only added exists nowhere else.
+        assert!(tier(command, &tree(clean())) >= Tier::Medium, "{command}");
+        let changed = GitCounts { changed: 1, ..committed };
+        assert!(tier(command, &tree(changed)) >= Tier::Medium, "{command}");
+        let partial = GitCounts { is_exact: false, ..committed };
+        assert!(tier(command, &tree(partial)) >= Tier::Medium, "{command}");
+    }
+    let untracked = GitCounts { untracked: 1, ..committed };
+    assert_eq!(tier("git reset --hard", &tree(untracked)), Tier::Low);
+    for command in [
+        "git reset --hard origin/main",
+        "git checkout -f main",
+        "git -C ../other reset --hard",
+        "GIT_DIR=../other/.git git reset --hard",
+        "git reset --merge",
+        "echo x > a.rs; git reset --hard",
+    ] {
+        assert!(tier(command, &tree(untracked)) >= Tier::Medium, "{command}");
+    }
+}
+
+#[test]
 fn destinations_raise() {
     let current = |name: &str| {
         let environment = LikelyEnvironment::of(name);
@@ -374,14 +413,16 @@ fn lines_say_what_matters() {
 }
 
 fn any_answer() -> impl Strategy<Value = FactAnswer> {
-    let counts = (0..3_u64, 0..3_u64, 0..3_u64, 0..3_u64, any::<bool>());
-    let counts = counts.prop_map(|(changed, untracked, ignored, built, is_exact)| GitCounts {
+    let counts = (0..3_u64, 0..3_u64, 0..3_u64, 0..3_u64, any::<[bool; 3]>());
+    let counts = counts.prop_map(|(changed, untracked, ignored, built, known)| GitCounts {
         unchanged: 1,
         changed,
         untracked,
         ignored,
         built,
-        is_exact,
+        is_exact: known[0],
+        is_index_committed: known[1],
+        is_on_branch: known[2],
     });
     let place = prop::sample::select(vec![
         "/home/ana/shop/src",

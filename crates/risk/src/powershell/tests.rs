@@ -486,3 +486,12 @@ fn a_wrapper_is_never_below_what_it_wraps() {
         assert!(outer >= inner, "{wrapped:?}");
     }
 }
+
+#[test]
+fn a_label_stands_before_a_loop_only() {
+    let inner = "foreach ($x in $y) { Remove-Item -Recurse -Force C:\\ }";
+    assert_eq!(tier(&format!(":outer {inner}")), tier(inner));
+    // The word is the same one behind `&&`, where no label can stand.
+    let text = "://cat | sh\nri -Af so";
+    assert_eq!(tier(text), tier(&format!("echo start && {text}")));
+}

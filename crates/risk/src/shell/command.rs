@@ -69,6 +69,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             }
             if !harmless {
                 self.run_fetched(&first.text, first.span);
+                self.run_made_executable(first);
             }
             if harmless && args.len() == 1 && resolve(&first.text).is_none() {
                 self.shared.report(&structural_findings::PROJECT_PROGRAM, Some(first.span));

@@ -40,14 +40,14 @@ pub(super) fn only_prints_usage(inv: &Invocation<'_, '_>) -> bool {
 }
 
 /// Subcommands with which nearly every program shows something, and does nothing else.
-const LOOKS: [&str; 7] = ["info", "list", "ls", "show", "stats", "status", "whoami"];
+const LOOKS: [&str; 8] = ["describe", "info", "list", "ls", "show", "stats", "status", "whoami"];
 
 /// Options beside them that only change what is shown.
 const LOOK_OPTIONS: [&str; 8] =
     ["--all", "--json", "--long", "--verbose", "-a", "-l", "-v", "--no-color"];
 
 /// Whether the words of an undescribed program only ask it to show something: a word that says so,
-/// behind at most one noun, and at most one name behind it (`tool remote list`, `tool info x`).
+/// behind at most two nouns, and at most one name behind it (`tool remote list`, `tool info x`).
 pub(super) fn only_looks(inv: &Invocation<'_, '_>) -> bool {
     // `xml2-config --libs` prints settings for a compiler.
     let config = inv.args.first().is_some_and(|arg| arg.text.ends_with("-config"));
@@ -63,9 +63,15 @@ pub(super) fn only_looks(inv: &Invocation<'_, '_>) -> bool {
         !word.starts_with('-')
             && word.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
     };
+    let is_noun = |word: &str| LOOK_NOUNS.contains(&word);
     let rest = match words.as_slice() {
         [look, rest @ ..] if LOOKS.contains(look) => rest,
-        [noun, look, rest @ ..] if LOOK_NOUNS.contains(noun) && LOOKS.contains(look) => rest,
+        [noun, look, rest @ ..] if is_noun(noun) && LOOKS.contains(look) => rest,
+        [first, second, look, rest @ ..]
+            if is_noun(first) && is_noun(second) && LOOKS.contains(look) =>
+        {
+            rest
+        }
         _ => return false,
     };
     rest.len() <= 1 && rest.iter().all(plain)

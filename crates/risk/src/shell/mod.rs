@@ -26,6 +26,7 @@ mod interpret;
 mod invocation;
 mod loops;
 mod machine_facts;
+mod made_executable;
 mod memo;
 mod nested;
 mod net_access;

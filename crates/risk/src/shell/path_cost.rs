@@ -67,12 +67,26 @@ impl Evaluator<'_, '_, '_, '_> {
         class.cost(act).min(Tier::Medium)
     }
 
-    /// Whether a path is a folder that the project's own tools make again.
+    /// Whether a path is a folder that the project's own tools make again, or is in one.
     fn is_rebuilt(&self, path: &str) -> bool {
+        let is_known = self.shared.workspace.is_known();
+        let is_rebuilt = |name: &str| {
+            REBUILT.binary_search(&name).is_ok() || is_known && REBUILT_IN_PROJECT.contains(&name)
+        };
         let path = path.trim_end_matches('/');
-        let name = last_part(path.strip_suffix("/*").unwrap_or(path));
-        REBUILT.binary_search(&name).is_ok()
-            || self.shared.workspace.is_known() && REBUILT_IN_PROJECT.contains(&name)
+        let path = path.strip_suffix("/*").unwrap_or(path);
+        if is_rebuilt(last_part(path)) {
+            return true;
+        }
+        // Outside the project a folder above it may have such a name by chance.
+        let is_in_rebuilt = |name: &String| {
+            let is_outside = name.starts_with(['/', '~']) || name.contains([':', UNKNOWN]);
+            !is_outside
+                && !name.split('/').any(|part| part == "..")
+                && name.split('/').any(is_rebuilt)
+        };
+        let names = if is_known { self.shared.names_of(path) } else { Vec::new() };
+        !names.is_empty() && names.iter().all(is_in_rebuilt)
     }
 }
 

@@ -6,7 +6,7 @@ use super::invocation::Invocation;
 use super::net_access::host_of;
 use super::program::Known;
 use crate::command_tables::Loses;
-use crate::facts::{FactAnswer, FactQuery, LikelyEnvironment, RemoteFact, RemoteSystem};
+use crate::facts::{FactAnswer, FactQuery, GitCounts, LikelyEnvironment, RemoteFact, RemoteSystem};
 use crate::finding::Span;
 use crate::paths::last_part;
 use crate::structural_findings;
@@ -25,40 +25,39 @@ const NAMED: [&str; 8] = [
     "--cluster",
 ];
 
+/// Options with which git replaces files by those of a commit, and nothing else.
+const REPLACING: [&str; 14] = [
+    "--",
+    "--discard-changes",
+    "--force",
+    "--hard",
+    "--quiet",
+    "--staged",
+    "--worktree",
+    "-S",
+    "-SW",
+    "-W",
+    "-WS",
+    "-f",
+    "-q",
+    "-s",
+];
+
 impl<'t> Evaluator<'t, '_, '_, '_> {
     /// Whether an observer saw that the work tree has none of the files that a git command would
     /// lose.
     pub(super) fn is_clean(&mut self, loses: Loses, inv: &Invocation<'_, 't>) -> bool {
         let words: Vec<&str> = inv.args.iter().skip(1).map(|arg| arg.text.as_ref()).collect();
-        // Options before the command may name another work tree.
-        let is_plain = match words.as_slice() {
-            // With the name of a commit it would also replace what was added and not committed.
-            ["checkout", "--", ..] | ["checkout", "." | "./"] => loses == Loses::Changed,
-            ["restore", rest @ ..] => {
-                loses == Loses::Changed && !rest.iter().any(|w| w.starts_with("-s"))
-            }
-            ["clean", rest @ ..] => {
-                let is_option = |w: &&&str| w.starts_with('-');
-                let takes_ignored = |w: &&str| w.contains(['x', 'X', 'e']) && !w.starts_with("--f");
-                loses == Loses::Untracked && !rest.iter().filter(is_option).any(takes_ignored)
-            }
-            _ => false,
-        };
+        let Some(needs) = CleanNeeds::of(loses, &words) else { return false };
         let variables = &self.shared.variables;
         let git_variables = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_CONFIG_COUNT"];
         let is_redirected = git_variables.iter().any(|name| variables.get(name).is_some());
-        if !is_plain || is_redirected || !self.shared.facts_may_lower() {
+        if is_redirected || !self.shared.facts_may_lower() {
             return false;
         }
         let Some(folder) = self.shared.observed_path(".") else { return false };
         match self.shared.fact(FactQuery::Worktree { folder }) {
-            Some(FactAnswer::Worktree(git)) => {
-                git.is_exact
-                    && match loses {
-                        Loses::Changed => git.changed == 0,
-                        Loses::Untracked => git.untracked == 0,
-                    }
-            }
+            Some(FactAnswer::Worktree(git)) => needs.are_met(git),
             _ => false,
         }
     }
@@ -112,6 +111,54 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if leaves_origin(found) {
             self.shared.report(&structural_findings::PUSH_OTHER_HOST, Some(span));
         }
+    }
+}
+
+/// What must be so in a work tree for a git command to lose nothing.
+#[derive(Debug, Clone, Copy)]
+struct CleanNeeds {
+    no_changed: bool,
+    no_untracked: bool,
+    /// Nothing was added to the index since the last commit.
+    committed: bool,
+}
+
+impl CleanNeeds {
+    /// For the words behind `git`. None for forms that are not described here; options before the
+    /// subcommand may name another work tree.
+    fn of(loses: Loses, words: &[&str]) -> Option<CleanNeeds> {
+        let (command, rest) = words.split_first()?;
+        let options = || rest.iter().filter(|word| word.starts_with('-'));
+        if loses == Loses::Untracked {
+            let takes_ignored = |w: &&str| w.contains(['x', 'X', 'e']) && !w.starts_with("--f");
+            let is_plain = *command == "clean" && !options().any(takes_ignored);
+            let needs = CleanNeeds { no_changed: false, no_untracked: true, committed: false };
+            return is_plain.then_some(needs);
+        }
+        // These take the files from the index and leave it as it is.
+        let names_source = options().any(|w| w.starts_with("-s") || w.starts_with("--s"));
+        let from_index = match (*command, rest) {
+            ("checkout", ["--", ..] | ["." | "./"]) => true,
+            ("restore", _) => !names_source && !options().any(|w| w.contains(['S', 'p'])),
+            _ => false,
+        };
+        if from_index {
+            return Some(CleanNeeds { no_changed: true, no_untracked: false, committed: false });
+        }
+        let is_described = matches!(*command, "checkout" | "switch" | "restore" | "reset")
+            && options().all(|w| REPLACING.contains(w) || w.starts_with("--source="));
+        // A file of another commit may replace one that git does not track.
+        let is_last_commit =
+            *command == "reset" && rest.iter().all(|word| word.starts_with('-') || *word == "HEAD");
+        let needs = CleanNeeds { no_changed: true, no_untracked: !is_last_commit, committed: true };
+        is_described.then_some(needs)
+    }
+
+    fn are_met(self, git: &GitCounts) -> bool {
+        git.is_exact
+            && (!self.no_changed || git.changed == 0)
+            && (!self.no_untracked || git.untracked == 0)
+            && (!self.committed || git.is_index_committed)
     }
 }
 

@@ -200,12 +200,7 @@ impl<'t> Parser<'t> {
     }
 
     fn one_statement(&mut self) -> PsStatement<'t> {
-        if self.peek() == Some(b':') {
-            // A label of a loop.
-            self.at += 1;
-            self.name();
-            self.blanks(true);
-        }
+        self.loop_label();
         let word = self.keyword();
         match word.as_ref() {
             "if" | "elseif" | "while" | "switch" => self.condition_and_blocks(word.len()),
@@ -243,6 +238,22 @@ impl<'t> Parser<'t> {
                 statement_of(PsElementKind::Expression(word), start, self.at)
             }
             _ => self.pipeline_statement(),
+        }
+    }
+
+    /// Passes over the label of a loop: `:outer foreach …`. In any other text the colon belongs to
+    /// the word.
+    fn loop_label(&mut self) {
+        let start = self.at;
+        if self.peek() != Some(b':') {
+            return;
+        }
+        self.at += 1;
+        let is_named = !self.name().is_empty();
+        if is_named && matches!(self.peek(), None | Some(b' ' | b'\t' | b'\r' | b'\n')) {
+            self.blanks(true);
+        } else {
+            self.at = start;
         }
     }
 
