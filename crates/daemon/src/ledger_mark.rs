@@ -23,7 +23,7 @@ use tokio::sync::Mutex;
 use crate::freeze::Freeze;
 pub use crate::integrity_fault::IntegrityFault;
 use crate::keys::Keys;
-use crate::modes::{mode_from_name, mode_name, stricter};
+use crate::modes::{mode_from_name, mode_name};
 use crate::recorded_settings::RecordedSettings;
 
 /// The file beside the key.
@@ -95,15 +95,10 @@ impl LedgerMark {
             _ if fault.is_some() => Mode::Enforce,
             // The operator chooses the mode of a new installation.
             None => first_mode,
-            Some(marked) => {
-                let marked = marked.as_ref().map_or(Mode::Enforce, |marked| marked.mode);
-                // The mark may be an older one, if the checkpoints were deleted as well.
-                stricter(marked, recorded.mode.unwrap_or(marked))
-            }
+            Some(marked) => recorded.confirmed_mode(marked.as_ref().map(|marked| marked.mode)),
         };
         let marked = known.flatten();
-        let void_until = marked.as_ref().map_or(i64::MIN, |it| it.void_until);
-        let void_until = void_until.max(recorded.acknowledged.map_or(i64::MIN, |at| at.0));
+        let void_until = recorded.void_until(marked.as_ref().map(|marked| marked.void_until));
         let mark = LedgerMark {
             keys,
             file,

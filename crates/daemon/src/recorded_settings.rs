@@ -14,7 +14,7 @@ use countersign_store::{
 use countersign_types::time::Timestamp;
 
 use crate::freeze::{Freeze, FreezeStage};
-use crate::modes::{mode_from_name, mode_name};
+use crate::modes::{mode_from_name, mode_name, stricter};
 
 /// What the ledger said about the settings in force when the store was opened.
 #[derive(Debug, Clone, Default)]
@@ -47,6 +47,20 @@ impl RecordedSettings {
             freeze: freeze.as_ref().and_then(freeze_after),
             acknowledged: acknowledge.map(|entry| Timestamp(entry.at)),
         })
+    }
+}
+
+impl RecordedSettings {
+    /// The confirmed mode by a mark, which may be an older one if the checkpoints were deleted as
+    /// well; by an invalid mark it is the strictest.
+    pub fn confirmed_mode(&self, marked: Option<Mode>) -> Mode {
+        let marked = marked.unwrap_or(Mode::Enforce);
+        stricter(marked, self.mode.unwrap_or(marked))
+    }
+
+    /// Until when approvals have no permit any more, by a mark and by the last acknowledgement.
+    pub fn void_until(&self, marked: Option<i64>) -> i64 {
+        marked.max(self.acknowledged.map(|at| at.0)).unwrap_or(i64::MIN)
     }
 }
 
