@@ -8,7 +8,8 @@ use countersign_daemon::config::{DaemonConfig, Paths};
 use tokio::signal::unix::{SignalKind, signal};
 
 fn main() -> ExitCode {
-    let Some(folder) = std::env::args_os().nth(1).map(PathBuf::from) else {
+    let folder = std::env::args_os().nth(1).filter(|word| !word.to_string_lossy().starts_with('-'));
+    let Some(folder) = folder.map(PathBuf::from) else {
         eprintln!("gate FOLDER");
         return ExitCode::from(2);
     };

@@ -61,3 +61,12 @@ fn is_test(name: &str) -> bool {
     let stem = name.trim_end_matches(".rs");
     name.contains("/tests/") || stem.ends_with("/tests") || stem.ends_with("_tests")
 }
+
+/// What a running daemon writes: databases, keys, checkpoints.
+#[test]
+fn no_state_of_a_daemon_is_in_the_repository() {
+    let endings = ["checkpoint", "db", "db-shm", "db-wal", "key", "mark", "pem"];
+    let state: Vec<String> =
+        endings.iter().flat_map(|ending| ending_in(ending)).map(|path| shown(&path)).collect();
+    assert_eq!(state, [] as [String; 0]);
+}

@@ -17,6 +17,10 @@ const MAX_TURN_TEXT: usize = 600;
 const MAX_MESSAGES: usize = 64;
 /// Conversations that are kept.
 const MAX_CONVERSATIONS: usize = 256;
+/// Signs that are kept of a conversation.
+const MAX_SIGNS: usize = 6;
+/// The longest sign, in characters.
+const MAX_SIGN: usize = 80;
 /// A conversation without a new turn is forgotten after this time.
 const LIFETIME: Millis = Millis::from_seconds(2 * 60 * 60);
 
@@ -42,9 +46,19 @@ pub struct PersonMessage {
     pub text: String,
 }
 
+/// What in the user's own words was a sign, and where they are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CrisisSigns {
+    /// The words, the newest last.
+    pub words: Vec<String>,
+    /// The country whose helplines were shown, if it is known.
+    pub country: Option<&'static str>,
+}
+
 #[derive(Debug, Default)]
 struct Conversation {
     used: Timestamp,
+    signs: CrisisSigns,
     turns: VecDeque<ConversationTurn>,
     messages: Vec<PersonMessage>,
     numbers: u64,
@@ -67,6 +81,33 @@ impl CrisisTurns {
             }
             conversation.turns.push_back(ConversationTurn { role, at: now, text });
         });
+    }
+
+    /// Keeps what was a sign in a message, and the country whose helplines were shown.
+    pub fn add_signs(
+        &self,
+        agent: &str,
+        session: &str,
+        (words, country): (&[&str], Option<&'static str>),
+        now: Timestamp,
+    ) {
+        self.change(agent, session, now, |conversation| {
+            let signs = &mut conversation.signs;
+            signs.country = country.or(signs.country);
+            for word in words {
+                let word = redact_text(word).text;
+                let word = sanitize_within(&word, MAX_SIGN).text.trim().to_owned();
+                signs.words.retain(|known| *known != word);
+                signs.words.push(word);
+            }
+            let extra = signs.words.len().saturating_sub(MAX_SIGNS);
+            signs.words.drain(..extra);
+        });
+    }
+
+    /// What was a sign in the messages of a conversation.
+    pub fn signs(&self, agent: &str, session: &str) -> CrisisSigns {
+        self.read(agent, session, |known| known.signs.clone())
     }
 
     /// Keeps a message of a person for the user. Returns its number; none if there are too many.

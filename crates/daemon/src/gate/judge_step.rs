@@ -6,14 +6,13 @@ use std::sync::Arc;
 use countersign_json::Value;
 use countersign_json::canonical::CallDigest;
 use countersign_judge::{
-    JudgeAction, JudgeSubject, MAX_WORDS, ModelVerdict, NeverReleased, OpinionUse, UserWords,
-    WordSource, act, use_of,
+    JudgeAction, JudgeSubject, ModelVerdict, NeverReleased, OpinionUse, act, use_of,
 };
 use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_risk::assess::Assessment;
 use countersign_risk::card::Card;
 use countersign_risk::policy_ruling::PolicyRuling;
-use countersign_store::{RequestQuery, Store as _, StoreError, StoredRequest};
+use countersign_store::{Store as _, StoredRequest};
 use countersign_types::time::Clock as _;
 use serde_json::json;
 
@@ -146,26 +145,6 @@ impl Gate {
         question.subject = question.subject.limited(limit);
         question.decides = use_of(&question.subject, thresholds) == OpinionUse::Decides;
         Some(question)
-    }
-
-    /// What people wrote to this daemon about other calls of the session.
-    async fn user_words(&self, agent: &str, session: &str) -> Result<Vec<UserWords>, StoreError> {
-        if session.is_empty() {
-            return Ok(Vec::new());
-        }
-        let query = RequestQuery {
-            agent: Some(agent.to_owned()),
-            session: Some(session.to_owned()),
-            limit: 20,
-            ..RequestQuery::default()
-        };
-        let found = self.store.find(query).await?;
-        let votes = found.requests.iter().filter(|one| !one.request.crisis);
-        let votes = votes.flat_map(|one| &one.request.votes);
-        let words = votes.filter(|vote| !vote.reason.is_empty()).filter_map(|vote| {
-            UserWords::new(WordSource::Person(vote.person.clone()), &vote.reason)
-        });
-        Ok(words.take(MAX_WORDS).collect())
     }
 
     /// What follows once the request is stored: the opinion is recorded, or formed.

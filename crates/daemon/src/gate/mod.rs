@@ -1,7 +1,7 @@
 //! The gate: the one path of a call, from its submission to its permit.
 //!
-//! submit → assess → route → grants → flood → persist → (notifier announces) → wait → decide →
-//! persist → permit → outcome. Every failure on the way is a [`Rejection`]: the call does not run.
+//! submit → assess → policy → route → join → grants → flood → judge → persist → (notifier announces)
+//! → wait → decide → persist → permit → outcome. Every failure on the way is a [`Rejection`]: the call does not run.
 
 mod answer;
 mod ask;
@@ -28,6 +28,7 @@ mod integrity_state;
 mod judge_canaries;
 mod judge_restore;
 mod judge_step;
+mod judge_words;
 mod label_memory;
 mod ledger_note;
 mod lifecycle;
@@ -44,6 +45,7 @@ mod repository;
 mod restore_quarantines;
 mod session_concerns;
 mod session_memory;
+mod session_words;
 mod state;
 mod submission;
 mod submit;
@@ -60,7 +62,7 @@ pub use asking_agent::{ANONYMOUS, agent_label, asking_name};
 pub use caller::Caller;
 pub use clock_rebase::RebaseError;
 pub use crisis_sessions::{CrisisSessions, OpenEpisode, Takeover};
-pub use crisis_turns::CrisisTurns;
+pub use crisis_turns::{ConversationTurn, CrisisSigns, CrisisTurns};
 pub use deduplication::Deduplication;
 pub use drill::NewDrill;
 pub use flood::{FloodControl, Quarantine};

@@ -20,6 +20,7 @@ use super::open_drill::OpenDrill;
 use super::policy_marker::PolicyMarker;
 use super::session_concerns::SessionConcerns;
 use super::session_memory::SessionMemories;
+use super::session_words::SessionWords;
 use super::waiters::Waiters;
 use crate::clock::DaemonClock;
 use crate::config::DaemonRules;
@@ -34,6 +35,7 @@ pub struct Gate {
     pub(super) crises: CrisisSessions,
     pub(super) crisis_turns: CrisisTurns,
     pub(super) concerns: SessionConcerns,
+    pub(super) session_words: SessionWords,
     pub(super) grants: GrantCache,
     pub(super) flood: FloodControl,
     pub(super) deduplication: Deduplication,
@@ -79,6 +81,7 @@ impl Gate {
             crises,
             crisis_turns: CrisisTurns::default(),
             concerns: SessionConcerns::default(),
+            session_words: SessionWords::default(),
             grants,
             flood,
             deduplication,

@@ -30,6 +30,7 @@ pub fn card(view: &RequestView) -> Markup {
                 }
                 h1 #brief tabindex="-1" { (view.brief()) }
                 @if !view.is_pending() { (decision_summary(view)) (super::edited::approved(view)) }
+                @if let Some(crisis) = &view.crisis { (crisis.on_card(view.now)) }
                 @match &view.card {
                     Some(card) => (assessed_call(card)),
                     None => p.wrong { "The call cannot be shown, so it cannot be approved here." },

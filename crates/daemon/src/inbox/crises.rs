@@ -3,11 +3,11 @@
 use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
 use countersign_store::CrisisSession;
-use countersign_types::time::{Clock as _, Timestamp};
+use countersign_types::time::Clock as _;
 use maud::{Markup, html};
 
 use super::controls::shown;
-use super::labels::relative_time;
+use super::crisis_context::CrisisContext;
 use super::layout;
 use super::page::{ApiState, PageResult, signed_in_page};
 use crate::api::Api;
@@ -36,8 +36,7 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
                                 (shown(&crisis.session))
                             }
                         }
-                        p.hint { (signs(crisis, now)) }
-                        (conversation(&api, crisis, now))
+                        (CrisisContext::of(&api, crisis.clone()).markup(now))
                     }
                     (take_over(&api, crisis))
                     (lift(crisis))
@@ -46,33 +45,6 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
         }
     };
     Ok(layout::page("Crises", layout::MenuItem::Crises, Some(&identity), &body))
-}
-
-/// The level of a crisis, and since when.
-pub fn signs(crisis: &CrisisSession, now: Timestamp) -> Markup {
-    html! {
-        "level " (crisis.level) " of 6"
-        @if crisis.imminent { ", danger may be imminent" }
-        ", since " (relative_time(crisis.since, now))
-    }
-}
-
-/// The last turns, and who has taken over.
-fn conversation(api: &Api, crisis: &CrisisSession, now: Timestamp) -> Markup {
-    let turns = api.gate.crisis_turns().turns(&crisis.agent, &crisis.session);
-    let takeover = api.gate.crises().takeover(&crisis.agent, Some(&crisis.session));
-    html! {
-        @if let Some(takeover) = takeover {
-            p { strong { (shown(&takeover.person)) " has taken over" }
-                ", " (relative_time(takeover.at, now)) ". Nothing of the agent is sent." }
-        }
-        @if !turns.is_empty() {
-            ol.turns { @for turn in &turns {
-                li { strong { (turn.role) } ", " (relative_time(turn.at, now)) ": "
-                    (shown(&turn.text)) }
-            } }
-        }
-    }
 }
 
 /// The form with which a person takes over and writes to the user.

@@ -12,6 +12,7 @@ mod card;
 mod channels;
 mod controls;
 mod crises;
+mod crisis_context;
 mod devices;
 mod drills;
 mod edited;

@@ -12,7 +12,7 @@ use maud::{Markup, html};
 
 use super::labels::{percent_encode, relative_time, thousands};
 use super::page::{ApiState, PageResult, signed_in_page};
-use super::{crises, layout};
+use super::{crises, crisis_context, layout};
 use crate::recent::{Recent, recent};
 
 /// How far back, in milliseconds, and how many requests at most.
@@ -126,7 +126,7 @@ fn line(session: &Session, now: Timestamp) -> Markup {
             }
             @if let Some(crisis) = &session.crisis {
                 div.held {
-                    p { strong { "A person may be in crisis:" } " " (crises::signs(crisis, now))
+                    p { strong { "A person may be in crisis:" } " " (crisis_context::level(crisis, now))
                         ". Every outbound or irreversible call waits for a person." }
                     (crises::lift(crisis))
                 }

@@ -73,8 +73,7 @@ fn covered(view: &RequestView) -> Markup {
         if view.session().is_some() { "in this session or until a time" } else { "until a time" };
     html! {
         @if request.crisis {
-            "No grant covers a call in a crisis. "
-            a href="/crises" { "Take over the conversation" }
+            "No grant covers a call in a crisis."
         }
         @else if request.tier == Tier::Critical {
             "No grant covers a CRITICAL call."

@@ -9,6 +9,7 @@ use countersign_types::tier::Tier;
 use countersign_types::time::Timestamp;
 use countersign_workflow::request::{Choice, State};
 
+use super::crisis_context::CrisisContext;
 use crate::gate::asking_name;
 
 /// How much of a name is shown.
@@ -29,6 +30,8 @@ pub struct RequestView {
     pub similar: Option<SimilarCalls>,
     /// Since when the agent no longer waits for the answer, if known.
     pub stopped_waiting_at: Option<Timestamp>,
+    /// The conversation, if the call belongs to one in a crisis.
+    pub crisis: Option<CrisisContext>,
 }
 
 impl RequestView {
@@ -36,12 +39,19 @@ impl RequestView {
     pub fn new(stored: StoredRequest, now: Timestamp) -> RequestView {
         let card = json::parse(&stored.card).ok().and_then(|card| Card::from_json(&card).ok());
         let card = card.filter(|card| card.digest == stored.request.digest.canonical);
-        RequestView { stored, card, now, similar: None, stopped_waiting_at: None }
+        RequestView { card, ..RequestView::without_card(stored, now) }
     }
 
     /// Without its card: enough for a row in a long list.
     pub fn without_card(stored: StoredRequest, now: Timestamp) -> RequestView {
-        RequestView { stored, card: None, now, similar: None, stopped_waiting_at: None }
+        RequestView {
+            stored,
+            card: None,
+            now,
+            similar: None,
+            stopped_waiting_at: None,
+            crisis: None,
+        }
     }
 
     /// The summary in one sentence.

@@ -225,3 +225,27 @@ async fn failed_passphrases_without_javascript_count_as_failed_logins() {
     let (_, stands) = api.agent("GET", &format!("/v1/requests/{id}"), json!(null)).await;
     assert_eq!(stands["state"], "pending");
 }
+
+#[tokio::test]
+async fn the_card_in_a_crisis_shows_signs_turns_and_helplines_until_it_is_decided() {
+    let api = TestApi::new().await;
+    let words = "nobody would miss me. I want to kill myself tonight";
+    let body = json!({ "text": words, "session": "s", "country": "de" });
+    api.agent("POST", "/v1/screen", body).await;
+    let call = json!({
+        "tool": "send_message", "arguments": { "to": "bo", "text": "all is well" },
+        "session": "s",
+    });
+    let (_, held) = api.agent("POST", "/v1/requests", call).await;
+    let path = format!("/inbox/card/{}", held["id"].as_str().unwrap());
+    let (_, _, card) = text(get(&api, &path, Some(ANA_TOKEN)).await).await;
+    for part in ["Signs: ", "kill myself", "nobody would miss me", "TelefonSeelsorge", "112"] {
+        assert!(card.contains(part), "{part}: {card}");
+    }
+    let (_, _, page) = text(get(&api, "/crises", Some(ANA_TOKEN)).await).await;
+    assert!(page.contains("Signs: ") && page.contains("TelefonSeelsorge"), "{page}");
+    let (status, _) = api.approve(&held).await;
+    assert_eq!(status, StatusCode::OK);
+    let (_, _, card) = text(get(&api, &path, Some(ANA_TOKEN)).await).await;
+    assert!(!card.contains("kill myself") && !card.contains("nobody would"), "{card}");
+}

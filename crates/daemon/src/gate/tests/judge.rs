@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use countersign_crisis::Concern;
 use countersign_store::Store as _;
 use countersign_types::time::Clock as _;
 use countersign_workflow::request::{Choice, Decider, State};
@@ -237,4 +238,42 @@ async fn the_sample_goes_to_people() {
         assert_eq!(stored.request.state, State::Pending, "{number}");
     }
     assert_eq!(daemon.count("judge_release").await, 0);
+}
+
+#[tokio::test]
+async fn the_judge_sees_what_the_user_wrote_and_from_whom_it_has_it() {
+    let (seen, prompts) = std::sync::mpsc::channel();
+    let model = ScriptedModel::start(move |user| {
+        let _ = seen.send(user.to_owned());
+        careful(user)
+    })
+    .await;
+    let daemon = TestDaemon::with("", &model.section("shadow", "")).await;
+    let _running = background(&daemon);
+    let agent = caller("claude").agent;
+    let wrote = |session, text, concern| {
+        daemon.gate.note_user_words(&agent, session, text, concern);
+    };
+    wrote("s1", "write to bo that lunch is ready", Concern::None);
+    wrote("s2", "another conversation", Concern::None);
+    wrote("s1", "I am so sad", Concern::Possible);
+    wrote("s3", "tell bo about the lunch", Concern::None);
+    let prompt_of = async |number, session| {
+        let about = format!("hi {number}\"");
+        kept(&daemon.gate, message(number, session)).await;
+        let mut found = String::new();
+        until("the question to the model", async || {
+            found = prompts.try_iter().find(|one| one.contains(&about)).unwrap_or_default();
+            !found.is_empty()
+        })
+        .await;
+        found
+    };
+    let prompt = prompt_of(1, "s3").await;
+    assert!(prompt.contains("tell bo about the lunch"), "{prompt}");
+    assert!(prompt.contains("the agent's hook, not verified"), "{prompt}");
+    assert!(!prompt.contains("another conversation"), "{prompt}");
+    // Nothing goes to the judge from a person who may be in crisis.
+    let prompt = prompt_of(2, "s1").await;
+    assert!(!prompt.contains("lunch is ready") && !prompt.contains("sad"), "{prompt}");
 }

@@ -6,6 +6,7 @@ use countersign_crisis::{self as crisis, Concern, Screening};
 use countersign_guard::{GuardFailure, GuardRole, GuardVerdict};
 use countersign_risk::verdict::Mode;
 use countersign_store::CrisisSession;
+use countersign_types::span::Span;
 use countersign_types::time::Clock as _;
 use serde_json::{Value, json};
 
@@ -48,9 +49,12 @@ pub async fn screen(
     if in_crisis {
         let turns = api.gate.crisis_turns();
         turns.add(&caller.agent, screened.session, "user", screened.text, now);
+        let signs = (&*sign_words(&screening, screened.text), country(&screening));
+        turns.add_signs(&caller.agent, screened.session, signs, now);
     }
     let recent = api.gate.concerns().of_session(&caller.agent, screened.session, now);
     let session_concern = if in_crisis { Concern::Likely } else { recent.max(screening.concern) };
+    api.gate.note_user_words(&caller.agent, screened.session, screened.text, session_concern);
     let refused = guard.is_unsafe() && rules.mode == Mode::Enforce;
     let decision = match screening.concern {
         Concern::Likely | Concern::Possible => "help",
@@ -67,6 +71,23 @@ pub async fn screen(
         "takeover": takeover::document(&api.gate, &caller.agent, screened.session),
     });
     document(&screening, in_crisis, rest).map(Value::Object)
+}
+
+/// The words of a message that were signs: what rules matched, else what weighed most.
+fn sign_words<'t>(screening: &Screening, text: &'t str) -> Vec<&'t str> {
+    let by_rules = screening.signals.iter().take(3).map(|signal| signal.span);
+    let weighed = screening.evidence.words.iter().take(3).copied();
+    let found: Vec<Span> = if screening.by_rules { by_rules.collect() } else { weighed.collect() };
+    let contains = |one: &Span, other: &Span| one.start <= other.start && other.end <= one.end;
+    let in_longer = |span: &Span| found.iter().any(|one| one != span && contains(one, span));
+    let spans: Vec<&Span> = found.iter().filter(|span| !in_longer(span)).collect();
+    let part = |span: &Span| text.get(span.start as usize..span.end as usize);
+    spans.into_iter().filter_map(part).collect()
+}
+
+/// The country whose helplines the card shows.
+fn country(screening: &Screening) -> Option<&'static str> {
+    screening.card.as_ref().and_then(|card| card.country)
 }
 
 /// The concern with the guard's verdict: only self-harm counts, it raises by one step, and it
@@ -153,7 +174,7 @@ fn record(api: &Api, caller: &Caller, session: &str, screening: &Screening) {
         concern,
         level: screening.level,
         imminent: screening.imminent,
-        country: screening.card.as_ref().and_then(|card| card.country),
+        country: country(screening),
     };
     let api = api.clone();
     tokio::spawn(async move { api.gate.record_screening(record).await });
