@@ -10,8 +10,9 @@ use crate::error::Error;
 use crate::http::{self, Exchange};
 use crate::people::PeopleClient;
 use crate::records::{
-    AgentRecord, CrisisRecord, Entries, ExactGrant, FreezeRecord, GrantRecord, LedgerKey,
-    LedgerRows, MerkleProof, NewAgent, NewGrant, PersonRecord, QuarantineRecord, SessionRecord,
+    AgentRecord, CrisisRecord, Entries, ExactGrant, FreezeRecord, GrantRecord,
+    GrantSuggestionRecord, LedgerKey, LedgerRows, MerkleProof, NewAgent, NewGrant, PersonRecord,
+    QuarantineRecord, SessionRecord,
 };
 
 impl PeopleClient {
@@ -28,6 +29,16 @@ impl PeopleClient {
     /// Creates a grant.
     pub fn create_grant(&self, grant: &NewGrant) -> Result<serde_json::Value, Error> {
         self.change("/v1/grants", grant)
+    }
+
+    /// Calls that people approved at least so often in a row.
+    pub fn grant_suggestions(&self, approvals: u32) -> Result<Vec<GrantSuggestionRecord>, Error> {
+        #[derive(Deserialize)]
+        struct List {
+            suggestions: Vec<GrantSuggestionRecord>,
+        }
+        let path = format!("/v1/grants/suggestions?approvals={approvals}");
+        self.read::<List>(&path).map(|list| list.suggestions)
     }
 
     /// Creates a grant for exactly one call.

@@ -72,8 +72,8 @@ pub use project::{git_root, home_folder, process_project};
 pub use public_paths::{fetch, post_public};
 pub use records::{
     AgentRecord, CrisisRecord, CurrentPerson, DaemonInstallation, Entries, ExactGrant,
-    FreezeRecord, GrantRecord, LedgerKey, LedgerRowDifference, LedgerRows, MerkleProof, NewAgent,
-    NewGrant, PersonRecord, QuarantineRecord, Readiness, SessionRecord,
+    FreezeRecord, GrantRecord, GrantSuggestionRecord, LedgerKey, LedgerRowDifference, LedgerRows,
+    MerkleProof, NewAgent, NewGrant, PersonRecord, QuarantineRecord, Readiness, SessionRecord,
 };
 pub use report::{Batch, BatchItem, RedeemedPermit, ReportStatus, RunReport};
 pub use request::{

@@ -168,6 +168,33 @@ pub struct NewGrant {
     pub uses: Option<u32>,
 }
 
+/// A call that people approved many times in a row.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GrantSuggestionRecord {
+    /// The newest approved request for it.
+    pub request: String,
+    /// How often people approved it in a row.
+    pub approvals: u32,
+    /// The agent.
+    pub agent: String,
+    /// Its tier.
+    pub tier: String,
+    /// What it does.
+    pub brief: String,
+    /// The whole call.
+    pub call: String,
+    /// When it was asked for the first time in this row.
+    pub first: Time,
+    /// And the last time.
+    pub last: Time,
+    /// The digest of the call in its canonical form.
+    pub digest: String,
+    /// The digest of the call as received.
+    pub raw_digest: String,
+    /// Whether both digests must match.
+    pub both_bind: bool,
+}
+
 /// A grant for exactly one call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ExactGrant {

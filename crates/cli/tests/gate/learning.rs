@@ -73,6 +73,7 @@ fn approvals_in_a_row_suggest_exactly_this_call_and_a_denial_resets() {
     assert_eq!((&found[0]["approvals"], &found[0]["tier"]), (&3.into(), &"MEDIUM".into()));
     let text = stdout(&desk.person(&["grants", "suggestions", "--approvals", "3"]));
     assert!(text.contains("approved 3 times in a row"), "{text}");
+    assert!(text.contains(CALL), "the whole call is shown: {text}");
     let id = found[0]["request"].as_str().unwrap();
     let unknown = desk.person(&["grants", "accept", "zzz", "--approvals", "3"]);
     assert_eq!(unknown.status.code(), Some(2));

@@ -3,14 +3,20 @@
 use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
 use countersign_store::{Store as _, StoreError};
+use countersign_text::sanitize::sanitize_within;
 use countersign_types::time::{Clock as _, Timestamp};
 use countersign_workflow::grant::{Grant, GrantShape};
+use countersign_workflow::learning::DEFAULT_APPROVALS;
 use maud::{Markup, html};
 
 use super::controls::{action_button, is_administrator, shown};
 use super::labels::relative_time;
 use super::layout;
 use super::page::{ApiState, PageResult, signed_in_page};
+use crate::gate::GrantSuggestion;
+
+/// How much of a call is shown; longer ones are not suggested.
+const CALL: usize = 1000;
 
 /// The page.
 pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageResult {
@@ -20,6 +26,7 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
     let now = api.gate.clock().now().at;
     let (held, over): (Vec<_>, Vec<_>) =
         all.iter().partition(|grant| api.gate.grants().in_force(grant, now));
+    let suggested = api.gate.grant_suggestions(DEFAULT_APPROVALS).await.map_err(failed)?;
     let body = html! {
         section.wide {
             h1 { "Grants" }
@@ -29,6 +36,7 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
             }
             @if held.is_empty() { p { "No grants. Give one with an approval, or below." } }
             ul.list { @for grant in &held { (grant_line(grant, now, true)) } }
+            (suggestions(&suggested, is_administrator(&identity), now))
             @if is_administrator(&identity) { (new_grant()) }
             @if !over.is_empty() {
                 details { summary { (over.len()) " expired or revoked" }
@@ -80,6 +88,48 @@ fn grant_line(grant: &Grant, now: Timestamp, held: bool) -> Markup {
                 @let path = format!("/v1/grants/{}", grant.id);
                 (action_button("Revoke", "DELETE", &path, "Revoke this grant?"))
             }
+        }
+    }
+}
+
+/// Calls that people approved many times in a row. Each grant is for exactly the call shown.
+fn suggestions(list: &[GrantSuggestion], can_give: bool, now: Timestamp) -> Markup {
+    html! {
+        @if !list.is_empty() {
+            h2 { "Suggested" }
+            p.hint {
+                "People approved these calls every time. Each grant is for exactly this call of this "
+                "agent; a denial takes the suggestion back."
+            }
+            ul.list { @for one in list {
+                li {
+                    div {
+                        strong { (shown(&one.brief)) }
+                        " " a href={ "/requests/" (one.request) } { "Show the request" }
+                        p { code { (sanitize_within(&one.call, CALL).text) } }
+                        p.hint {
+                            (shown(&one.agent)) ", " (one.tier.label()) ", approved "
+                            (one.approvals) " times in a row, last " (relative_time(one.last, now))
+                        }
+                    }
+                    @if can_give { (accept(one)) }
+                }
+            } }
+        }
+    }
+}
+
+fn accept(one: &GrantSuggestion) -> Markup {
+    html! {
+        form.api.line data-method="POST" data-path="/v1/grants" {
+            input type="hidden" name="shape" value="exact";
+            input type="hidden" name="digest" value=(one.digest.canonical);
+            input type="hidden" name="raw_digest" value=(one.digest.raw);
+            input type="hidden" name="both_bind" data-boolean="yes" value=(one.digest.both_bind);
+            input type="hidden" name="agent" value=(one.agent);
+            input type="hidden" name="minutes" data-number="yes" value="43200";
+            button type="submit" { "Allow for 30 days" }
+            p.wrong role="alert" {}
         }
     }
 }

@@ -249,3 +249,40 @@ async fn the_card_in_a_crisis_shows_signs_turns_and_helplines_until_it_is_decide
     let (_, _, card) = text(get(&api, &path, Some(ANA_TOKEN)).await).await;
     assert!(!card.contains("kill myself") && !card.contains("nobody would"), "{card}");
 }
+
+#[tokio::test]
+async fn calls_that_people_always_approve_are_suggested_on_the_page_of_grants() {
+    let api = TestApi::new().await;
+    let call =
+        json!({ "tool": "Bash", "arguments": { "command": "frobnicate --rebuild <index>" } });
+    let approve = async || {
+        let (_, held) = api.agent("POST", "/v1/requests", call.clone()).await;
+        let (status, _) = api.approve(&held).await;
+        assert_eq!(status, StatusCode::OK, "{held}");
+        let path = format!("/v1/requests/{}/outcome", held["id"].as_str().unwrap());
+        api.agent("POST", &path, json!({ "status": "ok" })).await;
+        held
+    };
+    let page = async || text(get(&api, "/grants", Some(ANA_TOKEN)).await).await.2;
+    for _ in 0..9 {
+        approve().await;
+    }
+    assert!(!page().await.contains("Suggested"));
+    let held = approve().await;
+    let shown = page().await;
+    assert!(shown.contains("approved 10 times in a row"), "{shown}");
+    assert!(shown.contains("frobnicate --rebuild &lt;index&gt;"), "{shown}");
+    let list = api.person("GET", "/v1/grants/suggestions", json!(null)).await.1;
+    let one = &list["suggestions"][0];
+    assert_eq!((&one["approvals"], &one["request"]), (&json!(10), &held["id"]), "{list}");
+    let (status, _) = api.person("GET", "/v1/grants/suggestions?approvals=0", json!(null)).await;
+    assert_eq!(status, StatusCode::BAD_REQUEST);
+    // An approver sees it; only an administrator can give it.
+    assert!(!shown.contains("Allow for 30 days"), "{shown}");
+    let (_, held) = api.agent("POST", "/v1/requests", call.clone()).await;
+    let path = format!("/v1/requests/{}/decision", held["id"].as_str().unwrap());
+    let denial = json!({ "choice": "deny", "reason": "no", "digest": held["digest"] });
+    let (status, denied) = api.person("POST", &path, denial).await;
+    assert_eq!(status, StatusCode::OK, "{denied}");
+    assert!(!page().await.contains("Suggested"), "a denial takes it back");
+}

@@ -137,7 +137,7 @@ function said(form) {
     if (field.dataset.tool !== undefined && field.value) (body.labels ??= []).push({ tool: field.dataset.tool, label: field.value });
     const text = field.name && field.value.trim();
     if (!text && !(field.type === "hidden" && field.name)) continue;
-    body[field.name] = field.dataset.number ? Number(text) : field.dataset.lines ? text.split("\n").map((line) => line.trim()).filter(Boolean) : text;
+    body[field.name] = field.dataset.number ? Number(text) : field.dataset.boolean ? text === "true" : field.dataset.lines ? text.split("\n").map((line) => line.trim()).filter(Boolean) : text;
   }
   return body;
 }
