@@ -203,9 +203,8 @@ await topUp();
 let [done, restarts] = [0, 0];
 const busy = new Set();
 let gate = Promise.resolve();
-async function tab(index) {
+async function tab(page, index) {
   const random = dice(seed + 100 + index);
-  const page = await newTab();
   await page.goto(here + "/");
   await page.waitForSelector("#pane article");
   while (done < sequences) {
@@ -219,7 +218,10 @@ async function tab(index) {
   }
   return page;
 }
-const pages = await Promise.all(Array.from({ length: TABS }, (_, index) => tab(index)));
+// All sign in before the network gets slow and the daemon restarts.
+const opened = [];
+for (let index = 0; index < TABS; index += 1) opened.push(await newTab());
+const pages = await Promise.all(opened.map(tab));
 longest = 0;
 await gate;
 const failures = answers.map((answer) => [wrong(answer), answer]).filter(([why]) => why);

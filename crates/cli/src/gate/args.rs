@@ -13,7 +13,7 @@ pub struct PersonArgs {
     /// The person to log in as if there is no token [default: owner]
     #[arg(long = "as", value_name = "NAME")]
     pub whose: Option<String>,
-    /// Private file with your token [default: `COUNTERSIGN_TOKEN`, then the saved login]
+    /// Private file with your token [default: `COUNTERSIGN_TOKEN`, saved login]
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<String>,
     /// Private file with your passphrase, or `-` for standard input [default: prompt]

@@ -58,7 +58,8 @@ fn a_login_is_saved_privately_never_printed_and_used_in_a_terminal_only() {
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
     assert!(in_terminal(&daemon, "pending").contains("Passphrase of owner"));
     fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
-    assert!(in_terminal(&daemon, "doctor").contains("owner is logged in here"));
+    let checks = stdout(&daemon.command(&["doctor"]).output().unwrap());
+    assert!(checks.contains("owner is logged in here"), "{checks}");
     let token = token.to_owned();
     let ended = daemon.command(&["logout"]).output().unwrap();
     assert_eq!(stdout(&ended), "Logged out owner.\n", "{}", stderr(&ended));

@@ -27,6 +27,10 @@ pub(super) fn exposure(config: &DaemonConfig, checks: &mut Vec<Check>) {
             "listen.confirm_without_token = false, once every agent has a token",
         ));
     }
+}
+
+/// Tokens of people that an agent of this user could take.
+pub(super) fn credentials(checks: &mut Vec<Check>) {
     if ProcessEnvironment.get("COUNTERSIGN_TOKEN").is_some() {
         checks.push(Check::note(
             "COUNTERSIGN_TOKEN is set here: an agent started from this shell could answer itself.",
