@@ -60,8 +60,10 @@ pub enum CliCommand {
     Stats(gate::Stats),
     /// List what calls changed, and restore files as they were.
     Undo(crate::undo::args::UndoArgs),
-    /// Log in and print a token, so that you need not enter your passphrase each time.
+    /// Log in and save the login, so that you need not enter your passphrase each time.
     Login(gate::LoginArgs),
+    /// End the saved login.
+    Logout(gate::LogoutArgs),
     /// Manage the people who may decide.
     People(args_people::PeopleArgs),
     /// Manage agents and their tokens.

@@ -101,6 +101,7 @@ fn with_the_gate(name: &str, texts: &[String]) -> Result<ExitCode, Failure> {
         "history" => with(texts, |args| gate::show::history(&args)),
         "stats" => with(texts, |args| gate::stats::stats(&args)),
         "login" => with(texts, |args| gate::login::run(&args)),
+        "logout" => with(texts, |args| gate::login::logout(&args)),
         "people" => with(texts, |args| gate::people::people(&args)),
         "agents" => with(texts, |args| gate::people::agents(&args)),
         "grants" => with(texts, |args| gate::grants::run(&args)),

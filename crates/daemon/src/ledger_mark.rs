@@ -24,6 +24,7 @@ use crate::freeze::Freeze;
 pub use crate::integrity_fault::IntegrityFault;
 use crate::keys::Keys;
 use crate::modes::{mode_from_name, mode_name};
+use crate::recorded_settings::RecordedSettings;
 
 /// The file beside the key.
 pub const FILE: &str = "ledger.mark";
@@ -65,6 +66,7 @@ impl LedgerMark {
         keys: Arc<Keys>,
         store: &Backend,
         config: (&Path, Mode),
+        recorded: &RecordedSettings,
     ) -> Result<(LedgerMark, Option<IntegrityFault>), StoreError> {
         let file = folder.join(FILE);
         let head = store.tree_head().await?;
@@ -82,7 +84,9 @@ impl LedgerMark {
             }
             Some(Some(marked)) => compare(store, marked.head, head).await?,
             Some(None) => Some(IntegrityFault::MarkInvalid),
-            None if signed.is_some() => Some(IntegrityFault::MarkMissing),
+            None if signed.is_some() || recorded.mode.is_some() => {
+                Some(IntegrityFault::MarkMissing)
+            }
             None => None,
         };
         let (store_path, first_mode) = config;
@@ -91,9 +95,10 @@ impl LedgerMark {
             _ if fault.is_some() => Mode::Enforce,
             // The operator chooses the mode of a new installation.
             None => first_mode,
-            Some(marked) => marked.as_ref().map_or(Mode::Enforce, |marked| marked.mode),
+            Some(marked) => recorded.confirmed_mode(marked.as_ref().map(|marked| marked.mode)),
         };
         let marked = known.flatten();
+        let void_until = recorded.void_until(marked.as_ref().map(|marked| marked.void_until));
         let mark = LedgerMark {
             keys,
             file,
@@ -101,7 +106,7 @@ impl LedgerMark {
             size: Mutex::new(marked.as_ref().map_or(0, |marked| marked.head.size)),
             mode: RwLock::new(mode),
             was_found: marked.is_some(),
-            void_until: AtomicI64::new(marked.as_ref().map_or(i64::MIN, |it| it.void_until)),
+            void_until: AtomicI64::new(void_until),
             freeze: RwLock::new(marked.and_then(|marked| marked.freeze)),
         };
         if fault.is_none() {

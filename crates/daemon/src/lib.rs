@@ -38,6 +38,7 @@ pub mod proof;
 mod push;
 mod random;
 mod recent;
+mod recorded_settings;
 mod reload;
 mod routes;
 pub mod shutdown;

@@ -26,3 +26,8 @@ pub const fn strictness(mode: Mode) -> u8 {
         Mode::Enforce => 2,
     }
 }
+
+/// The stricter of two modes.
+pub const fn stricter(one: Mode, other: Mode) -> Mode {
+    if strictness(other) > strictness(one) { other } else { one }
+}

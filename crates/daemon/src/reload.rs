@@ -15,6 +15,7 @@ use countersign_types::time::Clock as _;
 use crate::config::{DaemonConfig, Paths, WrittenSettings, mode_name};
 use crate::gate::Gate;
 use crate::notifier::{self, ChannelPool};
+use crate::recorded_settings::{written_digest, written_fact};
 use crate::tls::DaemonTls;
 
 /// The settings of the last start, beside the key.
@@ -75,19 +76,33 @@ impl Reloader {
     }
 }
 
-/// What changed in the configuration since the last start, after it is in the ledger.
+/// What changed in the configuration since the last start, after it is in the ledger. `recorded`:
+/// the digest of the settings then, by the ledger.
 pub async fn changes_since_last_start(
     gate: &Gate,
     config: &DaemonConfig,
+    recorded: Option<&str>,
 ) -> Result<Vec<String>, StoreError> {
     let file = config.state.join(SETTINGS);
     let written = &config.rules.written;
-    let before = fs::read_to_string(&file).ok().and_then(|text| WrittenSettings::from_json(&text));
-    let changes = before.map(|before| before.changes(written)).unwrap_or_default();
-    if !changes.is_empty() {
+    let found = fs::read_to_string(&file).ok();
+    let before = found.as_deref().and_then(WrittenSettings::from_json);
+    let mut changes = before.map(|before| before.changes(written)).unwrap_or_default();
+    let is_forged =
+        recorded.is_some() && found.as_deref().map(written_digest).as_deref() != recorded;
+    let now = written_fact(&written.to_json());
+    let is_new = recorded != now.1.as_str();
+    if is_forged && is_new {
+        let unknown = format!("{SETTINGS} was deleted or changed, so what changed is unknown");
+        changes.insert(0, unknown);
+    }
+    if is_new {
         let mut entry = Entry::new(0, EntryKind::Config, gate.rules().hash);
-        let lines = changes.iter().map(|line| Value::String(line.clone().into())).collect();
-        entry.facts.push(("changes".into(), Value::Array(lines)));
+        if !changes.is_empty() {
+            let lines = changes.iter().map(|line| Value::String(line.clone().into())).collect();
+            entry.facts.push(("changes".into(), Value::Array(lines)));
+        }
+        entry.facts.push(now);
         gate.store().append(vec![entry]).await?;
     }
     remember(&file, written);

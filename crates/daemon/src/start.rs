@@ -90,8 +90,9 @@ impl Daemon {
         let gate = Arc::new(gate);
         gate.judge().set_folder(config.state.join("judge"));
         gate.set_markers(&marker_folder(&config, &paths));
-        check_store(&gate, &keys, &config).await.map_err(store_failed)?;
-        let changes = changes_since_last_start(&gate, &config).await.map_err(store_failed)?;
+        let recorded = check_store(&gate, &keys, &config).await.map_err(store_failed)?;
+        let changes = changes_since_last_start(&gate, &config, recorded.written.as_deref());
+        let changes = changes.await.map_err(store_failed)?;
         let news = [rotated, describe_changes(&gate, &changes)].into_iter().flatten();
         let news = news.reduce(|all, more| format!("{all}\n{more}"));
         let opened = (Arc::clone(&gate), Arc::clone(&keys));

@@ -11,20 +11,22 @@ use crate::config::DaemonConfig;
 use crate::gate::Gate;
 use crate::keys::Keys;
 use crate::ledger_mark::LedgerMark;
+use crate::recorded_settings::RecordedSettings;
 use crate::shutdown::{Stop, stopped};
 
 /// How often the mark is raised while the ledger grows.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 /// Compares the store with the ledger mark; stops approvals if it is not the store that was signed
-/// last.
+/// last. Returns what its ledger says about the settings in force.
 pub async fn check_store(
     gate: &Gate,
     keys: &Arc<Keys>,
     config: &DaemonConfig,
-) -> Result<(), StoreError> {
+) -> Result<RecordedSettings, StoreError> {
     let about = (config.store.as_path(), config.rules.mode);
-    let opened = LedgerMark::open(&config.state, Arc::clone(keys), gate.store(), about);
+    let recorded = RecordedSettings::read(gate.store()).await?;
+    let opened = LedgerMark::open(&config.state, Arc::clone(keys), gate.store(), about, &recorded);
     let (mark, fault) = opened.await?;
     gate.integrity().set_mark(mark);
     if let Some(fault) = fault {
@@ -33,11 +35,11 @@ pub async fn check_store(
         // No acknowledgement is later than the ledger, unless the clock was rebased since then.
         mark.void_at_most_until(gate.clock().now().at);
     }
-    gate.restore_freeze().await?;
+    gate.restore_freeze(recorded.freeze.clone()).await?;
     gate.restore_quarantines().await?;
     gate.apply_confirmed_mode().await?;
-    gate.use_confirmed_policy(&config.state, keys);
-    Ok(())
+    gate.use_confirmed_policy(&config.state, keys, &recorded).await?;
+    Ok(recorded)
 }
 
 /// Raises the mark and checks the file of the store, until the daemon stops.
@@ -51,6 +53,7 @@ pub async fn run(gate: Arc<Gate>, announce: impl Fn(String) + Send, mut stop: St
         if let Err(error) = gate.raise_mark().await {
             tracing::error!(%error, "the ledger mark was not written");
         }
+        gate.restore_markers();
         gate.save_session_memories().await;
         tokio::select! {
             () = tokio::time::sleep(INTERVAL) => {}

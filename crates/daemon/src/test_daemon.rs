@@ -13,6 +13,7 @@ use serde_json::Value;
 use tower_service::Service as _;
 
 use crate::api::Api;
+use crate::api::session_key::test_browser::TestBrowser;
 use crate::config::{DaemonConfig, Paths};
 use crate::gate::Gate;
 use crate::listeners::Peer;
@@ -228,12 +229,11 @@ impl TestDaemon {
         token
     }
 
-    /// The owner's browser session: its cookie's value, and its proof.
-    pub async fn browser(&self) -> (String, String) {
-        let proof = crate::random::secret("csw_").unwrap();
-        let cookie = crate::api::cookie_from_proof(&proof);
-        self.keep_login(&cookie, "owner", "web", 3_600_000).await;
-        (cookie, proof)
+    /// The owner's browser session.
+    pub async fn browser(&self) -> TestBrowser {
+        let browser = TestBrowser::new(&crate::random::secret("csw_").unwrap());
+        self.keep_login(&browser.cookie(), "owner", "web", 3_600_000).await;
+        browser
     }
 
     async fn keep_login(&self, token: &str, person: &str, channel: &str, good_for: i64) {

@@ -18,6 +18,7 @@ mod rule_text;
 mod source;
 mod stored;
 mod strictness;
+mod unconfirmed;
 
 pub use compile::PolicyErrors;
 pub use compiled::{CompiledPolicy, PolicyRule};

@@ -11,10 +11,11 @@ use countersign_workflow::request::{Event, Requester};
 use crate::sqlite::SqliteStore;
 use crate::{
     Applied, ClockRebase, CrisisSession, CrisisTakeover, DeliveryAttempt, DeliveryStatus,
-    IndexedEntry, LedgerSlice, LinkedAccount, NewRequest, OutboxEntry, Passkey, ProofPath,
-    PushSubscription, Redemption, RequestQuery, RowComparison, ServerLabels, SimilarCalls, Store,
-    StoreEvent, StoreResult, StoredAgent, StoredLogin, StoredPerson, StoredRequest,
-    StoredRequestPage, StoredServer, StoredSessionMemory, SubmitResult, TreeHead, WriteContext,
+    IndexedEntry, LedgerSlice, LinkedAccount, NewRequest, NewestEntries, OutboxEntry, Passkey,
+    ProofPath, PushSubscription, Redemption, RequestQuery, RowComparison, ServerLabels,
+    SimilarCalls, Store, StoreEvent, StoreResult, StoredAgent, StoredLogin, StoredPerson,
+    StoredRequest, StoredRequestPage, StoredServer, StoredSessionMemory, SubmitResult, TreeHead,
+    WriteContext,
 };
 
 /// One of the backends. A new backend is a new variant.
@@ -116,6 +117,7 @@ forward! {
     request_history(request: Id) -> StoreResult<Vec<IndexedEntry>>;
     compare_rows() -> StoreResult<RowComparison>;
     has_intact_ledger() -> StoreResult<bool>;
+    newest_entries() -> StoreResult<NewestEntries>;
     tree_head() -> StoreResult<TreeHead>;
     inclusion_proof(index: u64, size: u64) -> StoreResult<ProofPath>;
     consistency_proof(old: u64, new: u64) -> StoreResult<ProofPath>;

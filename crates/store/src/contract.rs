@@ -16,6 +16,7 @@ use countersign_workflow::request::{Event, Requester};
 
 use crate::error::StoreResult;
 use crate::event::StoreEvent;
+use crate::newest_entries::NewestEntries;
 use crate::people::{
     LinkedAccount, Passkey, PushSubscription, StoredAgent, StoredLogin, StoredPerson,
 };
@@ -334,6 +335,9 @@ pub trait Store: Send + Sync + 'static {
     /// Whether the entries were those of the tree's head when the store was opened. In a changed
     /// ledger no grant is believed.
     fn has_intact_ledger(&self) -> impl Future<Output = StoreResult<bool>> + Send;
+
+    /// The newest entries about what is in force, as they were when the store was opened.
+    fn newest_entries(&self) -> impl Future<Output = StoreResult<NewestEntries>> + Send;
 
     /// Size and root of the committed tree.
     fn tree_head(&self) -> impl Future<Output = StoreResult<TreeHead>> + Send;

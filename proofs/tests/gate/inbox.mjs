@@ -17,7 +17,16 @@ async function visit(options = {}) {
   const page = await context.newPage();
   page.on("pageerror", (error) => complaints.push(String(error)));
   page.on("console", (line) => { if (line.type() === "error") complaints.push(line.text()); });
+  // The key of a session cannot be copied: each browser signs in by itself.
+  if (state && !options.storageState && options.javaScriptEnabled !== false) await signIn(page);
   return page;
+}
+
+async function signIn(page) {
+  await page.goto(PEOPLE + "/login");
+  await page.fill("[name=passphrase]", PASSPHRASE);
+  await page.click("button.main");
+  await page.waitForURL(PEOPLE + "/");
 }
 
 async function agent(method, path, body) {
@@ -371,8 +380,9 @@ await check("while the next card is on its way there is none to answer", async (
 await check("a decision that names another call is refused, an approval without a digest as well", async () => {
   const [{ id, digest }, other] = [await ask(mail()), await ask(mail())];
   const said = (body) => page.evaluate(async ([path, said]) => {
-    const headers = { "content-type": "application/json", "x-countersign-proof": localStorage.getItem("countersign-proof") };
-    const response = await fetch(path, { method: "POST", headers, body: JSON.stringify(said) });
+    const text = JSON.stringify(said);
+    const headers = { "content-type": "application/json", "x-countersign-proof": await proof("POST", path, text) };
+    const response = await fetch(path, { method: "POST", headers, body: text });
     return [response.status, (await response.json()).detail];
   }, [`/v1/requests/${id}/decision`, body]);
   for (const choice of ["approve", "deny"]) assert.equal((await said({ choice, digest: other.digest, reason: "x" }))[0], 409);
@@ -395,6 +405,30 @@ await check("the cookie alone decides nothing", async () => {
   }, [`/v1/requests/${id}/decision`, { choice: "approve", digest, reason: "x" }]);
   assert.ok(status === 401 || status === 403, String(status));
   assert.equal((await stands(id)).state, "pending");
+  complaints.length = 0; // the browser itself reports the refusal
+});
+
+await check("no script reads the key of the session, and whoever copied everything else decides nothing", async () => {
+  const { id, digest } = await ask(mail());
+  const taken = await page.evaluate(async () => {
+    const { key, salt, shown } = await keys("readonly", (store) => store.get("session"));
+    const read = await crypto.subtle.exportKey("pkcs8", key).then(() => "read", ({ name }) => name);
+    return { read, salt, shown, rest: JSON.stringify(localStorage) + JSON.stringify(sessionStorage) };
+  });
+  assert.equal(taken.read, "InvalidAccessError");
+  assert.ok(!taken.rest.includes(taken.salt));
+  const { cookies } = await page.context().storageState();
+  const thief = await visit({ storageState: { cookies, origins: [] } });
+  await thief.goto(PEOPLE + "/history");
+  const status = await thief.evaluate(async ([path, text, { salt, shown }]) => {
+    const { privateKey } = await crypto.subtle.generateKey({ name: "ECDSA", namedCurve: "P-256" }, false, ["sign"]);
+    await keys("readwrite", (store) => store.put({ key: privateKey, salt, shown, ahead: 0 }, "session"));
+    const headers = { "content-type": "application/json", "x-countersign-proof": await proof("POST", path, text) };
+    return (await fetch(path, { method: "POST", headers, body: text })).status;
+  }, [`/v1/requests/${id}/decision`, JSON.stringify({ choice: "approve", digest, reason: "x" }), taken]);
+  assert.equal(status, 403);
+  assert.equal((await stands(id)).state, "pending");
+  await thief.context().close();
   complaints.length = 0; // the browser itself reports the refusal
 });
 

@@ -98,7 +98,10 @@ function witness() {
   };
   let pressed;
   for (const kind of ["keydown", "pointerdown", "click"]) addEventListener(kind, (event) => { if (event.isTrusted) pressed = look(); }, true);
-  addEventListener("DOMContentLoaded", () => new MutationObserver(look).observe(document.body, { childList: true, subtree: true }));
+  addEventListener("DOMContentLoaded", () => {
+    look(); // the first card comes with the page
+    new MutationObserver(look).observe(document.body, { childList: true, subtree: true });
+  });
   const real = window.fetch;
   window.fetch = (path, options = {}) => {
     const found = /^\/v1\/requests\/([^/]+)\/decision$/.exec(path);
@@ -122,20 +125,18 @@ function wrong({ id, said, pressed, sent }) {
 // ---- the tabs ------------------------------------------------------------------------------------
 const browser = await chromium.launch({ executablePath: BROWSER, args: QUIET });
 // Each tab has a context of its own: a browser opens few connections to one host in each.
-let storageState;
 async function newTab() {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 720 }, storageState });
+  const context = await browser.newContext({ viewport: { width: 1280, height: 720 } });
   await context.exposeFunction("witnessed", (answer) => answers.push(answer));
   await context.addInitScript(witness);
-  return context.newPage();
+  const page = await context.newPage();
+  // The key of a session cannot be copied: each tab signs in by itself.
+  await page.goto(here + "/login");
+  await page.fill("[name=passphrase]", PASSPHRASE);
+  await page.click("button.main");
+  await page.waitForURL(here + "/");
+  return page;
 }
-const login = await newTab();
-await login.goto(here + "/login");
-await login.fill("[name=passphrase]", PASSPHRASE);
-await login.click("button.main");
-await login.waitForURL(here + "/");
-storageState = await login.context().storageState();
-await login.close();
 
 async function topUp() {
   const missing = PENDING - (await pending()).length;
@@ -143,6 +144,11 @@ async function topUp() {
 }
 
 const KEYS = ["j", "j", "k", "a", "aa", "dd", "jaa", "jdd", "kaa", "AA", "AA", "DD", "row", "button", "come", "cancel", "rest"];
+// The card of the highlighted row has come up.
+const isShown = () => {
+  const card = document.querySelector("#pane article");
+  return card?.dataset.state === "pending" && document.querySelector(".row[aria-current]")?.dataset.id === card.dataset.id;
+};
 async function sequence(page, random) {
   const length = 3 + random.below(6);
   for (let at = 0; at < length; at += 1) {
@@ -160,8 +166,8 @@ async function sequence(page, random) {
     else {
       // In capitals: after the time that a person takes to look at a card.
       if (what === what.toUpperCase()) {
-        await page.waitForSelector("#pane article", { timeout: 1500 }).catch(() => {});
-        await page.waitForTimeout(450 + random.below(200));
+        await page.waitForFunction(isShown, undefined, { timeout: 4000 }).catch(() => {});
+        await page.waitForTimeout(350 + random.below(200));
       }
       for (const key of what.toLowerCase()) { await page.keyboard.press(key); await page.waitForTimeout(random.below(60)); }
     }
@@ -197,9 +203,8 @@ await topUp();
 let [done, restarts] = [0, 0];
 const busy = new Set();
 let gate = Promise.resolve();
-async function tab(index) {
+async function tab(page, index) {
   const random = dice(seed + 100 + index);
-  const page = await newTab();
   await page.goto(here + "/");
   await page.waitForSelector("#pane article");
   while (done < sequences) {
@@ -213,7 +218,10 @@ async function tab(index) {
   }
   return page;
 }
-const pages = await Promise.all(Array.from({ length: TABS }, (_, index) => tab(index)));
+// All sign in before the network gets slow and the daemon restarts.
+const opened = [];
+for (let index = 0; index < TABS; index += 1) opened.push(await newTab());
+const pages = await Promise.all(opened.map(tab));
 longest = 0;
 await gate;
 const failures = answers.map((answer) => [wrong(answer), answer]).filter(([why]) => why);

@@ -63,8 +63,8 @@ export async function pages({ PEOPLE, SHOTS, visit, agent, ask, mail, stands, ch
     assert.equal((await stands(worst.id)).state, "pending");
     // And not by another client either.
     const status = await house.evaluate(async ([id, digest]) => {
-      const headers = { "content-type": "application/json", "x-countersign-proof": localStorage.getItem("countersign-proof") };
       const body = JSON.stringify({ choice: "approve", reason: "x", requests: [{ id, digest }] });
+      const headers = { "content-type": "application/json", "x-countersign-proof": await proof("POST", "/v1/decisions", body) };
       return (await (await fetch("/v1/decisions", { method: "POST", headers, body })).json()).results[0];
     }, [worst.id, worst.digest]);
     assert.equal(status.state, null);
@@ -139,8 +139,9 @@ export async function pages({ PEOPLE, SHOTS, visit, agent, ask, mail, stands, ch
     const long = await ask({ tool: "send_email", arguments: { to: "bo@example.org", body: "a long text ".repeat(60) }, timeout_seconds: 500 });
     await house.goto(PEOPLE + "/"); // for its proof
     await house.evaluate(async ([id, digest]) => {
-      const headers = { "content-type": "application/json", "x-countersign-proof": localStorage.getItem("countersign-proof") };
-      await fetch(`/v1/requests/${id}/decision`, { method: "POST", headers, body: JSON.stringify({ choice: "approve", digest }) });
+      const [path, body] = [`/v1/requests/${id}/decision`, JSON.stringify({ choice: "approve", digest })];
+      const headers = { "content-type": "application/json", "x-countersign-proof": await proof("POST", path, body) };
+      await fetch(path, { method: "POST", headers, body });
     }, [long.id, long.digest]);
     await house.goto(PEOPLE + "/attention");
     assert.match(await house.textContent(".person"), /owner[^]*\d+ answers: \d+ approved, \d+ denied/);

@@ -43,8 +43,9 @@ async function authenticator(of) {
 const yes = (asked) => ({ choice: "approve", digest: asked.digest, reason: "a machine that is thrown away" });
 const signed = (asked) => page.evaluate(([id, body]) => signature(id, body), [asked.id, yes(asked)]);
 const decides = (asked, passkey) => page.evaluate(async ([id, body]) => {
-  const headers = { "content-type": "application/json", "x-countersign-proof": localStorage.getItem("countersign-proof") };
-  const response = await fetch(`/v1/requests/${id}/decision`, { method: "POST", headers, body: JSON.stringify(body) });
+  const [path, text] = [`/v1/requests/${id}/decision`, JSON.stringify(body)];
+  const headers = { "content-type": "application/json", "x-countersign-proof": await proof("POST", path, text) };
+  const response = await fetch(path, { method: "POST", headers, body: text });
   const { why, type, state } = await response.json();
   return { status: response.status, why, type, state };
 }, [asked.id, { ...yes(asked), passkey }]);

@@ -73,7 +73,7 @@ for (const action of ["approve", "open", ""]) {
 console.log("nothing else decides anything");
 
 const last = await ask();
-await page.evaluate(() => localStorage.removeItem("countersign-proof"));
+await page.evaluate(() => keys("readwrite", (store) => store.delete("session")));
 await press("deny", { request: last.id });
 assert.equal(await stands(last.id), "pending");
 console.log("a page without its proof cannot say no either: the request is opened instead");

@@ -10,10 +10,10 @@ pub struct PersonArgs {
     /// People API address [default: `COUNTERSIGN_PEOPLE` or the configuration]
     #[arg(long, value_name = "ADDR")]
     pub people: Option<String>,
-    /// The person to log in as if there is no token.
-    #[arg(long = "as", value_name = "NAME", default_value = "owner")]
-    pub whose: String,
-    /// Private file with your token [default: `COUNTERSIGN_TOKEN`]
+    /// The person to log in as if there is no token [default: owner]
+    #[arg(long = "as", value_name = "NAME")]
+    pub whose: Option<String>,
+    /// Private file with your token [default: `COUNTERSIGN_TOKEN`, saved login]
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<String>,
     /// Private file with your passphrase, or `-` for standard input [default: prompt]
@@ -22,6 +22,13 @@ pub struct PersonArgs {
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+impl PersonArgs {
+    /// The person to log in as.
+    pub fn name(&self) -> &str {
+        self.whose.as_deref().unwrap_or("owner")
+    }
 }
 
 /// Only the person.
@@ -154,7 +161,8 @@ Examples:
   countersign pending
   countersign pending --json
 
-Prompts for your passphrase unless COUNTERSIGN_TOKEN or --token-file is given.
+Prompts for your passphrase unless you are logged in (`countersign login`), or COUNTERSIGN_TOKEN or
+--token-file is given.
 Exit codes: 0 success, 2 an error.";
 
 /// Show one request in full.
@@ -300,7 +308,7 @@ pub struct Stats {
     pub person: PersonArgs,
 }
 
-/// Log in and print a token, so that you need not enter your passphrase each time.
+/// Log in and save the login, so that you need not enter your passphrase each time.
 #[derive(Parser)]
 #[command(name = "countersign login", bin_name = "countersign login")]
 #[command(after_help = LOGIN_EXAMPLES)]
@@ -313,8 +321,22 @@ pub struct LoginArgs {
 const LOGIN_EXAMPLES: &str = "\
 Examples:
   countersign login
-  umask 077; countersign login --json | jq -r .token > ~/.countersign-token
+  countersign login --as ana
+  countersign logout
 
-Anyone who has the token can decide in your name until it expires. Never start an agent from a
-shell that has it. The token is printed and not stored on disk.
+The token is saved in a file that only you can read and is never printed. Later commands use it, but
+only in a terminal. A program of your user could read the file and decide in your name: log out
+before you leave agents alone.
 Exit codes: 0 logged in, 2 an error.";
+
+/// End the saved login.
+#[derive(Parser)]
+#[command(name = "countersign logout", bin_name = "countersign logout")]
+#[command(
+    after_help = "Examples:\n  countersign logout\n\nOther sessions stay: see `countersign people sessions`.\nExit codes: 0 success, 2 an error."
+)]
+pub struct LogoutArgs {
+    /// People API address [default: `COUNTERSIGN_PEOPLE` or the configuration]
+    #[arg(long, value_name = "ADDR")]
+    pub people: Option<String>,
+}

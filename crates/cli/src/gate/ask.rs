@@ -38,6 +38,7 @@ pub fn run(args: &args::Ask) -> Result<ExitCode, Failure> {
                 let answer = serde_json::json!({ "outcome": "error", "error": why });
                 output::say(|out, _| Ok(writeln!(out, "{answer}")?))?;
             }
+            let why = why.trim_start_matches("denied: ");
             return Err(Failure::Input(format!("denied: {why}")));
         }
     };

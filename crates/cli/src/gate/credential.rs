@@ -9,6 +9,7 @@ use countersign_daemon::config::paths::EnvironmentVariables as _;
 
 use super::args::PersonArgs;
 use super::reach::{self, ProcessEnvironment};
+use super::saved_login;
 use crate::failure::Failure;
 
 /// The longest line that is read.
@@ -25,7 +26,7 @@ pub struct PersonSession {
 }
 
 impl PersonSession {
-    /// With an existing token, or by passphrase.
+    /// With an existing token, with the saved login, or by passphrase.
     pub fn open(person: &PersonArgs) -> Result<PersonSession, Failure> {
         let endpoint = reach::people_endpoint(person.people.as_deref())?;
         let token = match &person.token_file {
@@ -34,6 +35,11 @@ impl PersonSession {
         };
         if let Some(token) = token {
             return Ok(PersonSession { people: PeopleClient::new(endpoint, token), ours: false });
+        }
+        if person.passphrase_file.is_none()
+            && let Some(people) = saved_login::client(&endpoint, person.whose.as_deref())
+        {
+            return Ok(PersonSession { people, ours: false });
         }
         let (login, passphrase) = login_with(person)?;
         let people = PeopleClient::new(endpoint, login.token).confirmed_with(&passphrase);
@@ -113,19 +119,18 @@ fn login_with(person: &PersonArgs) -> Result<(countersign_client::LoginToken, St
     let endpoint = reach::people_endpoint(person.people.as_deref())?;
     if person.passphrase_file.is_some() {
         let passphrase = passphrase(person, "")?;
-        return Ok((PeopleClient::login(&endpoint, &person.whose, &passphrase)?, passphrase));
+        return Ok((PeopleClient::login(&endpoint, person.name(), &passphrase)?, passphrase));
     }
     PromptTerminal::open().map_err(|_| {
         Failure::Input(
-            "authentication required; run this in a terminal, or set COUNTERSIGN_TOKEN or --token-file \
-             (see `countersign login --help`)"
+            "authentication required; run this in a terminal, or set COUNTERSIGN_TOKEN or --token-file"
                 .to_owned(),
         )
     })?;
-    let name = crate::engine::sanitize(&person.whose, 64);
+    let name = crate::engine::sanitize(person.name(), 64);
     let passphrase = PromptTerminal::secret(&format!("Passphrase of {name} for {endpoint}: "))?;
     let passphrase = passphrase.trim().to_owned();
-    Ok((PeopleClient::login(&endpoint, &person.whose, &passphrase)?, passphrase))
+    Ok((PeopleClient::login(&endpoint, person.name(), &passphrase)?, passphrase))
 }
 
 /// A recovery code, from the given file or typed in the terminal.

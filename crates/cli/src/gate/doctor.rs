@@ -28,7 +28,7 @@ use crate::terminal::Paint;
 pub use level::Level;
 
 use check::{Check, Mark, TestedBy};
-use configured::{exposure, keeping, telling};
+use configured::{credentials, exposure, keeping, telling};
 use installation::{asked_endpoint, real_files};
 use level::{DaemonView, is_here, protection};
 
@@ -63,6 +63,7 @@ pub fn run(args: &args_admin::DoctorArgs) -> Result<ExitCode, Failure> {
     let people = people_endpoint(args, &config, is_here)?;
     daemon(&asked, people.as_ref(), &mut checks);
     checks.push(trusted_key(asked.clone()));
+    credentials(&mut checks);
     let view = DaemonView::ask(asked, people);
     let level = protection(&view, &mut checks);
     let files = is_here.then(|| real_files(&view, config.clone(), paths, &mut checks));

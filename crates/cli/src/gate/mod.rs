@@ -36,6 +36,7 @@ mod ports;
 pub mod preview;
 pub mod reach;
 mod running;
+mod saved_login;
 pub mod servers;
 pub mod show;
 pub mod stats;

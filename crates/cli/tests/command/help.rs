@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use super::binary::{run, stdout};
 
 /// The commands whose own help is compared.
-const PLAIN: [&str; 40] = [
+const PLAIN: [&str; 41] = [
     "serve",
     "service",
     "ask",
@@ -22,6 +22,7 @@ const PLAIN: [&str; 40] = [
     "stats",
     "undo",
     "login",
+    "logout",
     "people",
     "agents",
     "grants",

@@ -21,6 +21,8 @@ mod judge;
 #[cfg(test)]
 mod mcp;
 #[cfg(test)]
+mod own_commands;
+#[cfg(test)]
 mod policy;
 #[cfg(test)]
 mod readme;

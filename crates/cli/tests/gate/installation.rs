@@ -70,3 +70,22 @@ fn the_doctor_is_honest() {
     assert_eq!(output.status.code(), Some(1));
     assert!(stdout(&output).contains("The daemon is not running"), "{}", stdout(&output));
 }
+
+#[test]
+fn a_gate_that_only_observes_is_not_hidden() {
+    let health = r#"{"status":"ok","service":"countersign","pending":0}"#;
+    let ready = r#"{"ready":true,"mode":"observe","requested_mode":null}"#;
+    let daemon = FakeDaemon::new(&[
+        ("GET /health", 200, health.to_owned()),
+        ("GET /ready", 200, ready.to_owned()),
+    ]);
+    let warning = "The mode is observe: risky calls run without a question";
+    assert!(stdout(&daemon.run(&[])).contains(warning));
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().to_str().unwrap();
+    let (agents, people) = (&daemon.address, &daemon.address);
+    let args = ["doctor", "--state", state, "--agents", agents, "--people", people];
+    let output = countersign().args(args).output().unwrap();
+    assert!(stdout(&output).contains(&format!("bad  {warning}")), "{}", stdout(&output));
+    assert_eq!(output.status.code(), Some(1));
+}

@@ -19,6 +19,8 @@ mod learning;
 #[cfg(test)]
 mod levels;
 #[cfg(test)]
+mod login;
+#[cfg(test)]
 mod people;
 #[cfg(test)]
 #[path = "../../../channels/tests/telegram/fake_telegram.rs"]

@@ -4,6 +4,8 @@
 //! day; `ratchet` lets each list only shrink.
 
 #[cfg(test)]
+mod container;
+#[cfg(test)]
 mod cycles;
 #[cfg(test)]
 mod dependencies;

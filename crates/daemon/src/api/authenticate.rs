@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use axum::extract::Request;
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, header};
-use countersign_json::base64;
-use countersign_json::canonical::Digest;
 use countersign_types::time::Clock as _;
 use subtle::ConstantTimeEq as _;
 
+use super::session_key::{SessionRequest, proven_cookie};
 use super::{Api, ApiProblem};
 pub use crate::auth::ANONYMOUS;
-use crate::auth::{AuthError, PERSON_TOKEN, PersonIdentity};
+use crate::auth::{AuthError, PersonIdentity};
 use crate::gate::Caller;
 use crate::listeners::Peer;
 
@@ -25,8 +25,9 @@ pub const HOST_COOKIE: &str = "__Host-countersign";
 /// The channel name of browser sessions.
 pub const WEB: &str = "web";
 
-/// The header that must go with the cookie to change anything. Browsers send cookies to every port
-/// of a host, so a server run by an agent may receive one; the proof stays with our own page.
+/// The header that must go with the cookie to change anything: a signature of the session's key
+/// over the request. Browsers send cookies to every port of a host, so a server run by an agent may
+/// receive one; the key cannot leave its browser.
 pub const PROOF: &str = "x-countersign-proof";
 
 /// The agent that sent a request: by token, or by the Unix socket it connected through.
@@ -85,26 +86,29 @@ pub fn administrator(api: &Api, headers: &HeaderMap) -> Result<PersonIdentity, A
     Ok(identity)
 }
 
-/// The cookie for a proof. It is a hash of the proof, so the cookie alone does not reveal the proof
-/// and nothing else has to be stored.
-pub fn cookie_from_proof(proof: &str) -> String {
-    let digest = Digest::of(format!("countersign cookie 1\n{proof}").as_bytes());
-    format!("{PERSON_TOKEN}{}", base64::encode_url(digest.as_bytes()))
+/// Whether a request would change something with a cookie, so that it needs a proof.
+pub fn needs_proof(api: &Api, method: &Method, headers: &HeaderMap) -> Result<bool, ApiProblem> {
+    if [Method::GET, Method::HEAD].contains(method) || bearer(headers)?.is_some() {
+        return Ok(false);
+    }
+    Ok(cookie(api, headers)?.is_some())
 }
 
-/// Rejects requests that would change something with a cookie alone.
-pub fn check_proof(api: &Api, method: &Method, headers: &HeaderMap) -> Result<(), ApiProblem> {
-    if [Method::GET, Method::HEAD].contains(method) || bearer(headers)?.is_some() {
-        return Ok(());
-    }
+/// Rejects a request with a cookie that the key of its session did not sign.
+pub fn check_proof(api: &Api, parts: &Parts, body: &[u8]) -> Result<(), ApiProblem> {
+    let headers = &parts.headers;
     let Some(secret) = cookie(api, headers)? else { return Ok(()) };
     person(api, headers)?;
     let mut given = headers.get_all(PROOF).iter();
     let (Some(given), None) = (given.next(), given.next()) else {
         return Err(AuthError::MissingProof.into());
     };
-    let made = given.to_str().map(cookie_from_proof).unwrap_or_default();
-    let proven = bool::from(made.as_bytes().ct_eq(secret.as_bytes()));
+    let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
+    let request = SessionRequest { method: parts.method.as_str(), path, body };
+    let now = api.gate.clock().now().at.0;
+    let signed = given.to_str().ok().and_then(|proof| proven_cookie(proof, &request, now));
+    let signed = signed.unwrap_or_default();
+    let proven = bool::from(signed.as_bytes().ct_eq(secret.as_bytes()));
     if proven { Ok(()) } else { Err(AuthError::MissingProof.into()) }
 }
 

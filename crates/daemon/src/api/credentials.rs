@@ -11,6 +11,7 @@ use zeroize::Zeroizing;
 
 use super::authenticate;
 use super::problem::ApiProblem;
+use super::session_key::cookie_of;
 use super::state::Api;
 use crate::auth::{PERSON_TOKEN, PersonIdentity, TooManyLogins};
 use crate::gate::Rejection;
@@ -19,8 +20,8 @@ use crate::random;
 /// How long a browser session lasts, and how long a terminal's token.
 pub const WEB_TIME: Millis = Millis::from_seconds(30 * 86_400);
 const TERMINAL_TIME: Millis = Millis::from_seconds(12 * 3_600);
-/// The prefix of the proofs of browser sessions.
-const WEB_PROOF: &str = "csw_";
+/// The prefix of the salts of browser sessions.
+const WEB_SALT: &str = "csw_";
 /// The longest name or passphrase that is checked.
 const MAX_BYTES: usize = 1024;
 
@@ -31,6 +32,8 @@ pub struct Credentials {
     /// The passphrase, or a recovery code.
     pub passphrase: Zeroizing<String>,
     channel: String,
+    /// The public key of a browser session.
+    public_key: String,
 }
 
 impl Credentials {
@@ -45,7 +48,15 @@ impl Credentials {
                 "name and passphrase may have at most {MAX_BYTES} bytes each"
             )));
         }
-        Ok(Credentials { name, passphrase, channel: channel.to_owned() })
+        let channel = channel.to_owned();
+        Ok(Credentials { name, passphrase, channel, public_key: String::new() })
+    }
+
+    /// The same for a browser with this public key.
+    #[must_use]
+    pub fn with_key(mut self, public_key: String) -> Credentials {
+        self.public_key = public_key;
+        self
     }
 
     /// Checks the passphrase and opens a session.
@@ -81,15 +92,12 @@ impl Credentials {
     ) -> Result<(Zeroizing<String>, StoredLogin), ApiProblem> {
         let now = api.gate.clock().now().at;
         let web = self.channel == authenticate::WEB;
-        let prefix = if web { WEB_PROOF } else { PERSON_TOKEN };
+        let prefix = if web { WEB_SALT } else { PERSON_TOKEN };
         let secret =
             random::secret(prefix).map_err(|_| ApiProblem::from(Rejection::EntropyUnavailable))?;
         let secret = Zeroizing::new(secret);
-        let shown = if web {
-            Zeroizing::new(authenticate::cookie_from_proof(&secret))
-        } else {
-            secret.clone()
-        };
+        let shown =
+            if web { Zeroizing::new(cookie_of(&secret, &self.public_key)) } else { secret.clone() };
         let login = StoredLogin {
             secret: Digest::of(shown.as_bytes()),
             person: person.name.clone(),

@@ -9,6 +9,7 @@ pub(crate) mod health;
 mod passkey_signature;
 mod problem;
 pub(crate) mod respond;
+pub(crate) mod session_key;
 mod state;
 pub(crate) mod step_up;
 pub(crate) mod v1;
@@ -17,8 +18,6 @@ pub(crate) mod webhooks;
 #[cfg(test)]
 mod tests;
 
-#[cfg(test)]
-pub use authenticate::cookie_from_proof;
 pub(crate) use credentials::proven;
 pub use problem::{ApiProblem, ApiResult};
 pub use state::{Api, ApiParts};

@@ -159,7 +159,7 @@ impl Directory {
             return Err(AuthError::Invalid);
         }
         let person = entries.people.get(&login.person).ok_or(AuthError::Invalid)?;
-        self.touch_login(digest, idle, now)?;
+        self.touch_login(digest, login.made, idle, now)?;
         Ok(PersonIdentity {
             person: person.name.clone(),
             role: person.role,
@@ -169,10 +169,17 @@ impl Directory {
         })
     }
 
-    /// Rejects a session that was idle for too long, and records its use.
-    fn touch_login(&self, login: Digest, idle: Millis, now: Timestamp) -> Result<(), AuthError> {
+    /// Rejects a session that was idle for too long, and records its use. A use before the start of
+    /// this process is not known, so that a restart revives no session.
+    fn touch_login(
+        &self,
+        login: Digest,
+        made: Timestamp,
+        idle: Millis,
+        now: Timestamp,
+    ) -> Result<(), AuthError> {
         let mut used = self.last_used.lock().unwrap_or_else(PoisonError::into_inner);
-        let last = used.entry(login).or_insert(now);
+        let last = used.entry(login).or_insert(made);
         if now >= last.plus(idle) {
             return Err(AuthError::Invalid);
         }

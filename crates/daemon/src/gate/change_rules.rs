@@ -8,6 +8,7 @@ use countersign_types::time::Clock as _;
 
 use super::state::Gate;
 use crate::config::{DaemonRules, mode_name};
+use crate::recorded_settings::{mode_fact, policy_fact, written_fact};
 
 impl Gate {
     /// Replaces the rules, after the change is in the ledger. A weaker mode waits for a person.
@@ -29,9 +30,15 @@ impl Gate {
             let waiting = countersign_json::Value::Array(waiting);
             entry.facts.push(("requested_policy".into(), waiting));
         }
+        entry.facts.push(mode_fact(rules.mode));
+        entry.facts.push(written_fact(&rules.written.to_json()));
+        if !self.is_policy_unknown() {
+            entry.facts.push(policy_fact(&rules.policy));
+        }
         self.store.append(vec![entry]).await?;
         let (file, now) = (rules.whitelist.as_deref(), self.clock.now().at);
         self.grants.read_whitelist(&self.store, file, rules.hash, now).await?;
+        self.keep_policy(&rules.policy);
         self.judge.configure(rules.judge.as_ref());
         self.policy_marker.update(rules.policy.restricts());
         *self.rules.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rules);

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, RwLock};
 
 use countersign_policy::CompiledPolicy;
@@ -29,12 +30,19 @@ pub struct ConfirmedPolicy {
     file: PathBuf,
     key: Zeroizing<[u8; 32]>,
     pub(super) requested: RwLock<Option<RequestedPolicy>>,
+    /// Whether the confirmed rules are unknown: their file is gone or an older one.
+    pub(super) is_unknown: AtomicBool,
 }
 
 impl ConfirmedPolicy {
     pub(super) fn at(folder: &Path, keys: &Keys) -> ConfirmedPolicy {
         let (file, key) = (folder.join(FILE), keys.derived("confirmed policy"));
-        ConfirmedPolicy { file, key, requested: RwLock::default() }
+        ConfirmedPolicy {
+            file,
+            key,
+            requested: RwLock::default(),
+            is_unknown: AtomicBool::new(false),
+        }
     }
 
     fn code(&self, text: &str) -> Option<Hmac<Sha256>> {

@@ -4,7 +4,7 @@ use countersign_json::Value;
 use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_store::{Store as _, StoreError, StoredRequest, WriteContext};
 use countersign_types::id::Id;
-use countersign_types::time::{Clock as _, Timestamp};
+use countersign_types::time::Clock as _;
 use countersign_workflow::request::{Event, State, StopCause};
 
 use super::answer::Rejection;
@@ -13,9 +13,6 @@ use super::integrity::owned_facts;
 use super::state::Gate;
 use crate::freeze::{Freeze, FreezeStage};
 use crate::ledger_mark::LedgerMark;
-
-/// The number of ledger entries that are read at once: fewer than a slice can hold.
-const SLICE: u32 = 60;
 
 impl Gate {
     /// The freeze in force.
@@ -131,52 +128,17 @@ impl Gate {
         mark.set_freeze(freeze, self.store.tree_head().await?).await
     }
 
-    /// Continues the freeze that was in force before the start, by the ledger mark and, where the
-    /// mark is not to be trusted, by the ledger: deleting the mark must not thaw anything.
-    pub async fn restore_freeze(&self) -> Result<(), StoreError> {
+    /// Continues the freeze that was in force before the start, by the ledger mark and by the
+    /// ledger: deleting the mark, or restoring an older one, must not thaw anything.
+    pub async fn restore_freeze(&self, recorded: Option<Freeze>) -> Result<(), StoreError> {
         let marked = self.integrity.mark().and_then(LedgerMark::freeze);
-        let is_sound = self.integrity.fault().is_none()
-            && self.integrity.mark().is_some_and(LedgerMark::was_found);
-        let recorded = if is_sound { None } else { self.recorded_freeze().await? };
-        let freeze = Freeze::stricter(marked, recorded);
+        let freeze = Freeze::stricter(marked.clone(), recorded);
         if let Some(freeze) = &freeze {
             tracing::warn!(by = freeze.by, stage = freeze.stage.label(), "the freeze continues");
         }
         self.freeze.set(freeze.clone());
-        if is_sound { Ok(()) } else { self.mark_freeze(freeze).await }
+        if freeze == marked { Ok(()) } else { self.mark_freeze(freeze).await }
     }
-
-    /// The freeze by the newest entry about one.
-    async fn recorded_freeze(&self) -> Result<Option<Freeze>, StoreError> {
-        let mut end = self.store.tree_head().await?.size;
-        while end > 0 {
-            let from = end.saturating_sub(u64::from(SLICE));
-            let slice = self.store.entries(from, SLICE).await?;
-            for bytes in slice.entries.iter().rev() {
-                let Ok(entry) = Entry::decode(bytes) else { continue };
-                if matches!(entry.kind, EntryKind::Frozen | EntryKind::Thawed) {
-                    return Ok(freeze_after(&entry));
-                }
-            }
-            end = from;
-        }
-        Ok(None)
-    }
-}
-
-/// The freeze in force after an entry about one.
-fn freeze_after(entry: &Entry<'_>) -> Option<Freeze> {
-    let ended = entry.facts.iter().find(|(name, _)| name == "ended");
-    let ended = ended.and_then(|(_, ended)| ended.as_str());
-    let stage = match entry.kind {
-        EntryKind::Frozen => FreezeStage::Frozen,
-        EntryKind::Thawed if ended == Some(FreezeStage::Frozen.label()) => {
-            FreezeStage::GrantsSuspended
-        }
-        _ => return None,
-    };
-    let by = entry.person.as_deref().unwrap_or_default().to_owned();
-    Some(Freeze { stage, by, since: Timestamp(entry.at) })
 }
 
 #[cfg(test)]

@@ -61,6 +61,14 @@ impl FreezeState {
         self.write_marker(self.stage() == Some(FreezeStage::Frozen));
     }
 
+    /// Creates the file again if it was deleted while everything is frozen.
+    pub(super) fn restore_marker(&self) {
+        let is_frozen = self.stage() == Some(FreezeStage::Frozen);
+        if is_frozen && self.marker.get().is_some_and(|marker| !marker.exists()) {
+            self.write_marker(true);
+        }
+    }
+
     /// The daemon refuses frozen calls by itself; the file only makes hooks ask it.
     fn write_marker(&self, is_frozen: bool) {
         let Some(marker) = self.marker.get() else { return };

@@ -1,15 +1,15 @@
 //! The mode in force. The file can tighten it at once; to loosen it, a person must confirm the
 //! change, because whoever can edit a file could otherwise turn the gate off.
 
-use countersign_json::Value;
 use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_risk::verdict::Mode;
-use countersign_store::{Store as _, StoreError, WriteContext};
+use countersign_store::{MODE_FACT, Store as _, StoreError, WriteContext};
 use std::sync::{Arc, PoisonError};
 
 use super::integrity::owned_facts;
 use super::state::Gate;
 use crate::config::{DaemonRules, mode_name, strictness};
+use crate::recorded_settings::mode_fact;
 
 impl Gate {
     /// The mode that the file asks for and that waits for a person's confirmation.
@@ -64,8 +64,8 @@ impl Gate {
         let mut entry = Entry::new(0, EntryKind::Config, rules.hash);
         entry.person = Some(person.to_owned().into());
         entry.facts = owned_facts(&note);
-        entry.facts.retain(|(name, _)| name != "mode");
-        entry.facts.push(("mode".into(), Value::String(mode_name(mode).into())));
+        entry.facts.retain(|(name, _)| name != MODE_FACT);
+        entry.facts.push(mode_fact(mode));
         self.store.append(vec![entry]).await?;
         mark.set_mode(mode, self.store.tree_head().await?).await?;
         *self.rules.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rules);

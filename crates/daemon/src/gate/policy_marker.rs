@@ -20,6 +20,13 @@ impl PolicyMarker {
         let _ = self.file.set(folder.join(POLICY_MARKER));
     }
 
+    /// Creates the file again if it was deleted while rules restrict.
+    pub(super) fn restore(&self, restricts: bool) {
+        if restricts && self.file.get().is_some_and(|file| !file.exists()) {
+            self.update(true);
+        }
+    }
+
     /// Creates or removes the file.
     pub(super) fn update(&self, restricts: bool) {
         let Some(file) = self.file.get() else { return };

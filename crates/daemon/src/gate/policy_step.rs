@@ -45,4 +45,10 @@ impl Gate {
         self.freeze.set_marker(folder);
         self.policy_marker.set_folder(folder);
     }
+
+    /// Creates these files again if an agent deleted them.
+    pub fn restore_markers(&self) {
+        self.freeze.restore_marker();
+        self.policy_marker.restore(self.rules().policy.restricts());
+    }
 }

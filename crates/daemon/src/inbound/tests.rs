@@ -318,3 +318,17 @@ async fn a_drill_is_answered_like_any_request_and_then_explained() {
         assert!(heard.starts_with("This was a drill: coder asked for nothing"), "{heard}");
     }
 }
+
+#[tokio::test]
+async fn a_linked_account_freezes_and_a_stranger_does_not() {
+    let gate = linked_gate().await;
+    let open = asked(&gate, MEDIUM).await;
+    handle_message(gate.api.inbound(), &linked(), &word("78", ReplyContent::Freeze)).await;
+    assert_eq!(state(&gate, &open).await, State::Pending);
+    assert!(gate.gate.freeze_state().check().is_ok());
+    let heard =
+        handle_message(gate.api.inbound(), &linked(), &word("77", ReplyContent::Freeze)).await;
+    assert!(heard.starts_with("Frozen. Every call is refused; 1 pending denied."), "{heard}");
+    assert_eq!(state(&gate, &open).await, State::Denied);
+    assert!(gate.gate.freeze_state().check().is_err());
+}

@@ -50,8 +50,8 @@ pub async fn page(Query(asked): Query<LoginQuery>) -> Response {
             noscript {
                 @if let Some(id) = no_script::named(&next) { (no_script::form(id)) }
                 p {
-                    "Signing in needs JavaScript: every answer carries a secret that only this "
-                    "page has. The terminal works without it: countersign pending"
+                    "Signing in needs JavaScript: every answer is signed by a key that only this "
+                    "browser has. The terminal works without it: countersign pending"
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! The people API: its routes, and the checks before each handler.
 
 use axum::Router;
+use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
@@ -8,7 +9,7 @@ use axum::routing::{get, post};
 
 use super::responses::{host_not_allowed, method_not_allowed, not_found, with_security_headers};
 use super::step_up;
-use crate::api::{Api, authenticate, confirm, health, respond, v1, webhooks};
+use crate::api::{Api, ApiProblem, authenticate, confirm, fields, health, respond, v1, webhooks};
 use crate::inbox;
 
 /// The people API.
@@ -36,11 +37,11 @@ async fn check_people_request(State(api): State<Api>, request: Request, next: Ne
     // These routes take a passphrase or code and ignore the cookie, which may be of an old session
     // without its proof.
     let logs_in = [v1::LOGIN, v1::RECOVER, inbox::DENY].contains(&request.uri().path());
-    if !logs_in
-        && let Err(problem) = authenticate::check_proof(&api, request.method(), request.headers())
-    {
-        return with_security_headers(problem.into_response());
-    }
+    let request = if logs_in { Ok(request) } else { check_session(&api, request).await };
+    let request = match request {
+        Ok(request) => request,
+        Err(problem) => return with_security_headers(problem.into_response()),
+    };
     let response = match step_up::check(&api, request).await {
         Ok(request) => next.run(request).await,
         Err(problem) => problem.into_response(),
@@ -51,4 +52,17 @@ async fn check_people_request(State(api): State<Api>, request: Request, next: Ne
         api.gate.metrics().login_failed();
     }
     with_security_headers(response)
+}
+
+/// Rejects a change with a cookie that the key of its session did not sign.
+async fn check_session(api: &Api, request: Request) -> Result<Request, ApiProblem> {
+    if !authenticate::needs_proof(api, request.method(), request.headers())? {
+        return Ok(request);
+    }
+    // Only a known session may make the daemon read a body here.
+    authenticate::person(api, request.headers())?;
+    let (parts, body) = request.into_parts();
+    let bytes = fields::read_body(body).await?;
+    authenticate::check_proof(api, &parts, &bytes)?;
+    Ok(Request::from_parts(parts, Body::from(bytes)))
 }

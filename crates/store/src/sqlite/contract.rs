@@ -20,10 +20,11 @@ use super::{
 };
 use crate::{
     Applied, ClockRebase, CrisisSession, CrisisTakeover, DeliveryAttempt, DeliveryStatus,
-    IndexedEntry, LedgerSlice, LinkedAccount, NewRequest, OutboxEntry, Passkey, ProofPath,
-    PushSubscription, Redemption, RequestQuery, RowComparison, ServerLabels, SimilarCalls, Store,
-    StoreError, StoreEvent, StoreResult, StoredAgent, StoredLogin, StoredPerson, StoredRequest,
-    StoredRequestPage, StoredServer, StoredSessionMemory, SubmitResult, TreeHead, WriteContext,
+    IndexedEntry, LedgerSlice, LinkedAccount, NewRequest, NewestEntries, OutboxEntry, Passkey,
+    ProofPath, PushSubscription, Redemption, RequestQuery, RowComparison, ServerLabels,
+    SimilarCalls, Store, StoreError, StoreEvent, StoreResult, StoredAgent, StoredLogin,
+    StoredPerson, StoredRequest, StoredRequestPage, StoredServer, StoredSessionMemory,
+    SubmitResult, TreeHead, WriteContext,
 };
 
 /// Methods that write one record with its context.
@@ -254,6 +255,10 @@ impl Store for SqliteStore {
 
     async fn has_intact_ledger(&self) -> StoreResult<bool> {
         Ok(self.shared.revocations.is_intact())
+    }
+
+    async fn newest_entries(&self) -> StoreResult<NewestEntries> {
+        Ok(self.shared.revocations.newest_entries().clone())
     }
 
     async fn tree_head(&self) -> StoreResult<TreeHead> {

@@ -5,6 +5,8 @@ use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_types::id::Id;
 use countersign_types::time::Timestamp;
 
+use crate::newest_entries::NewestEntries;
+
 use super::grant_facts::{CONTENT, grants_of, labelled_server, text};
 
 /// One right that an entry took away.
@@ -50,18 +52,25 @@ impl Revocation {
         }
     }
 
-    /// Whether an encoded entry can take anything away; the other entries are not parsed.
+    /// Whether an encoded entry can take anything away or say what is in force; the other entries
+    /// are not parsed. The member `kind` may follow facts with a member of the same name.
     pub fn may_be_in(text: &str) -> bool {
-        let kinds = [
-            EntryKind::Revoke,
-            EntryKind::UsedGrant,
-            EntryKind::Redeem,
-            EntryKind::Label,
-            EntryKind::ClockRebased,
-        ];
-        kinds.iter().any(|kind| text.contains(kind.as_str()))
+        let is_read = |rest: &str| {
+            let mut kinds = KINDS.iter().chain(&NewestEntries::KINDS);
+            kinds.any(|kind| rest.starts_with(kind.as_str()))
+        };
+        text.split("\"kind\":\"").skip(1).any(is_read)
     }
 }
+
+/// The kinds of entries that take something away.
+const KINDS: [EntryKind; 5] = [
+    EntryKind::Revoke,
+    EntryKind::UsedGrant,
+    EntryKind::Redeem,
+    EntryKind::Label,
+    EntryKind::ClockRebased,
+];
 
 /// The fact of a rebase that says how many entries were before it.
 pub(super) const REBASED_SIZE: &str = "entries";

@@ -18,6 +18,7 @@ use rusqlite::Connection;
 use super::pending_entries::Entries;
 use super::revocation::Revocation;
 use crate::error::StoreResult;
+use crate::newest_entries::NewestEntries;
 use crate::record::TreeHead;
 
 /// No permit is redeemed later than this after its approval; the configuration allows seven days.
@@ -42,6 +43,7 @@ pub(super) struct RecordedLedger<'a> {
 pub(super) struct Revocations {
     known: RwLock<KnownRevocations>,
     is_intact: bool,
+    newest_entries: NewestEntries,
 }
 
 #[derive(Debug, Default)]
@@ -61,6 +63,7 @@ impl Revocations {
     /// Reads the whole ledger, and compares it with the head of its tree.
     pub fn read(conn: &Connection, head: TreeHead) -> StoreResult<Revocations> {
         let (mut known, mut tree) = (KnownRevocations::default(), Frontier::new());
+        let mut newest_entries = NewestEntries::default();
         let mut statement = conn.prepare("SELECT entries FROM segment ORDER BY first")?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
@@ -75,16 +78,22 @@ impl Revocations {
                     for one in Revocation::of(&entry) {
                         known.add(one);
                     }
+                    newest_entries.note(&entry, bytes);
                 }
             }
         }
         let is_intact = tree.size() == head.size && tree.root() == head.root;
-        Ok(Revocations { known: RwLock::new(known), is_intact })
+        Ok(Revocations { known: RwLock::new(known), is_intact, newest_entries })
     }
 
     /// Whether the entries were those of the signed tree when the store was opened.
     pub fn is_intact(&self) -> bool {
         self.is_intact
+    }
+
+    /// The newest entries about what is in force, when the store was opened.
+    pub fn newest_entries(&self) -> &NewestEntries {
+        &self.newest_entries
     }
 
     /// Adds what a commit took away.

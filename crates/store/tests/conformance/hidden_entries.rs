@@ -1,7 +1,7 @@
 //! Index rows deleted and entries changed with another SQLite client: what an entry took away does
 //! not come back because nothing points to the entry any more.
 
-use countersign_store::{Redemption, Store, StoreError};
+use countersign_store::{ClockRebase, Redemption, Store, StoreError};
 use countersign_types::id::Id;
 use countersign_types::time::Timestamp;
 use countersign_workflow::grant::{Grant, GrantShape};
@@ -165,5 +165,25 @@ fn a_changed_entry_ends_every_grant() {
         let store = fixture.open();
         assert!(!store.has_intact_ledger().await.unwrap());
         assert_covers_nothing(&store, given.id, "after the change").await;
+    });
+}
+
+#[test]
+fn a_permit_from_before_a_rebase_is_not_revived_by_its_row() {
+    run(async {
+        let fixture = SqliteFixture::new();
+        let store = fixture.open();
+        let id = submit(&store, asked(1)).await.request.id;
+        store.apply(id, says("ana", Choice::Approve), context()).await.unwrap();
+        fixture.clock().forward(86_400_000);
+        store.append(vec![pass_entry()]).await.unwrap();
+        fixture.clock().forward(-86_400_000);
+        let to = ClockRebase { to: fixture.clock().at(), person: "ana".to_owned() };
+        store.rebase_clock(to, context()).await.unwrap();
+        let conn = Connection::open(fixture.file()).unwrap();
+        let sql = "UPDATE request SET permit_until = 9000000000000 WHERE id = ?1";
+        assert_eq!(conn.execute(sql, [id.as_bytes()]).unwrap(), 1);
+        let used = store.redeem(id, "coder".to_owned(), call(1), context()).await.unwrap();
+        assert_eq!(used, Redemption::Expired);
     });
 }

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use countersign_json::Value;
 use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_ledger::merkle::{Frontier, verify_consistency, verify_inclusion};
-use countersign_store::{ClockRebase, NewRequest, Redemption, Store, StoreError};
+use countersign_store::{
+    ClockRebase, MODE_FACT, NewRequest, NewestEntries, POLICY_FACT, Redemption, SETTINGS_FACT,
+    Store, StoreError, fact_of,
+};
 use countersign_types::tier::Tier;
 use countersign_types::time::Millis;
 use countersign_workflow::request::{Choice, EscalationTimes, Request, State, TransitionError};
@@ -213,4 +216,38 @@ pub async fn an_entry_that_cannot_be_written_does_not_pass<P: Fixture>() {
     store.close().await.unwrap();
     drop(store);
     assert_eq!(kinds(&fixture.open()).await, [EntryKind::Pass, EntryKind::Pass]);
+}
+
+pub async fn the_newest_entries_about_what_is_in_force_are_found<P: Fixture>() {
+    let fixture = P::new();
+    let store = fixture.open();
+    assert_eq!(store.newest_entries().await.unwrap(), NewestEntries::default());
+    let entry = |kind, name: &'static str, text: &'static str| {
+        let mut entry = Entry::new(0, kind, context().policy);
+        entry.facts.push((name.into(), Value::String(text.into())));
+        entry
+    };
+    let config = |name, text| entry(EntryKind::Config, name, text);
+    let entries = vec![
+        config(MODE_FACT, "observe"),
+        config(POLICY_FACT, "one"),
+        config(MODE_FACT, "enforce"),
+        config(SETTINGS_FACT, "set"),
+        config("changes", "nothing about the mode"),
+        entry(EntryKind::Frozen, "by", "ana"),
+        entry(EntryKind::Thawed, "ended", "frozen"),
+        entry(EntryKind::Acknowledge, "fault", "rolled back"),
+        // Another kind says nothing about the mode.
+        entry(EntryKind::Pass, MODE_FACT, "observe"),
+        entry(EntryKind::Outcome, "nested", "\"kind\":\"config\""),
+    ];
+    store.append(entries).await.unwrap();
+    store.close().await.unwrap();
+    let found = fixture.open().newest_entries().await.unwrap();
+    let fact = |entry: &Option<Vec<u8>>, name| fact_of(entry.as_deref(), name);
+    assert_eq!(fact(&found.mode, MODE_FACT).as_deref(), Some("enforce"));
+    assert_eq!(fact(&found.policy, POLICY_FACT).as_deref(), Some("one"));
+    assert_eq!(fact(&found.settings, SETTINGS_FACT).as_deref(), Some("set"));
+    assert_eq!(fact(&found.freeze, "ended").as_deref(), Some("frozen"));
+    assert_eq!(fact(&found.acknowledge, "fault").as_deref(), Some("rolled back"));
 }

@@ -79,6 +79,7 @@ mod sqlite {
         ledger::a_rebased_clock_takes_the_rights_of_the_other_time_away,
         ledger::only_a_newer_checkpoint_is_stored,
         ledger::a_clean_stop_writes_all_passes,
+        ledger::the_newest_entries_about_what_is_in_force_are_found,
         ledger::a_crash_leaves_a_recorded_gap,
         ledger::an_entry_that_cannot_be_written_does_not_pass,
         model::random_events_match_the_state_machine,

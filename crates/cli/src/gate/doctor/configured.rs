@@ -9,6 +9,7 @@ use crate::gate::ledger_read::listed;
 use crate::gate::ledger_verify::differing;
 use crate::gate::now;
 use crate::gate::reach::ProcessEnvironment;
+use crate::gate::saved_login;
 
 /// Listeners that other machines can reach.
 pub(super) fn exposure(config: &DaemonConfig, checks: &mut Vec<Check>) {
@@ -26,10 +27,21 @@ pub(super) fn exposure(config: &DaemonConfig, checks: &mut Vec<Check>) {
             "listen.confirm_without_token = false, once every agent has a token",
         ));
     }
+}
+
+/// Tokens of people that an agent of this user could take.
+pub(super) fn credentials(checks: &mut Vec<Check>) {
     if ProcessEnvironment.get("COUNTERSIGN_TOKEN").is_some() {
         checks.push(Check::note(
             "COUNTERSIGN_TOKEN is set here: an agent started from this shell could answer itself.",
             "unset COUNTERSIGN_TOKEN before you start an agent",
+        ));
+    }
+    if let Some(saved) = saved_login::saved() {
+        let person = crate::gate::page::safe(&saved.person, 80);
+        checks.push(Check::note(
+            format!("{person} is logged in here: an agent of this user could read the token."),
+            "countersign logout before you leave agents alone",
         ));
     }
 }

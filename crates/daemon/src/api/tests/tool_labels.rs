@@ -158,7 +158,7 @@ async fn hidden_characters_are_shown_and_long_lists_are_bounded() {
         assert!(!said.contains(['\u{202e}', '\u{200b}']), "{said}");
     }
     let page = fixture.daemon.browser().await;
-    let cookie = format!("countersign={}", page.0);
+    let cookie = format!("countersign={}", page.cookie());
     let headers = [("cookie", &*cookie)];
     let reply = fixture.daemon.ask(ApiSide::People, "GET /servers", &headers, None).await;
     assert_eq!(reply.status, 200);

@@ -61,8 +61,11 @@ async fn thaw(State(api): State<Api>, proven: StepUpProof, request: Request) -> 
     if api.gate.thaw(stage, &identity.person, note).await?.is_none() {
         return Err(ApiProblem::conflict(match stage {
             FreezeStage::Frozen => "nothing is frozen; people decide already",
+            FreezeStage::GrantsSuspended if api.gate.freeze_state().current().is_none() => {
+                "nothing is frozen; grants are active already"
+            }
             FreezeStage::GrantsSuspended => {
-                "grants can resume only after people decide again: send `people` first"
+                "grants can resume only after people decide again: countersign thaw people"
             }
         }));
     }

@@ -6,7 +6,7 @@ use axum::http::{HeaderMap, header};
 use axum::response::IntoResponse as _;
 use axum::routing::{get, post};
 use countersign_redact::redact_text;
-use countersign_store::{ProofPath, Store as _};
+use countersign_store::{ProofPath, Store as _, StoreError};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -139,7 +139,13 @@ async fn acknowledge(State(api): State<Api>, proven: StepUpProof, request: Reque
     }
     let facts = json!({ "by": identity.person, "reason": redact_text(reason).text });
     let note = proven.note_with(&api, facts);
-    let fault = api.gate.acknowledge(&identity.person, note).await?;
+    let fault =
+        api.gate.acknowledge(&identity.person, note).await.map_err(|error| match error {
+            StoreError::NotFound(_) => {
+                ApiProblem::not_found("the store has no fault, so there is nothing to acknowledge")
+            }
+            error => error.into(),
+        })?;
     api.announce(format!(
         "{} acknowledged the store, and calls can be approved again. The fault was: {fault}.",
         identity.person

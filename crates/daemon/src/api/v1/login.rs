@@ -12,6 +12,7 @@ use zeroize::Zeroizing;
 
 use crate::api::credentials::{Credentials, WEB_TIME, end_session};
 use crate::api::fields::{self, Fields};
+use crate::api::session_key::{cookie_of, is_public_key};
 use crate::api::{Api, ApiProblem, ApiResult, authenticate};
 use crate::auth::TooManyLogins;
 
@@ -36,19 +37,32 @@ async fn log_in(State(api): State<Api>, request: Request) -> ApiResult {
         Some(channel @ (authenticate::WEB | "terminal")) => channel.to_owned(),
         _ => return Err(ApiProblem::bad_request("`channel` must be web or terminal")),
     };
+    let public_key = fields.text("key")?.unwrap_or_default().to_owned();
     fields.finish()?;
-    let credentials = Credentials::new(name, passphrase, &channel)?;
+    if (channel == authenticate::WEB) != is_public_key(&public_key) {
+        return Err(ApiProblem::bad_request(
+            "`key` must be the P-256 key of a browser session, as a point in base64url; a terminal \
+             has none",
+        ));
+    }
+    let credentials = Credentials::new(name, passphrase, &channel)?.with_key(public_key.clone());
     // A separate task: a client that disconnects has used its attempt all the same.
     let working = api.clone();
     let (secret, login) = tokio::spawn(async move { credentials.log_in(&working).await })
         .await
         .map_err(|_| ApiProblem::from(TooManyLogins))??;
     let secure = api.people_hosts.is_https(&parts.headers);
-    Ok(welcome(&api, &secret, &login, secure))
+    Ok(welcome(&api, (&secret, &public_key), &login, secure))
 }
 
-/// The response to a login: a token for a terminal; a proof and its cookie for a browser.
-fn welcome(api: &Api, secret: &str, login: &StoredLogin, secure: bool) -> Response {
+/// The response to a login: a token for a terminal; a salt and the cookie for a browser, which has
+/// the key already.
+fn welcome(
+    api: &Api,
+    (secret, public_key): (&str, &str),
+    login: &StoredLogin,
+    secure: bool,
+) -> Response {
     let role = api.directory.record(&login.person).map(|person| person.role);
     if login.channel != authenticate::WEB {
         let body = json!({
@@ -58,14 +72,9 @@ fn welcome(api: &Api, secret: &str, login: &StoredLogin, secure: bool) -> Respon
     }
     let body = json!({
         "person": login.person, "role": role, "expires": login.expires,
-        "proof": secret,
+        "salt": secret, "now": api.gate.clock().now().at.0,
     });
-    with_cookie(
-        axum::Json(body).into_response(),
-        &authenticate::cookie_from_proof(secret),
-        WEB_TIME,
-        secure,
-    )
+    with_cookie(axum::Json(body).into_response(), &cookie_of(secret, public_key), WEB_TIME, secure)
 }
 
 /// Sets the session cookie, or removes it with a lifetime of 0.

@@ -2,12 +2,26 @@
 
 use serde_json::{Value, json};
 
+use crate::api::session_key::test_browser::TestBrowser;
 use crate::notifier::test_notifier::until;
 use crate::test_daemon::{ApiSide, TestDaemon, TestReply};
 
 async fn log_in(daemon: &TestDaemon, name: &str, passphrase: &str, channel: &str) -> TestReply {
     let body = json!({"name": name, "passphrase": passphrase, "channel": channel});
     daemon.ask(ApiSide::People, "POST /v1/login", &[], Some(body)).await
+}
+
+/// The owner signs in with a browser.
+async fn log_in_browser(
+    daemon: &TestDaemon,
+    browser: &TestBrowser,
+    headers: &[(&str, &str)],
+) -> TestReply {
+    let body = json!({
+        "name": "owner", "passphrase": daemon.passphrase, "channel": "web",
+        "key": browser.public_key(),
+    });
+    daemon.ask(ApiSide::People, "POST /v1/login", headers, Some(body)).await
 }
 
 #[tokio::test]
@@ -23,14 +37,19 @@ async fn the_right_passphrase_signs_in_terminals_and_browsers() {
     let me = daemon.by(&token, ApiSide::People, "GET /v1/me", None).await;
     assert_eq!(me.body["channel"], "terminal");
 
-    let web = log_in(&daemon, "owner", &passphrase, "web").await;
+    // A browser brings a key of its own, which never leaves it.
+    assert_eq!(log_in(&daemon, "owner", &passphrase, "web").await.status, 400);
+    let mut browser = TestBrowser::new("");
+    let web = log_in_browser(&daemon, &browser, &[]).await;
     assert_eq!((web.status.as_u16(), web.body.get("token")), (200, None));
+    assert_eq!(web.body.get("proof"), None);
     let set = web.headers["set-cookie"].to_str().unwrap().to_owned();
     assert!(set.starts_with("countersign=csp_"), "{set}");
     assert!(set.contains("; HttpOnly; SameSite=Strict; Path=/") && !set.contains("Secure"));
     let cookie = set.split(';').next().unwrap().to_owned();
-    let proof = web.body["proof"].as_str().unwrap();
-    let headers = [("cookie", cookie.as_str()), ("x-countersign-proof", proof)];
+    web.body["salt"].as_str().unwrap().clone_into(&mut browser.salt);
+    let proof = browser.proof("DELETE /v1/login", b"", daemon.now().0);
+    let headers = [("cookie", cookie.as_str()), ("x-countersign-proof", &*proof)];
     let me = daemon.ask(ApiSide::People, "GET /v1/me", &headers, None).await;
     assert_eq!(me.body["channel"], "web");
     let out = daemon.ask(ApiSide::People, "DELETE /v1/login", &headers, None).await;
@@ -42,8 +61,7 @@ async fn the_right_passphrase_signs_in_terminals_and_browsers() {
     assert_eq!(daemon.by(&token, ApiSide::People, "GET /v1/me", None).await.status, 401);
 
     let host = [("host", "approve.example.org")];
-    let body = json!({"name": "owner", "passphrase": passphrase, "channel": "web"});
-    let tls = daemon.ask(ApiSide::People, "POST /v1/login", &host, Some(body)).await;
+    let tls = log_in_browser(&daemon, &browser, &host).await;
     let set = tls.headers["set-cookie"].to_str().unwrap().to_owned();
     assert!(set.starts_with("__Host-countersign=csp_") && set.ends_with("; Secure"), "{set}");
 
@@ -114,8 +132,7 @@ async fn invalid_login_bodies_are_rejected() {
 #[tokio::test]
 async fn with_tls_cookies_are_secure_and_other_hosts_are_refused() {
     let daemon = TestDaemon::with("tls = true", "").await;
-    let passphrase = daemon.passphrase.clone();
-    let web = log_in(&daemon, "owner", &passphrase, "web").await;
+    let web = log_in_browser(&daemon, &TestBrowser::new(""), &[]).await;
     assert_eq!(web.status, 200, "{:?}", web.body);
     let set = web.headers["set-cookie"].to_str().unwrap();
     assert!(set.starts_with("__Host-countersign=csp_") && set.ends_with("; Secure"), "{set}");
@@ -127,4 +144,24 @@ async fn with_tls_cookies_are_secure_and_other_hosts_are_refused() {
             assert_eq!(reply.status, status, "{host}");
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_idle_session_ends_and_a_restart_does_not_revive_it() {
+    let daemon = TestDaemon::with("", "[people]\nidle_seconds = 3600\n").await;
+    let owner = daemon.login("owner", "terminal", 1 << 40).await;
+    let status = async |daemon: &TestDaemon| {
+        daemon.by(&owner, ApiSide::People, "GET /v1/me", None).await.status.as_u16()
+    };
+    assert_eq!(status(&daemon).await, 200);
+    // Every use counts.
+    for _ in 0..3 {
+        daemon.forward(3_500_000);
+        assert_eq!(status(&daemon).await, 200);
+    }
+    daemon.forward(3_600_000);
+    assert_eq!(status(&daemon).await, 401);
+    let daemon = daemon.restart("[people]\nidle_seconds = 3600\n", |_| {}).await;
+    daemon.forward(20_000_000);
+    assert_eq!(status(&daemon).await, 401);
 }

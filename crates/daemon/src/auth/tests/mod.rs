@@ -2,6 +2,7 @@
 
 mod clock_rebase;
 mod credentials;
+mod forgotten;
 mod login;
 mod mode;
 mod pages;

@@ -4,6 +4,7 @@ use axum::body::Body;
 use axum::extract::Request;
 use serde_json::json;
 
+use crate::api::session_key::test_browser::TestBrowser;
 use crate::test_daemon::{ApiSide, TestDaemon};
 
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "DELETE", "OPTIONS"];
@@ -115,7 +116,8 @@ async fn duplicate_headers_are_rejected() {
 #[tokio::test]
 async fn a_stolen_cookie_reads_but_changes_nothing() {
     let daemon = TestDaemon::default().await;
-    let (secret, proof) = daemon.browser().await;
+    let browser = daemon.browser().await;
+    let secret = browser.cookie();
     let cookie = format!("countersign={secret}");
     let me = daemon.ask(ApiSide::People, "GET /v1/me", &[("cookie", &cookie)], None).await;
     assert_eq!((me.status.as_u16(), me.body["person"].as_str()), (200, Some("owner")));
@@ -130,8 +132,22 @@ async fn a_stolen_cookie_reads_but_changes_nothing() {
     let wrong = "0".repeat(64);
     let bearer = format!("Bearer {secret}");
     let twice = format!("{cookie}; {cookie}");
-    let proof = ("x-countersign-proof", proof.as_str());
+    let (text, now) = (body.to_string(), daemon.now().0);
+    let signed = browser.proof(line, text.as_bytes(), now);
+    let proof = ("x-countersign-proof", signed.as_str());
     assert_eq!(give(&[("cookie", &cookie)]).await, 403);
+    // Everything that scripts could read of the browser: the salt and the public key. Another key,
+    // a proof of another request, and an old proof do not help.
+    let stored = format!("{}.{}", browser.salt, browser.public_key());
+    let thief = TestBrowser::new(&browser.salt).proof(line, text.as_bytes(), now);
+    let (_, forged) = thief.rsplit_once('.').unwrap();
+    let forged = format!("{stored}.{now}.{forged}");
+    let other = browser.proof(line, b"{}", now);
+    let moved = browser.proof("POST /v1/people", text.as_bytes(), now);
+    let old = browser.proof(line, text.as_bytes(), now - 400_000);
+    for stolen in [&browser.salt, &stored, &thief, &forged, &other, &moved, &old] {
+        assert_eq!(give(&[("cookie", &cookie), ("x-countersign-proof", stolen)]).await, 403);
+    }
     assert_eq!(give(&[("cookie", &cookie), ("x-countersign-proof", &wrong)]).await, 403);
     assert_eq!(give(&[("cookie", &cookie), proof, proof]).await, 403);
     // As a bearer token the cookie would need no proof.

@@ -19,21 +19,33 @@ async fn platform(State(sent): State<Sent>, request: Request) -> Json<Value> {
     let path = request.uri().path().to_owned();
     let bytes = axum::body::to_bytes(request.into_body(), 1 << 16).await.unwrap();
     sent.lock().unwrap().push((path, serde_json::from_slice(&bytes).unwrap_or_default()));
-    Json(json!({"ok": true, "result": {"message_id": 5}}))
+    // What Telegram, Slack and Discord answer.
+    Json(json!({"ok": true, "result": {"message_id": 5}, "ts": "1.2", "id": "900"}))
 }
 
 /// A daemon with a stand-in for Telegram, and what was sent to it.
 async fn with_telegram() -> (TestDaemon, Sent, tempfile::TempDir) {
+    with_platform("kind = \"telegram\"\nchat = -100\n").await
+}
+
+/// A daemon with a stand-in for a chat platform, and what was sent to it.
+async fn with_platform(settings: &str) -> (TestDaemon, Sent, tempfile::TempDir) {
     let (folder, sent) = (tempfile::tempdir().unwrap(), Sent::default());
-    let token = folder.path().join("token");
-    std::fs::write(&token, "123456:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA").unwrap();
-    std::fs::set_permissions(&token, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let secret = |name: &str, text: &str| {
+        let file = folder.path().join(name);
+        std::fs::write(&file, text).unwrap();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+        file
+    };
+    let token = secret("token", "123456:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA");
+    let signing = secret("signing", "8f742231b10e8888abcd99yyyzzz85a5");
+    let settings = settings.replace("SIGNING", &signing.display().to_string());
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let router = Router::new().fallback(platform).with_state(Arc::clone(&sent));
     tokio::spawn(async move { axum::serve(listener, router).await });
     let section = format!(
-        "[channels.chat]\nkind = \"telegram\"\ntoken_file = \"{}\"\nchat = -100\n\
+        "[channels.chat]\n{settings}token_file = \"{}\"\n\
          base_url = \"http://{address}\"\nallow_private = true\n",
         token.display()
     );
@@ -103,4 +115,41 @@ async fn a_new_account_and_a_group_get_no_code() {
     assert_eq!(refused.status, 409, "{:?}", refused.body);
     assert!(sent.lock().unwrap().iter().all(|(_, body)| !body.to_string().contains("code")));
     assert!(!daemon.state().join("recovery/ana.json").exists());
+}
+
+/// Slack posts to the id of the person, Discord opens a channel with the person first.
+#[tokio::test]
+async fn a_code_by_slack_or_discord_goes_to_the_person_alone() {
+    let slack = "kind = \"slack\"\nchannel = \"C0123456789\"\nsigning_secret_file = \"SIGNING\"\n";
+    let discord = "kind = \"discord\"\nchannel = \"1300000000000000001\"\npoll = true\n";
+    let slack_body =
+        |(path, body): &(String, Value)| path == "/chat.postMessage" && body["channel"] == "U0077";
+    let discord_body = |(path, _): &(String, Value)| path.ends_with("/channels/900/messages");
+    let cases: [(&str, &str, &str, &dyn Fn(&(String, Value)) -> bool); 2] =
+        [(slack, "T0001.U0077", "text", &slack_body), (discord, "77", "content", &discord_body)];
+    for (settings, account, member, is_direct) in cases {
+        let (daemon, sent, _folder) = with_platform(settings).await;
+        let owner = daemon.owner().await;
+        link(&daemon, account, daemon.now()).await;
+        let done = daemon.change(&owner, LINE, Some(json!({}))).await;
+        assert_eq!(done.body, json!({"name": "ana", "channel": "chat"}), "{account}");
+        let messages = sent.lock().unwrap().clone();
+        let direct: Vec<_> = messages.iter().filter(|one| is_direct(one)).collect();
+        assert_eq!(direct.len(), 1, "{messages:?}");
+        // Discord reads Markdown, so the text is escaped there.
+        let plain = |text: &str| text.replace('\\', "");
+        let text = plain(direct[0].1[member].as_str().unwrap());
+        let code = text.lines().next().unwrap().rsplit(' ').next().unwrap().to_owned();
+        let has_code = |one: &&(String, Value)| plain(&one.1.to_string()).contains(&code);
+        assert_eq!(messages.iter().filter(has_code).count(), 1, "{messages:?}");
+        if account == "77" {
+            let opened = |(path, body): &&(String, Value)| {
+                path.ends_with("/users/@me/channels") && body["recipient_id"] == "77"
+            };
+            assert_eq!(messages.iter().filter(opened).count(), 1, "{messages:?}");
+        }
+        let body = json!({"name": "ana", "code": code});
+        let used = daemon.ask(ApiSide::People, "POST /v1/recover", &[], Some(body)).await;
+        assert_eq!(used.status, 200, "{:?}", used.body);
+    }
 }

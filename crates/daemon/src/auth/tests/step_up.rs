@@ -42,8 +42,8 @@ fn filled(path: &str) -> String {
 async fn every_change_is_refused_without_a_fresh_proof() {
     let daemon = TestDaemon::default().await;
     let owner = daemon.owner().await;
-    let (cookie, proof) = daemon.browser().await;
-    let cookie = format!("countersign={cookie}");
+    let browser = daemon.browser().await;
+    let cookie = format!("countersign={}", browser.cookie());
     let agent = daemon.agent("claude", 1_000_000).await;
     let expired = daemon.login("owner", "terminal", -1).await;
     let before = (daemon.ledger().await.len(), daemon.api.directory.person_count());
@@ -58,6 +58,8 @@ async fn every_change_is_refused_without_a_fresh_proof() {
         let ask = async |headers: &[(&str, &str)]| {
             daemon.ask(ApiSide::People, &line, headers, body.clone()).await
         };
+        let text = body.as_ref().map(ToString::to_string).unwrap_or_default();
+        let proof = browser.proof(&line, text.as_bytes(), daemon.now().0);
         let bearer = |token: &str| format!("Bearer {token}");
         let status = |reply: &TestReply| reply.status.as_u16();
         assert_eq!(status(&ask(&[]).await), 401, "{line}: nobody");
@@ -71,7 +73,7 @@ async fn every_change_is_refused_without_a_fresh_proof() {
         assert_eq!(status(&reply), 401, "{line}: an expired session with the passphrase");
         for stolen in [
             vec![("authorization", bearer(&owner))],
-            vec![("cookie", cookie.clone()), ("x-countersign-proof", proof.clone())],
+            vec![("cookie", cookie.clone()), ("x-countersign-proof", proof)],
         ] {
             let stolen: Vec<_> = stolen.iter().map(|(name, value)| (*name, &**value)).collect();
             let reply = ask(&stolen).await;

@@ -1,7 +1,6 @@
 // Used by every page: requests to the daemon, dialogs, forms, sign-in.
 "use strict";
 
-const KEPT = "countersign-proof";
 const one = (selector, within = document) => within.querySelector(selector);
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 // Only parts of pages that the daemon escaped become markup.
@@ -26,11 +25,38 @@ async function fetched(path) {
   return holder.content;
 }
 
+// ---- the key of the session ----------------------------------------------------------------------
+// The browser makes it and no script can read it: whoever copies cookie and storage changes nothing.
+function keys(mode, work) {
+  return new Promise((done, failed) => {
+    const opening = indexedDB.open("countersign", 1);
+    opening.onupgradeneeded = () => opening.result.createObjectStore("keys");
+    opening.onerror = () => failed(opening.error);
+    opening.onsuccess = () => {
+      const database = opening.result;
+      const request = work(database.transaction("keys", mode).objectStore("keys"));
+      request.onsuccess = () => { done(request.result); database.close(); };
+      request.onerror = () => { failed(request.error); database.close(); };
+    };
+  });
+}
+
+// The proof of one request: the key signs method, path, body and time.
+async function proof(method, path, text = "") {
+  const kept = await keys("readonly", (store) => store.get("session")).catch(() => undefined);
+  if (!kept) return "";
+  const [url, bytes, time] = [new URL(path, location.origin), new TextEncoder(), Date.now() + kept.ahead];
+  const body = toText(await crypto.subtle.digest("SHA-256", bytes.encode(text)));
+  const said = `countersign session 1\n${method} ${url.pathname}${url.search}\n${body}\n${time}\n`;
+  const signature = await crypto.subtle.sign({ name: "ECDSA", hash: "SHA-256" }, kept.key, bytes.encode(said));
+  return `${kept.salt}.${kept.shown}.${time}.${toText(signature)}`;
+}
+
 async function send(method, path, body, exact, confirmed) {
   let text = body && JSON.stringify(body);
   // As it was typed: JavaScript's numbers would lose digits of long ones.
   if (exact) text = `${text.slice(0, -1)},${JSON.stringify(exact.name)}:${exact.text}}`;
-  const headers = { "content-type": "application/json", "x-countersign-proof": localStorage.getItem(KEPT) ?? "" };
+  const headers = { "content-type": "application/json", "x-countersign-proof": await proof(method, path, text) };
   if (confirmed) headers["x-countersign-step-up"] = confirmed;
   const response = await fetch(path, { method, headers, body: text, credentials: "same-origin" });
   const answer = await response.json().catch(() => ({}));
@@ -195,11 +221,17 @@ async function login(form) {
   const wrong = one(".wrong", form);
   wrong.textContent = "";
   try {
-    const said = { name: form.elements.name.value, passphrase: form.elements.passphrase.value, channel: "web" };
+    if (!window.crypto?.subtle) throw new Error("This browser signs only over https or at 127.0.0.1. Open the inbox there.");
+    const pair = await crypto.subtle.generateKey({ name: "ECDSA", namedCurve: "P-256" }, false, ["sign"]);
+    const shown = toText(await crypto.subtle.exportKey("raw", pair.publicKey));
+    const said = { name: form.elements.name.value, passphrase: form.elements.passphrase.value, channel: "web", key: shown };
     const response = await fetch("/v1/login", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(said) });
     const answer = await response.json();
     if (!response.ok) throw new Error(answer.detail);
-    localStorage.setItem(KEPT, answer.proof);
+    const session = { key: pair.privateKey, shown, salt: answer.salt, ahead: answer.now - Date.now() };
+    await keys("readwrite", (store) => store.put(session, "session")).catch(() => {
+      throw new Error("This window does not keep the key of the session. Use a window that is not private.");
+    });
     location.assign(form.dataset.next);
   } catch (error) {
     wrong.textContent = error.message;
@@ -209,7 +241,7 @@ async function login(form) {
 
 async function leave() {
   try { await send("DELETE", "/v1/login"); } catch { /* the session expires by itself */ }
-  localStorage.removeItem(KEPT);
+  await keys("readwrite", (store) => store.delete("session")).catch(() => {});
   location.assign("/login");
 }
 
@@ -219,10 +251,11 @@ function say(text) { const live = one("#live"); if (live) live.textContent = tex
 const HERE_MS = 20000;
 let saidAt = -HERE_MS;
 function here(event) {
-  if (!event.isTrusted || performance.now() - saidAt < HERE_MS || !localStorage.getItem(KEPT)) return;
+  if (!event.isTrusted || performance.now() - saidAt < HERE_MS) return;
   saidAt = performance.now();
-  const headers = { "x-countersign-proof": localStorage.getItem(KEPT) };
-  fetch("/v1/me", { method: "POST", headers, credentials: "same-origin" }).catch(() => {});
+  proof("POST", "/v1/me")
+    .then((signed) => signed && fetch("/v1/me", { method: "POST", headers: { "x-countersign-proof": signed }, credentials: "same-origin" }))
+    .catch(() => {});
 }
 if (one("#leave")) for (const kind of ["pointerdown", "keydown", "touchstart"]) addEventListener(kind, here, { passive: true, capture: true });
 
