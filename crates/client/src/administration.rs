@@ -7,12 +7,12 @@ use serde::Deserialize;
 use crate::encoding::{parse_json, path_segment};
 use crate::endpoint::Endpoint;
 use crate::error::Error;
+use crate::grant_records::{ExactGrant, GrantRecord, GrantSuggestionRecord, NewGrant};
 use crate::http::{self, Exchange};
 use crate::people::PeopleClient;
 use crate::records::{
-    AgentRecord, CrisisRecord, Entries, ExactGrant, FreezeRecord, GrantRecord,
-    GrantSuggestionRecord, LedgerKey, LedgerRows, MerkleProof, NewAgent, NewGrant, PersonRecord,
-    QuarantineRecord, SessionRecord,
+    AgentRecord, CrisisRecord, Entries, FreezeRecord, LedgerKey, LedgerRows, MerkleProof, NewAgent,
+    PersonRecord, QuarantineRecord, SessionRecord,
 };
 
 impl PeopleClient {

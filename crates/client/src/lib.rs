@@ -35,6 +35,7 @@ mod endpoint;
 mod error;
 mod events;
 pub mod export;
+mod grant_records;
 mod http;
 mod outcome;
 mod people;
@@ -61,6 +62,7 @@ pub use encoding::new_idempotency_key;
 pub use endpoint::Endpoint;
 pub use error::{Error, ProblemDetails};
 pub use events::{EventStream, ServerEvent};
+pub use grant_records::{ExactGrant, GrantRecord, GrantSuggestionRecord, NewGrant};
 pub use outcome::{Approval, Outcome};
 pub use people::PeopleClient;
 pub use people_records::{
@@ -71,9 +73,9 @@ pub use pki::{CertificateRecord, FleetRecord, IssuedRecord};
 pub use project::{git_root, home_folder, process_project};
 pub use public_paths::{fetch, post_public};
 pub use records::{
-    AgentRecord, CrisisRecord, CurrentPerson, DaemonInstallation, Entries, ExactGrant,
-    FreezeRecord, GrantRecord, GrantSuggestionRecord, LedgerKey, LedgerRowDifference, LedgerRows,
-    MerkleProof, NewAgent, NewGrant, PersonRecord, QuarantineRecord, Readiness, SessionRecord,
+    AgentRecord, CrisisRecord, CurrentPerson, DaemonInstallation, Entries, FreezeRecord, LedgerKey,
+    LedgerRowDifference, LedgerRows, MerkleProof, NewAgent, PersonRecord, QuarantineRecord,
+    Readiness, SessionRecord,
 };
 pub use report::{Batch, BatchItem, RedeemedPermit, ReportStatus, RunReport};
 pub use request::{

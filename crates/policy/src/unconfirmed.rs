@@ -14,6 +14,7 @@ const ASK_ALWAYS: &str = "@id(\"confirm-policy-rules\")\n@decision(\"ask\")\n\
 
 impl CompiledPolicy {
     /// These rules without those that allow, and a rule that asks about every call.
+    #[must_use]
     pub fn asking_always(&self) -> CompiledPolicy {
         let (types, mut rules, mut problems) = (PolicyTypes::new(), Vec::new(), Vec::new());
         let source = PolicySource { file: "policy.confirmed".to_owned(), text: ASK_ALWAYS.into() };

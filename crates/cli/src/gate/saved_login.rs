@@ -86,7 +86,7 @@ fn has_terminal() -> bool {
 /// A file that other users can read or change says nothing.
 fn read(file: &Path) -> Option<SavedLogin> {
     let about = fs::symlink_metadata(file).ok()?;
-    let is_private = about.is_file() && about.mode() & 0o077 == 0;
+    let is_private = about.is_file() && about.mode().trailing_zeros() >= 6;
     let text = fs::read_to_string(file).ok().filter(|_| is_private)?;
     serde_json::from_str(&text).ok()
 }

@@ -1,7 +1,8 @@
 //! The gate: the one path of a call, from its submission to its permit.
 //!
-//! submit → assess → policy → route → join → grants → flood → judge → persist → (notifier announces)
-//! → wait → decide → persist → permit → outcome. Every failure on the way is a [`Rejection`]: the call does not run.
+//! submit → assess → policy → route → join → grants → flood → judge → persist → (notifier
+//! announces) → wait → decide → persist → permit → outcome. Every failure on the way is a
+//! [`Rejection`]: the call does not run.
 
 mod answer;
 mod ask;

@@ -80,13 +80,15 @@ impl CrisisContext {
     fn helplines(&self) -> Markup {
         html! {
             ul.helplines {
-                @if let Some(number) = self.card.emergency { li { "Emergency: " strong { (number) } } }
+                @if let Some(number) = self.card.emergency {
+                    li { "Emergency: " strong { (number) } }
+                }
                 @for line in &self.card.lines {
                     li { (line.name) ": " strong { (line.number) } ", " (line.channel)
                         @if !line.hours.is_empty() { ", " (line.hours) } }
                 }
                 @if self.card.country.is_none() {
-                    li { "The user's country is not known. Helplines everywhere: findahelpline.com" }
+                    li { "The user's country is not known. Helplines: findahelpline.com" }
                 }
             }
         }
@@ -98,8 +100,9 @@ impl CrisisContext {
             section.crisis aria-label="The conversation" {
                 (self.markup(now))
                 p.hint {
-                    "Help was shown to the user at once. Read the text below as they would: approve "
-                    "it, edit it, deny it, or " a href="/crises" { "take over and write yourself" }
+                    "Help was shown to the user at once. Read the text below as they would: "
+                    "approve it, edit it, deny it, or "
+                    a href="/crises" { "take over and write yourself" }
                     ". Only a person may promise to come back, or contact emergency services."
                 }
             }

@@ -126,8 +126,11 @@ fn line(session: &Session, now: Timestamp) -> Markup {
             }
             @if let Some(crisis) = &session.crisis {
                 div.held {
-                    p { strong { "A person may be in crisis:" } " " (crisis_context::level(crisis, now))
-                        ". Every outbound or irreversible call waits for a person." }
+                    p {
+                        strong { "A person may be in crisis:" } " "
+                        (crisis_context::level(crisis, now))
+                        ". Every outbound or irreversible call waits for a person."
+                    }
                     (crises::lift(crisis))
                 }
             }
