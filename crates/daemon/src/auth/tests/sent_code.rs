@@ -117,6 +117,9 @@ async fn a_new_account_and_a_group_get_no_code() {
     assert!(!daemon.state().join("recovery/ana.json").exists());
 }
 
+/// Whether a message that the platform got goes to the person.
+type IsDirect<'a> = &'a dyn Fn(&(String, Value)) -> bool;
+
 /// Slack posts to the id of the person, Discord opens a channel with the person first.
 #[tokio::test]
 async fn a_code_by_slack_or_discord_goes_to_the_person_alone() {
@@ -125,7 +128,7 @@ async fn a_code_by_slack_or_discord_goes_to_the_person_alone() {
     let slack_body =
         |(path, body): &(String, Value)| path == "/chat.postMessage" && body["channel"] == "U0077";
     let discord_body = |(path, _): &(String, Value)| path.ends_with("/channels/900/messages");
-    let cases: [(&str, &str, &str, &dyn Fn(&(String, Value)) -> bool); 2] =
+    let cases: [(&str, &str, &str, IsDirect); 2] =
         [(slack, "T0001.U0077", "text", &slack_body), (discord, "77", "content", &discord_body)];
     for (settings, account, member, is_direct) in cases {
         let (daemon, sent, _folder) = with_platform(settings).await;
