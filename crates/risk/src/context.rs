@@ -95,6 +95,9 @@ pub struct Context<'a> {
     pub cwd: Option<&'a str>,
     /// Root folder of the project the session works in, if the caller told us.
     pub project: Option<&'a str>,
+    /// Folders that a shell text may have entered before it ran this one. Relative paths are seen
+    /// from there as well.
+    pub folders: &'a [String],
     /// The agent program that runs the tool, by its host name. Its own tools are known by their
     /// exact names.
     pub host: Option<&'a str>,

@@ -83,6 +83,7 @@ impl<'a> Call<'a> {
                 environment: environment(value)?,
                 cwd: text(value, "cwd")?,
                 project: text(value, "project")?,
+                folders: &[],
                 host: text(value, "host")?,
                 session: None,
                 facts: None,

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use crate::code::value::HOLE;
 use crate::context::Context;
-use crate::paths::class_of;
 use crate::paths::workspace::Workspace;
+use crate::paths::{PathClass, class_of, normal};
 use countersign_shell::UNKNOWN;
 use countersign_text::file_url;
 use countersign_types::tier::Tier;
@@ -23,7 +23,30 @@ pub(super) struct Reach {
 pub(super) fn sensitive(path: &str, ctx: &Context<'_>) -> Reach {
     let known = file_url::file(path).unwrap_or(Cow::Borrowed(path));
     let known = known.replace(HOLE, UNKNOWN.encode_utf8(&mut [0; 4])).replace('\\', "/");
-    let class = class_of(&Workspace::of(ctx).local(&known), None);
+    let workspace = Workspace::of(ctx);
+    let mut reach = reach_of(class_of(&workspace.local(&known), None));
+    if !known.starts_with(['/', '~']) {
+        for folder in ctx.folders {
+            let there = normal(&known, Some(folder));
+            reach = reach.worst(reach_of(class_of(&workspace.local(&there), None)));
+        }
+    }
+    reach
+}
+
+impl Reach {
+    fn worst(self, other: Reach) -> Reach {
+        let note = if other.note.is_empty() { self.note } else { other.note };
+        Reach {
+            read: self.read.max(other.read),
+            write: self.write.max(other.write),
+            delete: self.delete.max(other.delete),
+            note,
+        }
+    }
+}
+
+fn reach_of(class: &PathClass) -> Reach {
     let whole = matches!(class.id, "root" | "home-whole" | "system-whole");
     let system = matches!(class.id, "system" | "system-whole" | "access-control" | "logs");
     let grave = class.write >= Tier::High || class.read >= Tier::Medium || whole;

@@ -42,6 +42,26 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         self.shared.folders.enter(inside, before, &target, !sure);
     }
 
+    /// The folder in which the next command runs, by its full name, if it can only be one.
+    pub(super) fn current_folder(&self) -> Option<String> {
+        let start = self.start_folder()?;
+        match self.shared.folders.current().only()? {
+            None => Some(start),
+            Some(named) if named.starts_with(['/', '~']) => Some(named.to_owned()),
+            // Names in a project are seen from its root.
+            Some(named) if self.shared.ctx.project.is_none_or(|project| project == start) => {
+                Some(normal(&format!("{start}/{named}"), None).into_owned())
+            }
+            Some(_) => None,
+        }
+    }
+
+    /// Where `OLDPWD` leads behind the first `cd`.
+    pub(super) fn left_folder(&self) -> Option<String> {
+        let is_first = self.shared.folders.seen().only_start();
+        self.start_folder().filter(|_| is_first && !self.shared.folders.current().only_start())
+    }
+
     /// `env -C /`, `git -C /`, `sudo --chdir=/`: there as well as here; returns where it was.
     pub(super) fn elsewhere_by_option(&mut self, inv: &Invocation<'_, 't>) -> Option<Folders> {
         const GOES: [&str; 6] = ["-C", "-D", "--chdir", "--directory", "--cwd", "--work-tree"];

@@ -222,7 +222,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
 
     /// The folder in which the text starts, by its full name. Behind a `cd` it is one of those in
     /// which the command may run.
-    fn start_folder(&self) -> Option<String> {
+    pub(super) fn start_folder(&self) -> Option<String> {
         self.shared.ctx.cwd.filter(|cwd| cwd.starts_with('/')).map(str::to_owned)
     }
 

@@ -55,7 +55,24 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 taint = taint.and(self.touch(touch, arg, recursive));
             }
         }
+        if let [touch @ (Touch::Write | Touch::Build)] = &*operands.tail
+            && !skip_tail
+        {
+            self.touch_without_last(*touch, inv);
+        }
         taint
+    }
+
+    /// `cp a b $unset`: a last word that is nothing makes the one before it the target.
+    fn touch_without_last(&mut self, touch: Touch, inv: &Invocation<'_, 't>) {
+        let [_, .., before, last] = &*inv.operands else { return };
+        let may_vanish =
+            |arg: &Arg<'t>| !arg.text.is_empty() && arg.text.chars().all(|c| c == UNKNOWN);
+        if inv.arg(*last).is_some_and(may_vanish)
+            && let Some(before) = inv.arg(*before)
+        {
+            self.touch(touch, before, false);
+        }
     }
 
     /// The same for the values of options.

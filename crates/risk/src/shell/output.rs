@@ -31,6 +31,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         match name {
             "echo" => Some(echo(inv)),
             "printf" => Some(printf(inv)),
+            "pwd" => self.current_folder().map(|folder| Flow::text(folder + "\n")),
             "cat" | "tac" | "head" | "tail" | "tee" | "pv" | "sort" | "uniq"
                 if inv.operands.is_empty() && stdin.present =>
             {

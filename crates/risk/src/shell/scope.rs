@@ -115,6 +115,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             return Some((String::new(), Taint::default()));
         }
         let value = match name {
+            "OLDPWD" => return self.left_folder().map(|folder| (folder, Taint::default())),
             "HOME" => "~",
             "PWD" => ".",
             "IFS" => " ",

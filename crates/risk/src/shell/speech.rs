@@ -204,9 +204,11 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     /// Runs another reader and puts its findings at this place.
     fn foreign(&mut self, span: Span, read: impl FnOnce(&Context<'_>, &mut Findings)) {
         let mut inner = Findings::default();
-        read(self.shared.ctx, &mut inner);
+        let folders = self.shared.folders.current().entered_names();
+        read(&Context { folders: &folders, ..*self.shared.ctx }, &mut inner);
         self.shared.out.absorb(inner, |finding| Finding { span: Some(span), ..finding });
     }
+
     /// Whether a text given to an interpreter can be assessed by what it does. Without a workspace
     /// nobody knows where it would run, and the text itself asks.
     pub(super) fn is_assessed_by_text(&self, text: &str) -> bool {

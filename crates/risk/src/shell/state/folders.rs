@@ -36,6 +36,10 @@ impl Folders {
         {
             folders.named.push(normal(cwd, None).into_owned());
         }
+        if !ctx.folders.is_empty() {
+            folders.named.extend_from_slice(ctx.folders);
+            folders.real = RealFolder::Unknown;
+        }
         folders
     }
 
@@ -71,6 +75,24 @@ impl Folders {
     /// Whether it can only be the folder in which the text starts.
     pub fn only_start(&self) -> bool {
         self.start && !self.lost && self.named.is_empty()
+    }
+
+    /// The only folder that it can be; none stands for the start.
+    pub fn only(&self) -> Option<Option<&str>> {
+        match &*self.named {
+            [] if self.only_start() && !self.unknown => Some(None),
+            [name] if !self.start && !self.is_unknown() => Some(Some(name)),
+            _ => None,
+        }
+    }
+
+    /// The folders other than the start. More than are followed may be anywhere.
+    pub fn entered_names(&self) -> Vec<String> {
+        let mut names = self.named.clone();
+        if self.lost {
+            names.push("/".to_owned());
+        }
+        names
     }
 
     pub fn add(&mut self, place: Cow<'_, str>) {

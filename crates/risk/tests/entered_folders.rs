@@ -1,0 +1,85 @@
+//! Where a command runs behind `cd`: code given as text, `pwd`, `OLDPWD`, and words that vanish.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+use countersign_json as json;
+use countersign_risk::assess::{Assessment, assess};
+use countersign_risk::call::Call;
+use countersign_risk::verdict::{Policy, Verdict};
+
+fn assessed(command: &str, cwd: &str) -> Assessment {
+    let text = serde_json::json!({
+        "command": command, "session": "s", "cwd": cwd, "project": "/home/ana/shop",
+    });
+    let text = text.to_string();
+    let value = json::parse(&text).unwrap();
+    assess(&Call::from_json(&value).unwrap(), &Policy::default())
+}
+
+fn in_project(command: &str) -> Assessment {
+    assessed(command, "/home/ana/shop")
+}
+
+#[test]
+fn code_runs_in_the_folder_that_the_shell_entered() {
+    for command in [
+        "cd /etc && python3 -c 'open(\"passwd\",\"w\").write(\"x\")'",
+        "cd ~/.ssh; node -e 'require(\"fs\").writeFileSync(\"authorized_keys\", \"x\")'",
+        "cd / && python3 -c 'import os; os.system(\"rm -rf etc\")'",
+        "(cd ~ && python3 -c 'import shutil; shutil.rmtree(\".ssh\")')",
+        "pushd /etc && perl -e 'unlink \"passwd\"'",
+    ] {
+        let seen = in_project(command);
+        assert_eq!(seen.verdict, Verdict::Ask, "{command}: {:?}", seen.reasons);
+    }
+    for command in [
+        "cd src && python3 -c 'open(\"a.txt\",\"w\").write(\"x\")'",
+        "cd /home/ana/shop/src && python3 -c 'open(\"a.txt\",\"w\").write(\"x\")'",
+        "cd /tmp && python3 -c 'open(\"a.txt\",\"w\").write(\"x\")'",
+        "cd /etc && python3 -c 'print(open(\"hosts\").read())'",
+    ] {
+        let seen = in_project(command);
+        assert_eq!(seen.verdict, Verdict::Allow, "{command}: {:?}", seen.reasons);
+    }
+}
+
+#[test]
+fn the_folder_by_another_name_is_the_same_folder() {
+    for command in [
+        "mv $(pwd) /tmp/x",
+        "mv \"$(pwd)\" /tmp/x",
+        "cd src; mv $OLDPWD ~/Documents",
+        "cd .. && mv $OLDPWD /tmp/x",
+        "mv $(cd ..; pwd)/.ssh ./build",
+        "D=$(pwd); cd /tmp; rm -rf $D",
+        "D=$(cd .. && pwd); rm -rf $D/.ssh",
+        "cd /etc && rm -rf $(pwd)",
+    ] {
+        let seen = in_project(command);
+        assert_eq!(seen.verdict, Verdict::Ask, "{command}: {:?}", seen.reasons);
+    }
+    // From a folder of the project, names relative to it are not mixed up with names of the root.
+    let seen = assessed("cd ../..; rm -rf $(pwd)", "/home/ana/shop/src");
+    assert_eq!(seen.verdict, Verdict::Ask, "{:?}", seen.reasons);
+    for command in ["rm -rf $(pwd)/node_modules", "cd src && ls $OLDPWD", "echo $(pwd)"] {
+        let seen = in_project(command);
+        assert_eq!(seen.verdict, Verdict::Allow, "{command}: {:?}", seen.reasons);
+    }
+}
+
+#[test]
+fn a_last_word_that_may_be_nothing_makes_the_one_before_it_the_target() {
+    for command in [
+        "cp /etc/{hosts,passwd} $w",
+        "cp evil ~/.bashrc $w",
+        "mv a ~/.ssh/authorized_keys $w",
+        "install -m 755 evil /usr/bin/sudo $w",
+    ] {
+        let seen = in_project(command);
+        assert_eq!(seen.verdict, Verdict::Ask, "{command}: {:?}", seen.reasons);
+    }
+    for command in ["cp a b $w", "cp a.txt src/b.txt $w"] {
+        let seen = in_project(command);
+        assert_eq!(seen.verdict, Verdict::Allow, "{command}: {:?}", seen.reasons);
+    }
+}
