@@ -36,14 +36,14 @@ mod tests {
     fn rules_that_restrict_stay_and_every_call_is_asked_about() {
         let text = "permit_up_to = \"MEDIUM\"\n\
                     [[rule]]\nname = \"no\"\ndecision = \"deny\"\ncommands = [\"ls\"]\n\
-                    [[rule]]\nname = \"yes\"\ndecision = \"allow\"\ncommands = [\"id\"]\n";
+                    [[rule]]\nname = \"yes\"\ndecision = \"allow\"\ncommands = [\"git status\"]\n";
         let section: PolicySection = toml::from_str(text).unwrap();
         let policy = CompiledPolicy::compile("c.toml", &section, &[]).unwrap();
         let names = |policy: &CompiledPolicy| -> Vec<String> {
             policy.rules().iter().map(|rule| rule.name().to_owned()).collect()
         };
         let asking = policy.asking_always();
-        assert_eq!(names(&asking), ["confirm-policy-rules", "no"]);
+        assert_eq!(names(&asking), ["confirm-policy-rules", "no", "no.unclear"]);
         assert!(asking.restricts());
         assert_eq!(names(&CompiledPolicy::none().asking_always()), ["confirm-policy-rules"]);
     }
