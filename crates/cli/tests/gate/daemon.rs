@@ -1,6 +1,6 @@
 //! The real daemon: `serve`, used through the real commands.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -300,6 +300,28 @@ fn administration_uses_a_persons_token() {
     assert!(person(&["crises", "list"]).contains("No session"));
 }
 
+/// Runs a command and types each line once its question is on the screen. Returns the screen.
+fn type_when_asked(mut command: Command, lines: &[(&str, &str)]) -> String {
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let (mut input, mut output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let (mut screen, mut part) = (Vec::new(), [0; 4096]);
+    let mut lines = lines.iter().peekable();
+    loop {
+        let read = output.read(&mut part).unwrap();
+        if read == 0 {
+            child.wait().unwrap();
+            return String::from_utf8(screen).unwrap();
+        }
+        screen.extend_from_slice(&part[..read]);
+        let shown = String::from_utf8_lossy(&screen).into_owned();
+        if let Some((_, line)) = lines.next_if(|(question, _)| shown.contains(question)) {
+            // The terminal stops echoing right after the question.
+            std::thread::sleep(Duration::from_secs(1));
+            writeln!(input, "{line}").unwrap();
+        }
+    }
+}
+
 #[test]
 fn the_passphrase_is_not_echoed_and_enter_alone_does_not_approve() {
     let folder = tempfile::tempdir().unwrap();
@@ -309,20 +331,15 @@ fn the_passphrase_is_not_echoed_and_enter_alone_does_not_approve() {
     let words = daemon.words(&token);
     let passphrase = daemon.line["passphrase"].as_str().unwrap();
     let typed = |answer: &str| {
-        let binary = env!("CARGO_BIN_EXE_countersign");
-        // A separate terminal; the input waits until it is asked for.
-        let script = format!(
-            "(sleep 2; echo '{passphrase}'; sleep 4; echo '{answer}'; sleep 3) | \
-             script -qec '{binary} approve {words}' /dev/null"
-        );
-        let output = Command::new("sh")
-            .args(["-c", &script])
+        let line = format!("{} approve {words}", env!("CARGO_BIN_EXE_countersign"));
+        // A separate terminal.
+        let mut command = Command::new("script");
+        command
+            .args(["-qec", &line, "/dev/null"])
             .env("COUNTERSIGN_PEOPLE", daemon.address("people"))
             .env("NO_COLOR", "1")
-            .env_remove("COUNTERSIGN_TOKEN")
-            .output()
-            .unwrap();
-        stdout(&output)
+            .env_remove("COUNTERSIGN_TOKEN");
+        type_when_asked(command, &[("Passphrase of owner", passphrase), ("[y/N]", answer)])
     };
     let screen = typed("");
     assert!(screen.contains("Passphrase of owner") && screen.contains("[y/N]"), "{screen}");

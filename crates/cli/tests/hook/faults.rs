@@ -58,8 +58,9 @@ fn a_daemon_that_dies_while_a_call_waits_is_waited_for() {
     approve(&person, &waiting(&person, 1));
     assert_eq!(HookOutput::of(hook).claude().0, "allow");
     // And one that stays away is a no, with the request that still waits.
-    let hook = home.hook(&["claude", "--patience", "4"], &bash("rm -rf /srv/b", "t2"));
+    let hook = home.hook(&["claude", "--patience", "12"], &bash("rm -rf /srv/b", "t2"));
     waiting(&person, 1);
+    home.callers_wait(1);
     home.kill();
     assert!(HookOutput::of(hook).denied().contains("has not decided yet"));
 }
