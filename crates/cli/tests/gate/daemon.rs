@@ -309,8 +309,7 @@ fn type_when_asked(mut command: Command, lines: &[(&str, &str)]) -> String {
     loop {
         let read = output.read(&mut part).unwrap();
         if read == 0 {
-            child.wait().unwrap();
-            return String::from_utf8(screen).unwrap();
+            break;
         }
         screen.extend_from_slice(&part[..read]);
         let shown = String::from_utf8_lossy(&screen).into_owned();
@@ -320,6 +319,8 @@ fn type_when_asked(mut command: Command, lines: &[(&str, &str)]) -> String {
             writeln!(input, "{line}").unwrap();
         }
     }
+    child.wait().unwrap();
+    String::from_utf8(screen).unwrap()
 }
 
 #[test]

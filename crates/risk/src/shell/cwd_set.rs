@@ -45,15 +45,17 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     /// The folder in which the next command runs, by its full name, if it can only be one.
     pub(super) fn current_folder(&self) -> Option<String> {
         let start = self.start_folder()?;
-        match self.shared.folders.current().only()? {
-            None => Some(start),
-            Some(named) if named.starts_with(['/', '~']) => Some(named.to_owned()),
-            // Names in a project are seen from its root.
-            Some(named) if self.shared.ctx.project.is_none_or(|project| project == start) => {
-                Some(normal(&format!("{start}/{named}"), None).into_owned())
-            }
-            Some(_) => None,
+        let current = self.shared.folders.current();
+        if current.only_start() && !current.is_unknown() {
+            return Some(start);
         }
+        let named = current.only_named()?;
+        if named.starts_with(['/', '~']) {
+            return Some(named.to_owned());
+        }
+        // Names in a project are seen from its root.
+        let is_root = self.shared.ctx.project.is_none_or(|project| project == start);
+        is_root.then(|| normal(&format!("{start}/{named}"), None).into_owned())
     }
 
     /// Where `OLDPWD` leads behind the first `cd`.

@@ -77,11 +77,10 @@ impl Folders {
         self.start && !self.lost && self.named.is_empty()
     }
 
-    /// The only folder that it can be; none stands for the start.
-    pub fn only(&self) -> Option<Option<&str>> {
+    /// The only folder that it can be, if that is not the start.
+    pub fn only_named(&self) -> Option<&str> {
         match &*self.named {
-            [] if self.only_start() && !self.unknown => Some(None),
-            [name] if !self.start && !self.is_unknown() => Some(Some(name)),
+            [name] if !self.start && !self.is_unknown() => Some(name),
             _ => None,
         }
     }
