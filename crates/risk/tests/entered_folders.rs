@@ -54,6 +54,10 @@ fn the_folder_by_another_name_is_the_same_folder() {
         "D=$(pwd); cd /tmp; rm -rf $D",
         "D=$(cd .. && pwd); rm -rf $D/.ssh",
         "cd /etc && rm -rf $(pwd)",
+        "ssh host 'rm -rf $(pwd)/node_modules'",
+        "ssh host 'rm -rf node_modules'",
+        "ssh host 'rm -rf node_modules/left-pad'",
+        "cat ~/.local/state/countersign/login.token",
     ] {
         let seen = in_project(command);
         assert_eq!(seen.verdict, Verdict::Ask, "{command}: {:?}", seen.reasons);

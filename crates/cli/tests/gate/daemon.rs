@@ -67,7 +67,7 @@ impl Daemon {
 
     /// Starts to ask about a command.
     pub fn ask(&self, command: &str) -> Child {
-        let mut asker = self.command(&["ask", "--command", command, "--timeout", "15"]);
+        let mut asker = self.command(&["ask", "--command", command, "--timeout", "60"]);
         asker.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
@@ -301,7 +301,7 @@ fn administration_uses_a_persons_token() {
 }
 
 /// Runs a command and types each line once its question is on the screen. Returns the screen.
-fn type_when_asked(mut command: Command, lines: &[(&str, &str)]) -> String {
+pub fn type_when_asked(mut command: Command, lines: &[(&str, &str)]) -> String {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let (mut input, mut output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
     let (mut screen, mut part) = (Vec::new(), [0; 4096]);

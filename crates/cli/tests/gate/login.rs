@@ -6,22 +6,21 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use super::daemon::Daemon;
+use super::daemon::{Daemon, type_when_asked};
 use super::fake_daemon::{alone, stderr, stdout};
 
 /// Runs a command in a terminal of its own.
 fn in_terminal(daemon: &Daemon, args: &str) -> String {
-    let binary = env!("CARGO_BIN_EXE_countersign");
-    let mut command = Command::new("sh");
+    let line = format!("{} {args}", env!("CARGO_BIN_EXE_countersign"));
+    let mut command = Command::new("script");
     let plain = daemon.command(&[]);
     for (name, value) in plain.get_envs() {
         if let Some(value) = value {
             command.env(name, value);
         }
     }
-    // An empty answer for whoever asks for a passphrase.
-    let script = format!("(sleep 2; echo; sleep 2) | script -qec '{binary} {args}' /dev/null");
-    stdout(&command.args(["-c", &script]).env_remove("COUNTERSIGN_TOKEN").output().unwrap())
+    command.args(["-qec", &line, "/dev/null"]).env_remove("COUNTERSIGN_TOKEN");
+    type_when_asked(command, &[("Passphrase of", "")])
 }
 
 fn login(daemon: &Daemon, file: &Path, more: &[&str]) -> Output {
@@ -53,7 +52,7 @@ fn a_login_is_saved_privately_never_printed_and_used_in_a_terminal_only() {
     let refused = alone(unasked.env_remove("COUNTERSIGN_TOKEN")).output().unwrap();
     assert_eq!(refused.status.code(), Some(2), "{}", stdout(&refused));
     assert!(stderr(&refused).contains("authentication required"), "{}", stderr(&refused));
-    // Somebody else's name, or a file that others can read: the login does not count.
+    // Another person's name, or a file that others can read: the login does not count.
     assert!(in_terminal(&daemon, "pending --as ana").contains("Passphrase of ana"));
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
     assert!(in_terminal(&daemon, "pending").contains("Passphrase of owner"));

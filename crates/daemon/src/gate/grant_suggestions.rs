@@ -67,10 +67,16 @@ impl Gate {
                 && approvals >= needed.max(1)
                 && !granted.iter().any(|grant| covers(grant, request))
             {
-                found.extend(suggestion(request, approvals, &requests));
+                let call = self.shown_call(request.id).await?;
+                found.extend(call.map(|call| suggestion(request, approvals, call, &requests)));
             }
         }
         Ok(found)
+    }
+
+    /// The call of a request, if its card shows all of it and only effects that may be suggested.
+    async fn shown_call(&self, id: Id) -> Result<Option<String>, StoreError> {
+        Ok(self.store.request(id).await?.as_ref().and_then(suggested_call))
     }
 
     /// The requests that people answered, newest first, without their cards.
@@ -99,8 +105,6 @@ struct AnsweredRequest {
     answer: RepeatedAnswer,
     created: Timestamp,
     brief: String,
-    /// The whole call, if it may be suggested.
-    call: Option<String>,
 }
 
 impl AnsweredRequest {
@@ -119,7 +123,6 @@ impl AnsweredRequest {
             State::Approved | State::Denied => RepeatedAnswer::Denied,
             _ => return None,
         };
-        let approved = answer == RepeatedAnswer::Approved;
         Some(AnsweredRequest {
             id: request.id,
             agent: request.requester.display_name().to_owned(),
@@ -129,7 +132,6 @@ impl AnsweredRequest {
             answer,
             created: request.schedule.created,
             brief: stored.brief.clone(),
-            call: if approved { shown_call(stored) } else { None },
         })
     }
 
@@ -144,8 +146,7 @@ impl AnsweredRequest {
     }
 }
 
-/// The call of a request, if its card shows all of it and only effects that may be suggested.
-fn shown_call(stored: &StoredRequest) -> Option<String> {
+fn suggested_call(stored: &StoredRequest) -> Option<String> {
     let card = countersign_json::parse(&stored.card).ok()?;
     let card = Card::from_json(&card).ok()?;
     let may = may_suggest(card.tier, stored.request.crisis)
@@ -167,21 +168,22 @@ fn covers(grant: &Grant, request: &AnsweredRequest) -> bool {
 fn suggestion(
     newest: &AnsweredRequest,
     approvals: u32,
+    call: String,
     requests: &[AnsweredRequest],
-) -> Option<GrantSuggestion> {
+) -> GrantSuggestion {
     let same = |other: &&AnsweredRequest| {
         other.agent == newest.agent && other.digest.canonical == newest.digest.canonical
     };
     let row = requests.iter().filter(same).take(approvals as usize);
-    Some(GrantSuggestion {
+    GrantSuggestion {
         request: newest.id,
         approvals,
         agent: newest.agent.clone(),
         tier: newest.tier,
         brief: newest.brief.clone(),
-        call: newest.call.clone()?,
+        call,
         first: row.last().map_or(newest.created, |first| first.created),
         last: newest.created,
         digest: newest.digest,
-    })
+    }
 }

@@ -29,7 +29,7 @@ const COMMIT: u8 = 1;
 pub fn tree_of(common: &Path, commit: &ObjectName, budget: &Budget) -> Option<ObjectName> {
     let store = common.join("objects");
     let body = loose(&store, commit).or_else(|| packed(&store, commit, budget))?;
-    // A store that somebody wrote by hand may hold something else under this name.
+    // A forged store may have another object under this name.
     let mut hash = Context::new(&SHA1_FOR_LEGACY_USE_ONLY);
     hash.update(format!("commit {}\0", body.len()).as_bytes());
     hash.update(&body);

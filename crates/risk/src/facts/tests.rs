@@ -242,11 +242,10 @@ fn a_script_is_assessed_by_its_text() {
 #[test]
 fn a_reset_of_a_clean_work_tree_loses_nothing() {
     let tree = FactAnswer::Worktree;
-    let committed = GitCounts { is_index_committed: true, ..clean() };
+    let committed = GitCounts { is_index_committed: true, is_on_branch: true, ..clean() };
     for command in [
         "git reset --hard",
         "git reset -q --hard HEAD",
-        "git reset --hard origin/main",
         "git checkout -f main",
         "git checkout main -- src/a.rs",
         "git restore --staged --worktree src",
@@ -261,8 +260,14 @@ fn a_reset_of_a_clean_work_tree_loses_nothing() {
     }
     let untracked = GitCounts { untracked: 1, ..committed };
     assert_eq!(tier("git reset --hard", &tree(untracked)), Tier::Low);
+    // Commits that no branch has would be lost.
+    let detached = GitCounts { is_on_branch: false, ..committed };
+    assert_eq!(tier("git reset --hard", &tree(detached)), Tier::Low);
+    assert!(tier("git checkout -f main", &tree(detached)) >= Tier::Medium);
+    for command in ["git reset --hard origin/main", "git reset --hard HEAD~2"] {
+        assert!(tier(command, &tree(committed)) >= Tier::Medium, "{command}");
+    }
     for command in [
-        "git reset --hard origin/main",
         "git checkout -f main",
         "git -C ../other reset --hard",
         "GIT_DIR=../other/.git git reset --hard",

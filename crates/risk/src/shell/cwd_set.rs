@@ -44,7 +44,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
 
     /// The folder in which the next command runs, by its full name, if it can only be one.
     pub(super) fn current_folder(&self) -> Option<String> {
-        let start = self.start_folder()?;
+        let start = self.start_folder().filter(|_| self.runs_here())?;
         let current = self.shared.folders.current();
         if current.only_start() && !current.is_unknown() {
             return Some(start);
@@ -60,8 +60,14 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
 
     /// Where `OLDPWD` leads behind the first `cd`.
     pub(super) fn left_folder(&self) -> Option<String> {
-        let is_first = self.shared.folders.seen().only_start();
-        self.start_folder().filter(|_| is_first && !self.shared.folders.current().only_start())
+        let folders = &self.shared.folders;
+        let is_first = folders.seen().only_start() && !folders.current().only_start();
+        self.start_folder().filter(|_| is_first && self.runs_here())
+    }
+
+    /// Whether the command runs on this machine: the folders of another one have other names.
+    fn runs_here(&self) -> bool {
+        !self.shared.rights.elsewhere && !self.shared.rights.remote
     }
 
     /// `env -C /`, `git -C /`, `sudo --chdir=/`: there as well as here; returns where it was.

@@ -69,6 +69,10 @@ impl Evaluator<'_, '_, '_, '_> {
 
     /// Whether a path is a folder that the project's own tools make again, or is in one.
     fn is_rebuilt(&self, path: &str) -> bool {
+        if self.shared.rights.remote {
+            // On another machine it is not the project.
+            return false;
+        }
         let is_known = self.shared.workspace.is_known();
         let is_rebuilt = |name: &str| {
             REBUILT.binary_search(&name).is_ok() || is_known && REBUILT_IN_PROJECT.contains(&name)

@@ -115,12 +115,15 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
 }
 
 /// What must be so in a work tree for a git command to lose nothing.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a condition of its own")]
 struct CleanNeeds {
     no_changed: bool,
     no_untracked: bool,
     /// Nothing was added to the index since the last commit.
     committed: bool,
+    /// A branch keeps the last commit.
+    on_branch: bool,
 }
 
 impl CleanNeeds {
@@ -132,7 +135,7 @@ impl CleanNeeds {
         if loses == Loses::Untracked {
             let takes_ignored = |w: &&str| w.contains(['x', 'X', 'e']) && !w.starts_with("--f");
             let is_plain = *command == "clean" && !options().any(takes_ignored);
-            let needs = CleanNeeds { no_changed: false, no_untracked: true, committed: false };
+            let needs = CleanNeeds { no_untracked: true, ..CleanNeeds::default() };
             return is_plain.then_some(needs);
         }
         // These take the files from the index and leave it as it is.
@@ -143,14 +146,19 @@ impl CleanNeeds {
             _ => false,
         };
         if from_index {
-            return Some(CleanNeeds { no_changed: true, no_untracked: false, committed: false });
+            return Some(CleanNeeds { no_changed: true, ..CleanNeeds::default() });
         }
         let is_described = matches!(*command, "checkout" | "switch" | "restore" | "reset")
             && options().all(|w| REPLACING.contains(w) || w.starts_with("--source="));
+        let is_reset = *command == "reset";
+        if is_reset && !rest.iter().all(|word| word.starts_with('-') || *word == "HEAD") {
+            // Commits behind the other one would be on no branch.
+            return None;
+        }
         // A file of another commit may replace one that git does not track.
-        let is_last_commit =
-            *command == "reset" && rest.iter().all(|word| word.starts_with('-') || *word == "HEAD");
-        let needs = CleanNeeds { no_changed: true, no_untracked: !is_last_commit, committed: true };
+        let (no_changed, committed) = (true, true);
+        let needs =
+            CleanNeeds { no_changed, no_untracked: !is_reset, committed, on_branch: !is_reset };
         is_described.then_some(needs)
     }
 
@@ -159,6 +167,7 @@ impl CleanNeeds {
             && (!self.no_changed || git.changed == 0)
             && (!self.no_untracked || git.untracked == 0)
             && (!self.committed || git.is_index_committed)
+            && (!self.on_branch || git.is_on_branch)
     }
 }
 

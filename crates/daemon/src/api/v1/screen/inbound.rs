@@ -80,9 +80,8 @@ fn sign_words<'t>(screening: &Screening, text: &'t str) -> Vec<&'t str> {
     let found: Vec<Span> = if screening.by_rules { by_rules.collect() } else { weighed.collect() };
     let contains = |one: &Span, other: &Span| one.start <= other.start && other.end <= one.end;
     let in_longer = |span: &Span| found.iter().any(|one| one != span && contains(one, span));
-    let spans: Vec<&Span> = found.iter().filter(|span| !in_longer(span)).collect();
     let part = |span: &Span| text.get(span.start as usize..span.end as usize);
-    spans.into_iter().filter_map(part).collect()
+    found.iter().filter(|span| !in_longer(span)).filter_map(part).collect()
 }
 
 /// The country whose helplines the card shows.
