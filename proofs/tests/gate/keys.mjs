@@ -1,6 +1,7 @@
 // Random keys in the inbox, under latency, reordered answers and restarts of the daemon. An answer
 // counts as wrong unless the card, the highlighted row and the digest all name the same call, both
-// when the key was pressed and when the answer was sent.
+// when the key was pressed and when the answer was written. The session's key then signs it, which
+// takes a moment; by the time it is sent the person may look at another card.
 import assert from "node:assert/strict";
 import http from "node:http";
 import { createInterface } from "node:readline";
@@ -102,18 +103,32 @@ function witness() {
     look(); // the first card comes with the page
     new MutationObserver(look).observe(document.body, { childList: true, subtree: true });
   });
+  const written = new Map(); // by digest: the screen when the answer was written
+  const stringify = JSON.stringify;
+  JSON.stringify = (value, ...more) => {
+    if (value?.choice && value.digest) written.set(value.digest, { pressed, written: look() });
+    return stringify(value, ...more);
+  };
+  const sign = crypto.subtle.sign.bind(crypto.subtle);
+  crypto.subtle.sign = async (...all) => {
+    await new Promise((done) => setTimeout(done, Math.random() * 200));
+    return sign(...all);
+  };
   const real = window.fetch;
   window.fetch = (path, options = {}) => {
     const found = /^\/v1\/requests\/([^/]+)\/decision$/.exec(path);
-    if (found) window.witnessed({ id: found[1], said: JSON.parse(options.body), pressed, sent: look() });
+    if (found) {
+      const said = JSON.parse(options.body);
+      window.witnessed({ id: found[1], said, ...written.get(said.digest) });
+    }
     return real(path, options);
   };
 }
 
-function wrong({ id, said, pressed, sent }) {
+function wrong({ id, said, pressed, written }) {
   const { digest, name } = asked.get(id) ?? {};
   if (said.digest !== digest) return "another digest";
-  for (const [when, seen] of [["pressed", pressed], ["sent", sent]]) {
+  for (const [when, seen] of [["pressed", pressed], ["written", written]]) {
     if (seen?.card !== id) return `the card of another request when ${when}`;
     if (seen.rows.length !== 1 || seen.rows[0] !== id) return `another row was highlighted when ${when}`;
     if (seen.digest !== digest || !seen.text.includes(name)) return `another call was shown when ${when}`;
@@ -143,7 +158,7 @@ async function topUp() {
   await Promise.all(Array.from({ length: Math.max(missing, 0) }, ask));
 }
 
-const KEYS = ["j", "j", "k", "a", "aa", "dd", "jaa", "jdd", "kaa", "AA", "AA", "DD", "row", "button", "come", "cancel", "rest"];
+const KEYS = ["j", "j", "k", "a", "aa", "dd", "jaa", "jdd", "kaa", "AA", "AA", "AA", "DD", "DD", "row", "button", "come", "cancel", "rest"];
 // The card of the highlighted row has come up.
 const isShown = () => {
   const card = document.querySelector("#pane article");
@@ -151,6 +166,8 @@ const isShown = () => {
 };
 async function sequence(page, random) {
   const length = 3 + random.below(6);
+  // A person reads "The answer was not accepted" and closes it; until then no key reaches the card.
+  await page.evaluate(() => document.querySelector("dialog[open] .buttons button")?.click());
   for (let at = 0; at < length; at += 1) {
     const what = random.one(KEYS);
     if (what === "row") {
@@ -167,7 +184,7 @@ async function sequence(page, random) {
       // In capitals: after the time that a person takes to look at a card.
       if (what === what.toUpperCase()) {
         await page.waitForFunction(isShown, undefined, { timeout: 4000 }).catch(() => {});
-        await page.waitForTimeout(350 + random.below(200));
+        await page.waitForTimeout(400 + random.below(200));
       }
       for (const key of what.toLowerCase()) { await page.keyboard.press(key); await page.waitForTimeout(random.below(60)); }
     }
@@ -225,7 +242,7 @@ const pages = await Promise.all(opened.map(tab));
 longest = 0;
 await gate;
 const failures = answers.map((answer) => [wrong(answer), answer]).filter(([why]) => why);
-for (const [why, { id, said, pressed, sent }] of failures.slice(0, 5)) console.error(`${said.choice} ${id}: ${why}; pressed on ${pressed?.card}, highlighted ${pressed?.rows}; sent from ${sent.card}, highlighted ${sent.rows}`);
+for (const [why, { id, said, pressed, written }] of failures.slice(0, 5)) console.error(`${said.choice} ${id}: ${why}; pressed on ${pressed?.card}, highlighted ${pressed?.rows}; written at ${written?.card}, highlighted ${written?.rows}`);
 assert.equal(failures.length, 0, `${failures.length} of ${answers.length} answers were to a card that was not shown`);
 for (const page of pages) await agrees(page);
 assert.ok(answers.length * 10 >= sequences, `only ${answers.length} answers in ${sequences} sequences`);
