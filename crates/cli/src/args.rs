@@ -7,7 +7,8 @@ use clap::{Parser, Subcommand};
 use crate::call_context::{CallContext, parse_environment};
 use crate::engine::{Environment, Tier};
 use crate::gate::{
-    args as gate, args_admin as admin, args_channel as channel, args_people, args_servers,
+    args as gate, args_admin as admin, args_channel as channel, args_grants, args_people,
+    args_servers,
 };
 use crate::gateway::args as gateway;
 use crate::gateway::{args_a2a, args_mcp};
@@ -69,7 +70,7 @@ pub enum CliCommand {
     /// Manage agents and their tokens.
     Agents(args_people::AgentsArgs),
     /// Manage grants (standing permissions).
-    Grants(args_people::GrantsArgs),
+    Grants(args_grants::GrantsArgs),
     /// List MCP servers and label their tools.
     Servers(args_servers::ServersArgs),
     /// List and resolve sessions in crisis.

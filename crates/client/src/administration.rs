@@ -7,9 +7,11 @@ use serde::Deserialize;
 use crate::encoding::{parse_json, path_segment};
 use crate::endpoint::Endpoint;
 use crate::error::Error;
-use crate::grant_records::{ExactGrant, GrantRecord, GrantSuggestionRecord, NewGrant};
+use crate::grant_records::{
+    ExactGrant, GrantRecord, GrantSuggestionList, NewCommandGrant, NewGrant, ShapeProposals,
+};
 use crate::http::{self, Exchange};
-use crate::people::PeopleClient;
+use crate::people::{PeopleClient, query};
 use crate::records::{
     AgentRecord, CrisisRecord, Entries, FreezeRecord, LedgerKey, LedgerRows, MerkleProof, NewAgent,
     PersonRecord, QuarantineRecord, SessionRecord,
@@ -32,17 +34,26 @@ impl PeopleClient {
     }
 
     /// Calls that people approved at least so often in a row.
-    pub fn grant_suggestions(&self, approvals: u32) -> Result<Vec<GrantSuggestionRecord>, Error> {
-        #[derive(Deserialize)]
-        struct List {
-            suggestions: Vec<GrantSuggestionRecord>,
-        }
-        let path = format!("/v1/grants/suggestions?approvals={approvals}");
-        self.read::<List>(&path).map(|list| list.suggestions)
+    pub fn grant_suggestions(&self, approvals: u32) -> Result<GrantSuggestionList, Error> {
+        self.read(&format!("/v1/grants/suggestions?approvals={approvals}"))
     }
 
     /// Creates a grant for exactly one call.
     pub fn create_exact_grant(&self, grant: &ExactGrant) -> Result<serde_json::Value, Error> {
+        self.change("/v1/grants", grant)
+    }
+
+    /// The grants that can be given for a request, or what this pattern would have covered.
+    pub fn grant_shapes(&self, id: &str, pattern: Option<&str>) -> Result<ShapeProposals, Error> {
+        let path = format!("/v1/requests/{}/grants", path_segment(id)?);
+        self.read(&query(&path, &[("pattern", pattern)]))
+    }
+
+    /// Creates a grant for commands of one form.
+    pub fn create_command_grant(
+        &self,
+        grant: &NewCommandGrant,
+    ) -> Result<serde_json::Value, Error> {
         self.change("/v1/grants", grant)
     }
 

@@ -9,7 +9,7 @@ use crate::time::Time;
 pub struct GrantRecord {
     /// Its id.
     pub id: String,
-    /// `exact`, `action`, `targets`, `to_self`, `same_question` or `same_program`.
+    /// `exact`, `command`, `action`, `targets`, `to_self`, `same_question` or `same_program`.
     pub shape: String,
     /// The tool.
     #[serde(default)]
@@ -44,6 +44,15 @@ pub struct GrantRecord {
     /// When it was revoked.
     #[serde(default)]
     pub revoked: Option<Time>,
+    /// What it covers, in words.
+    #[serde(default)]
+    pub words: Option<String>,
+    /// How many calls it covers in an hour.
+    #[serde(default)]
+    pub per_hour: Option<u32>,
+    /// When it covered a call last.
+    #[serde(default)]
+    pub last_used: Option<Time>,
 }
 
 /// A new grant.
@@ -68,6 +77,83 @@ pub struct NewGrant {
     /// How many calls it covers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uses: Option<u32>,
+    /// How many calls it covers in an hour.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_hour: Option<u32>,
+}
+
+/// A new grant for commands of one form.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct NewCommandGrant {
+    /// `command`.
+    pub shape: &'static str,
+    /// The request that it was made from.
+    pub request: String,
+    /// The command, with holes such as `<path>`.
+    pub pattern: String,
+    /// Only for this agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// How long it lasts, in minutes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub minutes: Option<u32>,
+    /// How many calls it covers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uses: Option<u32>,
+    /// How many calls it covers in an hour.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_hour: Option<u32>,
+}
+
+/// The grants that can be given for a request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShapeProposals {
+    /// The request.
+    pub request: String,
+    /// Its agent.
+    pub agent: String,
+    /// The shapes, the narrowest first.
+    pub shapes: Vec<ShapeProposalRecord>,
+    /// Why there are none.
+    #[serde(default)]
+    pub why_none: Option<String>,
+}
+
+/// Commands of one form that could have a grant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShapeProposalRecord {
+    /// The commands, with holes.
+    pub patterns: Vec<String>,
+    /// In words.
+    pub words: String,
+    /// Calls above this tier are asked about.
+    pub tier: String,
+    /// What it would have covered before.
+    pub also_allows: AlsoAllows,
+}
+
+/// What a grant would have covered of the calls that people answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AlsoAllows {
+    /// How many that people approved.
+    pub approved: u32,
+    /// How many that people denied.
+    pub denied: u32,
+    /// Some of them, the denied ones first.
+    pub examples: Vec<AllowedExample>,
+}
+
+/// A command that people answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AllowedExample {
+    /// Its request.
+    pub request: String,
+    /// The command.
+    pub command: String,
+    /// Whether people denied it.
+    pub denied: bool,
+    /// When it was asked.
+    pub at: Time,
 }
 
 /// A call that people approved many times in a row.
@@ -97,6 +183,36 @@ pub struct GrantSuggestionRecord {
     pub both_bind: bool,
 }
 
+/// All suggestions of grants.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GrantSuggestionList {
+    /// Calls that people approved many times in a row.
+    pub suggestions: Vec<GrantSuggestionRecord>,
+    /// Commands of one form that people approved many times in a row.
+    #[serde(default)]
+    pub forms: Vec<FormSuggestionRecord>,
+}
+
+/// Commands of one form that people approved many times in a row.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FormSuggestionRecord {
+    /// The newest approved request.
+    pub request: String,
+    /// How often people approved commands of the form.
+    pub approvals: u32,
+    /// The agent.
+    pub agent: String,
+    /// The commands with holes.
+    pub pattern: String,
+    /// The approved commands.
+    pub commands: Vec<String>,
+    /// When the newest was asked.
+    pub last: Time,
+    /// The shape, and what it would have covered before.
+    #[serde(flatten)]
+    pub shape: ShapeProposalRecord,
+}
+
 /// A grant for exactly one call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ExactGrant {
@@ -108,6 +224,8 @@ pub struct ExactGrant {
     pub raw_digest: String,
     /// Whether both must match.
     pub both_bind: bool,
+    /// A request for the call, from which the grant takes its text.
+    pub request: String,
     /// Only for this agent.
     pub agent: String,
     /// How long it lasts, in minutes.

@@ -62,7 +62,10 @@ pub use encoding::new_idempotency_key;
 pub use endpoint::Endpoint;
 pub use error::{Error, ProblemDetails};
 pub use events::{EventStream, ServerEvent};
-pub use grant_records::{ExactGrant, GrantRecord, GrantSuggestionRecord, NewGrant};
+pub use grant_records::{
+    AllowedExample, AlsoAllows, ExactGrant, FormSuggestionRecord, GrantRecord, GrantSuggestionList,
+    GrantSuggestionRecord, NewCommandGrant, NewGrant, ShapeProposalRecord, ShapeProposals,
+};
 pub use outcome::{Approval, Outcome};
 pub use people::PeopleClient;
 pub use people_records::{

@@ -221,7 +221,7 @@ impl PeopleClient {
     }
 }
 
-fn query(path: &str, parts: &[(&str, Option<&str>)]) -> String {
+pub(crate) fn query(path: &str, parts: &[(&str, Option<&str>)]) -> String {
     let mut out = path.to_owned();
     let given = parts.iter().filter_map(|(name, value)| Some((name, (*value)?)));
     for (at, (name, value)) in given.enumerate() {

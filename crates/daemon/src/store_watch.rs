@@ -54,6 +54,7 @@ pub async fn run(gate: Arc<Gate>, announce: impl Fn(String) + Send, mut stop: St
             tracing::error!(%error, "the ledger mark was not written");
         }
         gate.restore_markers();
+        gate.news().take().into_iter().for_each(&announce);
         gate.save_session_memories().await;
         tokio::select! {
             () = tokio::time::sleep(INTERVAL) => {}

@@ -129,7 +129,7 @@ impl SessionTrace {
     }
 
     /// Whether the call runs texts that are not in the call itself.
-    pub(crate) fn runs_scripts(&self) -> bool {
+    pub fn runs_scripts(&self) -> bool {
         !self.scripts.is_empty()
     }
 

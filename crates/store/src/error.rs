@@ -30,6 +30,9 @@ pub enum StoreError {
     /// The grant that should cover the call has expired, was revoked or has no uses left.
     #[error("the grant has expired, was revoked or has no uses left")]
     GrantInactive,
+    /// The grant that should cover the call has covered as many calls in this hour as it may.
+    #[error("the grant has covered as many calls in this hour as it may")]
+    GrantRateExceeded,
     /// The data contradicts itself or does not fit into a ledger entry.
     #[error("this cannot be stored: {0}")]
     Invalid(String),

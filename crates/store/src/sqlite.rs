@@ -14,6 +14,7 @@ mod errors;
 mod gap;
 mod grant_facts;
 mod grant_record;
+mod grant_shape;
 mod grant_use;
 mod grants;
 mod job;

@@ -1,7 +1,13 @@
 //! Grants: standing permissions given by a person, and what they can never cover.
 
 mod answers;
+mod command;
+mod details;
+mod index;
 mod members;
+mod pattern;
+mod profile;
+mod words;
 
 use std::fmt;
 
@@ -16,7 +22,12 @@ use countersign_types::tier::Tier;
 use countersign_types::time::{Millis, Moment, Timestamp};
 
 pub use answers::covering_answers;
+pub use command::{CommandShape, MAX_COMMANDS, ShapeError, ShownCommand};
+pub use details::GrantDetails;
+pub use index::GrantIndex;
 pub use members::{is_command_shape, plain_command};
+pub use pattern::{CommandPattern, PatternHole, PatternPlace};
+pub use profile::CallProfile;
 
 /// How long an approval for the session lasts at most.
 pub const SESSION_ANSWER_LASTS: Millis = Millis::from_seconds(12 * 60 * 60);
@@ -52,6 +63,8 @@ pub enum GrantShape {
         /// The tool's name.
         tool: String,
     },
+    /// Commands of one form that do no more than an approved call did.
+    Command(Box<CommandShape>),
     /// Calls that ask only about what a person approved for the rest of the session. Its id is
     /// that of the approved request. Several of them may cover a call together, see
     /// [`covering_answers`].
@@ -97,6 +110,9 @@ pub struct Grant {
     pub uses_left: Option<u32>,
     /// When it was revoked.
     pub revoked: Option<Timestamp>,
+    /// Its text, its rate limit and its last use.
+    #[serde(flatten)]
+    pub details: GrantDetails,
 }
 
 /// A call to check against a grant.
@@ -108,6 +124,8 @@ pub struct GrantQuery<'a> {
     pub session: &'a str,
     /// The folder of the repository that it runs in, as the daemon found it.
     pub repository: Option<&'a str>,
+    /// The working directory, as the caller named it.
+    pub cwd: Option<&'a str>,
     /// Addresses that people confirmed to belong to the agent's user.
     pub own_addresses: &'a [String],
     /// Its digests.
@@ -120,6 +138,14 @@ pub struct GrantQuery<'a> {
     pub crisis: bool,
 }
 
+impl GrantQuery<'_> {
+    /// Whether a policy rule denies the call, or wants a person to decide each time.
+    fn is_decided_by_policy(&self) -> bool {
+        let ruling = self.assessment.policy.as_ref();
+        ruling.is_some_and(|ruling| ruling.denies() || ruling.needs_person())
+    }
+}
+
 /// Why a grant does not cover a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotCovered {
@@ -127,6 +153,8 @@ pub enum NotCovered {
     Crisis,
     /// No grant covers CRITICAL.
     Critical,
+    /// A policy rule denies the call, or wants a person to decide each time.
+    PolicyDecides,
     /// A grant by tool name covers nothing from HIGH up.
     TierTooHigh,
     /// A tool that runs commands is covered by naming commands, never as a whole.
@@ -156,6 +184,9 @@ impl Grant {
         }
         if seen.tier == Tier::Critical {
             return Err(NotCovered::Critical);
+        }
+        if asked.is_decided_by_policy() {
+            return Err(NotCovered::PolicyDecides);
         }
         if !now.reliable {
             return Err(NotCovered::ClockUnreliable);
@@ -195,6 +226,10 @@ impl Grant {
             GrantShape::Targets { tool, targets } => {
                 *tool == seen.tool && reaches_only(asked, targets, same_target)
             }
+            GrantShape::Command(shape) => {
+                // What a script says may be another text the next time.
+                !seen.trace.runs_scripts() && shape.covers(asked)
+            }
             GrantShape::SameQuestion { .. } | GrantShape::SameProgram { .. } => false,
             GrantShape::ToSelf { tool } => {
                 *tool == seen.tool && reaches_only(asked, asked.own_addresses, same_address)
@@ -233,6 +268,7 @@ impl fmt::Display for NotCovered {
         f.write_str(match self {
             NotCovered::Crisis => "no grant covers a call in a crisis",
             NotCovered::Critical => "no grant covers a CRITICAL call",
+            NotCovered::PolicyDecides => "a policy rule denies the call or asks each time",
             NotCovered::TierTooHigh => "a grant by tool name covers nothing from HIGH up",
             NotCovered::RunsPrograms => {
                 "a grant for all calls does not cover a tool that runs commands"
@@ -267,6 +303,7 @@ mod tests {
             expires: Some(Timestamp(2_000_000)),
             uses_left: None,
             revoked: None,
+            details: GrantDetails::default(),
         }
     }
 
@@ -280,6 +317,7 @@ mod tests {
             agent: "claude",
             session: "s1",
             repository: None,
+            cwd: None,
             own_addresses: &own_addresses,
             digest: &digest,
             arguments: &call.arguments,

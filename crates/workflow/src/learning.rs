@@ -3,11 +3,15 @@
 //! A suggestion is for exactly the call that was shown every time, so that many harmless calls
 //! cannot widen it. It permits nothing by itself: a person accepts it like any other grant.
 
+mod forms;
+
 use std::collections::HashMap;
 
 use countersign_json::canonical::{CallDigest, Digest};
 use countersign_risk::effect::{Effect, Effects};
 use countersign_types::tier::Tier;
+
+pub use forms::{AnsweredCommand, ApprovedForm, CommandForm, FormCounts};
 
 /// How many approvals in a row lead to a suggestion, unless another number is set.
 pub const DEFAULT_APPROVALS: u32 = 10;

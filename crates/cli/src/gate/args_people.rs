@@ -1,7 +1,6 @@
-//! Arguments of `people`, `agents`, `grants`, `crises`, `freeze` and `thaw`.
+//! Arguments of `people`, `agents`, `crises`, `freeze` and `thaw`.
 
 use clap::{Parser, Subcommand};
-use countersign_workflow::learning::DEFAULT_APPROVALS;
 
 use super::args::{NamedArgs, PersonArgs, PersonOnly};
 
@@ -132,103 +131,6 @@ pub enum AgentsWhat {
         #[command(flatten)]
         person: PersonArgs,
     },
-}
-
-/// Manage grants (standing permissions).
-#[derive(Parser)]
-#[command(name = "countersign grants", bin_name = "countersign grants")]
-#[command(after_help = GRANTS_EXAMPLES)]
-pub struct GrantsArgs {
-    /// The action.
-    #[command(subcommand)]
-    pub what: GrantsWhat,
-}
-
-const GRANTS_EXAMPLES: &str = "\
-Examples:
-  countersign grants list
-  countersign grants give write_file --agent my-agent --minutes 60
-  countersign grants give send_email --target team@example.com --uses 10
-  countersign grants give terminal --target 'git push origin' --agent my-agent
-  countersign grants suggestions
-  countersign grants revoke 01hf3zq9x8y7w6v5t4s3r2q1p0
-
-No grant covers CRITICAL calls or calls in a crisis, and a grant without --target or --to-self does
-not cover HIGH. For a tool that runs commands, name them with --target: a program and at least one
-more word.
-Exit codes: 0 success, 2 an error.";
-
-/// The actions of `grants`.
-#[derive(Subcommand)]
-pub enum GrantsWhat {
-    /// List active grants.
-    List {
-        /// Also list inactive grants.
-        #[arg(long)]
-        all: bool,
-        /// The people API and the person.
-        #[command(flatten)]
-        person: PersonArgs,
-    },
-    /// Create a grant: calls of a tool pass without approval.
-    Give {
-        /// The tool.
-        tool: String,
-        /// Only for this recipient or command; can be repeated.
-        #[arg(long = "target", value_name = "TARGET")]
-        targets: Vec<String>,
-        /// Only for messages to the agent's own user.
-        #[arg(long, conflicts_with = "targets")]
-        to_self: bool,
-        /// Only for this agent.
-        #[arg(long, value_name = "NAME")]
-        agent: Option<String>,
-        /// Only in this session.
-        #[arg(long, value_name = "NAME")]
-        session: Option<String>,
-        /// For this many minutes.
-        #[arg(long)]
-        minutes: Option<u32>,
-        /// For this many calls.
-        #[arg(long)]
-        uses: Option<u32>,
-        /// The people API and the person.
-        #[command(flatten)]
-        person: PersonArgs,
-    },
-    /// List calls that people approved many times in a row, and that could have a grant.
-    Suggestions(SuggestionsArgs),
-    /// Give the grant of a suggestion, for exactly the approved call.
-    Accept(AcceptArgs),
-    /// Revoke a grant.
-    Revoke(NamedArgs),
-}
-
-/// How often a call must have been approved.
-#[derive(clap::Args)]
-pub struct SuggestionsArgs {
-    /// How many approvals in a row; a denial starts again from zero.
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_APPROVALS)]
-    pub approvals: u32,
-    /// The people API and the person.
-    #[command(flatten)]
-    pub person: PersonArgs,
-}
-
-/// A suggestion to accept.
-#[derive(clap::Args)]
-pub struct AcceptArgs {
-    /// The id that `grants suggestions` lists.
-    pub request: String,
-    /// How many approvals in a row; a denial starts again from zero.
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_APPROVALS)]
-    pub approvals: u32,
-    /// For this many minutes; 30 days if not given.
-    #[arg(long)]
-    pub minutes: Option<u32>,
-    /// The people API and the person.
-    #[command(flatten)]
-    pub person: PersonArgs,
 }
 
 /// List and resolve sessions in crisis.

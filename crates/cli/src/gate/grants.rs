@@ -4,11 +4,10 @@ use std::process::ExitCode;
 
 use countersign_client::{GrantRecord, NewGrant};
 
-use super::args_people::{GrantsArgs, GrantsWhat};
+use super::args_grants::{GiveArgs, GrantsArgs, GrantsWhat};
 use super::credential::PersonSession;
 use super::now::{now, relative_time};
-use super::suggestions;
-use super::{output, page};
+use super::{grant_shapes, output, page, suggestions};
 use crate::failure::Failure;
 
 /// Runs the command.
@@ -26,28 +25,9 @@ pub fn run(args: &GrantsArgs) -> Result<ExitCode, Failure> {
                 Ok(page::table(out, &grants.iter().map(row).collect::<Vec<_>>())?)
             })
         }
-        GrantsWhat::Give { tool, targets, to_self, agent, session, minutes, uses, person } => {
-            let shape = match (to_self, targets.as_slice()) {
-                (true, _) => "to_self",
-                (false, []) => "action",
-                (false, _) => "targets",
-            };
-            let grant = NewGrant {
-                shape: shape.to_owned(),
-                tool: tool.clone(),
-                targets: targets.clone(),
-                agent: agent.clone(),
-                session: session.clone(),
-                minutes: *minutes,
-                uses: *uses,
-            };
-            let given = PersonSession::open_to_change(person)?.create_grant(&grant)?;
-            if person.json {
-                return output::json(&given);
-            }
-            let id = given.get("id").and_then(serde_json::Value::as_str).unwrap_or("?");
-            output::line(&format!("Given: {}", page::safe(id, 60)))
-        }
+        GrantsWhat::Give(args) => give(args),
+        GrantsWhat::Shapes(args) => grant_shapes::shapes(args),
+        GrantsWhat::Allow(args) => grant_shapes::allow(args),
         GrantsWhat::Suggestions(args) => suggestions::suggestions(args),
         GrantsWhat::Accept(args) => suggestions::accept(args),
         GrantsWhat::Revoke(args) => {
@@ -60,20 +40,32 @@ pub fn run(args: &GrantsArgs) -> Result<ExitCode, Failure> {
     }
 }
 
-fn row(grant: &GrantRecord) -> Vec<String> {
-    let tool = page::safe(grant.tool.as_deref().unwrap_or("?"), 60);
-    let what = match grant.shape.as_str() {
-        "exact" => "one exact call".to_owned(),
-        "same_question" => "approved for the session".to_owned(),
-        "same_program" => {
-            let repository = page::safe(grant.repository.as_deref().unwrap_or("?"), 120);
-            format!("a program approved for {repository}")
-        }
-        "action" => format!("{tool} below HIGH"),
-        "targets" => format!("{tool} to {}", page::safe(&grant.targets.join(", "), 120)),
-        "to_self" => format!("{tool} to the agent's own user"),
-        other => page::safe(other, 40),
+fn give(args: &GiveArgs) -> Result<ExitCode, Failure> {
+    let shape = match (args.to_self, args.targets.as_slice()) {
+        (true, _) => "to_self",
+        (false, []) => "action",
+        (false, _) => "targets",
     };
+    let grant = NewGrant {
+        shape: shape.to_owned(),
+        tool: args.tool.clone(),
+        targets: args.targets.clone(),
+        agent: args.agent.clone(),
+        session: args.session.clone(),
+        minutes: args.minutes,
+        uses: args.uses,
+        per_hour: args.per_hour,
+    };
+    let given = PersonSession::open_to_change(&args.person)?.create_grant(&grant)?;
+    if args.person.json {
+        return output::json(&given);
+    }
+    let id = given.get("id").and_then(serde_json::Value::as_str).unwrap_or("?");
+    output::line(&format!("Given: {}", page::safe(id, 60)))
+}
+
+fn row(grant: &GrantRecord) -> Vec<String> {
+    let what = page::safe(grant.words.as_deref().unwrap_or(&grant.shape), 300);
     let agent = grant.agent.as_deref().map_or("any agent".to_owned(), |name| page::safe(name, 60));
     let session = grant.session.as_deref();
     let session =
@@ -86,6 +78,13 @@ fn row(grant: &GrantRecord) -> Vec<String> {
     if let Some(uses) = grant.uses_left {
         ends = format!("{ends}, {uses} uses left");
     }
+    if let Some(most) = grant.per_hour {
+        ends = format!("{ends}, at most {most} an hour");
+    }
+    let used = match grant.last_used {
+        Some(time) => format!("last used {}", relative_time(time, now())),
+        None => "not used yet".to_owned(),
+    };
     let by = format!("by {}", page::safe(&grant.made_by, 60));
-    vec![page::safe(&grant.id, 60), what, format!("{agent}{session}"), ends, by]
+    vec![page::safe(&grant.id, 60), what, format!("{agent}{session}"), ends, used, by]
 }

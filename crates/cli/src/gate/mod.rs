@@ -3,6 +3,7 @@
 pub mod args;
 pub mod args_admin;
 pub mod args_channel;
+pub mod args_grants;
 pub mod args_judge;
 pub mod args_people;
 pub mod args_serve;
@@ -21,6 +22,7 @@ pub mod decide;
 pub mod doctor;
 pub mod find_request;
 pub mod freeze;
+pub mod grant_shapes;
 pub mod grants;
 pub mod keys;
 pub mod ledger;

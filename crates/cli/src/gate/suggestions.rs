@@ -4,25 +4,37 @@ use std::process::ExitCode;
 
 use countersign_client::{ExactGrant, GrantSuggestionRecord};
 
-use super::args_people::{AcceptArgs, SuggestionsArgs};
+use super::args_grants::{AcceptArgs, SuggestionsArgs};
 use super::credential::PersonSession;
 use super::now::{now, relative_time};
-use super::{output, page};
+use super::{grant_shapes, output, page};
 use crate::failure::Failure;
 
 /// Lists the suggestions.
 pub fn suggestions(args: &SuggestionsArgs) -> Result<ExitCode, Failure> {
     let found = PersonSession::open(&args.person)?.grant_suggestions(args.approvals)?;
     if args.person.json {
-        return output::json(&serde_json::json!({ "suggestions": found }));
+        return output::json(&found);
     }
     output::say(|out, _| {
-        if found.is_empty() {
+        if found.suggestions.is_empty() && found.forms.is_empty() {
             let what = "No call was approved often enough in a row";
             return Ok(writeln!(out, "{what} ({} times).", args.approvals)?);
         }
-        page::table(out, &found.iter().map(row).collect::<Vec<_>>())?;
-        Ok(writeln!(out, "\nEach is for exactly this call. Accept: countersign grants accept ID")?)
+        if !found.suggestions.is_empty() {
+            page::table(out, &found.suggestions.iter().map(row).collect::<Vec<_>>())?;
+            let hint = "Each is for exactly this call. Accept: countersign grants accept ID";
+            writeln!(out, "\n{hint}")?;
+        }
+        for form in &found.forms {
+            let (id, agent) = (page::safe(&form.request, 60), page::safe(&form.agent, 24));
+            writeln!(out, "{id}  {agent}  approved {} times in a row", form.approvals)?;
+            grant_shapes::print_shape(out, &form.shape)?;
+        }
+        if !found.forms.is_empty() {
+            writeln!(out, "Accept a form: countersign grants allow ID --pattern 'PATTERN'")?;
+        }
+        Ok(())
     })
 }
 
@@ -30,7 +42,7 @@ pub fn suggestions(args: &SuggestionsArgs) -> Result<ExitCode, Failure> {
 pub fn accept(args: &AcceptArgs) -> Result<ExitCode, Failure> {
     let session = PersonSession::open_to_change(&args.person)?;
     let found = session.grant_suggestions(args.approvals)?;
-    let mut fitting = found.iter().filter(|one| one.request.starts_with(&args.request));
+    let mut fitting = found.suggestions.iter().filter(|one| one.request.starts_with(&args.request));
     let (Some(one), None) = (fitting.next(), fitting.next()) else {
         let text = "no suggestion has this id; see `countersign grants suggestions`";
         return Err(Failure::at(&args.request, text));
@@ -40,6 +52,7 @@ pub fn accept(args: &AcceptArgs) -> Result<ExitCode, Failure> {
         digest: one.digest.clone(),
         raw_digest: one.raw_digest.clone(),
         both_bind: one.both_bind,
+        request: one.request.clone(),
         agent: one.agent.clone(),
         minutes: args.minutes,
     })?;

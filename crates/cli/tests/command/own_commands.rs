@@ -22,6 +22,7 @@ const HARMLESS: &[&str] = &[
     "doctor",
     "eval",
     "grants list",
+    "grants shapes",
     "grants suggestions",
     "helplines check",
     "history",

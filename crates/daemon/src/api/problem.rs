@@ -197,7 +197,7 @@ impl From<StoreError> for ApiProblem {
             StoreError::NotFound(what) => ApiProblem::not_found(format!("{what} not found")),
             StoreError::Refused(refusal) => ApiProblem::from(refusal),
             StoreError::KeyReused => ApiProblem::conflict(error.to_string()).with_outcome("denied"),
-            StoreError::GrantInactive | StoreError::Exists(_) => {
+            StoreError::GrantInactive | StoreError::GrantRateExceeded | StoreError::Exists(_) => {
                 ApiProblem::conflict(error.to_string())
             }
             StoreError::Invalid(_) => {

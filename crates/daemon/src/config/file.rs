@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use countersign_policy::PolicySection;
 use serde::Deserialize;
 
+pub use super::learning::LearningSection;
 pub use super::model_sections::{GuardSection, JudgeSection};
 pub use super::undo::UndoSection;
 
@@ -37,6 +38,7 @@ pub struct ConfigFile {
     pub log: LogSection,
     pub judge: Option<JudgeSection>,
     pub undo: UndoSection,
+    pub learning: LearningSection,
     pub policy: PolicySection,
 }
 

@@ -10,6 +10,7 @@ mod guard;
 mod judge;
 mod judge_config;
 mod kinds;
+mod learning;
 mod listen;
 mod model;
 mod model_sections;
@@ -28,6 +29,7 @@ pub use crate::modes::{mode_from_name, mode_name, strictness};
 pub use channels::NO_CHANNEL;
 pub use error::ConfigError;
 pub use judge_config::{JudgeConfig, JudgeMode, KeySource};
+pub use learning::LearningConfig;
 pub use model::{
     ChannelConfig, DaemonConfig, DaemonRules, DrillsConfig, FloodConfig, LedgerConfig, LogConfig,
     QuorumByTier, SocketConfig, TlsConfig,

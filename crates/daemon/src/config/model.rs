@@ -20,6 +20,7 @@ use countersign_workflow::request::{EscalationTimes, Quorum};
 
 use super::deadlines::DeadlineLimits;
 use super::judge_config::JudgeConfig;
+use super::learning::LearningConfig;
 use super::oncall::{EscalationLevels, OnCall};
 use super::settings::WrittenSettings;
 use super::undo::UndoConfig;
@@ -156,6 +157,8 @@ pub struct DaemonRules {
     pub inbox: String,
     /// The model judge, if one is configured.
     pub judge: Option<JudgeConfig>,
+    /// What is learned from approvals.
+    pub learning: LearningConfig,
     /// The policy rules.
     pub policy: Arc<CompiledPolicy>,
     /// The settings as written, to tell people what changed.

@@ -18,6 +18,7 @@ use super::file::{self, ConfigFile};
 use super::flood_limits::flood;
 use super::guard::guard;
 use super::judge::judge;
+use super::learning::learning;
 use super::listen::{check_exposure, hosts, listen_address, socket, tls};
 use super::model::{DaemonConfig, DaemonRules};
 use super::oncall::OnCall;
@@ -102,6 +103,7 @@ fn rules(config: ConfigFile, paths: &Paths) -> Result<DaemonRules, ConfigError> 
         channels: channels(&config.channels)?,
         inbox,
         judge: config.judge.as_ref().map(judge).transpose()?,
+        learning: learning(&config.learning)?,
         written: WrittenSettings::default(),
         hash: Digest::from_bytes([0; 32]),
     };

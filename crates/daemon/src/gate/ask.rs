@@ -189,6 +189,7 @@ impl Gate {
             agent: &caller.agent,
             session: submission.call.session.as_deref().unwrap_or_default(),
             repository: repository.as_deref(),
+            cwd: submission.call.context.cwd,
             own_addresses: &caller.own_addresses,
             digest: &digest,
             arguments: &submission.call.arguments,
@@ -204,6 +205,8 @@ impl Gate {
                         self.grants.drop(grant);
                     }
                 }
+                // It covers calls again in the next hour.
+                Err(Rejection::Unavailable(StoreError::GrantRateExceeded)) => {}
                 kept => return kept.map(Some),
             }
         }

@@ -11,7 +11,8 @@ use countersign_store::{Backend, Store as _, StoreError, StoredRequest, WriteCon
 use countersign_types::id::Id;
 use countersign_types::time::{Moment, Timestamp};
 use countersign_workflow::grant::{
-    Grant, GrantQuery, GrantShape, REPOSITORY_ANSWER_LASTS, SESSION_ANSWER_LASTS, covering_answers,
+    Grant, GrantDetails, GrantIndex, GrantQuery, GrantShape, REPOSITORY_ANSWER_LASTS,
+    SESSION_ANSWER_LASTS,
 };
 use countersign_workflow::request::{ApprovalScope, Choice, State};
 use tokio::sync::Mutex;
@@ -24,7 +25,7 @@ pub const WHITELIST: &str = "whitelist file";
 /// The active grants. The store checks again when one is used.
 #[derive(Debug, Default)]
 pub struct GrantCache {
-    given: RwLock<Vec<Grant>>,
+    given: RwLock<GrantIndex>,
     /// The current grants of the whitelist file, by name. Those removed from the file remain in the
     /// store and are never used.
     listed: RwLock<HashMap<Id, String>>,
@@ -36,9 +37,7 @@ impl GrantCache {
     /// Reads the active grants.
     pub async fn read(&self, store: &Backend) -> Result<(), StoreError> {
         let _reading = self.reading.lock().await;
-        let mut kept = store.grants(false).await?;
-        // Counted grants last, so that they are not consumed where another covers the call.
-        kept.sort_by_key(|grant| (grant.uses_left.is_some(), grant.made_at));
+        let kept = store.grants(false).await?.into_iter().collect();
         *self.given.write().unwrap_or_else(PoisonError::into_inner) = kept;
         Ok(())
     }
@@ -49,10 +48,8 @@ impl GrantCache {
     pub fn covering(&self, asked: &GrantQuery<'_>, now: Moment) -> Vec<Vec<Id>> {
         let given = self.given.read().unwrap_or_else(PoisonError::into_inner);
         let listed = self.listed.read().unwrap_or_else(PoisonError::into_inner);
-        let said = |grant: &&Grant| grant.made_by != WHITELIST || listed.contains_key(&grant.id);
-        let covers = |grant: &&Grant| grant.covers(asked, now).is_ok();
-        let single = given.iter().filter(said).filter(covers).map(|grant| vec![grant.id]);
-        single.chain(covering_answers(&given, asked, now)).collect()
+        let said = |grant: &Grant| grant.made_by != WHITELIST || listed.contains_key(&grant.id);
+        given.covering(asked, now, said)
     }
 
     /// Whether a grant is active, as far as is known in memory.
@@ -67,24 +64,22 @@ impl GrantCache {
         listed.or_else(|| self.answer_name(id))
     }
 
-    /// The name of an approval for the session or the repository.
+    /// The name of an approval for the session or the repository, or of commands of one form.
     fn answer_name(&self, id: Id) -> Option<String> {
         let given = self.given.read().unwrap_or_else(PoisonError::into_inner);
-        let found = given.iter().find(|grant| grant.id == id)?;
-        let scope = match found.shape {
-            GrantShape::SameQuestion { .. } => "session",
-            GrantShape::SameProgram { .. } => "repository",
+        let found = given.get(id)?;
+        let scope = match &found.shape {
+            GrantShape::SameQuestion { .. } => "for this session".to_owned(),
+            GrantShape::SameProgram { .. } => "for this repository".to_owned(),
+            GrantShape::Command(shape) => shape.words(),
             _ => return None,
         };
-        Some(format!("for this {scope}, by {}", found.made_by))
+        Some(format!("{scope}, by {}", found.made_by))
     }
 
     /// Adds a grant of a person.
     pub fn add(&self, grant: Grant) {
-        let mut given = self.given.write().unwrap_or_else(PoisonError::into_inner);
-        if given.iter().all(|known| known.id != grant.id) {
-            given.push(grant);
-        }
+        self.given.write().unwrap_or_else(PoisonError::into_inner).add(grant);
     }
 
     /// Follows the decision of a request: an approval for the session or the repository is a grant,
@@ -96,12 +91,12 @@ impl GrantCache {
             let ended = !grant.is_active(now) || contradicts(decided, grant);
             !(grant.shape.is_answer() && ended)
         });
-        given.extend(answer(decided));
+        answer(decided).into_iter().for_each(|grant| given.add(grant));
     }
 
     /// Removes a grant.
     pub fn drop(&self, id: Id) {
-        self.given.write().unwrap_or_else(PoisonError::into_inner).retain(|grant| grant.id != id);
+        self.given.write().unwrap_or_else(PoisonError::into_inner).remove(id);
     }
 
     /// Reads the whitelist file again. A file that is not private or not valid permits nothing, and
@@ -193,6 +188,7 @@ fn answer(decided: &StoredRequest) -> Option<Grant> {
         expires: Some(approved.at.plus(lasts)),
         uses_left: None,
         revoked: None,
+        details: GrantDetails::default(),
     })
 }
 
@@ -207,6 +203,7 @@ fn grant(item: &WhitelistEntry, now: Timestamp) -> Grant {
         expires: None,
         uses_left: None,
         revoked: None,
+        details: GrantDetails::default(),
     }
 }
 

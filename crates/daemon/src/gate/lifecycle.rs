@@ -113,6 +113,7 @@ impl Gate {
             self.note_crisis_answer(&applied.stored);
             self.session_memories.settle(id, state == State::Approved);
             self.grants.follow(&applied.stored, self.clock.now().at);
+            self.learn(&applied.stored).await;
             if let Some(judge) = self.judge.current() {
                 judge.decided(&applied.stored);
             }

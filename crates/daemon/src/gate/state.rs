@@ -16,6 +16,7 @@ use super::freeze_state::FreezeState;
 use super::grants::GrantCache;
 use super::integrity_state::Integrity;
 use super::label_memory::ToolLabels;
+use super::news::GateNews;
 use super::open_drill::OpenDrill;
 use super::policy_marker::PolicyMarker;
 use super::session_concerns::SessionConcerns;
@@ -51,6 +52,7 @@ pub struct Gate {
     pub(super) metrics: Metrics,
     pub(super) facts_key: OnceLock<FactsKey>,
     pub(super) judge: JudgeSlot,
+    pub(super) news: GateNews,
 }
 
 impl Gate {
@@ -97,6 +99,7 @@ impl Gate {
             metrics,
             facts_key: OnceLock::new(),
             judge,
+            news: GateNews::default(),
         })
     }
 
@@ -154,6 +157,11 @@ impl Gate {
     /// Signs in the recent messages of each session.
     pub fn concerns(&self) -> &SessionConcerns {
         &self.concerns
+    }
+
+    /// What the gate did by itself and people should hear of.
+    pub fn news(&self) -> &GateNews {
+        &self.news
     }
 
     /// Grants.

@@ -21,6 +21,7 @@ use crate::notifier::test_notifier::until;
 use crate::random;
 use crate::test_daemon::TestDaemon;
 
+mod command_grants;
 mod judge;
 mod policy;
 mod repository_answers;
@@ -218,6 +219,7 @@ async fn give(daemon: &TestDaemon, uses_left: Option<u32>) -> Id {
         expires: None,
         uses_left,
         revoked: None,
+        details: countersign_workflow::grant::GrantDetails::default(),
     };
     daemon.gate.store().create_grant(grant.clone(), daemon.note()).await.unwrap();
     daemon.gate.grants().add(grant.clone());

@@ -5,11 +5,11 @@ use axum::http::{HeaderMap, Uri};
 use countersign_store::{Store as _, StoreError};
 use countersign_text::sanitize::sanitize_within;
 use countersign_types::time::{Clock as _, Timestamp};
-use countersign_workflow::grant::{Grant, GrantShape};
-use countersign_workflow::learning::DEFAULT_APPROVALS;
+use countersign_workflow::grant::Grant;
 use maud::{Markup, html};
 
 use super::controls::{action_button, is_administrator, shown};
+use super::grant_forms::{self, form_proposals};
 use super::labels::relative_time;
 use super::layout;
 use super::page::{ApiState, PageResult, signed_in_page};
@@ -17,6 +17,8 @@ use crate::gate::GrantSuggestion;
 
 /// How much of a call is shown; longer ones are not suggested.
 const CALL: usize = 1000;
+/// How much of what a grant covers is shown.
+const WORDS: usize = 500;
 
 /// The page.
 pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageResult {
@@ -26,7 +28,9 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
     let now = api.gate.clock().now().at;
     let (held, over): (Vec<_>, Vec<_>) =
         all.iter().partition(|grant| api.gate.grants().in_force(grant, now));
-    let suggested = api.gate.grant_suggestions(DEFAULT_APPROVALS).await.map_err(failed)?;
+    let needed = api.gate.rules().learning.approvals;
+    let suggested = api.gate.grant_suggestions(needed).await.map_err(failed)?;
+    let forms = form_proposals(&api, needed).await.map_err(failed)?;
     let body = html! {
         section.wide {
             h1 { "Grants" }
@@ -37,6 +41,7 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
             @if held.is_empty() { p { "No grants. Give one with an approval, or below." } }
             ul.list { @for grant in &held { (grant_line(grant, now, true)) } }
             (suggestions(&suggested, is_administrator(&identity), now))
+            (grant_forms::list(&forms, is_administrator(&identity), now))
             @if is_administrator(&identity) { (new_grant()) }
             @if !over.is_empty() {
                 details { summary { (over.len()) " expired or revoked" }
@@ -53,22 +58,7 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
 }
 
 fn grant_line(grant: &Grant, now: Timestamp, held: bool) -> Markup {
-    let what = match &grant.shape {
-        GrantShape::Exact { digest } => {
-            format!("exactly the call {:.16}…", digest.canonical.to_string())
-        }
-        GrantShape::Action { tool } => format!("every {} call below HIGH", shown(tool)),
-        GrantShape::Targets { tool, targets } => {
-            format!("{} to {}", shown(tool), shown(&targets.join(", ")))
-        }
-        GrantShape::SameQuestion { .. } => {
-            "the same as a request approved for the session".to_owned()
-        }
-        GrantShape::SameProgram { repository, .. } => {
-            format!("the program of a request approved for {}", shown(repository))
-        }
-        GrantShape::ToSelf { tool } => format!("{} to the agent's own user", shown(tool)),
-    };
+    let what = sanitize_within(&grant.words(), WORDS).text.into_owned();
     html! {
         li {
             div {
@@ -82,6 +72,13 @@ fn grant_line(grant: &Grant, now: Timestamp, held: bool) -> Markup {
                     ", by " (shown(&grant.made_by)) " " (relative_time(grant.made_at, now))
                     @if let Some(end) = grant.expires { ", expires " (relative_time(end, now)) }
                     @if let Some(left) = grant.uses_left { ", " (left) " calls left" }
+                    @if let Some(most) = grant.details.per_hour {
+                        ", at most " (most) " calls an hour"
+                    }
+                    @match grant.details.last_used {
+                        Some(at) => { ", last used " (relative_time(at, now)) }
+                        None => ", not used yet"
+                    }
                 }
             }
             @if held {
@@ -123,6 +120,7 @@ fn accept(one: &GrantSuggestion) -> Markup {
     html! {
         form.api.line data-method="POST" data-path="/v1/grants" {
             input type="hidden" name="shape" value="exact";
+            input type="hidden" name="request" value=(one.request);
             input type="hidden" name="digest" value=(one.digest.canonical);
             input type="hidden" name="raw_digest" value=(one.digest.raw);
             input type="hidden" name="both_bind" data-boolean="yes" value=(one.digest.both_bind);

@@ -18,6 +18,7 @@ mod drills;
 mod edited;
 mod fleet;
 mod freeze;
+mod grant_forms;
 mod grants;
 mod history;
 mod labels;

@@ -1,14 +1,18 @@
 //! Uses grants for a new request.
 
 use countersign_types::id::Id;
+use countersign_types::time::Timestamp;
 use countersign_workflow::request::TransitionError;
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::batch::Batch;
 use super::grants::believed;
 use super::session_answers::{AnswerClaim, answer_row, is_recorded};
 use crate::error::{StoreError, StoreResult};
 use crate::record::NewRequest;
+
+/// The time of a rate limit, in milliseconds.
+const HOUR: i64 = 60 * 60 * 1_000;
 
 /// Consumes one use of a grant that is active now and covers this agent and session.
 pub(super) fn use_grant(batch: &Batch<'_>, id: Id, new: &NewRequest) -> StoreResult<()> {
@@ -19,7 +23,10 @@ pub(super) fn use_grant(batch: &Batch<'_>, id: Id, new: &NewRequest) -> StoreRes
     if !believed(batch.conn, id, batch.now.at, &batch.ledger())? {
         return Err(StoreError::GrantInactive);
     }
-    let sql = "UPDATE given SET uses_left = uses_left - 1 WHERE id = ?1 AND revoked IS NULL \
+    check_rate(batch, id)?;
+    let sql = "UPDATE given SET uses_left = uses_left - 1, last_used = ?2, \
+               hour_uses = CASE WHEN hour = ?5 THEN hour_uses + 1 ELSE 1 END, hour = ?5 \
+               WHERE id = ?1 AND revoked IS NULL \
                AND (expires IS NULL OR expires > ?2) AND (uses_left IS NULL OR uses_left > 0) \
                AND (agent IS NULL OR agent = ?3) AND (session IS NULL OR session = ?4)";
     let name = new.request.requester.name();
@@ -27,7 +34,8 @@ pub(super) fn use_grant(batch: &Batch<'_>, id: Id, new: &NewRequest) -> StoreRes
         id.as_bytes(),
         batch.now.at.0,
         name,
-        new.session
+        new.session,
+        batch.now.at.0 / HOUR
     ])?;
     if used != 1 {
         return Err(StoreError::GrantInactive);
@@ -46,9 +54,30 @@ pub(super) fn use_grant(batch: &Batch<'_>, id: Id, new: &NewRequest) -> StoreRes
     if recorded { Ok(()) } else { Err(StoreError::GrantInactive) }
 }
 
-/// The grants with limited uses among these, as a fact: each loses one use.
+/// Rejects a use beyond the rate limit of a grant. The row counts the uses of this commit, the
+/// ledger those of the last hour: an edited row gives no more than the ledger allows.
+fn check_rate(batch: &Batch<'_>, id: Id) -> StoreResult<()> {
+    let sql = "SELECT per_hour, CASE WHEN hour = ?2 THEN hour_uses ELSE 0 END FROM given \
+               WHERE id = ?1 AND per_hour IS NOT NULL";
+    let mut statement = batch.conn.prepare_cached(sql)?;
+    let now = batch.now.at;
+    let limit = statement
+        .query_row(params![id.as_bytes(), now.0 / HOUR], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let Some((per_hour, in_row)) = limit else { return Ok(()) };
+    let (per_hour, in_row): (u32, u32) = (per_hour, in_row);
+    let in_ledger =
+        batch.ledger().revocations.uses_after(id, Timestamp(now.0.saturating_sub(HOUR)));
+    if in_row >= per_hour || in_ledger >= per_hour as usize {
+        return Err(StoreError::GrantRateExceeded);
+    }
+    Ok(())
+}
+
+/// The grants with limited uses or rate among these, as a fact: each loses one use.
 pub(super) fn counted_grants(conn: &Connection, grants: &[Id]) -> StoreResult<String> {
-    let sql = "SELECT 1 FROM given WHERE id = ?1 AND uses_left IS NOT NULL";
+    let sql = "SELECT 1 FROM given WHERE id = ?1 \
+               AND (uses_left IS NOT NULL OR per_hour IS NOT NULL)";
     let mut statement = conn.prepare_cached(sql)?;
     let mut counted = Vec::new();
     for id in grants {

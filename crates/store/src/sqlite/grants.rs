@@ -3,24 +3,21 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use countersign_json::canonical::{CallDigest, Digest};
 use countersign_ledger::entry::EntryKind;
-use countersign_risk::session_answer::RepositoryQuestion;
 use countersign_types::id::Id;
 use countersign_types::time::Timestamp;
-use countersign_workflow::grant::{Grant, GrantShape};
+use countersign_workflow::grant::{Grant, GrantDetails, GrantShape};
 use countersign_workflow::request::ApprovalScope;
 use rusqlite::{Connection, Row, params};
 
 use super::batch::Batch;
-use super::columns::{Columns, texts, texts_json};
+use super::columns::Columns;
 use super::entry::{entry, number_fact, text_fact};
-use super::errors::corrupt;
 use super::grant_facts::{CONTENT, USES, content};
 use super::grant_record;
+use super::grant_shape::{ShapeColumns, read_shape, shape_columns};
 use super::revocations::RecordedLedger;
 use super::session_answers::{AnswerClaim, answer_row, append_revocation, is_recorded};
-use super::session_question::question;
 use super::store::SqliteStore;
 use crate::error::{StoreError, StoreResult};
 use crate::event::StoreEvent;
@@ -32,25 +29,14 @@ pub(super) fn create(
     grant: &Grant,
     context: &WriteContext,
 ) -> StoreResult<()> {
-    let (shape, tool, targets, digest) = match &grant.shape {
-        GrantShape::Exact { digest } => ("exact", None, None, Some(digest)),
-        GrantShape::Action { tool } => ("action", Some(tool), None, None),
-        GrantShape::Targets { tool, targets } => {
-            ("targets", Some(tool), Some(texts_json(targets)?), None)
-        }
-        GrantShape::ToSelf { tool } => ("to_self", Some(tool), None, None),
-        GrantShape::SameQuestion { .. } | GrantShape::SameProgram { .. } => {
-            return Err(StoreError::Invalid(
-                "an approval for the session or the repository is made by approving its request"
-                    .to_owned(),
-            ));
-        }
-    };
-    let sql = "INSERT INTO given VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, \
-               ?14) ON CONFLICT (id) DO NOTHING";
+    let ShapeColumns { word, tool, targets, digest, commands } = shape_columns(&grant.shape)?;
+    let sql = "INSERT INTO given (id, shape, tool, targets, digest, raw, both_bind, agent, session, \
+               made_by, made_at, expires, uses_left, revoked, commands, shown, per_hour) \
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17) \
+               ON CONFLICT (id) DO NOTHING";
     let inserted = batch.conn.prepare_cached(sql)?.execute(params![
         grant.id.as_bytes(),
-        shape,
+        word,
         tool,
         targets,
         digest.map(|digest| digest.canonical.as_bytes()),
@@ -63,11 +49,14 @@ pub(super) fn create(
         grant.expires.map(|at| at.0),
         grant.uses_left,
         grant.revoked.map(|at| at.0),
+        commands,
+        grant.details.shown,
+        grant.details.per_hour,
     ])?;
     if inserted == 0 {
         return Err(StoreError::Exists("grant"));
     }
-    append_grant(batch, grant, (shape, tool.map(String::as_str)), context)
+    append_grant(batch, grant, (word, tool), context)
 }
 
 /// Appends the entry that gives a grant.
@@ -181,19 +170,22 @@ pub(super) fn believed(
 }
 
 const SELECT: &str = "SELECT g.id, g.shape, t.session_question, g.tool, g.targets, g.digest, \
-                      g.raw, g.both_bind, g.agent, g.session, g.made_by, g.made_at, g.expires, \
-                      g.uses_left, g.revoked FROM given g LEFT JOIN request_text t \
+                      g.raw, g.both_bind, g.commands, g.agent, g.session, g.made_by, g.made_at, \
+                      g.expires, g.uses_left, g.revoked, g.shown, g.per_hour, g.last_used \
+                      FROM given g LEFT JOIN request_text t \
                       ON (g.shape = 'same_question' OR g.shape = 'same_program') \
                       AND t.request = g.id";
 
 fn read(row: &Row<'_>) -> StoreResult<Grant> {
     let mut columns = Columns::of(row);
     let id = Id::from_bytes(columns.next()?);
-    let shape = shape(&mut columns)?;
+    let shape = read_shape(&mut columns)?;
     let (agent, session, made_by) = (columns.next()?, columns.next()?, columns.next()?);
     let (made_at, expires) = (columns.time()?, columns.maybe_time()?);
     let (uses_left, revoked) = (columns.next()?, columns.maybe_time()?);
-    Ok(Grant { id, shape, agent, session, made_by, made_at, expires, uses_left, revoked })
+    let (shown, per_hour) = (columns.next()?, columns.next()?);
+    let details = GrantDetails { shown, per_hour, last_used: columns.maybe_time()? };
+    Ok(Grant { id, shape, agent, session, made_by, made_at, expires, uses_left, revoked, details })
 }
 
 /// Whether a grant is believed: a row without its ledger entries grants nothing.
@@ -211,6 +203,7 @@ fn is_believed(
         GrantShape::Exact { .. }
         | GrantShape::Action { .. }
         | GrantShape::Targets { .. }
+        | GrantShape::Command(_)
         | GrantShape::ToSelf { .. } => {
             return grant_record::is_recorded(conn, grant, ledger);
         }
@@ -223,33 +216,4 @@ fn is_believed(
         scope,
     };
     is_recorded(conn, grant.id, claim, now, ledger)
-}
-
-fn shape(columns: &mut Columns<'_, '_>) -> StoreResult<GrantShape> {
-    let word: String = columns.next()?;
-    let asked = columns.next::<Option<String>>()?;
-    let (tool, targets) = (columns.next::<Option<String>>()?, columns.next::<Option<String>>()?);
-    let canonical = columns.next::<Option<[u8; 32]>>()?;
-    let raw = columns.next::<Option<[u8; 32]>>()?;
-    let both_bind = columns.next::<Option<bool>>()?;
-    Ok(match (word.as_str(), tool, targets, canonical, raw, both_bind) {
-        ("exact", _, _, Some(canonical), Some(raw), Some(both_bind)) => {
-            let (canonical, raw) = (Digest::from_bytes(canonical), Digest::from_bytes(raw));
-            GrantShape::Exact { digest: CallDigest { canonical, raw, both_bind } }
-        }
-        ("action", Some(tool), ..) => GrantShape::Action { tool },
-        ("targets", Some(tool), Some(targets), ..) => {
-            GrantShape::Targets { tool, targets: texts(&targets)? }
-        }
-        ("to_self", Some(tool), ..) => GrantShape::ToSelf { tool },
-        ("same_question", ..) => {
-            GrantShape::SameQuestion { keys: question(asked.as_deref())?.answers }
-        }
-        ("same_program", ..) => {
-            let RepositoryQuestion { folder: repository, answers: keys } =
-                question(asked.as_deref())?.repository.unwrap_or_default();
-            GrantShape::SameProgram { repository, keys }
-        }
-        _ => return Err(corrupt(format!("unknown grant shape `{word}`"))),
-    })
 }

@@ -14,8 +14,8 @@ use super::grant_facts::{CONTENT, grants_of, labelled_server, text};
 pub(super) enum Revocation {
     /// A grant, or an approval for a session or a repository, was revoked.
     Revoked(Id),
-    /// A grant with limited uses was used once more.
-    Used(Id),
+    /// A grant with limited uses or rate was used once more, at this time.
+    Used(Id, Timestamp),
     /// The permit of a request was redeemed.
     Redeemed(Id, Timestamp),
     /// The labels of an MCP server were replaced by those with this content.
@@ -29,7 +29,10 @@ impl Revocation {
     pub fn of(entry: &Entry<'_>) -> Vec<Revocation> {
         match entry.kind {
             EntryKind::Revoke => grants_of(entry).into_iter().map(Revocation::Revoked).collect(),
-            EntryKind::UsedGrant => grants_of(entry).into_iter().map(Revocation::Used).collect(),
+            EntryKind::UsedGrant => {
+                let used = |id| Revocation::Used(id, Timestamp(entry.at));
+                grants_of(entry).into_iter().map(used).collect()
+            }
             EntryKind::Redeem => {
                 let request = entry.request.as_deref().and_then(Id::parse);
                 let redeemed = |id| Revocation::Redeemed(id, Timestamp(entry.at));

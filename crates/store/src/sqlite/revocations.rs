@@ -23,6 +23,8 @@ use crate::record::TreeHead;
 
 /// No permit is redeemed later than this after its approval; the configuration allows seven days.
 pub(super) const MAX_PERMIT_AGE: Millis = Millis(8 * 24 * 3_600 * 1_000);
+/// For how long the times of uses are kept.
+const MAX_USE_AGE: Millis = Millis(3_600 * 1_000);
 /// Redeemed permits that may be kept before old ones are removed.
 const MIN_KEPT: usize = 1_024;
 
@@ -33,8 +35,8 @@ pub(super) struct RecordedLedger<'a> {
     pub head: TreeHead,
     /// What the entries up to there, or newer ones, took away.
     pub revocations: &'a Revocations,
-    /// How often each grant with limited uses was used. No newer than the rows, which would say
-    /// that more uses are left.
+    /// How often each grant with limited uses or rate was used. No newer than the rows, which would
+    /// say that more uses are left.
     pub uses: Arc<HashMap<Id, u64>>,
 }
 
@@ -50,6 +52,8 @@ pub(super) struct Revocations {
 struct KnownRevocations {
     revoked: HashSet<Id>,
     used: Arc<HashMap<Id, u64>>,
+    /// When these grants were used in the hour before their last use.
+    used_at: HashMap<Id, Vec<Timestamp>>,
     redeemed: HashMap<Id, Timestamp>,
     /// The content of the newest labels of each MCP server.
     labels: HashMap<Id, Digest>,
@@ -123,6 +127,14 @@ impl Revocations {
         self.known(|known| Arc::clone(&known.used))
     }
 
+    /// How often a grant with limited uses or rate was used after this time, at most an hour ago.
+    pub fn uses_after(&self, grant: Id, time: Timestamp) -> usize {
+        self.known(|known| {
+            let times = known.used_at.get(&grant);
+            times.map_or(0, |times| times.iter().filter(|at| **at > time).count())
+        })
+    }
+
     /// When the permit of a request was redeemed.
     pub fn redeemed(&self, request: Id) -> Option<Timestamp> {
         self.known(|known| known.redeemed.get(&request).copied())
@@ -144,9 +156,12 @@ impl KnownRevocations {
             Revocation::Revoked(id) => {
                 self.revoked.insert(id);
             }
-            Revocation::Used(id) => {
+            Revocation::Used(id, at) => {
                 let uses = Arc::make_mut(&mut self.used).entry(id).or_default();
                 *uses = uses.saturating_add(1);
+                let recent = self.used_at.entry(id).or_default();
+                recent.retain(|time| time.plus(MAX_USE_AGE) >= at);
+                recent.push(at);
             }
             Revocation::Redeemed(id, at) => {
                 self.redeemed.insert(id, at);

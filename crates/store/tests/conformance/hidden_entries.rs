@@ -22,6 +22,7 @@ pub fn grant(uses_left: Option<u32>) -> Grant {
         expires: None,
         uses_left,
         revoked: None,
+        details: countersign_workflow::grant::GrantDetails::default(),
     }
 }
 

@@ -1,6 +1,8 @@
 //! The contract of a store: each test runs on each backend that is listed here.
 
 #[cfg(test)]
+mod command_grants;
+#[cfg(test)]
 mod durability;
 #[cfg(test)]
 mod hidden_entries;
@@ -58,6 +60,8 @@ mod sqlite {
         races::a_counted_grant_covers_exactly_its_uses,
         races::concurrent_redemptions_use_a_permit_once,
         races::concurrent_submissions_with_one_key_make_one_request,
+        command_grants::a_command_grant_is_stored_with_its_last_use,
+        command_grants::a_rate_limit_holds_in_every_hour,
         settings::grants_are_active_until_expired_or_revoked,
         settings::a_crisis_level_only_rises_until_a_person_lifts_it,
         settings::a_takeover_is_stored_until_the_crisis_is_lifted,

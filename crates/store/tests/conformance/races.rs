@@ -72,6 +72,7 @@ pub async fn a_counted_grant_covers_exactly_its_uses<P: Fixture>() {
         expires: None,
         uses_left: Some(7),
         revoked: None,
+        details: countersign_workflow::grant::GrantDetails::default(),
     };
     store.create_grant(grant.clone(), context()).await.unwrap();
     let tasks: Vec<_> = (0..40)

@@ -24,6 +24,7 @@ fn grant(shape: GrantShape) -> Grant {
         expires: Some(Timestamp(START + 1_000)),
         uses_left: None,
         revoked: None,
+        details: countersign_workflow::grant::GrantDetails::default(),
     }
 }
 

@@ -125,6 +125,7 @@ fn grant(uses_left: Option<u32>) -> Grant {
         expires: Some(Timestamp(START + 60_000)),
         uses_left,
         revoked: None,
+        details: countersign_workflow::grant::GrantDetails::default(),
     }
 }
 
@@ -193,9 +194,10 @@ fn an_inserted_grant_is_not_believed() {
         store.create_grant(honest.clone(), context()).await.unwrap();
         let conn = Connection::open(fixture.file()).unwrap();
         let id = fresh_id();
-        let sql = "INSERT INTO given SELECT ?1, shape, tool, targets, digest, raw, both_bind, \
-                   agent, session, made_by, made_at, expires, uses_left, revoked FROM given";
-        assert_eq!(conn.execute(sql, [id.as_bytes()]).unwrap(), 1);
+        let columns = "shape, tool, targets, digest, raw, both_bind, agent, session, made_by, \
+                       made_at, expires, uses_left, revoked, commands, shown, per_hour";
+        let sql = format!("INSERT INTO given (id, {columns}) SELECT ?1, {columns} FROM given");
+        assert_eq!(conn.execute(&sql, [id.as_bytes()]).unwrap(), 1);
         // The entry of another grant does not help.
         let sql = "INSERT INTO story SELECT ?1, seq FROM story WHERE request = ?2";
         conn.execute(sql, [id.as_bytes(), honest.id.as_bytes()]).unwrap();

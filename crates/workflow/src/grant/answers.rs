@@ -9,11 +9,15 @@ use super::{Grant, GrantQuery, GrantShape};
 
 /// The approvals of this agent's session and repository that together cover a call, each once; none
 /// if a part of the call was not approved.
-pub fn covering_answers(given: &[Grant], asked: &GrantQuery<'_>, now: Moment) -> Option<Vec<Id>> {
-    if asked.crisis || asked.session.is_empty() || !now.reliable {
+pub fn covering_answers<'g>(
+    given: impl IntoIterator<Item = &'g Grant>,
+    asked: &GrantQuery<'_>,
+    now: Moment,
+) -> Option<Vec<Id>> {
+    if asked.crisis || asked.session.is_empty() || asked.is_decided_by_policy() || !now.reliable {
         return None;
     }
-    let answers = given.iter().filter_map(|grant| {
+    let answers = given.into_iter().filter_map(|grant| {
         let keys = keys_for(grant, asked)?;
         let ours = grant.agent.as_deref() == Some(asked.agent);
         (ours && grant.is_active(now.at)).then_some((grant.id, keys))
@@ -43,6 +47,7 @@ fn keys_for<'g>(grant: &'g Grant, asked: &GrantQuery<'_>) -> Option<&'g [Digest]
         GrantShape::Exact { .. }
         | GrantShape::Action { .. }
         | GrantShape::Targets { .. }
+        | GrantShape::Command(_)
         | GrantShape::ToSelf { .. } => None,
     }
 }

@@ -81,7 +81,7 @@ pub fn is_command_shape(shape: &str) -> bool {
 }
 
 /// Characters without special meaning in any shell, and spaces.
-fn is_plain(text: &str) -> bool {
+pub(super) fn is_plain(text: &str) -> bool {
     let letter = |byte: u8| byte.is_ascii_alphanumeric() || b" _./:@,+-".contains(&byte);
     !text.is_empty() && text.bytes().all(letter)
 }

@@ -165,6 +165,7 @@ impl TestApi {
             expires: Some(now.plus(Millis::from_seconds(600))),
             uses_left: None,
             revoked: None,
+            details: countersign_workflow::grant::GrantDetails::default(),
         };
         self.api.gate.store().create_grant(grant.clone(), note()).await.unwrap();
         self.api.gate.grants().add(grant);

@@ -1,6 +1,7 @@
 //! Grants: standing permissions, given by administrators and revoked by any person.
 
-use std::borrow::Cow;
+mod from_request;
+mod useful;
 
 use axum::Router;
 use axum::extract::rejection::QueryRejection;
@@ -10,23 +11,20 @@ use axum::response::IntoResponse as _;
 use axum::routing::{delete, get};
 use countersign_json::Value;
 use countersign_json::canonical::{CallDigest, Digest};
-use countersign_risk::assess::{Assessment, assess};
-use countersign_risk::call::{Annotations, Call};
-use countersign_risk::context::Context;
-use countersign_risk::effect::Effect;
-use countersign_risk::tools;
-use countersign_store::Store as _;
+use countersign_store::{Store as _, StoredRequest};
 use countersign_types::id::Id;
-use countersign_types::tier::Tier;
 use countersign_types::time::{Clock as _, Millis};
-use countersign_workflow::grant::{Grant, GrantShape, is_command_shape};
+use countersign_workflow::grant::{Grant, GrantDetails, GrantShape};
 use serde::Deserialize;
 use serde_json::json;
 
+use super::grant_shapes::stored_request;
 use crate::api::fields::{self, Fields};
 use crate::api::{Api, ApiProblem, ApiResult, StepUpProof, authenticate};
 use crate::gate::Rejection;
 use crate::random;
+
+pub use from_request::call_text;
 
 /// A grant lasts at most 30 days, which is also the default.
 const MAX_MINUTES: u32 = 43_200;
@@ -71,6 +69,7 @@ fn document(api: &Api, grant: &Grant) -> serde_json::Value {
     if let Some(members) = document.as_object_mut() {
         members.insert("in_force".to_owned(), json!(in_force(api, grant)));
         members.insert("name".to_owned(), json!(api.gate.grants().name(grant.id)));
+        members.insert("words".to_owned(), json!(grant.words()));
     }
     document
 }
@@ -80,32 +79,59 @@ async fn give(State(api): State<Api>, proven: StepUpProof, request: Request) -> 
     let (parts, body) = request.into_parts();
     let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
-    let fields = Fields::new(&value)?;
-    let shape = shape(&fields)?;
-    let (agent, session) = agent_and_session(&api, &fields)?;
-    let minutes = integer(&fields, "minutes", MAX_MINUTES)?.unwrap_or(MAX_MINUTES);
-    let uses_left = integer(&fields, "uses", MAX_USES)?;
-    fields.finish()?;
-    check_useful(&api, &shape)?;
-    let now = api.gate.clock().now().at;
-    let grant = Grant {
-        id: random::id(now).map_err(|_| ApiProblem::from(Rejection::EntropyUnavailable))?,
-        shape,
-        agent,
-        session,
-        made_by: identity.person.clone(),
-        made_at: now,
-        expires: Some(now.plus(Millis::from_seconds(minutes.saturating_mul(60)))),
-        uses_left,
-        revoked: None,
+    let stored = match value.get("request").and_then(Value::as_str) {
+        Some(id) => Some(stored_request(&api, id).await?),
+        None => None,
     };
+    let grant = new_grant(&api, &value, stored.as_ref(), &identity.person)?;
     let note = proven.note(&api, &identity.person);
     api.gate.store().create_grant(grant.clone(), note).await?;
     api.gate.grants().add(grant.clone());
     Ok((StatusCode::CREATED, axum::Json(document(&api, &grant))).into_response())
 }
 
-fn shape(fields: &Fields<'_, '_>) -> Result<GrantShape, ApiProblem> {
+/// The grant that a person asks for.
+fn new_grant(
+    api: &Api,
+    value: &Value<'_>,
+    stored: Option<&StoredRequest>,
+    person: &str,
+) -> Result<Grant, ApiProblem> {
+    let fields = Fields::new(value)?;
+    let (shape, shown) = match fields.required_text("shape")? {
+        "command" => {
+            fields.required_text("request")?;
+            (from_request::command_shape(stored, fields.required_text("pattern")?)?, None)
+        }
+        "exact" => {
+            fields.text("request")?;
+            let digest = digest(&fields)?;
+            (GrantShape::Exact { digest }, from_request::exact_text(stored, &digest)?)
+        }
+        _ => (shape_by_tool(&fields)?, None),
+    };
+    let (agent, session) = agent_and_session(api, &fields)?;
+    let minutes = integer(&fields, "minutes", MAX_MINUTES)?.unwrap_or(MAX_MINUTES);
+    let uses_left = integer(&fields, "uses", MAX_USES)?;
+    let per_hour = integer(&fields, "per_hour", MAX_USES)?;
+    fields.finish()?;
+    useful::check_useful(api, &shape)?;
+    let now = api.gate.clock().now().at;
+    Ok(Grant {
+        id: random::id(now).map_err(|_| ApiProblem::from(Rejection::EntropyUnavailable))?,
+        shape,
+        agent,
+        session,
+        made_by: person.to_owned(),
+        made_at: now,
+        expires: Some(now.plus(Millis::from_seconds(minutes.saturating_mul(60)))),
+        uses_left,
+        revoked: None,
+        details: GrantDetails { shown, per_hour, last_used: None },
+    })
+}
+
+fn shape_by_tool(fields: &Fields<'_, '_>) -> Result<GrantShape, ApiProblem> {
     let word = fields.required_text("shape")?;
     let named = |name: &str| {
         if name.len() <= MAX_NAME {
@@ -115,14 +141,15 @@ fn shape(fields: &Fields<'_, '_>) -> Result<GrantShape, ApiProblem> {
         }
     };
     match word {
-        "exact" => Ok(GrantShape::Exact { digest: digest(fields)? }),
         "action" => Ok(GrantShape::Action { tool: named(fields.required_text("tool")?)? }),
         "to_self" => Ok(GrantShape::ToSelf { tool: named(fields.required_text("tool")?)? }),
         "targets" => {
             let tool = named(fields.required_text("tool")?)?;
             Ok(GrantShape::Targets { tool, targets: targets(fields.list("targets")?)? })
         }
-        _ => Err(ApiProblem::bad_request("`shape` must be exact, action, targets or to_self")),
+        _ => Err(ApiProblem::bad_request(
+            "`shape` must be exact, command, action, targets or to_self",
+        )),
     }
 }
 
@@ -178,67 +205,6 @@ fn integer(
     let number = value.as_number().and_then(|digits| digits.parse().ok());
     let number = number.filter(|number| (1..=most).contains(number));
     number.map(Some).ok_or_else(|| ApiProblem::bad_request(format!("`{name}` must be 1 to {most}")))
-}
-
-/// Rejects a grant that could never cover a call, because it would only look like a permission.
-/// Every call is checked against the grant again.
-fn check_useful(api: &Api, shape: &GrantShape) -> Result<(), ApiProblem> {
-    let (tool, by_name) = match shape {
-        GrantShape::Exact { .. }
-        | GrantShape::SameQuestion { .. }
-        | GrantShape::SameProgram { .. } => return Ok(()),
-        GrantShape::Action { tool } => (tool, true),
-        GrantShape::Targets { tool, .. } | GrantShape::ToSelf { tool } => (tool, false),
-    };
-    let runs = tools::runs_programs(tool, &Value::Object(Vec::new()));
-    match shape {
-        GrantShape::Action { .. } if runs => {
-            return Err(ApiProblem::conflict(
-                "this tool runs commands, so a grant for all calls would cover every command; \
-                 list the commands, such as `git push origin`, in `targets`",
-            ));
-        }
-        GrantShape::Targets { targets, .. } if runs => {
-            if let Some(wide) = targets.iter().find(|text| !is_command_shape(text)) {
-                let wide = countersign_text::sanitize::sanitize_within(wide, 60);
-                return Err(ApiProblem::conflict(format!(
-                    "`{}` is not a command shape; use a program and at least one further word, \
-                     without quotes, variables or other shell syntax, and do not end with an \
-                     option",
-                    wide.text
-                )));
-            }
-        }
-        _ => {}
-    }
-    let assessment = assess_by_name(api, tool);
-    if assessment.tier == Tier::Critical
-        || assessment.crisis_sensitive
-        || assessment.effects.has(Effect::Crisis)
-    {
-        return Err(ApiProblem::conflict("no grant covers CRITICAL calls or calls in a crisis"));
-    }
-    if by_name && assessment.tier >= Tier::High {
-        return Err(ApiProblem::conflict("a grant for a tool covers no call from HIGH up"));
-    }
-    Ok(())
-}
-
-/// The assessment of a tool by its name alone.
-fn assess_by_name(api: &Api, tool: &str) -> Assessment {
-    let rules = api.gate.rules();
-    let context = Context { environment: rules.environment, ..Context::default() };
-    let call = Call {
-        tool: Cow::Borrowed(tool),
-        arguments: Value::Object(Vec::new()),
-        agent: None,
-        session: None,
-        context,
-        annotations: Annotations::default(),
-        claimed: None,
-        facts: None,
-    };
-    assess(&call, &rules.assessment)
 }
 
 async fn revoke(

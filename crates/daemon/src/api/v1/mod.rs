@@ -17,6 +17,7 @@ mod document;
 mod drills;
 mod events;
 mod freeze;
+mod grant_shapes;
 mod grant_suggestions;
 mod grants;
 mod installation;
@@ -78,6 +79,7 @@ pub fn people() -> Router<Api> {
         .merge(drills::people())
         .merge(events::people())
         .merge(freeze::people())
+        .merge(grant_shapes::people())
         .merge(grant_suggestions::people())
         .merge(grants::people())
         .merge(judge::people())

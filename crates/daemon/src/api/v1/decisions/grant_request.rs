@@ -5,9 +5,10 @@ use countersign_risk::tools;
 use countersign_store::StoredRequest;
 use countersign_types::tier::Tier;
 use countersign_types::time::{Clock as _, Millis};
-use countersign_workflow::grant::{Grant, GrantShape};
+use countersign_workflow::grant::{Grant, GrantDetails, GrantShape};
 
 use crate::api::fields::Fields;
+use crate::api::v1::grants::call_text;
 use crate::api::{Api, ApiProblem};
 use crate::auth::PersonIdentity;
 use crate::random;
@@ -84,10 +85,10 @@ impl GrantRequest {
             return Err(ApiProblem::conflict("the agent did not name a session"));
         }
         let now = api.gate.clock().now().at;
-        let shape = if self.exact {
-            GrantShape::Exact { digest: request.digest }
+        let (shape, shown) = if self.exact {
+            (GrantShape::Exact { digest: request.digest }, call_text(stored))
         } else {
-            GrantShape::Action { tool: stored.tool.clone() }
+            (GrantShape::Action { tool: stored.tool.clone() }, None)
         };
         Ok(Grant {
             id: random::id(now)
@@ -100,6 +101,7 @@ impl GrantRequest {
             expires: Some(now.plus(Millis::from_seconds(self.minutes.saturating_mul(60)))),
             uses_left: None,
             revoked: None,
+            details: GrantDetails { shown, ..GrantDetails::default() },
         })
     }
 }
