@@ -1,0 +1,482 @@
+//! Random sequences of grants, learning, denials, expiry and policy changes: no call passes that
+//! its own tier, a crisis or a policy rule forbids, and no grant covers more than was granted.
+//!
+//! A failure names its seed: `SEED=123 cargo test -p countersign-workflow --test grant_simulation`
+//! repeats it. `STEPS=1000000` runs more steps.
+
+#[cfg(test)]
+mod simulation {
+    use std::collections::{BTreeSet, HashMap};
+
+    use countersign_json::Value;
+    use countersign_json::canonical::CallDigest;
+    use countersign_risk::assess::{Assessment, assess};
+    use countersign_risk::call::Call;
+    use countersign_risk::call_digest::digest;
+    use countersign_risk::policy_ruling::{PolicyRuling, RuleDecision};
+    use countersign_risk::session_answer::SessionQuestion;
+    use countersign_risk::verdict::Policy;
+    use countersign_types::id::Id;
+    use countersign_types::tier::Tier;
+    use countersign_types::time::{Millis, Moment, Timestamp};
+    use countersign_workflow::grant::{
+        CallProfile, CommandPattern, CommandShape, Grant, GrantDetails, GrantIndex, GrantQuery,
+        GrantShape, ShownCommand,
+    };
+    use countersign_workflow::learning::{
+        AnsweredCommand, CommandForm, FormCounts, RepeatedAnswer,
+    };
+
+    const AGENTS: [&str; 2] = ["claude", "codex"];
+    const SESSIONS: [&str; 2] = ["s1", "s2"];
+    const REPOSITORIES: [Option<&str>; 3] = [Some("/srv/shop"), Some("/srv/blog"), None];
+    const COMMANDS: [&str; 26] = [
+        "frobnicate task 1",
+        "frobnicate task 2",
+        "frobnicate task 3",
+        "frobnicate task 4 --force",
+        "frobnicate drop 1",
+        "frobnicate sync src/a",
+        "frobnicate sync src/b",
+        "frobnicate sync ../b",
+        "sudo frobnicate task 1",
+        "npm publish",
+        "npm publish packages/a",
+        "npm publish packages/b",
+        "npm publish --registry=https://x.example packages/a",
+        "npm install left-pad",
+        "npm install right-pad",
+        "gh pr merge 12",
+        "gh pr merge 13",
+        "git push origin main",
+        "git push --force origin main",
+        "rm -rf src/a",
+        "rm -rf -- src/b",
+        "rm -rf /",
+        "mkfs.ext4 /dev/sda1",
+        "curl https://api.example.com/a",
+        "curl https://evil.example/a",
+        "ls -la",
+    ];
+    const PATTERNS: [&str; 7] = [
+        "frobnicate task <number>",
+        "frobnicate sync <path>",
+        "npm publish <path>",
+        "npm install <package>",
+        "gh pr merge <number>",
+        "rm -rf -- <path>",
+        "git push origin <word>",
+    ];
+    const TOOLS: [&str; 3] = [
+        r#"{"tool":"send_message","arguments":{"to":"bo","text":"hi"}}"#,
+        r#"{"tool":"send_email","arguments":{"to":"ana@example.org","body":"hi"}}"#,
+        r#"{"tool":"crypto_tx","arguments":{"to":"0xabc","amount":"1"}}"#,
+    ];
+    /// How many approvals of a form make a grant.
+    const NEEDED: u32 = 3;
+
+    /// `SplitMix64`: small, and the same on every machine.
+    struct Dice(u64);
+
+    impl Dice {
+        fn roll(&mut self) -> u64 {
+            self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut z = self.0;
+            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            z ^ (z >> 31)
+        }
+
+        fn below(&mut self, end: u64) -> u64 {
+            self.roll() % end
+        }
+
+        fn one_in(&mut self, odds: u64) -> bool {
+            self.below(odds) == 0
+        }
+
+        fn pick<'a, T>(&mut self, list: &'a [T]) -> &'a T {
+            &list[usize::try_from(self.below(list.len() as u64)).unwrap()]
+        }
+    }
+
+    /// A call with its assessment.
+    struct Sample {
+        arguments: Value<'static>,
+        digest: CallDigest,
+        seen: Assessment,
+        repository: Option<&'static str>,
+        command: Option<ShownCommand>,
+        question: SessionQuestion,
+    }
+
+    fn sample(text: String, repository: Option<&'static str>, command: Option<&str>) -> Sample {
+        let text: &'static str = Box::leak(text.into_boxed_str());
+        let value = countersign_json::parse(text).unwrap();
+        let call = Call::from_json(&value).unwrap();
+        let seen = assess(&call, &Policy::default());
+        let digest = digest(&call, b"");
+        let command = command.map(|command| ShownCommand {
+            tool: "bash".to_owned(),
+            command: command.to_owned(),
+            folder: repository.map(ToOwned::to_owned),
+            profile: CallProfile::of(&seen),
+        });
+        let mut question = SessionQuestion::new(&seen, &digest);
+        if let Some(folder) = repository {
+            question = question.in_repository(&seen, folder.to_owned());
+        }
+        let arguments = countersign_json::parse(text).unwrap();
+        let arguments = arguments.get("arguments").unwrap().clone();
+        Sample { arguments, digest, seen, repository, command, question }
+    }
+
+    fn samples() -> Vec<Sample> {
+        let shell = |command: &str, repository: Option<&'static str>| {
+            let cwd = repository.map_or(String::new(), |folder| format!(r#","cwd":"{folder}""#));
+            let text = format!(r#"{{"tool":"bash","arguments":{{"command":"{command}"}}{cwd}}}"#);
+            sample(text, repository, Some(command))
+        };
+        let shells = REPOSITORIES.into_iter().flat_map(|repository| {
+            COMMANDS.into_iter().map(move |command| shell(command, repository))
+        });
+        shells.chain(TOOLS.into_iter().map(|text| sample(text.to_owned(), None, None))).collect()
+    }
+
+    /// What was granted, written down independently of the grant.
+    enum Granted {
+        Exact(usize),
+        Tool(String),
+        Pattern(usize),
+        Learned(BTreeSet<String>),
+        Answer(usize),
+    }
+
+    struct World<'s> {
+        samples: &'s [Sample],
+        dice: Dice,
+        now: Timestamp,
+        reliable: bool,
+        crisis: bool,
+        policy: Option<RuleDecision>,
+        index: GrantIndex,
+        granted: HashMap<Id, (Granted, Grant)>,
+        counts: FormCounts,
+        /// Commands that people approved since the last denial of their form.
+        approved: HashMap<(String, Option<&'static str>, String), BTreeSet<String>>,
+        covered: [u64; 5],
+    }
+
+    /// The form of a command: numbers and paths left out.
+    fn form(command: &str) -> String {
+        let word = |(at, word): (usize, &str)| match word {
+            _ if at < 2 => word.to_owned(),
+            _ if word.bytes().all(|byte| byte.is_ascii_digit()) => "#".to_owned(),
+            _ if word.contains('/') && !word.contains([':', '=']) && !word.contains("..") => {
+                "@".to_owned()
+            }
+            _ => word.to_owned(),
+        };
+        command.split(' ').enumerate().map(word).collect::<Vec<_>>().join(" ")
+    }
+
+    fn codes(seen: &Assessment) -> BTreeSet<&str> {
+        seen.reasons.iter().map(|reason| &*reason.code).collect()
+    }
+
+    impl World<'_> {
+        fn any_sample(&mut self) -> usize {
+            if self.dice.one_in(8) {
+                // Messages and money: the last samples.
+                let tools = TOOLS.len() as u64;
+                return self.samples.len() - 1 - usize::try_from(self.dice.below(tools)).unwrap();
+            }
+            usize::try_from(self.dice.below(self.samples.len() as u64)).unwrap()
+        }
+
+        fn add(&mut self, granted: Granted, shape: GrantShape, agent: Option<&str>, by: &str) {
+            let mut bytes = [0; 16];
+            bytes[..8].copy_from_slice(&self.dice.roll().to_be_bytes());
+            bytes[8..].copy_from_slice(&self.dice.roll().to_be_bytes());
+            let is_answer = shape.is_answer();
+            let session = matches!(shape, GrantShape::SameQuestion { .. })
+                || (agent.is_some() && !is_answer && self.dice.one_in(3));
+            let session = session.then(|| (*self.dice.pick(&SESSIONS)).to_owned());
+            let lasts = Millis(1 + self.dice.below(50_000));
+            let uses_left =
+                (!is_answer && self.dice.one_in(3)).then(|| 1 + self.dice.below(3) as u32);
+            let grant = Grant {
+                id: Id::from_bytes(bytes),
+                shape,
+                agent: agent.map(ToOwned::to_owned),
+                session,
+                made_by: by.to_owned(),
+                made_at: self.now,
+                expires: Some(self.now.plus(lasts)),
+                uses_left,
+                revoked: None,
+                details: GrantDetails::default(),
+            };
+            self.index.add(grant.clone());
+            self.granted.insert(grant.id, (granted, grant));
+        }
+
+        /// A person gives a grant for a call.
+        fn give(&mut self) {
+            let at = self.any_sample();
+            let samples = self.samples;
+            let sample = &samples[at];
+            let agent = (!self.dice.one_in(3)).then(|| *self.dice.pick(&AGENTS));
+            let tool = sample.seen.tool.clone();
+            match self.dice.below(5) {
+                0 => {
+                    let shape = GrantShape::Exact { digest: sample.digest };
+                    self.add(Granted::Exact(at), shape, agent, "ana");
+                }
+                1 => {
+                    let shape = GrantShape::Action { tool: tool.clone() };
+                    self.add(Granted::Tool(tool), shape, agent, "ana");
+                }
+                2 if sample.question.is_answerable() => {
+                    let agent = Some(*self.dice.pick(&AGENTS));
+                    let shape = match &sample.question.repository {
+                        Some(found) if !found.answers.is_empty() && self.dice.one_in(2) => {
+                            let (repository, keys) = (found.folder.clone(), found.answers.clone());
+                            GrantShape::SameProgram { repository, keys }
+                        }
+                        _ => GrantShape::SameQuestion { keys: sample.question.answers.clone() },
+                    };
+                    self.add(Granted::Answer(at), shape, agent, "ana");
+                }
+                _ => {
+                    let Some(shown) = &sample.command else { return };
+                    let repository = sample.repository.map(ToOwned::to_owned);
+                    let pattern = if self.dice.one_in(2) {
+                        CommandPattern::exactly(&shown.command)
+                    } else {
+                        CommandPattern::parse(*self.dice.pick(&PATTERNS)).ok()
+                    };
+                    let Some(pattern) = pattern else { return };
+                    let Ok(shape) = CommandShape::new(shown, pattern, repository) else { return };
+                    let shape = GrantShape::Command(Box::new(shape));
+                    self.add(Granted::Pattern(at), shape, agent, "ana");
+                }
+            }
+        }
+
+        fn learned_key(&self, at: usize, agent: &str) -> (String, Option<&'static str>, String) {
+            let sample = &self.samples[at];
+            let command = sample.command.as_ref().map_or("", |shown| shown.command.as_str());
+            (agent.to_owned(), sample.repository, form(command))
+        }
+
+        /// A person answers a call, and a grant may be learned or ended.
+        fn answer(&mut self) {
+            // Mostly the forms that can be learned.
+            let at =
+                if self.dice.one_in(3) { self.any_sample() } else { self.dice.below(7) as usize };
+            let approves = !self.dice.one_in(12);
+            let agent = *self.dice.pick(&AGENTS);
+            let samples = self.samples;
+            let sample = &samples[at];
+            let Some(shown) = &sample.command else { return };
+            let answer = if approves { RepeatedAnswer::Approved } else { RepeatedAnswer::Denied };
+            let key = self.learned_key(at, agent);
+            self.counts.note(&AnsweredCommand {
+                agent,
+                repository: sample.repository,
+                call: shown,
+                crisis: self.crisis,
+                answer,
+            });
+            let found = CommandForm::new(agent, sample.repository, shown);
+            let Some(found) = found else { return };
+            if !approves {
+                self.approved.remove(&key);
+                self.index.retain(|grant| match &grant.shape {
+                    GrantShape::Command(shape) if grant.made_by == "learned" => {
+                        CommandForm::of_shape(agent, shape).as_ref() != Some(&found)
+                            || grant.agent.as_deref() != Some(agent)
+                    }
+                    _ => true,
+                });
+                return;
+            }
+            self.approved.entry(key.clone()).or_default().insert(shown.command.clone());
+            let Some(form) = self.counts.get(&found).filter(|one| one.approvals >= NEEDED) else {
+                return;
+            };
+            let shape = form.listed_shape(&found).unwrap();
+            let commands = self.approved.get(&key).cloned().unwrap_or_default();
+            let shape = GrantShape::Command(Box::new(shape));
+            self.add(Granted::Learned(commands), shape, Some(agent), "learned");
+        }
+
+        /// An agent calls, and every grant that covers the call is checked.
+        fn call(&mut self) {
+            let at = self.any_sample();
+            let samples = self.samples;
+            let sample = &samples[at];
+            let (agent, session) = (*self.dice.pick(&AGENTS), *self.dice.pick(&SESSIONS));
+            let mut seen = sample.seen.clone();
+            seen.policy = self.policy.map(|decision| PolicyRuling {
+                decision,
+                rules: vec!["rule".to_owned()],
+                reason: String::new(),
+                quorum: None,
+            });
+            // Sometimes the same call is assessed as riskier than when it was granted.
+            if self.dice.one_in(10) {
+                seen.tier = Tier::Critical;
+            }
+            let asked = GrantQuery {
+                agent,
+                session,
+                repository: sample.repository,
+                cwd: sample.repository,
+                own_addresses: &[],
+                digest: &sample.digest,
+                arguments: &sample.arguments,
+                assessment: &seen,
+                crisis: self.crisis,
+            };
+            let now = Moment { at: self.now, reliable: self.reliable };
+            let covering = self.index.covering(&asked, now, |_| true);
+            for id in covering.iter().flatten() {
+                let what = format!("{:?} {:?}", seen.tool, sample.arguments);
+                self.check(*id, at, &seen, (agent, session), &what);
+            }
+            if let Some(id) = covering.first().and_then(|ids| ids.first()) {
+                self.use_once(*id);
+            }
+        }
+
+        fn check(&mut self, id: Id, at: usize, seen: &Assessment, by: (&str, &str), what: &str) {
+            let samples = self.samples;
+            let (granted, grant) = &self.granted[&id];
+            assert!(!self.crisis && self.reliable, "{what}: crisis or clock");
+            assert!(seen.tier < Tier::Critical, "{what}: CRITICAL");
+            let forbidden = [RuleDecision::Denied, RuleDecision::Asked, RuleDecision::Failed];
+            assert!(self.policy.is_none_or(|one| !forbidden.contains(&one)), "{what}: policy");
+            assert!(grant.expires.unwrap() > self.now, "{what}: expired");
+            assert_ne!(grant.uses_left, Some(0), "{what}: used up");
+            assert!(grant.agent.as_deref().is_none_or(|agent| agent == by.0), "{what}: agent");
+            assert!(grant.session.as_deref().is_none_or(|one| one == by.1), "{what}: session");
+            let call = &samples[at];
+            let same_work = |source: usize| {
+                codes(seen) == codes(&samples[source].seen)
+                    && seen.effects == samples[source].seen.effects
+                    && seen.tier <= samples[source].seen.tier
+                    && call.repository == samples[source].repository
+            };
+            match granted {
+                Granted::Exact(source) => {
+                    assert_eq!(call.digest, samples[*source].digest, "{what}: another call");
+                }
+                Granted::Tool(tool) => {
+                    assert!(*tool == seen.tool && tool != "bash", "{what}: tool");
+                    assert!(seen.tier < Tier::High, "{what}: HIGH by a tool grant");
+                }
+                Granted::Pattern(source) => {
+                    assert!(same_work(*source), "{what}: more than granted")
+                }
+                Granted::Learned(commands) => {
+                    let command = &call.command.as_ref().unwrap().command;
+                    assert!(commands.contains(command), "{what}: never shown");
+                    assert!(seen.tier <= Tier::Medium, "{what}: HIGH was learned");
+                }
+                Granted::Answer(source) => {
+                    assert!(seen.tier <= samples[*source].seen.tier, "{what}: riskier");
+                }
+            }
+            let kind = match granted {
+                Granted::Exact(_) => 0,
+                Granted::Tool(_) => 1,
+                Granted::Pattern(_) => 2,
+                Granted::Learned(_) => 3,
+                Granted::Answer(_) => 4,
+            };
+            self.covered[kind] += 1;
+        }
+
+        fn use_once(&mut self, id: Id) {
+            let (_, grant) = self.granted.get_mut(&id).unwrap();
+            grant.uses_left = grant.uses_left.map(|left| left - 1);
+            let grant = grant.clone();
+            self.index.remove(id);
+            self.index.add(grant);
+        }
+
+        fn step(&mut self) {
+            match self.dice.below(20) {
+                0 => self.give(),
+                1..=3 => self.answer(),
+                4 => self.now = self.now.plus(Millis(self.dice.below(3_000))),
+                5 => self.crisis = !self.crisis && self.dice.one_in(20),
+                6 => self.reliable = !self.reliable || !self.dice.one_in(20),
+                7 if self.dice.one_in(10) => {
+                    let rulings = [
+                        None,
+                        None,
+                        None,
+                        Some(RuleDecision::Allowed),
+                        Some(RuleDecision::Asked),
+                        Some(RuleDecision::Denied),
+                        Some(RuleDecision::Failed),
+                    ];
+                    self.policy = *self.dice.pick(&rulings);
+                }
+                8 => self.revoke(),
+                _ => self.call(),
+            }
+            if self.granted.len() > 300 {
+                self.forget();
+            }
+        }
+
+        fn revoke(&mut self) {
+            let mut ids: Vec<Id> = self.granted.keys().copied().collect();
+            ids.sort_by_key(|id| *id.as_bytes());
+            if let Some(id) = (!ids.is_empty()).then(|| *self.dice.pick(&ids)) {
+                self.index.remove(id);
+                self.granted.remove(&id);
+            }
+        }
+
+        /// Grants that have expired are removed from both.
+        fn forget(&mut self) {
+            let now = self.now;
+            self.index.retain(|grant| grant.is_active(now));
+            self.granted.retain(|_, (_, grant)| grant.is_active(now));
+            self.now = now.plus(Millis(5_000));
+        }
+    }
+
+    #[test]
+    fn no_sequence_lets_a_forbidden_call_pass() {
+        let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
+        let steps: u64 = number("STEPS").unwrap_or(20_000);
+        let seed =
+            number("SEED").unwrap_or_else(|| u64::from(std::process::id()) ^ 0x5eed_0000_0000_0000);
+        println!("SEED={seed} STEPS={steps}");
+        let samples = samples();
+        let mut world = World {
+            samples: &samples,
+            dice: Dice(seed),
+            now: Timestamp(1_000_000),
+            reliable: true,
+            crisis: false,
+            policy: None,
+            index: GrantIndex::default(),
+            granted: HashMap::new(),
+            counts: FormCounts::default(),
+            approved: HashMap::new(),
+            covered: [0; 5],
+        };
+        for _ in 0..steps {
+            world.step();
+        }
+        println!("covered by exact, tool, pattern, learned, answer: {:?}", world.covered);
+        assert!(world.covered.iter().all(|count| *count > 0), "{:?}", world.covered);
+    }
+}
