@@ -54,7 +54,7 @@ impl ShapeError {
             }
             ShapeError::ExactOnly => {
                 "calls that are CRITICAL, reach people, move money, read secrets, raise \
-                 rights or change an agent cannot have a pattern"
+                 rights, change an agent or run what was not read cannot have a pattern"
             }
             ShapeError::NoRepository => {
                 "the daemon did not find the repository of the call, so the pattern cannot have <path>"
@@ -272,6 +272,8 @@ mod tests {
     #[test]
     fn what_may_not_have_a_pattern_gets_none() {
         assert_eq!(shape("rm -rf /", "rm -rf /"), Err(ShapeError::ExactOnly));
+        // The agent could put another program there.
+        assert_eq!(shape("/tmp/x 1", "/tmp/x 1"), Err(ShapeError::ExactOnly));
         assert_eq!(
             shape("sudo frobnicate task 1", "sudo frobnicate task <number>"),
             Err(ShapeError::ExactOnly)

@@ -22,6 +22,23 @@ const EXACT_ONLY: Effects = Effects::of(&[
     Effect::Crisis,
 ]);
 
+/// Findings about programs and code that the assessment did not read: the same words may run
+/// another text the next time.
+const UNREAD: [&str; 8] = [
+    "shell.unseen-code",
+    "shell.made-executable",
+    "shell.inline",
+    "shell.inline-code",
+    "shell.dynamic-program",
+    "shell.unreadable",
+    "shell.program-in-odd-place",
+    "shell.program-outside-project",
+];
+
+/// Doubts with which the words of a command do not say what it does.
+const UNKNOWN: [Doubt; 4] =
+    [Doubt::DynamicProgram, Doubt::DynamicArguments, Doubt::Unreadable, Doubt::CrisisSigns];
+
 /// What the approved call did. The names are those of the assessment: a grant that has a name which
 /// no longer exists covers nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,7 +60,8 @@ pub struct CallProfile {
     reversible: bool,
     /// What it touches: the list of the impact, a space, and the entry.
     touches: Vec<String>,
-    /// More is touched than was listed, or money, or many items at once.
+    /// Its words do not say all that it does: it runs what was not read, touches more than was
+    /// listed, or has effects that only an exact grant covers.
     open: bool,
 }
 
@@ -80,7 +98,8 @@ impl CallProfile {
             doubts: Vec::new(),
             reversible: false,
             touches: Vec::new(),
-            open: effects.meets(EXACT_ONLY),
+            open: effects.meets(EXACT_ONLY)
+                || reasons.iter().any(|reason| UNREAD.contains(&&*reason.code)),
         }
     }
 
@@ -88,6 +107,7 @@ impl CallProfile {
         self.doubts = doubts.iter().map(|doubt| format!("{doubt:?}")).collect();
         self.reversible = reversible;
         self.open |= !impact.money.is_empty() || impact.items.is_some();
+        self.open |= doubts.iter().any(|doubt| UNKNOWN.contains(doubt));
         for (list, touched) in impact.lists() {
             self.open |= usize::try_from(touched.count) != Ok(touched.listed.len());
             self.touches.extend(touched.listed.iter().map(|entry| format!("{list} {entry}")));
