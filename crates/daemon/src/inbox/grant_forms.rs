@@ -1,8 +1,10 @@
 //! Suggested grants for commands of one form, each with what it would also allow.
 
-use countersign_store::{Store as _, StoreError};
+use countersign_store::{Store as _, StoreError, StoredRequest};
 use countersign_text::sanitize::sanitize_within;
+use countersign_types::id::Id;
 use countersign_types::time::Timestamp;
+use countersign_workflow::request::State;
 use maud::{Markup, html};
 
 use super::controls::shown;
@@ -49,7 +51,7 @@ pub fn list(forms: &[(FormSuggestion, ShapeProposal)], can_give: bool, now: Time
                         }
                         (also_allows(proposal, now))
                     }
-                    @if can_give { (accept(one)) }
+                    @if can_give { (accept(one.request, &one.pattern, &one.agent)) }
                 }
             } }
         }
@@ -77,13 +79,52 @@ fn also_allows(proposal: &ShapeProposal, now: Timestamp) -> Markup {
     }
 }
 
-fn accept(one: &FormSuggestion) -> Markup {
+/// The grants that can be given for a request that people approved.
+pub async fn approved_forms(
+    api: &Api,
+    stored: &StoredRequest,
+) -> Result<Vec<ShapeProposal>, StoreError> {
+    if stored.request.state != State::Approved || stored.request.requester.is_drill() {
+        return Ok(Vec::new());
+    }
+    api.gate.shape_proposals(stored).await
+}
+
+/// On the page of an approved request: grants for commands like it.
+pub fn for_request(
+    stored: &StoredRequest,
+    forms: &[ShapeProposal],
+    can_give: bool,
+    now: Timestamp,
+) -> Markup {
+    let (request, agent) = (stored.request.id, stored.request.requester.name());
+    html! {
+        @if !forms.is_empty() {
+            section.wide {
+                h2 { "Allow commands like this" }
+                ul.list { @for proposal in forms {
+                    li {
+                        div {
+                            strong { (text(&proposal.shape.words())) }
+                            (also_allows(proposal, now))
+                        }
+                        @if let Some(pattern) = proposal.shape.commands.first().filter(|_| can_give) {
+                            (accept(request, &pattern.to_string(), agent))
+                        }
+                    }
+                } }
+            }
+        }
+    }
+}
+
+fn accept(request: Id, pattern: &str, agent: &str) -> Markup {
     html! {
         form.api.line data-method="POST" data-path="/v1/grants" {
             input type="hidden" name="shape" value="command";
-            input type="hidden" name="request" value=(one.request);
-            input type="hidden" name="pattern" value=(one.pattern);
-            input type="hidden" name="agent" value=(one.agent);
+            input type="hidden" name="request" value=(request);
+            input type="hidden" name="pattern" value=(pattern);
+            input type="hidden" name="agent" value=(agent);
             input type="hidden" name="minutes" data-number="yes" value="43200";
             button type="submit" { "Allow for 30 days" }
             p.wrong role="alert" {}

@@ -11,10 +11,11 @@ use countersign_workflow::request::State as RequestState;
 use maud::{Markup, html};
 use serde::Deserialize;
 
+use super::controls::is_administrator;
 use super::labels::{self, percent_encode, relative_time, shape};
 use super::page::{ApiState, PageResult, signed_in_page};
 use super::view::RequestView;
-use super::{layout, ledger, no_script, pending};
+use super::{grant_forms, layout, ledger, no_script, pending};
 use crate::api::ApiProblem;
 use crate::drills;
 
@@ -189,9 +190,13 @@ pub async fn one(
     let pending = view.is_pending();
     let story: Vec<_> =
         story.into_iter().filter(|told| !pending || !is_compared(&told.entry)).collect();
+    let forms = grant_forms::approved_forms(&api, &view.stored).await;
+    let forms = forms.map_err(|error| error_page(error.into()))?;
+    let can_give = is_administrator(&identity);
     let body = html! {
         section.wide {
             (super::card::card(&view))
+            (grant_forms::for_request(&view.stored, &forms, can_give, view.now))
             @if view.is_pending() { noscript { (no_script::form(id)) } }
             section.story {
                 h2 { "What happened" }

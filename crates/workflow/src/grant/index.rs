@@ -9,6 +9,10 @@ use countersign_types::time::Moment;
 use super::members::plain_command;
 use super::{Grant, GrantQuery, GrantShape, covering_answers};
 
+/// How many grants that cover a call alone are named. Where all of them are used up meanwhile, a
+/// person is asked.
+const MAX_COVERING: usize = 8;
+
 /// Grants, found by tool and first words, by digest, or by who was answered.
 #[derive(Debug, Default)]
 pub struct GrantIndex {
@@ -87,7 +91,7 @@ impl GrantIndex {
         single.sort_by_key(|grant| (is_counted(grant), grant.made_at, *grant.id.as_bytes()));
         single.dedup_by_key(|grant| grant.id);
         let covers = |grant: &&&Grant| is_listed(grant) && grant.covers(asked, now).is_ok();
-        let single = single.iter().filter(covers).map(|grant| vec![grant.id]);
+        let single = single.iter().filter(covers).take(MAX_COVERING).map(|grant| vec![grant.id]);
         let answers = covering_answers(self.at(&together), asked, now);
         single.chain(answers).collect()
     }

@@ -20,6 +20,9 @@ pub fn command_shape(
     if stored.request.state == State::Denied {
         return Err(ApiProblem::conflict("people denied this request"));
     }
+    if stored.request.requester.is_drill() {
+        return Err(ApiProblem::conflict("this request cannot have a grant"));
+    }
     if stored.request.quorum.approve > 1 {
         return Err(ApiProblem::conflict("this call needs several people, so it has no grant"));
     }
