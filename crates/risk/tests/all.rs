@@ -28,6 +28,7 @@ test_files! {
     two_readings_test: "two_readings.rs",
     unknown_programs_test: "unknown_programs.rs",
     unread_test: "unread.rs",
+    unread_languages_test: "unread_languages.rs",
     whole_folders_test: "whole_folders.rs",
     workspace_test: "workspace.rs",
 }
