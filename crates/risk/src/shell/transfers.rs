@@ -50,8 +50,31 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     }
 }
 
+/// Options that lead a request to another host than its address says, or name further addresses.
+const REROUTES: [&str; 16] = [
+    "-x",
+    "--proxy",
+    "--preproxy",
+    "--proxy1.0",
+    "--socks4",
+    "--socks4a",
+    "--socks5",
+    "--socks5-hostname",
+    "--resolve",
+    "--connect-to",
+    "--url",
+    "--next",
+    "-:",
+    "-K",
+    "--config",
+    "--execute",
+];
+
 /// Whether the hosts among the words of a command are all this machine, and there is one.
-fn names_only_this_machine(inv: &Invocation<'_, '_>) -> bool {
+pub(super) fn names_only_this_machine(inv: &Invocation<'_, '_>) -> bool {
+    if inv.has_one(&REROUTES) {
+        return false;
+    }
     let words = inv.operands.iter().filter_map(|index| inv.arg(*index));
     let hosts: Vec<&str> = words.map(|arg| host_of(&arg.text)).collect();
     let elsewhere = |host: &&str| !is_local(host) && host.contains(|c: char| !c.is_ascii_digit());
