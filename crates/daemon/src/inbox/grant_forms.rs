@@ -108,7 +108,7 @@ pub fn for_request(
                             strong { (text(&proposal.shape.words())) }
                             (also_allows(proposal, now))
                         }
-                        @if let Some(pattern) = proposal.shape.commands.first().filter(|_| can_give) {
+                        @if can_give && let Some(pattern) = proposal.shape.commands.first() {
                             (accept(request, &pattern.to_string(), agent))
                         }
                     }
