@@ -82,6 +82,7 @@ impl Daemon {
         let start = Entry::new(0, EntryKind::Start, config.rules.hash);
         store.append(vec![start]).await.map_err(store_failed)?;
         let rotated = publish_key(&store, &keys, &config.state, config.rules.hash).await?;
+        publish_beside_socket(&config, &keys);
         let passphrase = first_person(&store, &config, clock.now().at).await?;
         let directory = Arc::new(Directory::default());
         directory.reload(&store).await.map_err(store_failed)?;
@@ -229,6 +230,19 @@ fn marker_folder(config: &DaemonConfig, paths: &Paths) -> PathBuf {
     match folder.filter(|folder| *folder == Path::new(SYSTEM_RUNTIME_FOLDER)) {
         Some(folder) => folder.to_owned(),
         None => paths.gateways(),
+    }
+}
+
+/// Where agents are other users, they find the key to pin beside the socket (`countersign keys trust
+/// FILE`). They never believe it by itself: clients refuse a key file of another user.
+fn publish_beside_socket(config: &DaemonConfig, keys: &Keys) {
+    let Some(socket) = config.socket.as_ref().filter(|socket| socket.group.is_some()) else {
+        return;
+    };
+    if let Some(folder) = socket.path.parent()
+        && let Err(error) = keys.publish(folder)
+    {
+        tracing::warn!(%error, "the daemon's public key was not written beside the socket");
     }
 }
 
