@@ -232,8 +232,8 @@ fn marker_folder(config: &DaemonConfig, paths: &Paths) -> PathBuf {
     }
 }
 
-/// The daemon's keys. Where agents are other users, they find the key to pin beside the socket. They do not believe it
-/// by itself: clients refuse a key file of another user.
+/// The daemon's keys. Where agents are other users, they find the key to pin beside the socket.
+/// They do not believe it by itself: clients refuse a key file of another user.
 fn open_keys(config: &DaemonConfig) -> Result<Keys, KeyError> {
     let keys = Keys::open_in(&config.state, &config.rules.issuer)?;
     let shared = config.socket.as_ref().filter(|socket| socket.group.is_some());
