@@ -7,6 +7,7 @@ pub mod event;
 pub mod newest_entries;
 pub mod people;
 pub mod record;
+pub mod reviews;
 pub mod servers;
 pub mod sqlite;
 pub mod tasks;
@@ -27,6 +28,7 @@ pub use record::{
     SimilarCalls, StoredRequest, StoredRequestPage, StoredSessionMemory, SubmitResult, TreeHead,
     WriteContext,
 };
+pub use reviews::{NewReview, StoredReview};
 pub use servers::{LabelledTool, ListedTool, ServerLabels, StoredServer};
 pub use sqlite::{OfflineLedger, SqliteOptions, SqliteStore};
 pub use tasks::{TaskCounts, TaskFile, TaskFileError, TaskInsert, TaskQuery, TaskRow};

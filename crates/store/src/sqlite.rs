@@ -31,6 +31,7 @@ mod readers;
 mod recorded;
 mod request_row;
 mod requests;
+mod reviews;
 mod revocation;
 mod revocations;
 mod schema;

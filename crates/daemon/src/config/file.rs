@@ -6,6 +6,7 @@ use countersign_policy::PolicySection;
 use serde::Deserialize;
 
 pub use super::model_sections::{GuardSection, JudgeSection};
+pub use super::review::ReviewSection;
 pub use super::undo::UndoSection;
 
 /// The whole file.
@@ -37,6 +38,7 @@ pub struct ConfigFile {
     pub log: LogSection,
     pub judge: Option<JudgeSection>,
     pub undo: UndoSection,
+    pub review: ReviewSection,
     pub policy: PolicySection,
 }
 

@@ -21,6 +21,7 @@ use countersign_workflow::request::{EscalationTimes, Quorum};
 use super::deadlines::DeadlineLimits;
 use super::judge_config::JudgeConfig;
 use super::oncall::{EscalationLevels, OnCall};
+use super::review::ReviewConfig;
 use super::settings::WrittenSettings;
 use super::undo::UndoConfig;
 
@@ -156,6 +157,8 @@ pub struct DaemonRules {
     pub inbox: String,
     /// The model judge, if one is configured.
     pub judge: Option<JudgeConfig>,
+    /// Which calls may run before a person looks at them, if any.
+    pub review: Option<ReviewConfig>,
     /// The policy rules.
     pub policy: Arc<CompiledPolicy>,
     /// The settings as written, to tell people what changed.

@@ -51,6 +51,8 @@ pub struct Gate {
     pub(super) metrics: Metrics,
     pub(super) facts_key: OnceLock<FactsKey>,
     pub(super) judge: JudgeSlot,
+    /// Held while files are restored.
+    pub(super) rolling_back: tokio::sync::Mutex<()>,
 }
 
 impl Gate {
@@ -97,6 +99,7 @@ impl Gate {
             metrics,
             facts_key: OnceLock::new(),
             judge,
+            rolling_back: tokio::sync::Mutex::default(),
         })
     }
 

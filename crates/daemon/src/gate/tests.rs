@@ -24,6 +24,7 @@ use crate::test_daemon::TestDaemon;
 mod judge;
 mod policy;
 mod repository_answers;
+mod reviews;
 mod session_answers;
 
 const READ: &str = r#"{"command":"ls -la"}"#;
@@ -52,6 +53,7 @@ fn question(text: &'static str) -> CallSubmission<'static> {
         group: None,
         permit: false,
         join: JoinOptions::default(),
+        snapshot: None,
         detail: &|| "{}".to_owned(),
     }
 }

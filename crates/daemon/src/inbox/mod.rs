@@ -30,6 +30,7 @@ mod pending;
 mod people;
 mod plot;
 mod review;
+mod reviews;
 mod servers;
 mod sessions;
 mod settings;
@@ -55,6 +56,7 @@ pub fn pages() -> Router<Api> {
         .route(CHECK_EDIT, post(edited::check))
         .route(DENY, post(no_script::deny))
         .route("/review", get(review::page))
+        .route("/reviews", get(reviews::page))
         .route("/requests/{id}", get(history::one))
         .route("/sessions", get(sessions::page))
         .route("/settings", get(settings::page))

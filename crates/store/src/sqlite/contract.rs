@@ -10,21 +10,22 @@ use countersign_types::tier::Tier;
 use countersign_types::time::Timestamp;
 use countersign_workflow::grant::Grant;
 use countersign_workflow::request::{Event, Requester};
+use countersign_workflow::review::ReviewEvent;
 use tokio::sync::broadcast;
 
 use super::batch::Batch;
 use super::store::SqliteStore;
 use super::{
     clock_rebase, credentials, crises, grants, ledger, outbox, people, permits, query, recorded,
-    request_row, servers, session_memory,
+    request_row, reviews, servers, session_memory,
 };
 use crate::{
     Applied, ClockRebase, CrisisSession, CrisisTakeover, DeliveryAttempt, DeliveryStatus,
     IndexedEntry, LedgerSlice, LinkedAccount, NewRequest, NewestEntries, OutboxEntry, Passkey,
     ProofPath, PushSubscription, Redemption, RequestQuery, RowComparison, ServerLabels,
     SimilarCalls, Store, StoreError, StoreEvent, StoreResult, StoredAgent, StoredLogin,
-    StoredPerson, StoredRequest, StoredRequestPage, StoredServer, StoredSessionMemory,
-    SubmitResult, TreeHead, WriteContext,
+    StoredPerson, StoredRequest, StoredRequestPage, StoredReview, StoredServer,
+    StoredSessionMemory, SubmitResult, TreeHead, WriteContext,
 };
 
 /// Methods that write one record with its context.
@@ -36,7 +37,31 @@ macro_rules! writes {
     };
 }
 
+/// Methods that read without a question.
+macro_rules! reads {
+    ($($name:ident() -> $found:ty = $read:path;)*) => {
+        $(async fn $name(&self) -> StoreResult<$found> {
+            self.read($read).await
+        })*
+    };
+}
+
 impl Store for SqliteStore {
+    reads! {
+        pending() -> Vec<StoredRequest> = request_row::pending;
+        deadlines() -> Vec<(Id, Timestamp)> = request_row::deadlines;
+        servers() -> Vec<StoredServer> = servers::servers;
+        takeovers() -> Vec<CrisisTakeover> = crises::takeovers;
+        crises() -> Vec<CrisisSession> = crises::crises;
+        people() -> Vec<StoredPerson> = people::people;
+        agents() -> Vec<StoredAgent> = people::agents;
+        accounts() -> Vec<LinkedAccount> = credentials::accounts;
+        passkeys() -> Vec<Passkey> = credentials::passkeys;
+        subscriptions() -> Vec<PushSubscription> = credentials::subscriptions;
+        compare_rows() -> RowComparison = recorded::compare;
+        checkpoint() -> Option<String> = ledger::checkpoint;
+    }
+
     writes! {
         create_grant(Grant) = grants::create;
         save_labels(ServerLabels) = servers::save_labels;
@@ -72,14 +97,6 @@ impl Store for SqliteStore {
         key: String,
     ) -> StoreResult<Option<StoredRequest>> {
         self.read_recorded(move |conn, head| recorded::by_key(conn, &requester, &key, head)).await
-    }
-
-    async fn pending(&self) -> StoreResult<Vec<StoredRequest>> {
-        self.read(request_row::pending).await
-    }
-
-    async fn deadlines(&self) -> StoreResult<Vec<(Id, Timestamp)>> {
-        self.read(request_row::deadlines).await
     }
 
     async fn find(&self, query: RequestQuery) -> StoreResult<StoredRequestPage> {
@@ -120,6 +137,23 @@ impl Store for SqliteStore {
         .await
     }
 
+    async fn reviews(&self, since: Option<Timestamp>) -> StoreResult<Vec<StoredReview>> {
+        self.read(move |conn| reviews::list(conn, since)).await
+    }
+
+    async fn review(&self, request: Id) -> StoreResult<Option<StoredReview>> {
+        self.read_recorded(move |conn, head| reviews::one(conn, request, head)).await
+    }
+
+    async fn apply_review(
+        &self,
+        request: Id,
+        event: ReviewEvent,
+        context: WriteContext,
+    ) -> StoreResult<StoredReview> {
+        self.write_validated(move |batch| reviews::apply(batch, request, &event, &context)).await
+    }
+
     async fn record_pass(&self, entry: Entry<'static>) -> StoreResult<()> {
         self.push_pass(entry).await
     }
@@ -143,10 +177,6 @@ impl Store for SqliteStore {
 
     async fn save_server(&self, server: StoredServer) -> StoreResult<()> {
         self.write(move |batch| servers::save_server(batch, &server)).await
-    }
-
-    async fn servers(&self) -> StoreResult<Vec<StoredServer>> {
-        self.read(servers::servers).await
     }
 
     async fn labels(&self) -> StoreResult<Vec<ServerLabels>> {
@@ -178,37 +208,9 @@ impl Store for SqliteStore {
         self.write(move |batch| crises::take_over(batch, &taken, &context)).await
     }
 
-    async fn takeovers(&self) -> StoreResult<Vec<CrisisTakeover>> {
-        self.read(crises::takeovers).await
-    }
-
-    async fn crises(&self) -> StoreResult<Vec<CrisisSession>> {
-        self.read(crises::crises).await
-    }
-
-    async fn people(&self) -> StoreResult<Vec<StoredPerson>> {
-        self.read(people::people).await
-    }
-
-    async fn agents(&self) -> StoreResult<Vec<StoredAgent>> {
-        self.read(people::agents).await
-    }
-
     async fn logins(&self) -> StoreResult<Vec<StoredLogin>> {
         let now = self.clock.now().at;
         self.read(move |conn| people::logins(conn, now)).await
-    }
-
-    async fn accounts(&self) -> StoreResult<Vec<LinkedAccount>> {
-        self.read(credentials::accounts).await
-    }
-
-    async fn passkeys(&self) -> StoreResult<Vec<Passkey>> {
-        self.read(credentials::passkeys).await
-    }
-
-    async fn subscriptions(&self) -> StoreResult<Vec<PushSubscription>> {
-        self.read(credentials::subscriptions).await
     }
 
     async fn outbox(&self, after: u64, limit: u32) -> StoreResult<Vec<OutboxEntry>> {
@@ -249,10 +251,6 @@ impl Store for SqliteStore {
         self.read(move |conn| ledger::request_history(conn, request)).await
     }
 
-    async fn compare_rows(&self) -> StoreResult<RowComparison> {
-        self.read(recorded::compare).await
-    }
-
     async fn has_intact_ledger(&self) -> StoreResult<bool> {
         Ok(self.shared.revocations.is_intact())
     }
@@ -281,10 +279,6 @@ impl Store for SqliteStore {
             return Err(StoreError::Invalid(format!("the ledger has fewer than {size} entries")));
         }
         self.write(move |batch| ledger::save_checkpoint(batch.conn, size, &note)).await
-    }
-
-    async fn checkpoint(&self) -> StoreResult<Option<String>> {
-        self.read(ledger::checkpoint).await
     }
 
     fn subscribe(&self) -> broadcast::Receiver<StoreEvent> {

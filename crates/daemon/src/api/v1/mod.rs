@@ -36,6 +36,7 @@ mod quarantines;
 mod recover;
 mod reports;
 mod requests;
+mod reviews;
 mod screen;
 mod send_recovery;
 mod servers;
@@ -95,6 +96,7 @@ pub fn people() -> Router<Api> {
         .merge(recover::people())
         .merge(send_recovery::people())
         .merge(requests::people())
+        .merge(reviews::people())
         .merge(servers::people())
         .merge(sessions::people())
         .merge(stats::people())
