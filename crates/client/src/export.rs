@@ -119,6 +119,7 @@ fn sense(kind: EntryKind) -> Sense {
         | EntryKind::Outcome
         | EntryKind::Edit
         | EntryKind::JudgeOpinion
+        | EntryKind::Feedback
         | EntryKind::ReviewResult
         | EntryKind::ReviewEnd => plain(3),
         EntryKind::Person | EntryKind::Agent | EntryKind::Config => {

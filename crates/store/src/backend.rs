@@ -11,12 +11,12 @@ use countersign_workflow::review::ReviewEvent;
 
 use crate::sqlite::SqliteStore;
 use crate::{
-    Applied, ClockRebase, CrisisSession, CrisisTakeover, DeliveryAttempt, DeliveryStatus,
-    IndexedEntry, LedgerSlice, LinkedAccount, NewRequest, NewestEntries, OutboxEntry, Passkey,
-    ProofPath, PushSubscription, Redemption, RequestQuery, RowComparison, ServerLabels,
-    SimilarCalls, Store, StoreEvent, StoreResult, StoredAgent, StoredLogin, StoredPerson,
-    StoredRequest, StoredRequestPage, StoredReview, StoredServer, StoredSessionMemory,
-    SubmitResult, TreeHead, WriteContext,
+    Applied, CallFeedback, ClockRebase, CrisisSession, CrisisTakeover, DeliveryAttempt,
+    DeliveryStatus, IndexedEntry, LedgerSlice, LinkedAccount, NewRequest, NewestEntries,
+    OutboxEntry, Passkey, ProofPath, PushSubscription, Redemption, RegrettedCall, RequestQuery,
+    RowComparison, ServerLabels, SimilarCalls, Store, StoreEvent, StoreResult, StoredAgent,
+    StoredLogin, StoredPerson, StoredRequest, StoredRequestPage, StoredReview, StoredServer,
+    StoredSessionMemory, SubmitResult, TreeHead, WriteContext,
 };
 
 /// One of the backends. A new backend is a new variant.
@@ -78,6 +78,9 @@ forward! {
         event: ReviewEvent,
         context: WriteContext
     ) -> StoreResult<StoredReview>;
+    give_feedback(feedback: CallFeedback, context: WriteContext) -> StoreResult<()>;
+    feedback(request: Id) -> StoreResult<Option<CallFeedback>>;
+    regretted() -> StoreResult<Vec<RegrettedCall>>;
     record_pass(entry: Entry<'static>) -> StoreResult<()>;
     append(entries: Vec<Entry<'static>>) -> StoreResult<()>;
     rebase_clock(rebase: ClockRebase, context: WriteContext) -> StoreResult<()>;

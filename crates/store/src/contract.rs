@@ -17,6 +17,7 @@ use countersign_workflow::review::ReviewEvent;
 
 use crate::error::StoreResult;
 use crate::event::StoreEvent;
+use crate::feedback::{CallFeedback, RegrettedCall};
 use crate::newest_entries::NewestEntries;
 use crate::people::{
     LinkedAccount, Passkey, PushSubscription, StoredAgent, StoredLogin, StoredPerson,
@@ -132,6 +133,24 @@ pub trait Store: Send + Sync + 'static {
         event: ReviewEvent,
         context: WriteContext,
     ) -> impl Future<Output = StoreResult<StoredReview>> + Send;
+
+    // What people say about calls that ran.
+
+    /// Stores whether a person regrets a call that ran; the last answer counts. Durable.
+    fn give_feedback(
+        &self,
+        feedback: CallFeedback,
+        context: WriteContext,
+    ) -> impl Future<Output = StoreResult<()>> + Send;
+
+    /// What people said about a call.
+    fn feedback(
+        &self,
+        request: Id,
+    ) -> impl Future<Output = StoreResult<Option<CallFeedback>>> + Send;
+
+    /// The calls that should not have run, the newest first.
+    fn regretted(&self) -> impl Future<Output = StoreResult<Vec<RegrettedCall>>> + Send;
 
     // Passes and other entries.
 

@@ -4,6 +4,7 @@ pub mod backend;
 pub mod contract;
 pub mod error;
 pub mod event;
+pub mod feedback;
 pub mod newest_entries;
 pub mod people;
 pub mod record;
@@ -17,6 +18,7 @@ pub use backend::Backend;
 pub use contract::Store;
 pub use error::{OpenError, StoreError, StoreResult};
 pub use event::StoreEvent;
+pub use feedback::{CallFeedback, RegrettedCall};
 pub use newest_entries::{MODE_FACT, NewestEntries, POLICY_FACT, SETTINGS_FACT, fact_of};
 pub use people::{
     LinkedAccount, Passkey, PushSubscription, Role, StoredAgent, StoredLogin, StoredPerson,

@@ -11,6 +11,7 @@ mod crises;
 mod deferred;
 mod entry;
 mod errors;
+mod feedback;
 mod gap;
 mod grant_facts;
 mod grant_record;

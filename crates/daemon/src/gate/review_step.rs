@@ -60,7 +60,7 @@ impl Gate {
         let card = Card::new(&submission.call, seen, &digest);
         check_call(allowed, submission, seen, &card, crisis)?;
         let key = self.facts_key.get().ok_or("there is no key of the hook")?;
-        let call = ClaimedCall::of(&submission.call);
+        let call = submission.call.claimed();
         if !claim.is_proven(key, SnapshotMoment::Before, &call) {
             return Err("the hook did not take this snapshot for this call");
         }
@@ -127,6 +127,10 @@ impl Gate {
         let mut own = recent.iter().filter(|review| review.agent == caller.agent);
         if own.any(|review| review.state.is_rejected()) {
             return Err("a person rolled back a call of this agent");
+        }
+        let regretted = self.store.regretted().await.map_err(|_| failed)?;
+        if regretted.iter().any(|call| call.agent == caller.agent && call.at >= since) {
+            return Err("a person regretted a call of this agent");
         }
         let newest = random::id(now).map_err(|_| "there is no randomness")?;
         let kind = (tool.to_owned(), seen.tier);

@@ -2,7 +2,7 @@
 
 use countersign_json::canonical::Digest;
 use countersign_risk::call::Call;
-use countersign_risk::facts::snapshot_claim::{ClaimedCall, SnapshotClaim, SnapshotMoment};
+use countersign_risk::facts::snapshot_claim::{SnapshotClaim, SnapshotMoment};
 use countersign_snapshot::{
     PathChange, RecordedSnapshot, RestorePlan, SnapshotError, SnapshotStore, encode_path,
 };
@@ -108,8 +108,8 @@ impl Gate {
         let Some(review) = self.store.review(id).await? else { return Ok(()) };
         let is_same = review.snapshot == claim.id && review.folder == claim.folder;
         let key = self.facts_key.get();
-        let proven = key
-            .is_some_and(|key| claim.is_proven(key, SnapshotMoment::After, &ClaimedCall::of(call)));
+        let proven =
+            key.is_some_and(|key| claim.is_proven(key, SnapshotMoment::After, &call.claimed()));
         if review.state != ReviewState::Open || !is_same || !proven {
             return Ok(());
         }

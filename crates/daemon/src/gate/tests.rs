@@ -21,6 +21,7 @@ use crate::notifier::test_notifier::until;
 use crate::random;
 use crate::test_daemon::TestDaemon;
 
+mod feedback;
 mod judge;
 mod policy;
 mod repository_answers;

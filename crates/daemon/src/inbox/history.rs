@@ -14,7 +14,7 @@ use serde::Deserialize;
 use super::labels::{self, percent_encode, relative_time, shape};
 use super::page::{ApiState, PageResult, signed_in_page};
 use super::view::RequestView;
-use super::{layout, ledger, no_script, pending};
+use super::{feedback, layout, ledger, no_script, pending};
 use crate::api::ApiProblem;
 use crate::drills;
 
@@ -189,9 +189,11 @@ pub async fn one(
     let pending = view.is_pending();
     let story: Vec<_> =
         story.into_iter().filter(|told| !pending || !is_compared(&told.entry)).collect();
+    let said = api.gate.store().feedback(id).await.map_err(|error| error_page(error.into()))?;
     let body = html! {
         section.wide {
             (super::card::card(&view))
+            (feedback::question(&view, said.as_ref()))
             @if view.is_pending() { noscript { (no_script::form(id)) } }
             section.story {
                 h2 { "What happened" }

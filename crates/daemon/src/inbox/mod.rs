@@ -16,6 +16,7 @@ mod crisis_context;
 mod devices;
 mod drills;
 mod edited;
+mod feedback;
 mod fleet;
 mod freeze;
 mod grants;

@@ -4,7 +4,6 @@
 use countersign_json::canonical::Digest;
 
 use super::{FactObserver, FactsKey};
-use crate::call::Call;
 
 /// Stands before what a proof covers, so that no other digest can pass for it.
 const TAG: &[u8] = b"countersign/snapshot-claim/1\0";
@@ -68,19 +67,6 @@ pub struct ClaimedCall<'c> {
     pub project: Option<&'c str>,
     /// The session.
     pub session: Option<&'c str>,
-}
-
-impl<'c> ClaimedCall<'c> {
-    /// The call as it was submitted.
-    pub fn of(call: &'c Call<'_>) -> ClaimedCall<'c> {
-        ClaimedCall {
-            tool: &call.tool,
-            arguments: call.arguments.to_json(),
-            cwd: call.context.cwd,
-            project: call.context.project,
-            session: call.session.as_deref(),
-        }
-    }
 }
 
 fn covered(

@@ -19,6 +19,15 @@ CREATE TABLE review (
 CREATE INDEX review_open ON review (until) WHERE ended IS NULL;
 CREATE INDEX review_opened ON review (opened);
 
+-- What people said about calls that ran; the last answer counts.
+CREATE TABLE feedback (
+    request BLOB PRIMARY KEY REFERENCES request (id),
+    regretted INTEGER NOT NULL CHECK (regretted IN (0, 1)),
+    person TEXT NOT NULL,
+    at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX feedback_regretted ON feedback (at) WHERE regretted = 1;
+
 CREATE TRIGGER review_ends_once BEFORE UPDATE OF state ON review WHEN OLD.ended IS NOT NULL
 BEGIN SELECT RAISE(ABORT, 'a review that has ended stays as it is'); END;
 CREATE TRIGGER review_is_bound

@@ -16,16 +16,16 @@ use tokio::sync::broadcast;
 use super::batch::Batch;
 use super::store::SqliteStore;
 use super::{
-    clock_rebase, credentials, crises, grants, ledger, outbox, people, permits, query, recorded,
-    request_row, reviews, servers, session_memory,
+    clock_rebase, credentials, crises, feedback, grants, ledger, outbox, people, permits, query,
+    recorded, request_row, reviews, servers, session_memory,
 };
 use crate::{
-    Applied, ClockRebase, CrisisSession, CrisisTakeover, DeliveryAttempt, DeliveryStatus,
-    IndexedEntry, LedgerSlice, LinkedAccount, NewRequest, NewestEntries, OutboxEntry, Passkey,
-    ProofPath, PushSubscription, Redemption, RequestQuery, RowComparison, ServerLabels,
-    SimilarCalls, Store, StoreError, StoreEvent, StoreResult, StoredAgent, StoredLogin,
-    StoredPerson, StoredRequest, StoredRequestPage, StoredReview, StoredServer,
-    StoredSessionMemory, SubmitResult, TreeHead, WriteContext,
+    Applied, CallFeedback, ClockRebase, CrisisSession, CrisisTakeover, DeliveryAttempt,
+    DeliveryStatus, IndexedEntry, LedgerSlice, LinkedAccount, NewRequest, NewestEntries,
+    OutboxEntry, Passkey, ProofPath, PushSubscription, Redemption, RegrettedCall, RequestQuery,
+    RowComparison, ServerLabels, SimilarCalls, Store, StoreError, StoreEvent, StoreResult,
+    StoredAgent, StoredLogin, StoredPerson, StoredRequest, StoredRequestPage, StoredReview,
+    StoredServer, StoredSessionMemory, SubmitResult, TreeHead, WriteContext,
 };
 
 /// Methods that write one record with its context.
@@ -37,11 +37,11 @@ macro_rules! writes {
     };
 }
 
-/// Methods that read without a question.
+/// Methods that read.
 macro_rules! reads {
-    ($($name:ident() -> $found:ty = $read:path;)*) => {
-        $(async fn $name(&self) -> StoreResult<$found> {
-            self.read($read).await
+    ($($name:ident($($given:ident: $type:ty),*) -> $found:ty = $read:path;)*) => {
+        $(async fn $name(&self, $($given: $type),*) -> StoreResult<$found> {
+            self.read(move |conn| $read(conn, $($given),*)).await
         })*
     };
 }
@@ -59,6 +59,13 @@ impl Store for SqliteStore {
         passkeys() -> Vec<Passkey> = credentials::passkeys;
         subscriptions() -> Vec<PushSubscription> = credentials::subscriptions;
         compare_rows() -> RowComparison = recorded::compare;
+        regretted() -> Vec<RegrettedCall> = feedback::regretted;
+        reviews(since: Option<Timestamp>) -> Vec<StoredReview> = reviews::list;
+        feedback(request: Id) -> Option<CallFeedback> = feedback::of;
+        deliveries(request: Id) -> Vec<DeliveryStatus> = outbox::deliveries;
+        request_history(request: Id) -> Vec<IndexedEntry> = ledger::request_history;
+        outbox(after: u64, limit: u32) -> Vec<OutboxEntry> = outbox::outbox;
+        entries(from: u64, limit: u32) -> LedgerSlice = ledger::entries;
         checkpoint() -> Option<String> = ledger::checkpoint;
     }
 
@@ -72,6 +79,7 @@ impl Store for SqliteStore {
         save_account(LinkedAccount) = credentials::save_account;
         save_passkey(Passkey) = credentials::save_passkey;
         save_subscription(PushSubscription) = credentials::save_subscription;
+        give_feedback(CallFeedback) = feedback::give;
         rebase_clock(ClockRebase) = clock_rebase::rebase;
     }
 
@@ -135,10 +143,6 @@ impl Store for SqliteStore {
             permits::record_outcome(batch, id, &agent, outcome, &context)
         })
         .await
-    }
-
-    async fn reviews(&self, since: Option<Timestamp>) -> StoreResult<Vec<StoredReview>> {
-        self.read(move |conn| reviews::list(conn, since)).await
     }
 
     async fn review(&self, request: Id) -> StoreResult<Option<StoredReview>> {
@@ -213,10 +217,6 @@ impl Store for SqliteStore {
         self.read(move |conn| people::logins(conn, now)).await
     }
 
-    async fn outbox(&self, after: u64, limit: u32) -> StoreResult<Vec<OutboxEntry>> {
-        self.read(move |conn| outbox::outbox(conn, after, limit)).await
-    }
-
     async fn record_attempt(
         &self,
         attempt: DeliveryAttempt,
@@ -237,18 +237,6 @@ impl Store for SqliteStore {
             outbox::mark_undelivered(batch, (&channel, &message), &why, &context)
         })
         .await
-    }
-
-    async fn deliveries(&self, request: Id) -> StoreResult<Vec<DeliveryStatus>> {
-        self.read(move |conn| outbox::deliveries(conn, request)).await
-    }
-
-    async fn entries(&self, from: u64, limit: u32) -> StoreResult<LedgerSlice> {
-        self.read(move |conn| ledger::entries(conn, from, limit)).await
-    }
-
-    async fn request_history(&self, request: Id) -> StoreResult<Vec<IndexedEntry>> {
-        self.read(move |conn| ledger::request_history(conn, request)).await
     }
 
     async fn has_intact_ledger(&self) -> StoreResult<bool> {

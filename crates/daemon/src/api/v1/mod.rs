@@ -16,6 +16,7 @@ mod decisions;
 mod document;
 mod drills;
 mod events;
+mod feedback;
 mod freeze;
 mod grant_suggestions;
 mod grants;
@@ -78,6 +79,7 @@ pub fn people() -> Router<Api> {
         .merge(decisions::people())
         .merge(drills::people())
         .merge(events::people())
+        .merge(feedback::people())
         .merge(freeze::people())
         .merge(grant_suggestions::people())
         .merge(grants::people())

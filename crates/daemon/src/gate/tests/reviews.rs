@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use countersign_json::canonical::Digest;
 use countersign_risk::call::Call;
 use countersign_risk::facts::FactsKey;
-use countersign_risk::facts::snapshot_claim::{ClaimedCall, SnapshotClaim, SnapshotMoment};
+use countersign_risk::facts::snapshot_claim::{SnapshotClaim, SnapshotMoment};
 use countersign_snapshot::{SnapshotLabel, SnapshotLimits, SnapshotRecord, SnapshotStore};
 use countersign_store::{CrisisSession, Redemption, Store as _, StoredRequest, StoredReview};
 use countersign_types::time::Timestamp;
@@ -117,7 +117,7 @@ impl Lane {
         let value = countersign_json::parse(&text).unwrap();
         let call = Call::from_json(&value).unwrap();
         let about = (self.undo_folder(), Digest::parse(digest).unwrap());
-        SnapshotClaim::prove(key, (moment, &ClaimedCall::of(&call)), (&about.0, id, about.1))
+        SnapshotClaim::prove(key, (moment, &call.claimed()), (&about.0, id, about.1))
     }
 
     async fn submit(&self, call: &Value, claim: Option<SnapshotClaim>) -> GateAnswer {
