@@ -10,6 +10,7 @@ mod pages;
 mod passkeys;
 mod pki;
 mod place;
+mod plans;
 mod push;
 mod reports;
 mod screen;
