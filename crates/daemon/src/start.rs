@@ -29,7 +29,7 @@ use crate::gate::Gate;
 use crate::guard_slot::GuardSlot;
 use crate::identity::DaemonIdentity;
 use crate::key_rotation::publish_key;
-use crate::keys::{self, Keys};
+use crate::keys::{self, KeyError, Keys};
 use crate::notifier::{self, ChannelPool};
 use crate::proof::{Alarm, Proofs};
 use crate::reload::{Reloader, changes_since_last_start, describe_changes};
@@ -78,7 +78,7 @@ impl Daemon {
         let store_failed = |error| StartError::Store(config.store.clone(), error);
         let clock = Arc::new(DaemonClock::start());
         let store = open_store(&config, &clock)?;
-        let keys = Arc::new(Keys::open_in(&config.state, &config.rules.issuer)?);
+        let keys = Arc::new(open_keys(&config)?);
         let start = Entry::new(0, EntryKind::Start, config.rules.hash);
         store.append(vec![start]).await.map_err(store_failed)?;
         let rotated = publish_key(&store, &keys, &config.state, config.rules.hash).await?;
@@ -230,6 +230,19 @@ fn marker_folder(config: &DaemonConfig, paths: &Paths) -> PathBuf {
         Some(folder) => folder.to_owned(),
         None => paths.gateways(),
     }
+}
+
+/// The daemon's keys. Where agents are other users, they find the key to pin beside the socket.
+/// They do not believe it by itself: clients refuse a key file of another user.
+fn open_keys(config: &DaemonConfig) -> Result<Keys, KeyError> {
+    let keys = Keys::open_in(&config.state, &config.rules.issuer)?;
+    let shared = config.socket.as_ref().filter(|socket| socket.group.is_some());
+    if let Some(folder) = shared.and_then(|socket| socket.path.parent())
+        && let Err(error) = keys.publish(folder)
+    {
+        tracing::warn!(%error, "the daemon's public key was not written beside the socket");
+    }
+    Ok(keys)
 }
 
 /// Deadlines, announcements, inbound messages, drills, and what follows the store.

@@ -68,6 +68,7 @@ fn the_commands_and_the_configuration_of_the_image_are_accepted() {
         (vec!["serve"], "CMD [\"serve\"]"),
         (vec!["service", "health"], "CMD [\"countersign\", \"service\", \"health\"]"),
         (vec!["service", "first-passphrase"], "countersign service first-passphrase"),
+        (vec!["keys", "trust"], "countersign keys trust /run/countersign/daemon.pub"),
         (vec!["ask"], "countersign ask --command 'git status'"),
     ];
     for (words, shown) in commands {

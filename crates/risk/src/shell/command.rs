@@ -147,13 +147,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             return Flow::unknown(Taint::default());
         }
         let matched = self.rules(rules, inv, stdin.present, span);
-        let root = self.shared.rights.root;
-        let has = |effect: Effect| {
-            let fits = |rule: &&Rule| {
-                rule.effects.contains(&effect) && inv.fits(rule, stdin.present, root)
-            };
-            rules.iter().any(fits)
-        };
+        let has = |effect| has_effect(rules, inv, (stdin.present, self.shared.rights.root), effect);
         let reveals = spec.effects.contains(&Effect::Secret) || has(Effect::Secret);
         let sends = spec.sends || stdin.taint.has(Taint::FILE) && has(Effect::NetOut);
         if help && !grave(rules, inv, stdin.present) {
@@ -234,4 +228,14 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let fetched = if spec.fetches { self.fetched(inv) } else { Taint::default() };
         Flow::unknown(taint.and(fetched))
     }
+}
+
+/// Whether a rule with this effect fits the command.
+fn has_effect(
+    rules: &[&'static Rule],
+    inv: &Invocation<'_, '_>,
+    (stdin, root): (bool, bool),
+    effect: Effect,
+) -> bool {
+    rules.iter().any(|rule| rule.effects.contains(&effect) && inv.fits(rule, stdin, root))
 }

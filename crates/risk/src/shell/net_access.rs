@@ -34,6 +34,24 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
     }
 
+    /// A word that names a host or a URL, which may carry what was read.
+    pub(super) fn on_address(&mut self, arg: &Arg<'t>) -> Taint {
+        let taint = self.on_net(&arg.text);
+        // `https://host/?d=$(cat file)`: the address carries what was read.
+        let host = host_of(&arg.text);
+        // `$(hostname).evil.org`: the name itself carries it.
+        let named = !host.contains(UNKNOWN) || host.contains('.') && !host.ends_with(".local");
+        let away = taint.has(Taint::NET) && !host.is_empty() && named;
+        if away && arg.taint.has(Taint::SECRET) {
+            self.shared.out.effect(Effect::NetOut);
+            self.shared.report(&structural_findings::EXFILTRATION, Some(arg.span));
+        } else if away && arg.taint.has(Taint::FILE) {
+            self.shared.out.effect(Effect::NetOut);
+            self.shared.report(&structural_findings::UPLOAD, Some(arg.span));
+        }
+        taint
+    }
+
     /// Text that is sent along and came from a file. A key has its place in a header; that it was
     /// read is a finding of its own.
     pub(super) fn sent_along(&mut self, arg: &Arg<'t>) {

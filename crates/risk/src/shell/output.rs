@@ -70,16 +70,24 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 let name = inv.operand(0).filter(|name| !name.contains([UNKNOWN, '/']))?;
                 Some(Flow::text(format!("/usr/bin/{name}")))
             }
-            "git" if prints_content(inv) => Some(Flow::unknown(Taint::FILE)),
-            // What it says about this machine and its people.
-            "whoami" | "id" | "hostname" | "ls" | "ps" | "who" | "w" | "last" | "ifconfig"
-            | "ip" => Some(Flow::unknown(Taint::FILE)),
-            "uname" if inv.has_one(&["-a", "--all", "-n", "--nodename"]) => {
-                Some(Flow::unknown(Taint::FILE))
-            }
+            _ if prints_local(name, inv) => Some(Flow::unknown(Taint::FILE)),
             "mktemp" => made_temporary(inv),
             "env" | "printenv" if inv.operands.is_empty() => Some(Flow::unknown(Taint::SECRET)),
             _ => unpacked(name, inv, stdin),
+        }
+    }
+}
+
+/// Whether a command prints files of the repository, or what is known about this machine and its
+/// people.
+fn prints_local(name: &str, inv: &Invocation<'_, '_>) -> bool {
+    match name {
+        "git" => prints_content(inv),
+        "uname" => inv.has_one(&["-a", "--all", "-n", "--nodename"]),
+        _ => {
+            const TELLS: [&str; 10] =
+                ["whoami", "id", "hostname", "ls", "ps", "who", "w", "last", "ifconfig", "ip"];
+            TELLS.contains(&name)
         }
     }
 }

@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use super::arg::Arg;
 use super::evaluator::Evaluator;
 use super::invocation::Invocation;
-use super::net_access::host_of;
 use crate::command_tables::{PathClass, Spec, Touch};
 use crate::effect::Effect;
 use crate::finding::{Finding, Findings, Span};
@@ -48,23 +47,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             Touch::Move => self.on_move(arg),
             // `curl file:///etc/shadow` fetches nothing: it reads.
             Touch::Net if file_url::file(&arg.text).is_some() => self.on_path(Act::Read, arg),
-            Touch::Net => {
-                let taint = self.on_net(&arg.text);
-                // `https://host/?d=$(cat file)`: the address carries what was read.
-                let host = host_of(&arg.text);
-                // `$(hostname).evil.org`: the name itself carries it.
-                let named =
-                    !host.contains(UNKNOWN) || host.contains('.') && !host.ends_with(".local");
-                let away = taint.has(Taint::NET) && !host.is_empty() && named;
-                if away && arg.taint.has(Taint::SECRET) {
-                    self.shared.out.effect(Effect::NetOut);
-                    self.shared.report(&structural_findings::EXFILTRATION, Some(arg.span));
-                } else if away && arg.taint.has(Taint::FILE) {
-                    self.shared.out.effect(Effect::NetOut);
-                    self.shared.report(&structural_findings::UPLOAD, Some(arg.span));
-                }
-                taint
-            }
+            Touch::Net => self.on_address(arg),
             Touch::Upload => self.on_upload(arg),
             Touch::Sent => {
                 self.sent_along(arg);
