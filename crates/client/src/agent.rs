@@ -126,6 +126,7 @@ impl AgentClient {
             ("exit_code", ran.exit_code.map(|code| code.to_string())),
             ("duration_ms", ran.duration_ms.map(|ms| ms.to_string())),
             ("result_digest", ran.result_digest.as_deref().map(quoted)),
+            ("snapshot", question.snapshot.as_ref().map(|it| serde_json::json!(it).to_string())),
         ]);
         let recorded: Recorded = self.post("/v1/outcomes", &body, None, TIMEOUT)?;
         Ok(recorded.request)

@@ -46,8 +46,23 @@ pub struct CallRequest {
     pub ignore_grants: bool,
     /// What was found on the machine where the call would run.
     pub facts: Option<FactsMember>,
+    /// The snapshot that was taken of the files that the call changes.
+    pub snapshot: Option<SnapshotMember>,
     /// Which definition of a tool of an MCP server the call uses.
     pub mcp_tool: Option<McpToolClaim>,
+}
+
+/// What the hook says about the snapshot of a call's files.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SnapshotMember {
+    /// The folder of the snapshots.
+    pub folder: String,
+    /// The id of the snapshot.
+    pub id: String,
+    /// The digest of what it holds.
+    pub digest: String,
+    /// The proof that the hook took it for this call.
+    pub proof: String,
 }
 
 /// Which definition of a tool of an MCP server a call uses.
@@ -113,6 +128,9 @@ impl CallRequest {
         text(&mut out, "call_id", self.call_id.as_deref());
         if self.ignore_grants {
             out.push_str(",\"ignore_grants\":true");
+        }
+        if let Some(snapshot) = &self.snapshot {
+            let _ = write!(out, ",\"snapshot\":{}", serde_json::json!(snapshot));
         }
         if let Some(claim) = &self.mcp_tool {
             let _ = write!(out, ",\"mcp_tool\":{}", serde_json::json!(claim));

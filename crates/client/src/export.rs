@@ -109,13 +109,19 @@ fn sense(kind: EntryKind) -> Sense {
         | EntryKind::Notified
         | EntryKind::CheckpointSent
         | EntryKind::Screen => plain(99),
-        EntryKind::Pass | EntryKind::UsedGrant | EntryKind::JudgeRelease => allowed(1),
+        EntryKind::Pass
+        | EntryKind::UsedGrant
+        | EntryKind::JudgeRelease
+        | EntryKind::ReviewBegin => allowed(1),
         EntryKind::Ask | EntryKind::Grant | EntryKind::Permit | EntryKind::Label => plain(1),
         EntryKind::Vote
         | EntryKind::Escalate
         | EntryKind::Outcome
         | EntryKind::Edit
-        | EntryKind::JudgeOpinion => plain(3),
+        | EntryKind::JudgeOpinion
+        | EntryKind::Feedback
+        | EntryKind::ReviewResult
+        | EntryKind::ReviewEnd => plain(3),
         EntryKind::Person | EntryKind::Agent | EntryKind::Config => {
             Sense { severity: 2, ..plain(3) }
         }
@@ -135,7 +141,7 @@ fn sense(kind: EntryKind) -> Sense {
         | EntryKind::Certificate => alarm(4),
         EntryKind::GateUnprotected => alarm(5),
         EntryKind::GateProtected => alarm(1),
-        EntryKind::JudgeState => alarm(2),
+        EntryKind::JudgeState | EntryKind::RollBack => alarm(2),
     }
 }
 

@@ -54,7 +54,7 @@ mod waiting;
 mod wire;
 
 pub use agent::AgentClient;
-pub use call_request::{CallRequest, FactsMember, McpToolClaim};
+pub use call_request::{CallRequest, FactsMember, McpToolClaim, SnapshotMember};
 pub use channels::{AccountRecord, ChannelRecord, ChannelTest, LinkCode, TapRecord};
 pub use countersign_tls::{KeyPin, TlsTrust, split_authority};
 pub use daemon_key::{DAEMON_KEY_FILE, DaemonKey};
@@ -83,7 +83,7 @@ pub use records::{
 pub use report::{Batch, BatchItem, RedeemedPermit, ReportStatus, RunReport};
 pub use request::{
     DeciderRecord, DecisionRecord, DrillRecord, QuorumRecord, RequestRecord, RequestStatus,
-    VoteRecord,
+    ReviewNote, VoteRecord,
 };
 pub use servers::{ListedToolRecord, NewToolLabel, ServerLearned, ServerRecord};
 pub use socket::{SOCKET_NAME, SYSTEM_SERVICE_FILE, find_socket, system_socket};

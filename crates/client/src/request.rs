@@ -99,6 +99,9 @@ pub struct RequestRecord {
     /// The arguments to run instead, if a person edited them.
     #[serde(default)]
     pub edited_arguments: Option<serde_json::Value>,
+    /// The review, if the call may run before a person looks at it.
+    #[serde(default)]
+    pub review: Option<ReviewNote>,
     /// The gate only observes: it would have asked.
     #[serde(default)]
     pub observed: bool,
@@ -158,6 +161,13 @@ impl RequestRecord {
     pub fn decided_by(&self) -> String {
         self.decision.as_ref().map_or_else(|| "pending".to_owned(), |one| one.by.describe())
     }
+}
+
+/// A call that may run before a person looks at it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReviewNote {
+    /// The snapshot of its files.
+    pub snapshot: String,
 }
 
 /// A summary of a call that a person edited and approved.

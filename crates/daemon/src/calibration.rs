@@ -1,12 +1,13 @@
 //! What other thresholds would have changed for calls that people answered. Read-only.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 
 use countersign_risk::context::Platform;
 use countersign_risk::verdict::Policy;
 use countersign_store::StoredRequest;
 use countersign_text::humanize::thousands;
+use countersign_types::id::Id;
 use countersign_types::tier::{Points, Tier};
 use countersign_workflow::request::{Decider, State};
 use serde::Serialize;
@@ -120,8 +121,9 @@ impl ThresholdSetting {
     }
 }
 
-/// Answered and expired calls, grouped by score.
-pub fn buckets(requests: &[StoredRequest]) -> Vec<ScoreBucket> {
+/// Answered and expired calls, grouped by score. An approval that people regretted counts as a
+/// denial.
+pub fn buckets(requests: &[StoredRequest], regretted: &HashSet<Id>) -> Vec<ScoreBucket> {
     let mut found = BTreeMap::<(Points, Tier, u8, bool), ScoreBucket>::new();
     for stored in requests {
         let request = &stored.request;
@@ -142,7 +144,8 @@ pub fn buckets(requests: &[StoredRequest]) -> Vec<ScoreBucket> {
             confidence_percent,
         });
         match request.state {
-            State::Approved => bucket.approved += 1,
+            State::Approved if !regretted.contains(&request.id) => bucket.approved += 1,
+            State::Approved => bucket.denied += 1,
             State::Denied => bucket.denied += 1,
             State::Expired => bucket.expired += 1,
             State::Pending | State::Cancelled => {}

@@ -40,6 +40,7 @@ mod random;
 mod recent;
 mod recorded_settings;
 mod reload;
+mod review_watch;
 mod routes;
 pub mod shutdown;
 mod start;

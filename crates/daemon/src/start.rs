@@ -260,6 +260,7 @@ fn spawn_background(tasks: &mut JoinSet<()>, api: &Api, gate: &Arc<Gate>, stop: 
     tasks.spawn(crate::store_watch::run(gate(), announce, stop.clone()));
     tasks.spawn(crate::watch::run(gate(), stop.clone()));
     tasks.spawn(crate::judge_watch::run(gate(), stop.clone()));
+    tasks.spawn(crate::review_watch::run(gate(), stop.clone()));
     tasks.spawn(crate::withdrawals::run(gate(), stop.clone()));
     tasks.spawn(auth::follow(Arc::clone(&api.directory), gate(), stop.clone()));
     tasks.spawn(crate::push::follow(gate(), Arc::clone(channels.browsers()), stop.clone()));

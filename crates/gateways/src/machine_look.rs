@@ -9,12 +9,14 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use countersign_client::{CallRequest, FactsMember, home_folder};
+use countersign_client::{CallRequest, FactsMember, SnapshotMember, home_folder};
 use countersign_facts::{LookLimits, LookPlace, assess_with_look, assess_with_look_by};
+use countersign_json::canonical::Digest;
 use countersign_json::{self as json, Value};
 use countersign_risk::assess::Assessment;
 use countersign_risk::call::{Annotations, Call};
 use countersign_risk::context::Context;
+use countersign_risk::facts::snapshot_claim::{ClaimedCall, SnapshotClaim, SnapshotMoment};
 use countersign_risk::facts::{CallFacts, FactObserver, FactsKey, covered};
 use countersign_risk::verdict::Policy;
 
@@ -58,6 +60,26 @@ impl MachineLook {
     /// Looks at what a call names, and adds the facts to its question.
     pub fn add_facts(&self, question: &mut CallRequest, at: &LookedAt<'_>) {
         question.facts = self.facts(at);
+    }
+
+    /// A claim about a snapshot of the files of a call. None without the key.
+    pub fn snapshot_member(
+        &self,
+        moment: SnapshotMoment,
+        (at, session): (&LookedAt<'_>, Option<&str>),
+        (folder, id, digest): (&str, &str, &str),
+    ) -> Option<SnapshotMember> {
+        let (tool, cwd, project) = (at.tool, at.cwd, at.project);
+        let arguments = json::parse(at.arguments).ok()?.to_json();
+        let call = ClaimedCall { tool, arguments, cwd, project, session };
+        let digest = Digest::parse(digest).ok()?;
+        let claim = SnapshotClaim::prove(self.key.as_ref()?, (moment, &call), (folder, id, digest));
+        Some(SnapshotMember {
+            folder: claim.folder,
+            id: claim.id,
+            digest: claim.digest.to_string(),
+            proof: claim.proof.to_string(),
+        })
     }
 
     fn facts(&self, at: &LookedAt<'_>) -> Option<FactsMember> {
@@ -128,7 +150,6 @@ fn call<'a>(at: &LookedAt<'a>, arguments: Value<'a>) -> Call<'a> {
 
 #[cfg(test)]
 mod tests {
-    use countersign_json::canonical::Digest;
     use hmac::{Hmac, KeyInit as _, Mac as _};
     use sha2::Sha256;
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::context::Context;
 use crate::facts::CallFacts;
+use crate::facts::snapshot_claim::ClaimedCall;
 use countersign_json::Value;
 use countersign_types::tier::Tier;
 
@@ -51,6 +52,17 @@ pub struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
+    /// The call as a claim about its snapshot names it.
+    pub fn claimed(&self) -> ClaimedCall<'_> {
+        ClaimedCall {
+            tool: &self.tool,
+            arguments: self.arguments.to_json(),
+            cwd: self.context.cwd,
+            project: self.context.project,
+            session: self.session.as_deref(),
+        }
+    }
+
     /// A shell command as a call of the tool `shell`.
     pub fn shell(command: &'a str) -> Call<'a> {
         Call {

@@ -11,6 +11,7 @@ use countersign_json::canonical::Digest;
 
 mod lines;
 mod proof;
+pub mod snapshot_claim;
 
 #[cfg(test)]
 mod tests;

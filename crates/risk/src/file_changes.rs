@@ -29,6 +29,20 @@ pub enum ChangedFile {
     Into(String, String),
 }
 
+impl ChangedFile {
+    /// The path that is changed, on a machine where these paths are folders. None if nothing is.
+    pub fn place(&self, is_folder: impl Fn(&str) -> bool) -> Option<String> {
+        match self {
+            ChangedFile::At(path) => Some(path.clone()),
+            ChangedFile::NewFolder(path) => Some(path.clone()).filter(|path| !is_folder(path)),
+            ChangedFile::Into(path, name) if is_folder(path) => {
+                Some(format!("{}/{name}", path.trim_end_matches('/')))
+            }
+            ChangedFile::Into(path, _) => Some(path.clone()),
+        }
+    }
+}
+
 /// All files that a call changes, with absolute paths. None if they are not all known; an empty
 /// list if it changes none.
 pub fn file_changes(call: &Call<'_>, seen: &Assessment) -> Option<Vec<ChangedFile>> {

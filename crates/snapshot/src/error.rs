@@ -42,6 +42,9 @@ pub enum SnapshotError {
     /// A stored content is missing or is not what its name says.
     #[error("the stored content {0} is missing or damaged")]
     Damaged(String),
+    /// It is not the snapshot that was recorded, or was changed afterwards.
+    #[error("the snapshot {0} is not as it was recorded")]
+    Edited(String),
     /// There is no such snapshot, or several.
     #[error("no snapshot, or more than one, has an id that starts with `{0}`")]
     NotFound(String),

@@ -6,6 +6,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{Mode, OFlags, open};
 use sha2::{Digest as _, Sha256};
 
 use crate::budget::CaptureBudget;
@@ -80,7 +81,10 @@ impl Objects {
         at: &Path,
     ) -> Result<(), SnapshotError> {
         let damaged = || SnapshotError::Damaged(sha256.to_owned());
-        let mut from = File::open(self.place(sha256)).map_err(|_| damaged())?;
+        // A FIFO in its place must not block.
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let opened = open(self.place(sha256), flags, Mode::empty()).map_err(|_| damaged())?;
+        let mut from = File::from(opened);
         let mut hasher = Sha256::new();
         let mut buffer = vec![0; 64 << 10];
         loop {
@@ -142,6 +146,11 @@ fn copy_hashed(
         into.write_all(bytes).map_err(SnapshotError::io_at(at))?;
     }
     Ok(StoredContent { sha256: hex(&hasher.finalize()), size })
+}
+
+/// The SHA-256 of some bytes, in hexadecimal.
+pub fn sha256_hex(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -32,28 +32,31 @@ pub struct Pruned {
 }
 
 impl SnapshotStore {
-    /// Removes snapshots that are too old or too large, the oldest first.
+    /// Removes snapshots that are too old or too large, the oldest first. Those that a person may
+    /// still have restored stay.
     pub fn prune(&self, retention: Retention, now_ms: u64) -> Result<Pruned, SnapshotError> {
         self.prepare()?;
         let _lock = self.lock_exclusive()?;
         let mut pruned = Pruned::default();
         let oldest = now_ms.saturating_sub(retention.age_ms);
+        let (held, rest): (Vec<_>, Vec<_>) =
+            self.records()?.into_iter().partition(|record| record.is_held(now_ms));
         let (mut old, mut kept): (Vec<_>, Vec<_>) =
-            self.records()?.into_iter().partition(|record| record.at_ms < oldest);
+            rest.into_iter().partition(|record| record.at_ms < oldest);
         old.extend(kept.drain(..kept.len().saturating_sub(retention.count)));
         for record in &old {
             self.discard(record);
         }
         pruned.snapshots = old.len();
-        pruned.bytes = self.collect(&kept)?;
+        pruned.bytes = self.collect(held.iter().chain(&kept))?;
         while self.stored_bytes()? > retention.bytes && !kept.is_empty() {
             // A quarter at a time: each round reads all names.
             let count = kept.len().div_ceil(4);
             kept.drain(..count).for_each(|record| self.discard(&record));
             pruned.snapshots += count;
-            pruned.bytes += self.collect(&kept)?;
+            pruned.bytes += self.collect(held.iter().chain(&kept))?;
         }
-        pruned.left = kept.len();
+        pruned.left = held.len() + kept.len();
         Ok(pruned)
     }
 
@@ -66,7 +69,10 @@ impl SnapshotStore {
     }
 
     /// Removes contents that none of these snapshots needs, and unfinished files.
-    fn collect(&self, kept: &[SnapshotRecord]) -> Result<u64, SnapshotError> {
+    fn collect<'r>(
+        &self,
+        kept: impl Iterator<Item = &'r SnapshotRecord>,
+    ) -> Result<u64, SnapshotError> {
         let mut needed = BTreeSet::new();
         for record in kept {
             note(&record.before, &mut needed);

@@ -1,12 +1,18 @@
 //! The record of one snapshot: the call, and what was at its paths before and after.
 
 use std::collections::BTreeMap;
+use std::mem::discriminant;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::objects::sha256_hex;
 use crate::path_text::{decode_path, encode_path};
 use crate::state::EntryState;
+
+/// Stands before what a digest covers, so that no other digest can pass for it.
+const BEFORE: &str = "countersign/snapshot/before/1";
+const AFTER: &str = "countersign/snapshot/after/1";
 
 /// What was at some paths, folders before what is in them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,6 +63,12 @@ impl SnapshotTree {
     /// All paths with their states, folders before what is in them.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&PathBuf, &EntryState)> {
         self.0.iter()
+    }
+
+    /// The first path that is of another kind or missing in another look at the same places.
+    pub(crate) fn moved(&self, other: &SnapshotTree) -> Option<PathBuf> {
+        let differs = |path: &&PathBuf| discriminant(self.at(path)) != discriminant(other.at(path));
+        self.0.keys().chain(other.0.keys()).find(differs).cloned()
     }
 
     /// The part at and below a path.
@@ -112,6 +124,9 @@ pub struct SnapshotRecord {
     /// When it was restored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undone_at_ms: Option<u64>,
+    /// Until when it is not removed, because a person may still have it restored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hold_until_ms: Option<u64>,
     /// A restoration began and did not report its end.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub restoring: bool,
@@ -121,5 +136,57 @@ impl SnapshotRecord {
     /// The places that the call names.
     pub fn root_paths(&self) -> Vec<PathBuf> {
         self.roots.iter().filter_map(|text| decode_path(text)).collect()
+    }
+
+    /// The SHA-256 of the snapshot as it was taken: id, time, places, and what was there. None if
+    /// it cannot be encoded.
+    pub fn before_digest(&self) -> Option<String> {
+        let taken = (BEFORE, &self.id, self.at_ms, &self.roots, &self.before);
+        Some(sha256_hex(&serde_json::to_vec(&taken).ok()?))
+    }
+
+    /// The SHA-256 of what was there after the call, if that was recorded.
+    pub fn after_digest(&self) -> Option<String> {
+        let after = self.after.as_ref()?;
+        Some(sha256_hex(&serde_json::to_vec(&(AFTER, &self.id, &after.tree)).ok()?))
+    }
+
+    /// How many files and bytes were there before the call.
+    pub fn size(&self) -> (usize, u64) {
+        let bytes = self.before.iter().map(|(_, state)| match state {
+            EntryState::File { size, .. } => *size,
+            _ => 0,
+        });
+        (self.before.iter().count(), bytes.fold(0, u64::saturating_add))
+    }
+
+    /// Whether it is not removed at this time.
+    pub fn is_held(&self, now_ms: u64) -> bool {
+        self.hold_until_ms.is_some_and(|until| now_ms < until)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::EntryMeta;
+
+    #[test]
+    fn a_folder_that_was_missing_in_one_of_two_looks_is_noticed() {
+        let meta = EntryMeta { mode: 0o755, uid: 0, gid: 0, mtime: 1, mtime_ns: 0 };
+        let tree = |state: EntryState| {
+            let mut tree = SnapshotTree::default();
+            tree.insert(PathBuf::from("/p/a"), state);
+            tree
+        };
+        let (folder, absent) = (tree(EntryState::Folder { meta }), tree(EntryState::Absent));
+        let place = Some(PathBuf::from("/p/a"));
+        assert_eq!(folder.moved(&absent), place);
+        assert_eq!(absent.moved(&folder), place);
+        assert_eq!(folder.moved(&folder), None);
+        let file = EntryState::File { sha256: "x".to_owned(), size: 1, meta };
+        assert_eq!(folder.moved(&tree(file)), place);
+        // What is only in the other look counts too.
+        assert_eq!(SnapshotTree::default().moved(&folder), place);
     }
 }

@@ -13,6 +13,7 @@ use crate::error::SnapshotError;
 use crate::plan::{RestorePlan, plan};
 use crate::record::{AfterState, SnapshotLabel, SnapshotRecord};
 use crate::store::{SnapshotStore, current};
+use crate::verify::RecordedSnapshot;
 
 /// What a restoration did.
 #[derive(Debug, Clone)]
@@ -32,6 +33,14 @@ impl SnapshotStore {
         Ok(plan(record, &after, &current))
     }
 
+    /// The same for a snapshot that is exactly the recorded one.
+    pub fn plan_recorded(&self, recorded: &RecordedSnapshot) -> Result<RestorePlan, SnapshotError> {
+        let record = self.recorded(recorded)?;
+        let after = self.after_of(&record)?;
+        let current = current(&record.root_paths())?;
+        Ok(plan(record, &after, &current))
+    }
+
     /// Restores a snapshot. Files that changed again after the call are only overwritten if
     /// `force`.
     pub fn restore(
@@ -42,13 +51,35 @@ impl SnapshotStore {
     ) -> Result<RestoreReport, SnapshotError> {
         self.prepare()?;
         let _lock = self.lock_exclusive()?;
-        let found = self.find(id)?;
+        self.restore_locked(self.find(id)?, force, now_ms)
+    }
+
+    /// Restores a snapshot only if it is exactly the recorded one.
+    pub fn restore_recorded(
+        &self,
+        recorded: &RecordedSnapshot,
+        force: bool,
+        now_ms: u64,
+    ) -> Result<RestoreReport, SnapshotError> {
+        self.check_private()?;
+        let _lock = self.lock_exclusive()?;
+        self.restore_locked(self.recorded(recorded)?, force, now_ms)
+    }
+
+    fn restore_locked(
+        &self,
+        found: SnapshotRecord,
+        force: bool,
+        now_ms: u64,
+    ) -> Result<RestoreReport, SnapshotError> {
         let tree = self.after_of(&found)?;
         let current = current(&found.root_paths())?;
         let plan = plan(found, &tree, &current);
         if !force && !plan.conflicts.is_empty() {
             return Err(SnapshotError::Conflicts(plan.conflicts));
         }
+        // Nothing is removed before all that is put in its place is known to be whole.
+        self.check_contents(plan.steps.iter().map(|step| &step.before))?;
         let at_ms = plan.record.after.as_ref().map_or(now_ms, |after| after.at_ms);
         let after = Some(AfterState { at_ms, tree });
         let started = SnapshotRecord { after, restoring: true, ..plan.record.clone() };

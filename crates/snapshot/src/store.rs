@@ -20,6 +20,8 @@ use crate::roots::resolve_all;
 
 /// How long a busy lock is waited for between two tries.
 const LOCK_INTERVAL: Duration = Duration::from_millis(10);
+/// The largest record of a snapshot that is read.
+const MAX_RECORD: u64 = 256 << 20;
 
 /// The snapshots of one user.
 #[derive(Debug, Clone)]
@@ -44,8 +46,14 @@ impl SnapshotStore {
     ) -> Result<SnapshotRecord, SnapshotError> {
         self.prepare()?;
         let _lock = self.lock_shared(limits.time)?;
-        let contents = Contents::StoreBefore(&self.objects);
-        self.take_locked(label, &resolve_all(paths)?, contents, limits, now_ms)
+        let (contents, roots) = (Contents::StoreBefore(&self.objects), resolve_all(paths)?);
+        let record = self.read_locked(label, &roots, contents, limits, now_ms)?;
+        // A folder that was replaced meanwhile may have looked like a missing one.
+        if resolve_all(paths)? != roots {
+            return Err(SnapshotError::Changed(roots.into_iter().next().unwrap_or_default()));
+        }
+        self.save(&record)?;
+        Ok(record)
     }
 
     pub(crate) fn take_locked(
@@ -56,9 +64,28 @@ impl SnapshotStore {
         limits: SnapshotLimits,
         now_ms: u64,
     ) -> Result<SnapshotRecord, SnapshotError> {
+        let record = self.read_locked(label, roots, contents, limits, now_ms)?;
+        self.save(&record)?;
+        Ok(record)
+    }
+
+    /// Stores the contents and returns the record, which is not stored yet.
+    fn read_locked(
+        &self,
+        label: SnapshotLabel,
+        roots: &[PathBuf],
+        contents: Contents<'_>,
+        limits: SnapshotLimits,
+        now_ms: u64,
+    ) -> Result<SnapshotRecord, SnapshotError> {
+        let look = || capture(roots, Contents::Count, &mut CaptureBudget::new(limits));
         // What is too much is known before the first content is stored.
-        capture(roots, Contents::Count, &mut CaptureBudget::new(limits))?;
+        let first = look()?;
         let before = capture(roots, contents, &mut CaptureBudget::new(limits))?;
+        // While a folder is replaced it is missing for a moment.
+        if let Some(path) = first.moved(&before).or(before.moved(&look()?)) {
+            return Err(SnapshotError::Changed(path));
+        }
         let id: String = random_name()?.chars().take(8).collect();
         let record = SnapshotRecord {
             id,
@@ -68,9 +95,9 @@ impl SnapshotStore {
             before,
             after: None,
             undone_at_ms: None,
+            hold_until_ms: None,
             restoring: false,
         };
-        self.save(&record)?;
         Ok(record)
     }
 
@@ -193,6 +220,11 @@ impl SnapshotStore {
             create(&folder)?;
         }
         create(&self.root.join("tmp"))?;
+        self.check_private()
+    }
+
+    /// Whether the folder belongs to this user and to no one else.
+    pub(crate) fn check_private(&self) -> Result<(), SnapshotError> {
         let found = fs::symlink_metadata(&self.root).map_err(SnapshotError::io_at(&self.root))?;
         let own = found.uid() == rustix::process::geteuid().as_raw();
         if !found.is_dir() || !own || found.mode() & 0o077 != 0 {
@@ -247,6 +279,11 @@ fn short_key(key: &str) -> String {
 }
 
 fn read_record(path: &Path) -> Option<SnapshotRecord> {
+    // A FIFO in its place must not block.
+    let found = fs::symlink_metadata(path).ok()?;
+    if !found.is_file() || found.len() > MAX_RECORD {
+        return None;
+    }
     serde_json::from_slice(&fs::read(path).ok()?).ok()
 }
 

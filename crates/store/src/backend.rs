@@ -7,15 +7,16 @@ use countersign_types::tier::Tier;
 use countersign_types::time::Timestamp;
 use countersign_workflow::grant::Grant;
 use countersign_workflow::request::{Event, Requester};
+use countersign_workflow::review::ReviewEvent;
 
 use crate::sqlite::SqliteStore;
 use crate::{
-    Applied, ClockRebase, CrisisSession, CrisisTakeover, DeliveryAttempt, DeliveryStatus,
-    IndexedEntry, LedgerSlice, LinkedAccount, NewRequest, NewestEntries, OutboxEntry, Passkey,
-    ProofPath, PushSubscription, Redemption, RequestQuery, RowComparison, ServerLabels,
-    SimilarCalls, Store, StoreEvent, StoreResult, StoredAgent, StoredLogin, StoredPerson,
-    StoredRequest, StoredRequestPage, StoredServer, StoredSessionMemory, SubmitResult, TreeHead,
-    WriteContext,
+    Applied, CallFeedback, ClockRebase, CrisisSession, CrisisTakeover, DeliveryAttempt,
+    DeliveryStatus, IndexedEntry, LedgerSlice, LinkedAccount, NewRequest, NewestEntries,
+    OutboxEntry, Passkey, ProofPath, PushSubscription, Redemption, RegrettedCall, RequestQuery,
+    RowComparison, ServerLabels, SimilarCalls, Store, StoreEvent, StoreResult, StoredAgent,
+    StoredLogin, StoredPerson, StoredRequest, StoredRequestPage, StoredReview, StoredServer,
+    StoredSessionMemory, SubmitResult, TreeHead, WriteContext,
 };
 
 /// One of the backends. A new backend is a new variant.
@@ -70,6 +71,16 @@ forward! {
         outcome: String,
         context: WriteContext
     ) -> StoreResult<StoredRequest>;
+    reviews(since: Option<Timestamp>) -> StoreResult<Vec<StoredReview>>;
+    review(request: Id) -> StoreResult<Option<StoredReview>>;
+    apply_review(
+        request: Id,
+        event: ReviewEvent,
+        context: WriteContext
+    ) -> StoreResult<StoredReview>;
+    give_feedback(feedback: CallFeedback, context: WriteContext) -> StoreResult<()>;
+    feedback(request: Id) -> StoreResult<Option<CallFeedback>>;
+    regretted() -> StoreResult<Vec<RegrettedCall>>;
     record_pass(entry: Entry<'static>) -> StoreResult<()>;
     append(entries: Vec<Entry<'static>>) -> StoreResult<()>;
     rebase_clock(rebase: ClockRebase, context: WriteContext) -> StoreResult<()>;

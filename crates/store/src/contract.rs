@@ -13,9 +13,11 @@ use countersign_types::tier::Tier;
 use countersign_types::time::Timestamp;
 use countersign_workflow::grant::Grant;
 use countersign_workflow::request::{Event, Requester};
+use countersign_workflow::review::ReviewEvent;
 
 use crate::error::StoreResult;
 use crate::event::StoreEvent;
+use crate::feedback::{CallFeedback, RegrettedCall};
 use crate::newest_entries::NewestEntries;
 use crate::people::{
     LinkedAccount, Passkey, PushSubscription, StoredAgent, StoredLogin, StoredPerson,
@@ -26,6 +28,7 @@ use crate::record::{
     RowComparison, SimilarCalls, StoredRequest, StoredRequestPage, StoredSessionMemory,
     SubmitResult, TreeHead, WriteContext,
 };
+use crate::reviews::StoredReview;
 use crate::servers::{ServerLabels, StoredServer};
 
 /// A store. An error means that nothing of the call was stored; the caller must not act as if it
@@ -109,6 +112,45 @@ pub trait Store: Send + Sync + 'static {
         outcome: String,
         context: WriteContext,
     ) -> impl Future<Output = StoreResult<StoredRequest>> + Send;
+
+    // Reviews of calls that ran first.
+
+    /// Reviews, newest first: those that have not ended, or all that began since a time.
+    fn reviews(
+        &self,
+        since: Option<Timestamp>,
+    ) -> impl Future<Output = StoreResult<Vec<StoredReview>>> + Send;
+
+    /// One review. Fails with [`StoreError::Unrecorded`](crate::StoreError::Unrecorded) if the
+    /// ledger has no entry of its beginning with the same snapshot.
+    fn review(&self, request: Id)
+    -> impl Future<Output = StoreResult<Option<StoredReview>>> + Send;
+
+    /// Applies an event to a review through the state machine of `workflow`. Durable.
+    fn apply_review(
+        &self,
+        request: Id,
+        event: ReviewEvent,
+        context: WriteContext,
+    ) -> impl Future<Output = StoreResult<StoredReview>> + Send;
+
+    // What people say about calls that ran.
+
+    /// Stores whether a person regrets a call that ran; the last answer counts. Durable.
+    fn give_feedback(
+        &self,
+        feedback: CallFeedback,
+        context: WriteContext,
+    ) -> impl Future<Output = StoreResult<()>> + Send;
+
+    /// What people said about a call.
+    fn feedback(
+        &self,
+        request: Id,
+    ) -> impl Future<Output = StoreResult<Option<CallFeedback>>> + Send;
+
+    /// The calls that should not have run, the newest first.
+    fn regretted(&self) -> impl Future<Output = StoreResult<Vec<RegrettedCall>>> + Send;
 
     // Passes and other entries.
 

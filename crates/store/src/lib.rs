@@ -4,9 +4,11 @@ pub mod backend;
 pub mod contract;
 pub mod error;
 pub mod event;
+pub mod feedback;
 pub mod newest_entries;
 pub mod people;
 pub mod record;
+pub mod reviews;
 pub mod servers;
 pub mod sqlite;
 pub mod tasks;
@@ -16,6 +18,7 @@ pub use backend::Backend;
 pub use contract::Store;
 pub use error::{OpenError, StoreError, StoreResult};
 pub use event::StoreEvent;
+pub use feedback::{CallFeedback, RegrettedCall};
 pub use newest_entries::{MODE_FACT, NewestEntries, POLICY_FACT, SETTINGS_FACT, fact_of};
 pub use people::{
     LinkedAccount, Passkey, PushSubscription, Role, StoredAgent, StoredLogin, StoredPerson,
@@ -27,6 +30,7 @@ pub use record::{
     SimilarCalls, StoredRequest, StoredRequestPage, StoredSessionMemory, SubmitResult, TreeHead,
     WriteContext,
 };
+pub use reviews::{NewReview, StoredReview};
 pub use servers::{LabelledTool, ListedTool, ServerLabels, StoredServer};
 pub use sqlite::{OfflineLedger, SqliteOptions, SqliteStore};
 pub use tasks::{TaskCounts, TaskFile, TaskFileError, TaskInsert, TaskQuery, TaskRow};

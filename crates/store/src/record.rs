@@ -6,6 +6,8 @@ use countersign_types::id::Id;
 use countersign_types::time::{Millis, Timestamp};
 use countersign_workflow::request::{EscalationLevel, Request, State, Transition};
 
+use crate::reviews::NewReview;
+
 /// The context of a write, which becomes part of its ledger entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriteContext {
@@ -55,6 +57,8 @@ pub struct NewRequest {
     pub further_grants: Vec<Id>,
     /// How long after the approval its permit is valid.
     pub permit_for: Millis,
+    /// The review, if the call may run before a person looks at it.
+    pub review: Option<NewReview>,
     /// Policy and facts.
     pub context: WriteContext,
 }

@@ -7,3 +7,4 @@ pub mod grant;
 pub mod learning;
 pub mod oncall;
 pub mod request;
+pub mod review;

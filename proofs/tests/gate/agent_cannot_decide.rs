@@ -61,11 +61,13 @@ const NOT_FOR_PEOPLE_ONLY: [&str; 35] = [
 ];
 
 /// Routes that decide or change who may: they must be in the document, or nothing would be tried.
-const DECIDING: [&str; 23] = [
+const DECIDING: [&str; 25] = [
     "POST /respond",
     "POST /v1/requests/{id}/decision",
     "POST /v1/requests/{id}/challenge",
     "POST /v1/decisions",
+    "POST /v1/reviews/{id}/decision",
+    "POST /v1/requests/{id}/feedback",
     "POST /v1/grants",
     "DELETE /v1/grants/{id}",
     "POST /v1/servers/{id}/labels",

@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use countersign_gateways::install::diff::{DiffLine, diff};
 use countersign_gateways::install::plan::PlannedEdit;
+use countersign_snapshot::diff::{DiffLine, diff};
 
 use super::scopes::shown;
 use crate::failure::Failure;

@@ -5,6 +5,7 @@ mod rows;
 mod show;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use countersign_client::Time;
 use countersign_daemon::config::UndoConfig;
@@ -26,9 +27,13 @@ const MAX_FILES: usize = 3;
 
 /// The snapshots of this user, as the configuration says; none if they are switched off.
 pub fn snapshots() -> Option<CallSnapshots> {
-    let config = reach::config().map_or_else(|_| UndoConfig::default(), |config| config.undo);
+    let config = reach::config().ok();
+    let undo = config.as_ref().map_or_else(UndoConfig::default, |config| config.undo);
+    let review = config.and_then(|config| config.rules.review);
+    let window = review.map(|review| Duration::from_millis(review.window.0));
     let folder = reach::gateways_folder();
-    config.snapshots.then(|| CallSnapshots::in_folder(&folder, retention(config, None)))
+    let snapshots = || CallSnapshots::in_folder(&folder, retention(undo, None));
+    undo.snapshots.then(|| snapshots().with_review(window))
 }
 
 fn retention(config: UndoConfig, days: Option<u32>) -> Retention {
@@ -70,9 +75,11 @@ fn list(store: &SnapshotStore, all: bool, json: bool) -> Result<ExitCode, Failur
         for record in &records {
             let time = Time::from_millis(i64::try_from(record.at_ms).unwrap_or(i64::MAX));
             let undone = if record.undone_at_ms.is_some() { ", undone" } else { "" };
+            let held = record.is_held(u64::try_from(now.millis()).unwrap_or(0));
+            let review = if held { ", under review" } else { "" };
             let agent = page::safe(&record.label.agent, LONGEST);
             let when = relative_time(time, now);
-            writeln!(out, "{}  {agent}, {when}{undone}", paint.strong(&record.id))?;
+            writeln!(out, "{}  {agent}, {when}{undone}{review}", paint.strong(&record.id))?;
             writeln!(out, "  {}", page::safe(&record.label.summary, LONGEST))?;
             let files = files(record);
             for path in files.iter().take(MAX_FILES) {

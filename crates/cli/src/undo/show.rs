@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use countersign_gateways::install::diff::{DiffLine, diff};
+use countersign_snapshot::diff::{DiffLine, diff};
 use countersign_snapshot::{EntryState, PathChange, RestorePlan, SnapshotStore, encode_path};
 use serde_json::json;
 

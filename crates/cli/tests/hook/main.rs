@@ -25,6 +25,8 @@ mod place;
 #[cfg(test)]
 mod proof;
 #[cfg(test)]
+mod review;
+#[cfg(test)]
 mod starved;
 #[cfg(test)]
 mod undo;

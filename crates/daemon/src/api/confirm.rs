@@ -138,6 +138,7 @@ async fn submit(api: &Api, caller: &Caller, bytes: Bytes) -> Result<GateAnswer, 
         group: None,
         permit: false,
         join: JoinOptions::default(),
+        snapshot: None,
         detail: &detail,
     };
     Ok(api.gate.submit(submission, caller).await?)

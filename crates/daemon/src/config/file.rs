@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 pub use super::learning::LearningSection;
 pub use super::model_sections::{GuardSection, JudgeSection};
+pub use super::review::ReviewSection;
 pub use super::undo::UndoSection;
 
 /// The whole file.
@@ -39,6 +40,7 @@ pub struct ConfigFile {
     pub judge: Option<JudgeSection>,
     pub undo: UndoSection,
     pub learning: LearningSection,
+    pub review: ReviewSection,
     pub policy: PolicySection,
 }
 

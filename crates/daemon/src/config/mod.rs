@@ -18,6 +18,7 @@ pub mod oncall;
 pub mod paths;
 pub mod policy;
 mod resolve;
+mod review;
 mod sections;
 mod settings;
 mod undo;
@@ -36,6 +37,7 @@ pub use model::{
 };
 pub use oncall::{EscalationLevels, OnCall};
 pub use paths::Paths;
+pub use review::ReviewConfig;
 pub use settings::WrittenSettings;
 pub use undo::UndoConfig;
 

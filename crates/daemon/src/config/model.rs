@@ -22,6 +22,7 @@ use super::deadlines::DeadlineLimits;
 use super::judge_config::JudgeConfig;
 use super::learning::LearningConfig;
 use super::oncall::{EscalationLevels, OnCall};
+use super::review::ReviewConfig;
 use super::settings::WrittenSettings;
 use super::undo::UndoConfig;
 
@@ -159,6 +160,8 @@ pub struct DaemonRules {
     pub judge: Option<JudgeConfig>,
     /// What is learned from approvals.
     pub learning: LearningConfig,
+    /// Which calls may run before a person looks at them, if any.
+    pub review: Option<ReviewConfig>,
     /// The policy rules.
     pub policy: Arc<CompiledPolicy>,
     /// The settings as written, to tell people what changed.

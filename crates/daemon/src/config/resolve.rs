@@ -24,6 +24,7 @@ use super::model::{DaemonConfig, DaemonRules};
 use super::oncall::OnCall;
 use super::paths::Paths;
 use super::policy::tested_policy;
+use super::review::review;
 use super::sections::{
     absolute, assessment, crisis, drills, environment, ledger, log, mode, needs, quorum,
     test_gates_every, times,
@@ -104,6 +105,7 @@ fn rules(config: ConfigFile, paths: &Paths) -> Result<DaemonRules, ConfigError> 
         inbox,
         judge: config.judge.as_ref().map(judge).transpose()?,
         learning: learning(&config.learning)?,
+        review: review(config.review)?,
         written: WrittenSettings::default(),
         hash: Digest::from_bytes([0; 32]),
     };

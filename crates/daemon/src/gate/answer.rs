@@ -197,11 +197,11 @@ pub fn facts(seen: &Assessment, crisis: bool) -> String {
     facts.to_string()
 }
 
-/// A JSON object with one more member, `judge`: what the model judge said.
-pub fn with_member(object: &str, judge: &serde_json::Value) -> String {
+/// A JSON object with one more member.
+pub fn with_member(object: &str, name: &str, member: &serde_json::Value) -> String {
     let mut object: serde_json::Value = serde_json::from_str(object).unwrap_or_default();
     if let Some(members) = object.as_object_mut() {
-        members.insert("judge".to_owned(), judge.clone());
+        members.insert(name.to_owned(), member.clone());
     }
     object.to_string()
 }

@@ -13,6 +13,7 @@ use super::answer::{GateAnswer, Rejection};
 use super::asking_agent::counted_as;
 use super::caller::Caller;
 use super::flood::{AskSlot, FloodRefusal};
+use super::judge_step::Consulted;
 use super::persist::Settled;
 use super::repository;
 use super::state::Gate;
@@ -81,6 +82,13 @@ impl Gate {
         place: AskSlot<'_>,
     ) -> Result<GateAnswer, Rejection> {
         let consulted = self.consult_judge(rules, submission, caller, assessed).await;
+        // A judge that was asked and did not release the call leaves it to people.
+        if !matches!(consulted, Consulted::Now(_))
+            && let Some(kept) = self.run_first(rules, submission, caller, assessed).await?
+        {
+            place.unused();
+            return Ok(kept);
+        }
         let (settled, slot) = match (consulted.ruling(), consulted.flag()) {
             (Some(ruling), _) => {
                 // No person is asked, so the question does not count.
@@ -96,6 +104,32 @@ impl Gate {
         }
         self.after_judge(consulted, &kept).await;
         Ok(kept)
+    }
+
+    /// Lets a call run before a person looks at it, where the operator allows that. None if a
+    /// person is asked first.
+    async fn run_first(
+        &self,
+        rules: &DaemonRules,
+        submission: &CallSubmission<'_>,
+        caller: &Caller,
+        assessed: (&Assessment, CallDigest, bool),
+    ) -> Result<Option<GateAnswer>, Rejection> {
+        let Some(review) = self.review_of(rules, submission, caller, assessed).await else {
+            return Ok(None);
+        };
+        let settled = Settled::Review(&review);
+        match self.persist(rules, submission, caller, assessed, settled, None).await {
+            // The snapshot was used for another call.
+            Err(Rejection::Unavailable(StoreError::Exists(_))) => Ok(None),
+            Err(rejection) => Err(rejection),
+            Ok(kept) => {
+                if let GateAnswer::Kept(stored) = &kept {
+                    self.remember_call_id(submission, caller, stored);
+                }
+                Ok(Some(kept))
+            }
+        }
     }
 
     /// Reserves one more question of this agent program.

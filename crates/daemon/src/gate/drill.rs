@@ -74,6 +74,7 @@ impl Gate {
                 session_question,
                 further_grants: Vec::new(),
                 permit_for: Millis(0),
+                review: None,
                 context: WriteContext {
                     policy: rules.hash,
                     facts: Some(answer::facts(&seen, false)),

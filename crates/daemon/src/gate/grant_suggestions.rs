@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use countersign_json::canonical::CallDigest;
+use countersign_json::canonical::{CallDigest, Digest};
 use countersign_risk::card::Card;
 use countersign_store::{RequestQuery, Store as _, StoreError, StoredRequest};
 use countersign_types::id::Id;
@@ -51,6 +51,9 @@ impl Gate {
     /// The calls that people approved at least so often in a row, the newest first.
     pub async fn grant_suggestions(&self, needed: u32) -> Result<Vec<GrantSuggestion>, StoreError> {
         let requests = self.answered_requests().await?;
+        let regretted = self.store.regretted().await?;
+        let regretted: HashSet<(&str, Digest)> =
+            regretted.iter().map(|call| (call.agent.as_str(), call.digest)).collect();
         let mut counts = ApprovalCounts::default();
         for request in requests.iter().rev() {
             counts.note(&request.answered());
@@ -65,6 +68,7 @@ impl Gate {
             let is_newest = seen.insert((&request.agent, request.digest.canonical));
             if is_newest
                 && approvals >= needed.max(1)
+                && !regretted.contains(&(request.agent.as_str(), request.digest.canonical))
                 && !granted.iter().any(|grant| covers(grant, request))
             {
                 let call = self.shown_call(request.id).await?;

@@ -1,6 +1,6 @@
 //! The gate: the one path of a call, from its submission to its permit.
 //!
-//! submit → assess → policy → route → join → grants → flood → judge → persist → (notifier
+//! submit → assess → policy → route → join → grants → flood → judge → review → persist → (notifier
 //! announces) → wait → decide → persist → permit → outcome. Every failure on the way is a
 //! [`Rejection`]: the call does not run.
 
@@ -49,6 +49,10 @@ mod record_screening;
 mod reported_passes;
 mod repository;
 mod restore_quarantines;
+mod review_snapshot;
+mod review_step;
+mod review_view;
+mod reviews;
 mod session_concerns;
 mod session_memory;
 mod session_words;
@@ -85,6 +89,8 @@ pub use news::GateNews;
 pub use open_drill::OpenDrill;
 pub use record_screening::ScreeningRecord;
 pub use reported_passes::PassReport;
+pub use review_view::{ChangedFileView, DiffRow, ReviewChanges, change_view};
+pub use reviews::RollBackError;
 pub use session_concerns::SessionConcerns;
 pub use state::Gate;
 pub use submission::{CallSubmission, JoinOptions};

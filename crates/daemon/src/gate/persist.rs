@@ -4,7 +4,7 @@ use countersign_json::canonical::CallDigest;
 use countersign_risk::assess::Assessment;
 use countersign_risk::card::Card;
 use countersign_risk::session_answer::SessionQuestion;
-use countersign_store::{NewRequest, Store as _, SubmitResult, WriteContext};
+use countersign_store::{NewRequest, NewReview, Store as _, SubmitResult, WriteContext};
 use countersign_types::id::Id;
 use countersign_types::tier::Tier;
 use countersign_types::time::{Clock as _, Millis, Moment, Timestamp};
@@ -23,6 +23,11 @@ use super::submission::CallSubmission;
 use crate::config::DaemonRules;
 use crate::random;
 
+/// How long the permit of a call that runs first is valid.
+const REVIEW_PERMIT: Millis = Millis(30_000);
+/// Why a call that runs first is approved.
+const REVIEW_REASON: &str = "runs first; a person looks at the changes afterwards";
+
 /// What decides a request before it is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Settled<'g> {
@@ -34,6 +39,8 @@ pub(super) enum Settled<'g> {
     Grants(&'g [Id]),
     /// The model judge.
     Judge(&'g JudgeRuling),
+    /// The rules: it runs first, and a person looks at it afterwards.
+    Review(&'g NewReview),
     /// Nothing: a person is asked, and told what the model judge thinks.
     Flagged(&'g serde_json::Value),
 }
@@ -56,7 +63,7 @@ impl Settled<'_> {
             Settled::Judge(JudgeRuling { model, approves, .. }) => {
                 Some(AutomaticDecision::Judge { model: model.clone(), approves: *approves })
             }
-            Settled::Policy => Some(AutomaticDecision::Policy),
+            Settled::Policy | Settled::Review(_) => Some(AutomaticDecision::Policy),
             Settled::Grants(grants) => grants.first().copied().map(AutomaticDecision::Grant),
         }
     }
@@ -64,8 +71,18 @@ impl Settled<'_> {
     fn further_grants(self) -> Vec<Id> {
         match self {
             Settled::Grants(grants) => grants.iter().skip(1).copied().collect(),
-            Settled::No | Settled::Policy | Settled::Judge(_) | Settled::Flagged(_) => Vec::new(),
+            _ => Vec::new(),
         }
+    }
+
+    fn review(self) -> Option<NewReview> {
+        if let Settled::Review(review) = self { Some(review.clone()) } else { None }
+    }
+
+    /// How long the permit is valid. Files may change after a snapshot, so a call that runs first
+    /// has to run at once.
+    fn permit_time(self, usual: Millis) -> Millis {
+        if matches!(self, Settled::Review(_)) { usual.min(REVIEW_PERMIT) } else { usual }
     }
 
     /// Whether it is decided before it is stored.
@@ -77,7 +94,7 @@ impl Settled<'_> {
     fn facts(self, seen: &Assessment, crisis: bool) -> String {
         let facts = answer::facts(seen, crisis);
         match self {
-            Settled::Judge(ruling) => answer::with_member(&facts, &ruling.facts),
+            Settled::Judge(ruling) => answer::with_member(&facts, "judge", &ruling.facts),
             _ => facts,
         }
     }
@@ -87,7 +104,11 @@ impl Settled<'_> {
         let context = &submission.call.context;
         let detail = answer::stored_detail(&(submission.detail)(), context, crisis);
         match self {
-            Settled::Flagged(opinion) => answer::with_member(&detail, opinion),
+            Settled::Flagged(opinion) => answer::with_member(&detail, "judge", opinion),
+            Settled::Review(review) => {
+                let shown = serde_json::json!({ "snapshot": review.snapshot });
+                answer::with_member(&detail, "review", &shown)
+            }
             _ => detail,
         }
     }
@@ -139,7 +160,8 @@ impl Gate {
             group: submission.group,
             session_question: question,
             further_grants: settled.further_grants(),
-            permit_for: permit_time(rules, submission),
+            permit_for: settled.permit_time(permit_time(rules, submission)),
+            review: settled.review(),
             context,
         };
         let kept = self.write_down(new, slot).instrument(request_span(id)).await?;
@@ -153,6 +175,9 @@ impl Gate {
         let mut request = request.decided_automatically(automatic, at);
         if let (Settled::Grants([id, ..]), Some(decision)) = (settled, &mut request.decision) {
             decision.reason = self.grants.name(*id).unwrap_or_default();
+        }
+        if let (Settled::Review(_), Some(decision)) = (settled, &mut request.decision) {
+            REVIEW_REASON.clone_into(&mut decision.reason);
         }
         request
     }

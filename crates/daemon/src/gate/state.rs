@@ -53,6 +53,8 @@ pub struct Gate {
     pub(super) facts_key: OnceLock<FactsKey>,
     pub(super) judge: JudgeSlot,
     pub(super) news: GateNews,
+    /// Held while files are restored.
+    pub(super) rolling_back: tokio::sync::Mutex<()>,
 }
 
 impl Gate {
@@ -100,6 +102,7 @@ impl Gate {
             facts_key: OnceLock::new(),
             judge,
             news: GateNews::default(),
+            rolling_back: tokio::sync::Mutex::default(),
         })
     }
 

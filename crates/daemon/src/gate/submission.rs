@@ -1,6 +1,7 @@
 //! A call as it is submitted to the gate.
 
 use countersign_risk::call::Call;
+use countersign_risk::facts::snapshot_claim::SnapshotClaim;
 use countersign_types::id::Id;
 use countersign_types::time::Millis;
 
@@ -20,6 +21,8 @@ pub struct CallSubmission<'a> {
     pub permit: bool,
     /// How it may join an existing request for the same call.
     pub join: JoinOptions<'a>,
+    /// The snapshot that the hook claims to have taken of the files that the call changes.
+    pub snapshot: Option<SnapshotClaim>,
     /// Data that the calling API needs to build its response again, as JSON; redacted. Built only
     /// for stored requests, because most calls pass.
     pub detail: &'a (dyn Fn() -> String + Sync),

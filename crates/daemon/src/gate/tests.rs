@@ -22,9 +22,11 @@ use crate::random;
 use crate::test_daemon::TestDaemon;
 
 mod command_grants;
+mod feedback;
 mod judge;
 mod policy;
 mod repository_answers;
+mod reviews;
 mod session_answers;
 
 const READ: &str = r#"{"command":"ls -la"}"#;
@@ -53,6 +55,7 @@ fn question(text: &'static str) -> CallSubmission<'static> {
         group: None,
         permit: false,
         join: JoinOptions::default(),
+        snapshot: None,
         detail: &|| "{}".to_owned(),
     }
 }

@@ -41,7 +41,8 @@ pub async fn page(
 ) -> PageResult {
     let identity = signed_in_page(&api, &headers, &uri)?;
     let failed = |error: StoreError| layout::error_page(&error.into(), Some(&identity));
-    let CalibrationData { buckets, partial, .. } = calibration_data(&api).await.map_err(failed)?;
+    let data = calibration_data(&api).await.map_err(failed)?;
+    let CalibrationData { buckets, partial, regretted, .. } = data;
     let now = ThresholdSetting::of(&api.gate.rules().assessment);
     let setting = tried.setting(now);
     let all: u64 = buckets.iter().map(|one| one.approved + one.denied + one.expired).sum();
@@ -55,6 +56,9 @@ pub async fn page(
                 " of 90 days. Nothing is changed here; HIGH, CRITICAL and crises are always asked "
                 "about."
                 @if partial { " There were more; these are the newest." }
+                @if regretted > 0 {
+                    " " (thousands(regretted)) " approved and regretted: counted as denied."
+                }
             }
             (plot::scores(&buckets, setting.medium))
             (form(setting, now))

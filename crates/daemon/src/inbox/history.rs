@@ -15,7 +15,7 @@ use super::controls::is_administrator;
 use super::labels::{self, percent_encode, relative_time, shape};
 use super::page::{ApiState, PageResult, signed_in_page};
 use super::view::RequestView;
-use super::{grant_forms, layout, ledger, no_script, pending};
+use super::{feedback, grant_forms, layout, ledger, no_script, pending};
 use crate::api::ApiProblem;
 use crate::drills;
 
@@ -190,6 +190,7 @@ pub async fn one(
     let pending = view.is_pending();
     let story: Vec<_> =
         story.into_iter().filter(|told| !pending || !is_compared(&told.entry)).collect();
+    let said = api.gate.store().feedback(id).await.map_err(|error| error_page(error.into()))?;
     let forms = grant_forms::approved_forms(&api, &view.stored).await;
     let forms = forms.map_err(|error| error_page(error.into()))?;
     let can_give = is_administrator(&identity);
@@ -197,6 +198,7 @@ pub async fn one(
         section.wide {
             (super::card::card(&view))
             (grant_forms::for_request(&view.stored, &forms, can_give, view.now))
+            (feedback::question(&view, said.as_ref()))
             @if view.is_pending() { noscript { (no_script::form(id)) } }
             section.story {
                 h2 { "What happened" }

@@ -38,6 +38,8 @@ pub enum MenuItem {
     Channels,
     /// Sessions in a crisis.
     Crises,
+    /// Calls that ran first.
+    Reviews,
     /// Sessions of agents.
     Sessions,
     /// Rules, attention and calibration.
@@ -59,7 +61,8 @@ const MENU: [MenuEntry; 6] = [
 ];
 
 /// What is set up once, behind `Manage`.
-const MANAGE: [MenuEntry; 6] = [
+const MANAGE: [MenuEntry; 7] = [
+    (MenuItem::Reviews, "/reviews", "Reviews"),
     (MenuItem::Agents, "/agents", "Agents"),
     (MenuItem::Servers, "/servers", "MCP servers"),
     (MenuItem::People, "/people", "People"),

@@ -16,6 +16,7 @@ mod crisis_context;
 mod devices;
 mod drills;
 mod edited;
+mod feedback;
 mod fleet;
 mod freeze;
 mod grant_forms;
@@ -31,6 +32,7 @@ mod pending;
 mod people;
 mod plot;
 mod review;
+mod reviews;
 mod servers;
 mod sessions;
 mod settings;
@@ -56,6 +58,7 @@ pub fn pages() -> Router<Api> {
         .route(CHECK_EDIT, post(edited::check))
         .route(DENY, post(no_script::deny))
         .route("/review", get(review::page))
+        .route("/reviews", get(reviews::page))
         .route("/requests/{id}", get(history::one))
         .route("/sessions", get(sessions::page))
         .route("/settings", get(settings::page))

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use super::labels::shape;
 use super::page::{ApiState, PageResult, signed_in, signed_in_page};
 use super::view::RequestView;
-use super::{controls, layout, servers};
+use super::{controls, layout, reviews, servers};
 use crate::api::{Api, ApiProblem};
 use crate::config::mode_name;
 use crate::gate::CrisisContext;
@@ -46,9 +46,11 @@ pub async fn page(
         None => None,
     };
     let servers = servers::notice(&api).await.map_err(failed)?;
+    let reviews = reviews::notice(&api).await.map_err(failed)?;
     let body = html! {
         (alarms(&api))
         (servers)
+        (reviews)
         div.desk {
             aside.rail aria-label="Pending requests" {
                 div.head {

@@ -92,6 +92,7 @@ impl TestNotifier {
             group: None,
             permit: false,
             join: JoinOptions::default(),
+            snapshot: None,
             detail: &|| "{}".to_owned(),
         };
         let caller =

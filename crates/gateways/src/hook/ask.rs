@@ -5,9 +5,11 @@ use std::time::{Duration, Instant};
 use countersign_client::{AgentClient, CallRequest, Error, Outcome, WaitLimits, WaitResult};
 use countersign_json::canonical::Digest;
 
+use super::looked_at::looked_at;
 use super::messages;
+use super::offered_snapshot::OfferedSnapshot;
 use crate::agents::{CompletedCall, HookAnswer, ProposedCall};
-use crate::machine_look::{LookedAt, MachineLook};
+use crate::machine_look::MachineLook;
 
 /// How long a daemon may be away that answered before: long enough for a restart.
 const MAX_ABSENCE: Duration = Duration::from_secs(30);
@@ -21,12 +23,14 @@ pub fn ask(
     daemon: &AgentClient,
     call: &ProposedCall,
     look: &MachineLook,
+    offered: Option<&OfferedSnapshot<'_>>,
     end: Instant,
 ) -> HookAnswer {
     let mut question = match question(call, look) {
         Ok(question) => question,
         Err(error) => return HookAnswer::Denied(messages::failed(&error)),
     };
+    question.snapshot = offered.and_then(|offered| offered.member(look, call));
     for _ in 0..MAX_REDEEMED_ELSEWHERE {
         let waiting = WaitLimits { end, gone: Some(MAX_ABSENCE) };
         let ended = match daemon.wait_until(waiting, || daemon.join(&question), |_| true) {
@@ -36,17 +40,33 @@ pub fn ask(
             }
             Err(error) => return HookAnswer::Denied(messages::failed(&error)),
         };
+        if let Some(changed) = changed_meanwhile(&ended, offered) {
+            return changed;
+        }
         match redeem(daemon, &ended, call, &question, look) {
             Some(answer) => return answer,
             // The same call ran twice at once and the other one redeemed the approval. Ask again,
             // as a new call.
-            None => question.call_id = None,
+            None => {
+                question.call_id = None;
+                question.snapshot = None;
+            }
         }
     }
     HookAnswer::Denied(
         "Countersign: the approval of this call was used for an identical call. Propose it again."
             .into(),
     )
+}
+
+/// A denial if the call may only run under review, and its files are not as in the snapshot.
+fn changed_meanwhile(ended: &Outcome, offered: Option<&OfferedSnapshot<'_>>) -> Option<HookAnswer> {
+    let Outcome::Approved(approval) = ended else { return None };
+    let review = approval.request().review.as_ref()?;
+    let accepted = offered.is_some_and(|offered| offered.accept(review));
+    let why = "Countersign: the files changed while this call was checked, so it was not run. \
+               Propose it again.";
+    (!accepted).then(|| HookAnswer::Denied(why.to_owned()))
 }
 
 /// The answer for a decided request; an approval is redeemed for this call. `None` if another
@@ -86,16 +106,6 @@ pub fn redeem(
         Ok(_) => Some(HookAnswer::Approved { edited }),
         Err(Error::Denied(problem)) if problem.why.as_deref() == Some("used") => None,
         Err(error) => Some(HookAnswer::Denied(messages::failed(&error))),
-    }
-}
-
-fn looked_at(call: &ProposedCall) -> LookedAt<'_> {
-    LookedAt {
-        tool: &call.tool,
-        arguments: &call.arguments,
-        cwd: call.cwd.as_deref(),
-        project: call.project.as_deref(),
-        host: call.host,
     }
 }
 

@@ -32,7 +32,7 @@ pub fn answer(
             (_, Err(why)) => vec![HookAnswer::Denied(messages::unreachable(&why)); asked.len()],
             // A group of one is an ordinary request.
             ([only], Ok(daemon)) => {
-                let answer = ask::ask(&daemon, only, look, end);
+                let answer = ask::ask(&daemon, only, look, None, end);
                 local.spool.send_if_stale();
                 vec![answer]
             }

@@ -10,7 +10,9 @@ mod batch;
 pub mod forward;
 mod input;
 pub mod local_decision;
+mod looked_at;
 mod messages;
+mod offered_snapshot;
 mod session_place;
 pub mod snapshots;
 mod spool;
@@ -29,6 +31,7 @@ use crate::agents::{CompletedCall, HookAgent, HookAnswer, HookEvent, HookReply, 
 use crate::machine_look::MachineLook;
 use input::{InputError, MAX_INPUT};
 use local_decision::LocalGate;
+use offered_snapshot::{OfferedSnapshot, after_member};
 use snapshots::CallSnapshots;
 
 pub use session_place::SessionPlace;
@@ -103,10 +106,14 @@ impl HookProcess {
     fn before(&self, call: &ProposedCall, end: Instant) -> HookAnswer {
         match (self.daemon)() {
             Ok(daemon) => {
-                let answer = ask::ask(&daemon, call, &self.look, end);
+                let (name, snapshots) = (&self.local.name, self.snapshots.as_ref());
+                let offered =
+                    snapshots.and_then(|taker| OfferedSnapshot::take(taker, name, call, end));
+                let answer = ask::ask(&daemon, call, &self.look, offered.as_ref(), end);
                 self.local.spool.send_if_stale();
-                if let Some(snapshots) = &self.snapshots {
-                    snapshots.before_run(&self.local.name, call, &answer, end);
+                let runs_first = offered.is_some_and(OfferedSnapshot::settle);
+                if let Some(snapshots) = snapshots.filter(|_| !runs_first) {
+                    snapshots.before_run(name, call, &answer, end);
                 }
                 answer
             }
@@ -116,11 +123,14 @@ impl HookProcess {
 
     /// The outcome of a call that the daemon decided.
     fn after(&self, done: &CompletedCall) -> HookAnswer {
-        if let Some(snapshots) = &self.snapshots {
-            snapshots.after_run(done);
-        }
-        if let (Ok(daemon), Ok(question)) = ((self.daemon)(), ask::question(&done.call, &self.look))
+        let snapshots = self.snapshots.as_ref();
+        let after = snapshots.and_then(|taker| Some((taker, taker.after_run(done)?)));
+        if let (Ok(daemon), Ok(mut question)) =
+            ((self.daemon)(), ask::question(&done.call, &self.look))
         {
+            let look = &self.look;
+            question.snapshot =
+                after.and_then(|(taker, record)| after_member(look, &done.call, taker, &record));
             // A lost report is a gap in the history and changes no decision.
             let _ = daemon.report_outcome(&question, &ask::outcome(done));
         }

@@ -29,13 +29,44 @@ pub struct CallSnapshots {
     folder: PathBuf,
     store: SnapshotStore,
     retention: Retention,
+    /// How long a person has time to look at a call that ran first; none if no call runs first.
+    review: Option<Duration>,
 }
 
 impl CallSnapshots {
     /// The snapshots in the folder of the gateways.
     pub fn in_folder(gateways: &Path, retention: Retention) -> CallSnapshots {
         let folder = gateways.join(FOLDER);
-        CallSnapshots { store: SnapshotStore::at(folder.clone()), folder, retention }
+        let store = SnapshotStore::at(folder.clone());
+        CallSnapshots { store, folder, retention, review: None }
+    }
+
+    /// The same where calls may run before a person looks at them, for this long.
+    #[must_use]
+    pub fn with_review(self, review: Option<Duration>) -> CallSnapshots {
+        CallSnapshots { review, ..self }
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Takes a snapshot before the daemon is asked, if calls may run first.
+    pub fn before_question(
+        &self,
+        agent: &str,
+        call: &ProposedCall,
+        end: Instant,
+    ) -> Option<SnapshotRecord> {
+        self.review.and_then(|_| self.take(agent, call, end))
+    }
+
+    /// Keeps a snapshot while its call is under review. False if a file changed since.
+    pub fn hold(&self, record: &SnapshotRecord) -> bool {
+        let window = self.review.map_or(0, |review| review.as_millis());
+        let until = now_ms().saturating_add(u64::try_from(window).unwrap_or(u64::MAX));
+        self.store.check_current(record).is_ok() && self.store.hold(record, until).is_ok()
     }
 
     /// The store.
@@ -92,17 +123,24 @@ impl CallSnapshots {
         self.store.take(label, &paths, limits, now_ms()).ok()
     }
 
-    /// Records what a call left. A call that changed nothing leaves no snapshot.
-    pub fn after_run(&self, done: &CompletedCall) {
-        let Some(record) = self.store.unfinished(&call_key(&done.call)) else { return };
+    /// Records what a call left, and returns it if the call is under review. Any other call that
+    /// changed nothing leaves no snapshot.
+    pub fn after_run(&self, done: &CompletedCall) -> Option<SnapshotRecord> {
+        let record = self.store.unfinished(&call_key(&done.call))?;
         let limits = SnapshotLimits::BEFORE_CALL;
-        if let Ok(record) = self.store.record_after(&record, limits, now_ms())
-            && let Some(after) = &record.after
-            && !changes(&record.before, &after.tree).iter().any(PathChange::is_visible)
-        {
-            self.store.discard(&record);
-        }
+        let record = self.store.record_after(&record, limits, now_ms()).ok();
+        let reviewed = record.filter(|record| {
+            let is_held = record.is_held(now_ms());
+            if !is_held
+                && let Some(after) = &record.after
+                && !changes(&record.before, &after.tree).iter().any(PathChange::is_visible)
+            {
+                self.store.discard(record);
+            }
+            is_held
+        });
         self.prune_if_due();
+        reviewed
     }
 
     fn prune_if_due(&self) {
@@ -144,14 +182,7 @@ fn plan(agent: &str, proposed: &ProposedCall) -> Option<(SnapshotLabel, Vec<Path
 
 /// The path that is changed on this machine.
 fn place(file: &ChangedFile) -> Option<PathBuf> {
-    match file {
-        ChangedFile::At(path) => Some(PathBuf::from(path)),
-        ChangedFile::NewFolder(path) => Some(PathBuf::from(path)).filter(|path| !path.is_dir()),
-        ChangedFile::Into(path, name) => {
-            let path = PathBuf::from(path);
-            Some(if path.is_dir() { path.join(name) } else { path })
-        }
-    }
+    file.place(|path| Path::new(path).is_dir()).map(PathBuf::from)
 }
 
 /// The same text for a call before and after it ran: the agent's own id, else what it says.

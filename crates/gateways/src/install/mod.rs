@@ -4,7 +4,6 @@
 //! the plan that people see first, backups, atomic writes, the record of what was written.
 
 pub mod command;
-pub mod diff;
 mod edit;
 pub(crate) mod files;
 mod follow_up;

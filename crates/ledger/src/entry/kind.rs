@@ -83,4 +83,9 @@ kinds! {
     JudgeRelease "judge_release" "The model judge released a call."
     JudgeOpinion "judge_opinion" "The model judge gave an opinion; a person decides."
     JudgeState "judge_state" "The model judge may release calls, or may no longer."
+    ReviewBegin "review_begin" "A call may run before a person looks at it; its files can be rolled back."
+    ReviewResult "review_result" "What a call under review left in its files was recorded."
+    ReviewEnd "review_end" "The review of a call ended: kept, rolled back, unchanged or not reviewed."
+    RollBack "roll_back" "A person rejected a call under review, or its files could not be rolled back."
+    Feedback "feedback" "A person said whether a call that ran was right."
 }

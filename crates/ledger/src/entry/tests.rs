@@ -72,7 +72,8 @@ fn the_words_are_stable_and_unique() {
          login_failed locked_out config clock gap checkpoint_sent edit quarantine \
          gate_unprotected gate_protected acknowledge \
          clock_rebased frozen thawed label key_rotated certificate judge_release \
-         judge_opinion judge_state"
+         judge_opinion judge_state review_begin review_result review_end roll_back \
+         feedback"
     );
     for &kind in EntryKind::ALL {
         assert_eq!(EntryKind::parse(kind.as_str()), Some(kind));

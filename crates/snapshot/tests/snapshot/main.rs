@@ -11,4 +11,6 @@ mod listing;
 #[cfg(test)]
 mod random_edits;
 #[cfg(test)]
+mod recorded;
+#[cfg(test)]
 mod retention;

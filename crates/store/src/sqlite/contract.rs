@@ -10,21 +10,22 @@ use countersign_types::tier::Tier;
 use countersign_types::time::Timestamp;
 use countersign_workflow::grant::Grant;
 use countersign_workflow::request::{Event, Requester};
+use countersign_workflow::review::ReviewEvent;
 use tokio::sync::broadcast;
 
 use super::batch::Batch;
 use super::store::SqliteStore;
 use super::{
-    clock_rebase, credentials, crises, grants, ledger, outbox, people, permits, query, recorded,
-    request_row, servers, session_memory,
+    clock_rebase, credentials, crises, feedback, grants, ledger, outbox, people, permits, query,
+    recorded, request_row, reviews, servers, session_memory,
 };
 use crate::{
-    Applied, ClockRebase, CrisisSession, CrisisTakeover, DeliveryAttempt, DeliveryStatus,
-    IndexedEntry, LedgerSlice, LinkedAccount, NewRequest, NewestEntries, OutboxEntry, Passkey,
-    ProofPath, PushSubscription, Redemption, RequestQuery, RowComparison, ServerLabels,
-    SimilarCalls, Store, StoreError, StoreEvent, StoreResult, StoredAgent, StoredLogin,
-    StoredPerson, StoredRequest, StoredRequestPage, StoredServer, StoredSessionMemory,
-    SubmitResult, TreeHead, WriteContext,
+    Applied, CallFeedback, ClockRebase, CrisisSession, CrisisTakeover, DeliveryAttempt,
+    DeliveryStatus, IndexedEntry, LedgerSlice, LinkedAccount, NewRequest, NewestEntries,
+    OutboxEntry, Passkey, ProofPath, PushSubscription, Redemption, RegrettedCall, RequestQuery,
+    RowComparison, ServerLabels, SimilarCalls, Store, StoreError, StoreEvent, StoreResult,
+    StoredAgent, StoredLogin, StoredPerson, StoredRequest, StoredRequestPage, StoredReview,
+    StoredServer, StoredSessionMemory, SubmitResult, TreeHead, WriteContext,
 };
 
 /// Methods that write one record with its context.
@@ -36,7 +37,38 @@ macro_rules! writes {
     };
 }
 
+/// Methods that read.
+macro_rules! reads {
+    ($($name:ident($($given:ident: $type:ty),*) -> $found:ty = $read:path;)*) => {
+        $(async fn $name(&self, $($given: $type),*) -> StoreResult<$found> {
+            self.read(move |conn| $read(conn, $($given),*)).await
+        })*
+    };
+}
+
 impl Store for SqliteStore {
+    reads! {
+        pending() -> Vec<StoredRequest> = request_row::pending;
+        deadlines() -> Vec<(Id, Timestamp)> = request_row::deadlines;
+        servers() -> Vec<StoredServer> = servers::servers;
+        takeovers() -> Vec<CrisisTakeover> = crises::takeovers;
+        crises() -> Vec<CrisisSession> = crises::crises;
+        people() -> Vec<StoredPerson> = people::people;
+        agents() -> Vec<StoredAgent> = people::agents;
+        accounts() -> Vec<LinkedAccount> = credentials::accounts;
+        passkeys() -> Vec<Passkey> = credentials::passkeys;
+        subscriptions() -> Vec<PushSubscription> = credentials::subscriptions;
+        compare_rows() -> RowComparison = recorded::compare;
+        regretted() -> Vec<RegrettedCall> = feedback::regretted;
+        reviews(since: Option<Timestamp>) -> Vec<StoredReview> = reviews::list;
+        feedback(request: Id) -> Option<CallFeedback> = feedback::of;
+        deliveries(request: Id) -> Vec<DeliveryStatus> = outbox::deliveries;
+        request_history(request: Id) -> Vec<IndexedEntry> = ledger::request_history;
+        outbox(after: u64, limit: u32) -> Vec<OutboxEntry> = outbox::outbox;
+        entries(from: u64, limit: u32) -> LedgerSlice = ledger::entries;
+        checkpoint() -> Option<String> = ledger::checkpoint;
+    }
+
     writes! {
         create_grant(Grant) = grants::create;
         save_labels(ServerLabels) = servers::save_labels;
@@ -47,6 +79,7 @@ impl Store for SqliteStore {
         save_account(LinkedAccount) = credentials::save_account;
         save_passkey(Passkey) = credentials::save_passkey;
         save_subscription(PushSubscription) = credentials::save_subscription;
+        give_feedback(CallFeedback) = feedback::give;
         rebase_clock(ClockRebase) = clock_rebase::rebase;
     }
 
@@ -72,14 +105,6 @@ impl Store for SqliteStore {
         key: String,
     ) -> StoreResult<Option<StoredRequest>> {
         self.read_recorded(move |conn, head| recorded::by_key(conn, &requester, &key, head)).await
-    }
-
-    async fn pending(&self) -> StoreResult<Vec<StoredRequest>> {
-        self.read(request_row::pending).await
-    }
-
-    async fn deadlines(&self) -> StoreResult<Vec<(Id, Timestamp)>> {
-        self.read(request_row::deadlines).await
     }
 
     async fn find(&self, query: RequestQuery) -> StoreResult<StoredRequestPage> {
@@ -120,6 +145,19 @@ impl Store for SqliteStore {
         .await
     }
 
+    async fn review(&self, request: Id) -> StoreResult<Option<StoredReview>> {
+        self.read_recorded(move |conn, head| reviews::one(conn, request, head)).await
+    }
+
+    async fn apply_review(
+        &self,
+        request: Id,
+        event: ReviewEvent,
+        context: WriteContext,
+    ) -> StoreResult<StoredReview> {
+        self.write_validated(move |batch| reviews::apply(batch, request, &event, &context)).await
+    }
+
     async fn record_pass(&self, entry: Entry<'static>) -> StoreResult<()> {
         self.push_pass(entry).await
     }
@@ -143,10 +181,6 @@ impl Store for SqliteStore {
 
     async fn save_server(&self, server: StoredServer) -> StoreResult<()> {
         self.write(move |batch| servers::save_server(batch, &server)).await
-    }
-
-    async fn servers(&self) -> StoreResult<Vec<StoredServer>> {
-        self.read(servers::servers).await
     }
 
     async fn labels(&self) -> StoreResult<Vec<ServerLabels>> {
@@ -178,41 +212,9 @@ impl Store for SqliteStore {
         self.write(move |batch| crises::take_over(batch, &taken, &context)).await
     }
 
-    async fn takeovers(&self) -> StoreResult<Vec<CrisisTakeover>> {
-        self.read(crises::takeovers).await
-    }
-
-    async fn crises(&self) -> StoreResult<Vec<CrisisSession>> {
-        self.read(crises::crises).await
-    }
-
-    async fn people(&self) -> StoreResult<Vec<StoredPerson>> {
-        self.read(people::people).await
-    }
-
-    async fn agents(&self) -> StoreResult<Vec<StoredAgent>> {
-        self.read(people::agents).await
-    }
-
     async fn logins(&self) -> StoreResult<Vec<StoredLogin>> {
         let now = self.clock.now().at;
         self.read(move |conn| people::logins(conn, now)).await
-    }
-
-    async fn accounts(&self) -> StoreResult<Vec<LinkedAccount>> {
-        self.read(credentials::accounts).await
-    }
-
-    async fn passkeys(&self) -> StoreResult<Vec<Passkey>> {
-        self.read(credentials::passkeys).await
-    }
-
-    async fn subscriptions(&self) -> StoreResult<Vec<PushSubscription>> {
-        self.read(credentials::subscriptions).await
-    }
-
-    async fn outbox(&self, after: u64, limit: u32) -> StoreResult<Vec<OutboxEntry>> {
-        self.read(move |conn| outbox::outbox(conn, after, limit)).await
     }
 
     async fn record_attempt(
@@ -235,22 +237,6 @@ impl Store for SqliteStore {
             outbox::mark_undelivered(batch, (&channel, &message), &why, &context)
         })
         .await
-    }
-
-    async fn deliveries(&self, request: Id) -> StoreResult<Vec<DeliveryStatus>> {
-        self.read(move |conn| outbox::deliveries(conn, request)).await
-    }
-
-    async fn entries(&self, from: u64, limit: u32) -> StoreResult<LedgerSlice> {
-        self.read(move |conn| ledger::entries(conn, from, limit)).await
-    }
-
-    async fn request_history(&self, request: Id) -> StoreResult<Vec<IndexedEntry>> {
-        self.read(move |conn| ledger::request_history(conn, request)).await
-    }
-
-    async fn compare_rows(&self) -> StoreResult<RowComparison> {
-        self.read(recorded::compare).await
     }
 
     async fn has_intact_ledger(&self) -> StoreResult<bool> {
@@ -281,10 +267,6 @@ impl Store for SqliteStore {
             return Err(StoreError::Invalid(format!("the ledger has fewer than {size} entries")));
         }
         self.write(move |batch| ledger::save_checkpoint(batch.conn, size, &note)).await
-    }
-
-    async fn checkpoint(&self) -> StoreResult<Option<String>> {
-        self.read(ledger::checkpoint).await
     }
 
     fn subscribe(&self) -> broadcast::Receiver<StoreEvent> {

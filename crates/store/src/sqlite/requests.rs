@@ -16,6 +16,7 @@ use super::grant_facts::COUNTED_GRANTS;
 use super::grant_use::{counted_grants, use_grant};
 use super::outbox::announce;
 use super::request_row::load;
+use super::reviews;
 use super::session_answers::answer_row;
 use super::session_question::{QUESTION, question_text};
 use crate::error::{StoreError, StoreResult};
@@ -31,6 +32,7 @@ pub(super) fn submit(batch: &mut Batch<'_>, mut new: NewRequest) -> StoreResult<
         return Err(StoreError::KeyReused);
     }
     validate(&new)?;
+    reviews::validate(batch.conn, &new)?;
     if let Some(decision) = &mut new.request.decision {
         decision.at = batch.now.at;
     }
@@ -40,10 +42,12 @@ pub(super) fn submit(batch: &mut Batch<'_>, mut new: NewRequest) -> StoreResult<
     };
     // The entry is checked first, then the one row that may exist already.
     append_entry(batch, &new, grant_id)?;
+    reviews::append_begin(batch, &new)?;
     for id in grant_id.iter().chain(&new.further_grants) {
         use_grant(batch, *id, &new)?;
     }
     insert(batch.conn, &new)?;
+    reviews::begin(batch, &new)?;
     let id = new.request.id;
     if new.request.state == State::Pending {
         announce(batch, id, AnnouncementKind::Asked)?;

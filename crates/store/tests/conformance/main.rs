@@ -15,6 +15,8 @@ mod races;
 #[cfg(test)]
 mod requests;
 #[cfg(test)]
+mod reviews;
+#[cfg(test)]
 mod session_answers;
 #[cfg(test)]
 mod settings;
@@ -77,6 +79,10 @@ mod sqlite {
         session_answers::an_approval_for_the_repository_covers_its_repository_only,
         session_answers::an_approval_for_the_session_expires_and_is_bounded,
         session_answers::session_memories_survive_and_are_forgotten_when_idle,
+        reviews::a_review_is_stored_with_its_request,
+        reviews::only_low_calls_that_the_rules_approved_can_be_reviewed,
+        reviews::a_review_ends_once_and_every_step_is_recorded,
+        reviews::silence_is_never_recorded_as_a_persons_answer,
         tool_labels::labels_survive_and_servers_without_labels_are_bounded,
         ledger::the_ledger_verifies_and_its_proofs_hold,
         ledger::time_never_goes_back_and_an_unsettled_clock_approves_nothing,

@@ -145,6 +145,7 @@ pub fn asked(approve: u8) -> NewRequest {
         session_question: SessionQuestion::default(),
         further_grants: Vec::new(),
         permit_for: Millis::from_seconds(60),
+        review: None,
         context: context(),
     }
 }

@@ -1,11 +1,14 @@
 //! GET /v1/calibration: answered calls by score, to try out thresholds.
 
+use std::collections::HashSet;
+
 use axum::Router;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::IntoResponse as _;
 use axum::routing::get;
-use countersign_store::StoreError;
+use countersign_store::{Store as _, StoreError, StoredRequest};
+use countersign_types::id::Id;
 use countersign_types::time::{Clock as _, Timestamp};
 use serde_json::json;
 
@@ -24,10 +27,10 @@ pub fn people() -> Router<Api> {
 
 async fn calibration(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
     authenticate::person(&api, &headers)?;
-    let CalibrationData { since, buckets, partial } = calibration_data(&api).await?;
+    let CalibrationData { since, buckets, partial, regretted } = calibration_data(&api).await?;
     let now = ThresholdSetting::of(&api.gate.rules().assessment);
     let body = json!({
-        "since": since, "partial": partial, "buckets": buckets,
+        "since": since, "partial": partial, "buckets": buckets, "regretted": regretted,
         "now": {
             "low_confidence": f64::from(now.low_confidence) / 100.0, "medium": now.medium,
         },
@@ -43,11 +46,18 @@ pub struct CalibrationData {
     pub buckets: Vec<ScoreBucket>,
     /// Whether there were more requests than were read.
     pub partial: bool,
+    /// How many calls people regretted afterwards; they count as denied.
+    pub regretted: u64,
 }
 
 /// The answered calls of the last 90 days.
 pub async fn calibration_data(api: &Api) -> Result<CalibrationData, StoreError> {
     let since = Timestamp(api.gate.clock().now().at.0.saturating_sub(SPAN));
     let Recent { requests, partial, .. } = recent(api.gate.store(), since, MAX_ITEMS).await?;
-    Ok(CalibrationData { since, buckets: buckets(&requests), partial })
+    let regretted = api.gate.store().regretted().await?;
+    let regretted: HashSet<Id> = regretted.iter().map(|call| call.request).collect();
+    let is_regretted = |stored: &&StoredRequest| regretted.contains(&stored.request.id);
+    let counted = requests.iter().filter(is_regretted).count() as u64;
+    let buckets = buckets(&requests, &regretted);
+    Ok(CalibrationData { since, buckets, partial, regretted: counted })
 }

@@ -60,6 +60,12 @@ pub fn for_the_list(stored: &StoredRequest) -> Map<String, Value> {
     document
 }
 
+/// The snapshot under which the call may run before a person looks at it.
+fn review(stored: &StoredRequest) -> Option<Value> {
+    let detail: Value = serde_json::from_str(&stored.detail).ok()?;
+    detail.get("review").cloned()
+}
+
 fn edited_card(stored: &StoredRequest) -> Option<Value> {
     stored.edited_card.as_deref().and_then(|text| serde_json::from_str(text).ok())
 }
@@ -93,7 +99,7 @@ pub fn passed(passed: &Passed, agent: &str, session: Option<&str>, now: Timestam
         "agent": agent, "session": session.unwrap_or_default(), "group": null, "crisis": false,
         "created": now, "deadline": now, "level": "first",
         "quorum": { "approve": 0, "deny": 0 }, "approvals": 0,
-        "permit": null, "permit_until": null, "edited_arguments": null,
+        "permit": null, "permit_until": null, "edited_arguments": null, "review": null,
         "redeemed": null, "reported": null, "observed": passed.why == Pass::Watching,
     });
     if let Value::Object(rest) = rest {
@@ -148,6 +154,7 @@ fn plain(stored: &StoredRequest) -> Map<String, Value> {
         "approvals": approvals,
         "permit_until": stored.permit_until,
         "edited_arguments": edited,
+        "review": review(stored),
         "redeemed": stored.redeemed,
         "reported": reported,
         "observed": false,

@@ -16,6 +16,7 @@ mod decisions;
 mod document;
 mod drills;
 mod events;
+mod feedback;
 mod freeze;
 mod grant_shapes;
 mod grant_suggestions;
@@ -37,6 +38,7 @@ mod quarantines;
 mod recover;
 mod reports;
 mod requests;
+mod reviews;
 mod screen;
 mod send_recovery;
 mod servers;
@@ -78,6 +80,7 @@ pub fn people() -> Router<Api> {
         .merge(decisions::people())
         .merge(drills::people())
         .merge(events::people())
+        .merge(feedback::people())
         .merge(freeze::people())
         .merge(grant_shapes::people())
         .merge(grant_suggestions::people())
@@ -97,6 +100,7 @@ pub fn people() -> Router<Api> {
         .merge(recover::people())
         .merge(send_recovery::people())
         .merge(requests::people())
+        .merge(reviews::people())
         .merge(servers::people())
         .merge(sessions::people())
         .merge(stats::people())

@@ -10,7 +10,7 @@ use countersign_store::{Store as _, StoredRequest, WriteContext};
 use countersign_types::id::Id;
 use serde_json::json;
 
-use super::requests::{call_id, check_length, read_call, sanitize_text};
+use super::requests::{call_id, check_length, read_call, sanitize_text, snapshot};
 use crate::api::fields::{self, Fields};
 use crate::api::{Api, ApiProblem, ApiResult, authenticate};
 use crate::gate::{Caller, PassReport};
@@ -81,6 +81,7 @@ async fn outcomes(State(api): State<Api>, request: Request) -> ApiResult {
     let fields = Fields::new(&value)?;
     let report = OutcomeReport::read(&fields)?;
     let call_id = call_id(&fields)?;
+    let snapshot = snapshot(&fields)?;
     let mut call = read_call(&fields, &value)?;
     fields.finish()?;
     let text = std::str::from_utf8(&bytes).unwrap_or_default();
@@ -94,6 +95,9 @@ async fn outcomes(State(api): State<Api>, request: Request) -> ApiResult {
         return Ok(axum::Json(json!({ "request": null })).into_response());
     };
     let kept = keep(&api, &caller, id, report).await?;
+    if let Some(claim) = snapshot {
+        api.gate.record_review_result(id, &claim, &call).await?;
+    }
     Ok(axum::Json(json!({ "request": kept.request.id })).into_response())
 }
 

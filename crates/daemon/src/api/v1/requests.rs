@@ -4,6 +4,7 @@ mod ask;
 mod facts;
 mod list;
 mod shared;
+mod snapshot;
 
 use axum::Router;
 use axum::body::Bytes;
@@ -29,6 +30,8 @@ pub use ask::{
 pub use shared::{
     DEFAULT_WAIT, QueryResult, Seconds, for_agent, for_people, id, not_found, own, query, wait_time,
 };
+
+pub use snapshot::snapshot;
 
 use list::{list_all, list_own};
 

@@ -58,6 +58,7 @@ async fn ask(daemon: &TestDaemon, caller: &Caller, call: &serde_json::Value) -> 
         group: None,
         permit: false,
         join: JoinOptions::default(),
+        snapshot: None,
         detail: &|| "{}".to_owned(),
     };
     match daemon.gate.submit(submission, caller).await.unwrap() {
@@ -191,6 +192,7 @@ async fn a_revoked_approval_a_denial_and_a_freeze_end_it() {
         group: None,
         permit: false,
         join: JoinOptions::default(),
+        snapshot: None,
         detail: &|| "{}".to_owned(),
     };
     assert!(daemon.gate.submit(submission, &hook("claude")).await.is_err(), "frozen");

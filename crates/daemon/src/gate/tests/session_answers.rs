@@ -34,6 +34,7 @@ async fn submit(daemon: &TestDaemon, agent: &str, text: &str) -> GateAnswer {
         group: None,
         permit: false,
         join: JoinOptions::default(),
+        snapshot: None,
         detail: &|| "{}".to_owned(),
     };
     daemon.gate.submit(submission, &caller(agent)).await.unwrap()

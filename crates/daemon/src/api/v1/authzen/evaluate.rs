@@ -152,6 +152,7 @@ impl Evaluator<'_> {
             group: None,
             permit: false,
             join: JoinOptions::default(),
+            snapshot: None,
             detail: &detail,
         };
         match self.api.gate.settle(submission, self.caller).await {
@@ -170,8 +171,7 @@ impl Evaluator<'_> {
             }))),
             Ok(Settlement::Answered(GateAnswer::Kept(stored))) => {
                 // A grant covers the call; this evaluation is its one use.
-                let request = &stored.request;
-                let agent = self.caller.agent.clone();
+                let (request, agent) = (&stored.request, self.caller.agent.clone());
                 match self.api.gate.redeem(request.id, agent, request.digest).await? {
                     Redemption::Accepted => Ok(meta.permitted(&json!({ "reason": "grant" }))),
                     _ => Ok(meta.denied("approval_expired", "none")),

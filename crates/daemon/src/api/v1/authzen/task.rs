@@ -96,6 +96,7 @@ pub async fn create(State(api): State<Api>, request: Request) -> ApiResult {
         group: None,
         permit: true,
         join: JoinOptions::default(),
+        snapshot: None,
         detail: &detail,
     };
     let stored = submit(&api, submission, &caller).await?;

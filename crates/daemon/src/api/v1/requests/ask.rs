@@ -7,6 +7,7 @@ use countersign_json::Value;
 use countersign_json::canonical::Digest;
 use countersign_redact::redact_text;
 use countersign_risk::call::Call;
+use countersign_risk::facts::snapshot_claim::SnapshotClaim;
 use countersign_risk::tools;
 use countersign_risk::verdict::Mode;
 use countersign_store::StoredRequest;
@@ -60,6 +61,8 @@ pub struct ParsedQuestion<'v> {
     pub join: JoinOptions<'v>,
     /// Which definition of an MCP tool the call uses.
     pub claim: Option<ToolClaim<'v>>,
+    /// The snapshot that the hook took of the files that the call changes.
+    pub snapshot: Option<SnapshotClaim>,
 }
 
 /// Reads a question from its object and the object's text.
@@ -75,9 +78,10 @@ pub fn read<'v>(value: &'v Value<'_>, text: &'v str) -> Result<ParsedQuestion<'v
         ignore_grants: fields.boolean("ignore_grants")?.unwrap_or(false),
     };
     let claim = fields.get("mcp_tool").map(read_claim).transpose()?;
+    let snapshot = super::snapshot::snapshot(&fields)?;
     fields.finish()?;
     let raw = fields.raw_call(text);
-    Ok(ParsedQuestion { call, raw, description, time, permit, join, claim })
+    Ok(ParsedQuestion { call, raw, description, time, permit, join, claim, snapshot })
 }
 
 /// Submits one call, for a single request or a batch.
@@ -97,8 +101,7 @@ pub async fn ask(
         members.extend(extra.batch.map(|batch| ("batch".to_owned(), batch)));
         members.extend(unlabelled.map(|server| ("mcp_server".to_owned(), json!(server))));
     }
-    let detail = || detail.to_string();
-    let before = api.gate.clock().now().at;
+    let (detail, before) = (|| detail.to_string(), api.gate.clock().now().at);
     let submission = CallSubmission {
         call: question.call,
         raw: question.raw.as_bytes(),
@@ -107,6 +110,7 @@ pub async fn ask(
         group: extra.group,
         permit: question.permit.unwrap_or(false),
         join: question.join,
+        snapshot: question.snapshot,
         detail: &detail,
     };
     let answer = api.gate.submit(submission, caller).await?;
