@@ -9,6 +9,7 @@ mod openapi;
 mod pages;
 mod passkeys;
 mod pki;
+mod pki_attacks;
 mod place;
 mod push;
 mod reports;
