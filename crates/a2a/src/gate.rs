@@ -3,11 +3,15 @@
 use std::time::Duration;
 
 use countersign_client::{AgentClient, CallRequest, Error, Outcome, RequestRecord, RunReport};
+use countersign_json::canonical::Digest;
 use countersign_types::tier::Tier;
 use serde_json::{Value, json};
 
 use crate::object::set;
 use crate::task::{DelegatedTask, TaskQuestion};
+
+/// How much of a result people see in the inbox, in characters.
+const SUMMARY: usize = 1000;
 
 /// What the gate says about a task.
 #[derive(Debug)]
@@ -205,11 +209,22 @@ fn failed(error: &Error) -> TaskDecision {
     }
 }
 
-/// The report of a run.
+/// The report of a run: how it ended, and the start of its result or why it failed.
 pub fn run_report(result: &Result<Value, String>, took: Duration) -> RunReport {
+    let (text, digest) = match result {
+        Ok(artifact) => {
+            let whole = artifact.to_string();
+            let digest = Digest::of(whole.as_bytes()).to_string();
+            let text = artifact.get("text").and_then(Value::as_str);
+            (text.map_or(whole, ToOwned::to_owned), Some(digest))
+        }
+        Err(why) => (why.clone(), None),
+    };
     RunReport {
         failed: result.is_err(),
         duration_ms: u64::try_from(took.as_millis()).ok(),
+        result_digest: digest,
+        summary: Some(text.chars().take(SUMMARY).collect()),
         ..RunReport::default()
     }
 }

@@ -4,6 +4,7 @@ mod authzen;
 mod batches;
 mod crises;
 mod decisions;
+mod delegated;
 mod events;
 mod openapi;
 mod pages;
