@@ -1,6 +1,7 @@
 //! The path of one task: ask the gate, wait for a person, run, report.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use tokio::task::spawn_blocking;
@@ -14,8 +15,10 @@ use crate::task::{DelegatedTask, TaskQuestion};
 
 /// How long one wait at the daemon takes, in seconds.
 const WAIT: u64 = 20;
-/// How often the daemon is asked about a task for which no wait is free.
+/// How often the daemon is asked about a task for which no wait is free. The pause grows with the
+/// number of such tasks, so that the daemon gets some 250 questions in a second at most.
 const POLL: Duration = Duration::from_secs(2);
+const POLLED: usize = 500;
 /// How long a gate that does not answer is tried.
 const GATE_TIMEOUT: Duration = Duration::from_mins(1);
 
@@ -76,18 +79,28 @@ impl A2aNode {
         let asked = match task.question.clone() {
             None => {
                 let max_tier = self.settings.policies.limits(&task.peer).max_tier;
+                let _asker = self.askers.acquire().await;
                 spawn_blocking(move || gate.submit(&task, max_tier)).await
             }
             Some(question) => {
-                let permit = self.waiters.try_acquire();
-                let seconds = if permit.is_ok() { WAIT } else { 0 };
-                if permit.is_err() {
-                    sleep(POLL).await;
+                if let Ok(_waiter) = self.waiters.try_acquire() {
+                    spawn_blocking(move || gate.wait(&task, &question.request, WAIT)).await
+                } else {
+                    self.pause().await;
+                    let _asker = self.askers.acquire().await;
+                    spawn_blocking(move || gate.wait(&task, &question.request, 0)).await
                 }
-                spawn_blocking(move || gate.wait(&task, &question.request, seconds)).await
             }
         };
         asked.unwrap_or_else(|error| TaskDecision::Failed(error.to_string()))
+    }
+
+    /// Waits before the daemon is asked again; longer if many tasks wait.
+    async fn pause(&self) {
+        let others = self.polled.fetch_add(1, Ordering::Relaxed) / POLLED;
+        let factor = u32::try_from(others).unwrap_or(u32::MAX).saturating_add(1);
+        sleep(POLL.saturating_mul(factor)).await;
+        self.polled.fetch_sub(1, Ordering::Relaxed);
     }
 
     fn wait_for_person(&self, id: &str, question: TaskQuestion) -> Result<(), A2aError> {
@@ -127,7 +140,7 @@ impl A2aNode {
         }
         let start = Instant::now();
         let result = tokio::select! {
-            result = self.program.run(&task, &approved.text) => result,
+            result = self.executor.run(&task, &approved.text) => result,
             () = self.canceled(id, &mut watch) => Err("canceled by its sender".to_owned()),
         };
         let report = run_report(&result, start.elapsed());

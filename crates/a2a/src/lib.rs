@@ -3,23 +3,36 @@
 //! A peer is whom its certificate names, never what a message says. Every task is stored before it
 //! is answered, passes the gate like any other call, runs at most once, and belongs to its sender.
 
+mod artifact;
 mod card;
+mod card_signature;
 mod chain;
 mod client;
+mod clock;
+mod dialect;
 mod drive;
+mod endpoint;
 mod error;
 mod executor;
 mod fleet_files;
 mod gate;
 mod handlers;
 mod http;
+mod http_answer;
 mod http_binding;
+mod http_push;
 mod listener;
+mod mcp_tool;
 mod methods;
 mod node;
 mod object;
+mod parts;
 mod peer;
 mod policy;
+mod program;
+mod push;
+mod push_config;
+mod push_sender;
 mod registry;
 mod render;
 mod routes;
@@ -27,15 +40,20 @@ mod server;
 mod state;
 mod stream;
 mod task;
+mod task_list;
 
 pub use card::CardSettings;
+pub use card_signature::{CardProof, sign_card, verify_card};
 pub use client::{DelegationError, OutgoingTask, RemoteAgent};
-pub use executor::{CHAIN_VARIABLE, TaskProgram};
+pub use endpoint::TaskEndpoint;
+pub use executor::TaskExecutor;
 pub use fleet_files::{FleetFiles, FleetFilesError};
 pub use gate::NodeGate;
 pub use http::AgentUrl;
+pub use mcp_tool::McpTool;
 pub use node::{A2aNode, NodeSettings};
 pub use policy::{PeerLimits, PeerPolicies, PeerPolicy, PeerPolicyError};
+pub use program::{CHAIN_VARIABLE, TaskProgram};
 pub use registry::{KnownAgent, RegistryError, read_registry, resolve_agent, url_variable};
 pub use server::{NodeServer, ServeError};
 pub use state::TaskState;

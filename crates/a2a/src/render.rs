@@ -3,20 +3,11 @@
 use countersign_types::time::Timestamp;
 use serde_json::{Value, json};
 
+use crate::dialect::ProtocolDialect;
 use crate::object::set;
+use crate::parts::parts_of;
 use crate::state::TaskState;
 use crate::task::{DelegatedTask, TaskStep};
-
-/// Which version a client speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProtocolDialect {
-    /// Version 1.0.
-    V1,
-    /// Version 0.3.
-    V03,
-    /// The original methods `tasks/send` and `tasks/get`.
-    Original,
-}
 
 /// What of a task is written.
 #[derive(Debug, Clone, Copy)]
@@ -140,15 +131,18 @@ fn user_message(task: &DelegatedTask, dialect: ProtocolDialect) -> Value {
 fn artifacts(task: &DelegatedTask, dialect: ProtocolDialect) -> Value {
     let one = |(at, artifact): (usize, &Value)| {
         let text = artifact.get("text").and_then(Value::as_str);
+        let parts = parts_of(artifact, dialect);
+        let is_named = text.is_some() || parts.is_some();
         let part = match (text, dialect) {
             (Some(text), ProtocolDialect::V1) => json!({ "text": text }),
             (Some(text), _) => json!({ "kind": "text", "text": text }),
             (None, ProtocolDialect::V1) => json!({ "data": artifact }),
             (None, _) => json!({ "kind": "data", "data": artifact }),
         };
-        let mut out = json!({ "artifactId": format!("{}-{at}", task.id), "parts": [part] });
+        let parts = parts.unwrap_or_else(|| vec![part]);
+        let mut out = json!({ "artifactId": format!("{}-{at}", task.id), "parts": parts });
         for name in ["name", "description", "metadata"] {
-            if let Some(value) = artifact.get(name).filter(|_| text.is_some()) {
+            if let Some(value) = artifact.get(name).filter(|_| is_named) {
                 set(&mut out, name, value.clone());
             }
         }

@@ -9,7 +9,7 @@ use countersign_tls::{FleetTrust, ServerIdentity, TlsError, fleet_server_config}
 use tokio::net::TcpListener;
 use tokio::task::spawn_blocking;
 
-use crate::card::CardSettings;
+use crate::card::{CardSettings, ServedCard};
 use crate::error::A2aError;
 use crate::fleet_files::{FleetFiles, FleetFilesError};
 use crate::handlers::NodeState;
@@ -67,9 +67,15 @@ impl NodeServer {
         if card.url.ends_with(":0") {
             card.url = format!("{}{}", card.url.trim_end_matches('0'), address.port());
         }
+        let card = Arc::new(ServedCard::new(&card));
+        if let Err(error) = card.sign(&self.files) {
+            tracing::warn!(%error, "the card is not signed");
+        }
         self.node.resume()?;
-        let routes = node_routes(NodeState { node: self.node, card: Arc::new(card) });
-        tokio::spawn(keep_current(self.files, Arc::clone(&trust), identity, self.authority));
+        tokio::spawn(Arc::clone(&self.node).deliver_pushes(Arc::clone(&trust)));
+        let routes = node_routes(NodeState { node: self.node, card: Arc::clone(&card) });
+        let kept = (Arc::clone(&trust), identity, card);
+        tokio::spawn(keep_current(self.files, kept, self.authority));
         ready(address);
         match serve_node(listener, tls, trust, routes).await {}
     }
@@ -88,8 +94,7 @@ async fn refreshed(
 /// Fetches the list of revoked certificates and renews the own certificate, for ever.
 async fn keep_current(
     files: FleetFiles,
-    trust: Arc<FleetTrust>,
-    identity: Arc<ServerIdentity>,
+    (trust, identity, card): (Arc<FleetTrust>, Arc<ServerIdentity>, Arc<ServedCard>),
     authority: Endpoint,
 ) {
     loop {
@@ -98,9 +103,11 @@ async fn keep_current(
             tracing::warn!(%error, "the list of revoked certificates was not fetched");
         }
         let (files, authority) = (files.clone(), authority.clone());
+        let card = Arc::clone(&card);
         let renewed = spawn_blocking(move || {
             if files.should_renew()? {
                 files.renew(&authority)?;
+                card.sign(&files)?;
                 return files.identity().map(Some);
             }
             Ok(None)

@@ -75,6 +75,25 @@ impl DelegatedTask {
         possible
     }
 
+    /// The task as it was after so many steps.
+    pub fn after_steps(&self, count: usize) -> Option<DelegatedTask> {
+        if count == 0 || count > self.steps.len() {
+            return None;
+        }
+        let mut past = self.clone();
+        past.steps.truncate(count);
+        if !past.state().is_final() {
+            past.artifacts.clear();
+        }
+        Some(past)
+    }
+
+    /// Where the page after this task begins.
+    pub fn page_token(&self) -> String {
+        let at = self.steps.last().map_or(self.created, |step| step.at);
+        format!("{at}-{}", self.id)
+    }
+
     /// The row that stores it.
     pub fn to_row(&self, version: i64) -> Result<TaskRow, A2aError> {
         let document = serde_json::to_string(self)
@@ -96,5 +115,24 @@ impl DelegatedTask {
     pub fn from_row(row: &TaskRow) -> Result<DelegatedTask, A2aError> {
         serde_json::from_str(&row.document)
             .map_err(|error| A2aError::Unavailable(format!("task {}: {error}", row.id)))
+    }
+}
+
+/// A task for tests.
+#[cfg(test)]
+pub fn test_task() -> DelegatedTask {
+    DelegatedTask {
+        id: "t".to_owned(),
+        context: "c".to_owned(),
+        peer: "alice".to_owned(),
+        requester: None,
+        chain: vec!["alice".to_owned()],
+        text: "x".to_owned(),
+        message: None,
+        metadata: serde_json::json!({}),
+        created: 0,
+        steps: Vec::new(),
+        question: None,
+        artifacts: Vec::new(),
     }
 }

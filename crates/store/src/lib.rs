@@ -9,6 +9,8 @@ pub mod people;
 pub mod record;
 pub mod servers;
 pub mod sqlite;
+mod task_file;
+mod task_push;
 pub mod tasks;
 mod waiters;
 
@@ -29,4 +31,6 @@ pub use record::{
 };
 pub use servers::{LabelledTool, ListedTool, ServerLabels, StoredServer};
 pub use sqlite::{OfflineLedger, SqliteOptions, SqliteStore};
-pub use tasks::{TaskCounts, TaskFile, TaskFileError, TaskInsert, TaskQuery, TaskRow};
+pub use task_file::{TaskFile, TaskFileError};
+pub use task_push::{PushConfigRow, PushResult};
+pub use tasks::{TaskCounts, TaskInsert, TaskQuery, TaskRow};

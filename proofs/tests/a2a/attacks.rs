@@ -260,8 +260,8 @@ fn invalid_requests_are_errors_and_never_tasks() {
         (r#"{"jsonrpc":"2.0","id":1,"method":"tasks/send","params":{"task":" "}}"#, -32602),
         (r#"{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{}}"#, -32602),
         (r#"{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"x"}}"#, -32001),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"CreateTaskPushNotificationConfig"}"#, -32003),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"GetExtendedAgentCard"}"#, -32007),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"CreateTaskPushNotificationConfig"}"#, -32602),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"GetExtendedAgentCard"}"#, -32004),
     ] {
         let text = raw(&mut stream, "POST /a2a/rpc", body).unwrap();
         let answer: Value = serde_json::from_str(text.split_once("\r\n\r\n").unwrap().1).unwrap();

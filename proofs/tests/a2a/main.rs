@@ -9,6 +9,8 @@ mod fixture;
 #[cfg(test)]
 mod original_cases;
 #[cfg(test)]
+mod push;
+#[cfg(test)]
 mod sdk;
 #[cfg(test)]
 mod tasks;
