@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use countersign_a2a::{
-    A2aNode, CardSettings, FleetFiles, NodeGate, NodeServer, NodeSettings, PeerPolicies,
+    A2aNode, CardSettings, FleetFiles, McpTool, NodeGate, NodeServer, NodeSettings, PeerPolicies,
     PeerPolicy, TaskEndpoint, TaskExecutor, TaskProgram,
 };
 use countersign_client::{AgentClient, DaemonKey, Endpoint};
@@ -64,7 +64,15 @@ fn executor(all: &Value) -> Result<TaskExecutor, String> {
     }
     let words = all.get("command").and_then(Value::as_array).cloned().unwrap_or_default();
     let command = words.iter().filter_map(Value::as_str).map(ToOwned::to_owned).collect();
-    Ok(TaskExecutor::Program(TaskProgram { command, time, memory_kib: None }))
+    let program = TaskProgram { command, time, memory_kib: None };
+    Ok(match all.get("mcp_tool").and_then(Value::as_str) {
+        None => TaskExecutor::Program(program),
+        Some(tool) => TaskExecutor::Mcp(McpTool {
+            server: program,
+            tool: tool.to_owned(),
+            argument: "task".to_owned(),
+        }),
+    })
 }
 
 fn settings(all: &Value, name: &str) -> Result<NodeSettings, String> {

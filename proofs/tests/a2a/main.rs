@@ -5,7 +5,11 @@ mod attacks;
 #[cfg(test)]
 mod crashes;
 #[cfg(test)]
+mod executors;
+#[cfg(test)]
 mod fixture;
+#[cfg(test)]
+mod load;
 #[cfg(test)]
 mod original_cases;
 #[cfg(test)]

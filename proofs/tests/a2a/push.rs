@@ -8,7 +8,7 @@ use std::time::Duration;
 use countersign_a2a::{OutgoingTask, RemoteAgent};
 use serde_json::{Value, json};
 
-use crate::fixture::{ECHO, Fleet, HANG, raw, state};
+use crate::fixture::{ECHO, Fleet, HANG, raw, state, until};
 
 /// A receiver that answers each request with the next status, and then with 200.
 fn receiver(address: &str, statuses: &'static [u16]) -> (SocketAddr, Receiver<(String, Value)>) {
@@ -168,4 +168,32 @@ fn private_receivers_and_other_agents_tasks_are_refused() {
     }
     let error = alice.call("CreateTaskPushNotificationConfig", &good).unwrap_err().to_string();
     assert!(error.contains("at most 4"), "{error}");
+}
+
+#[test]
+fn a_revoked_peer_is_told_nothing() {
+    let fleet = Fleet::start();
+    let node = fleet.node(ECHO, &json!({ "push_to_private": true }));
+    let alice_config = fleet.client_config(&fleet.issue("alice"));
+    let alice = RemoteAgent::new(node.url(), std::sync::Arc::clone(&alice_config));
+    let carol = fleet.peer(&fleet.issue("carol"), &node);
+    let (hers, told_alice) = receiver("127.0.0.1:0", &[]);
+    let (others, told_carol) = receiver("127.0.0.1:0", &[]);
+    send(&alice, "For alice", &format!("http://{hers}/"));
+    fleet.asked_about("For alice");
+    let (_, first) = told_alice.recv_timeout(HANG).unwrap();
+    assert_eq!(first["statusUpdate"]["status"]["state"], "TASK_STATE_AUTH_REQUIRED");
+    assert_eq!(fleet.change("/v1/pki/revocations", &json!({ "certificate": "alice" })).0, 200);
+    until("the refusal", || {
+        let mut fresh = node.connect(&alice_config);
+        let heard = raw(&mut fresh, "GET /agent-card.json", "").unwrap_or_default();
+        (!heard.contains("HTTP/1.1 200")).then_some(())
+    });
+    fleet.approve("For alice");
+    // What carol is told comes after what alice would have been told.
+    send(&carol, "For carol", &format!("http://{others}/"));
+    fleet.approve("For carol");
+    while told_carol.recv_timeout(HANG).unwrap().1.get("task").is_none() {}
+    let heard: Vec<Value> = told_alice.try_iter().map(|(_, body)| body).collect();
+    assert!(heard.is_empty(), "{heard:?}");
 }
