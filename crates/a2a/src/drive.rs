@@ -78,7 +78,7 @@ impl A2aNode {
         let gate = self.gate.clone();
         let asked = match task.question.clone() {
             None => {
-                let max_tier = self.settings.policies.limits(&task.peer).max_tier;
+                let max_tier = self.limits(&task.peer).max_tier;
                 let _asker = self.askers.acquire().await;
                 spawn_blocking(move || gate.submit(&task, max_tier)).await
             }

@@ -9,6 +9,7 @@ mod card_signature;
 mod chain;
 mod client;
 mod clock;
+mod descriptors;
 mod dialect;
 mod drive;
 mod endpoint;

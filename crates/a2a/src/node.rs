@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use countersign_store::{TaskFile, TaskFileError, TaskInsert};
 use countersign_types::id::Id;
@@ -18,7 +18,7 @@ use crate::executor::TaskExecutor;
 use crate::gate::NodeGate;
 use crate::methods::NewTask;
 use crate::peer::Connection;
-use crate::policy::PeerPolicies;
+use crate::policy::{PeerLimits, PeerPolicies};
 use crate::push_sender::PushSender;
 use crate::state::TaskState;
 use crate::task::DelegatedTask;
@@ -39,7 +39,7 @@ pub struct NodeSettings {
     pub name: String,
     /// How often a task may have been delegated.
     pub max_depth: usize,
-    /// What each peer may ask.
+    /// What each peer may ask, at the start.
     pub policies: PeerPolicies,
     /// How many tasks run at once.
     pub concurrent: usize,
@@ -59,6 +59,7 @@ pub struct A2aNode {
     pub(crate) polled: AtomicUsize,
     pub(crate) runners: Semaphore,
     pub(crate) push: PushSender,
+    policies: RwLock<Arc<PeerPolicies>>,
     pub(crate) tasks: TaskFile,
     /// One for each task that a client watches or that is in progress.
     watched: Mutex<HashMap<String, watch::Sender<i64>>>,
@@ -75,6 +76,7 @@ impl A2aNode {
         Ok(Arc::new(A2aNode {
             runners: Semaphore::new(settings.concurrent),
             push: PushSender::new(settings.push_to_private),
+            policies: RwLock::new(Arc::new(settings.policies.clone())),
             settings,
             gate,
             executor,
@@ -161,8 +163,21 @@ impl A2aNode {
         }
     }
 
+    /// What a peer may ask now.
+    pub(crate) fn limits(&self, peer: &str) -> PeerLimits {
+        self.policies.read().unwrap_or_else(PoisonError::into_inner).limits(peer)
+    }
+
+    /// Uses other policies from now on; returns whether they differ.
+    pub(crate) fn set_policies(&self, new: PeerPolicies) -> bool {
+        let mut policies = self.policies.write().unwrap_or_else(PoisonError::into_inner);
+        let differ = **policies != new;
+        *policies = Arc::new(new);
+        differ
+    }
+
     fn check_limits(&self, peer: &str, text: &str, at: i64) -> Result<(), A2aError> {
-        let limits = self.settings.policies.limits(peer);
+        let limits = self.limits(peer);
         if !limits.permits(text) {
             return Err(A2aError::NotAllowed(format!("{peer} may not send this task")));
         }

@@ -1,6 +1,7 @@
 //! A whole server: listens, keeps the list of revoked certificates current, renews its own.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use crate::fleet_files::{FleetFiles, FleetFilesError};
 use crate::handlers::NodeState;
 use crate::listener::serve_node;
 use crate::node::A2aNode;
+use crate::policy::PeerPolicies;
 use crate::routes::node_routes;
 
 /// How often the list of revoked certificates is fetched.
@@ -47,6 +49,8 @@ pub struct NodeServer {
     pub authority: Endpoint,
     /// What its card says.
     pub card: CardSettings,
+    /// What each peer may ask: read again while the server runs, if it exists.
+    pub policies: Option<PathBuf>,
     /// The node.
     pub node: Arc<A2aNode>,
 }
@@ -73,6 +77,9 @@ impl NodeServer {
         }
         self.node.resume()?;
         tokio::spawn(Arc::clone(&self.node).deliver_pushes(Arc::clone(&trust)));
+        if let Some(file) = self.policies {
+            tokio::spawn(follow_policies(file, Arc::clone(&self.node)));
+        }
         let routes = node_routes(NodeState { node: self.node, card: Arc::clone(&card) });
         let kept = (Arc::clone(&trust), identity, card);
         tokio::spawn(keep_current(self.files, kept, self.authority));
@@ -89,6 +96,26 @@ async fn refreshed(
     let (files, trust, authority) = (files.clone(), Arc::clone(trust), authority.clone());
     let fetched = spawn_blocking(move || files.refresh(&trust, &authority)).await;
     fetched.unwrap_or_else(|error| Err(FleetFilesError::Authority(error.to_string())))
+}
+
+/// Reads the policies of peers again, for ever. While the file cannot be read, the last ones stay.
+async fn follow_policies(file: PathBuf, node: Arc<A2aNode>) {
+    loop {
+        tokio::time::sleep(REFRESH).await;
+        let read = file.clone();
+        let read = spawn_blocking(move || read.exists().then(|| PeerPolicies::read(&read))).await;
+        match read {
+            Ok(Some(Ok(policies))) => {
+                if node.set_policies(policies) {
+                    tracing::info!("the policies of peers changed");
+                }
+            }
+            Ok(Some(Err(error))) => {
+                tracing::warn!(%error, "the policies of peers stay as they are")
+            }
+            Ok(None) | Err(_) => {}
+        }
+    }
 }
 
 /// Fetches the list of revoked certificates and renews the own certificate, for ever.

@@ -45,6 +45,7 @@ fn run() -> Result<(), String> {
             url: format!("https://127.0.0.1:{port}"),
             is_strict: false,
         },
+        policies: all.get("policies").and_then(Value::as_str).map(PathBuf::from),
         node,
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
