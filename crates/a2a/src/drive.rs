@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
+use crate::artifact::question_of;
 use crate::error::A2aError;
 use crate::gate::{ApprovedTask, TaskDecision, run_report};
 use crate::node::A2aNode;
@@ -35,7 +36,8 @@ impl A2aNode {
         let mut silent: Option<Instant> = None;
         loop {
             let task = self.any_task(id)?;
-            if task.state().is_final() || task.state() == TaskState::Working {
+            let waits = matches!(task.state(), TaskState::Working | TaskState::InputRequired);
+            if task.state().is_final() || waits {
                 return Ok(());
             }
             match self.ask(task).await {
@@ -145,6 +147,10 @@ impl A2aNode {
         };
         let report = run_report(&result, start.elapsed());
         let ended = match result {
+            Ok(artifact) if question_of(&artifact).is_some() => {
+                let question = question_of(&artifact).unwrap_or_default();
+                self.advance(id, TaskState::InputRequired, question, |_| {})
+            }
             Ok(artifact) => self.advance(id, TaskState::Completed, "Task completed", |task| {
                 task.artifacts = vec![artifact.clone()];
             }),

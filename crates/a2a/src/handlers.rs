@@ -16,7 +16,6 @@ use crate::methods::{Method, NewTask};
 use crate::node::A2aNode;
 use crate::peer::Connection;
 use crate::render::TaskView;
-use crate::state::TaskState;
 use crate::task::DelegatedTask;
 
 /// The longest body of a request.
@@ -123,7 +122,7 @@ async fn send(
     let waiting = async {
         loop {
             let task = node.any_task(&task.id)?;
-            if task.state().is_final() || task.state() == TaskState::AuthRequired {
+            if task.state().is_final() || task.state().is_interrupted() {
                 return Ok(task);
             }
             if watch.changed().await.is_err() {

@@ -93,7 +93,7 @@ async fn http_task(
             let length = query.get("historyLength").and_then(Value::as_str);
             // A text that is no number is refused like a negative number.
             let length = length.map(|text| text.parse::<i64>().unwrap_or(-1).into());
-            let found = methods::wants_history(length.as_ref()).and_then(|history| {
+            let found = methods::history_length(length.as_ref()).and_then(|history| {
                 let task = state.node.task(peer.agent(), &task)?;
                 Ok(TaskView { history, ..TaskView::whole(ProtocolDialect::V1) }.task(&task))
             });

@@ -16,6 +16,7 @@ mod endpoint;
 mod error;
 mod executor;
 mod fleet_files;
+mod further;
 mod gate;
 mod handlers;
 mod http;

@@ -27,8 +27,8 @@ pub enum Method {
     Get {
         /// Its id.
         id: String,
-        /// Whether the history is wanted.
-        history: bool,
+        /// How many messages of the history are wanted.
+        history: usize,
     },
     /// Lists the caller's tasks.
     List(ListParams),
@@ -57,8 +57,8 @@ pub struct NewTask {
     pub metadata: Value,
     /// Whether the answer is wanted at once.
     pub immediately: bool,
-    /// Whether the history is wanted.
-    pub history: bool,
+    /// How many messages of the history are wanted.
+    pub history: usize,
     /// The task that the message belongs to, by the client's words.
     pub task: Option<String>,
     /// Where the client is told about the task, if it wants to be told.
@@ -136,7 +136,7 @@ fn method_named(
         "message/stream" => (V03, new_task(params, V03).map(Method::Stream)),
         "tasks/send" => (Original, original_task(params).map(Method::Send)),
         "tasks/get" if !params.contains_key("id") => {
-            (Original, text(params, "taskId").map(|id| Method::Get { id, history: false }))
+            (Original, text(params, "taskId").map(|id| Method::Get { id, history: 0 }))
         }
         "GetTask" => (V1, get(params)),
         "tasks/get" => (V03, get(params)),
@@ -166,16 +166,22 @@ fn text(params: &Map<String, Value>, name: &str) -> Result<String, A2aError> {
 }
 
 fn get(params: &Map<String, Value>) -> Result<Method, A2aError> {
-    let history = wants_history(params.get("historyLength"))?;
+    let history = history_length(length_in(params))?;
     Ok(Method::Get { id: text(params, "id")?, history })
 }
 
-/// Whether a client that asks for so many messages of the history wants any.
-pub fn wants_history(length: Option<&Value>) -> Result<bool, A2aError> {
+/// The wanted length of the history. Some clients write the name as the definition of the protocol
+/// has it.
+fn length_in(params: &Map<String, Value>) -> Option<&Value> {
+    params.get("historyLength").or_else(|| params.get("history_length"))
+}
+
+/// How many messages of the history a client wants.
+pub fn history_length(length: Option<&Value>) -> Result<usize, A2aError> {
     match length {
-        None | Some(Value::Null) => Ok(true),
+        None | Some(Value::Null) => Ok(usize::MAX),
         Some(length) => match length.as_u64() {
-            Some(length) => Ok(length > 0),
+            Some(length) => Ok(usize::try_from(length).unwrap_or(usize::MAX)),
             None => Err(A2aError::InvalidParams("historyLength must not be negative".to_owned())),
         },
     }
@@ -239,7 +245,7 @@ pub fn new_task(
         ProtocolDialect::V03 | ProtocolDialect::Original => !flag("blocking").unwrap_or(true),
     };
     let push = config_of_send(configuration, dialect)?;
-    let history = wants_history(configuration.and_then(|all| all.get("historyLength")))?;
+    let history = history_length(configuration.and_then(length_in))?;
     let metadata = params.get("metadata").or_else(|| message.get("metadata"));
     checked(NewTask {
         text: texts.join("\n"),
@@ -278,7 +284,7 @@ fn original_task(params: &Map<String, Value>) -> Result<NewTask, A2aError> {
         requester: requester.map(|label| label.chars().take(MAX_ID).collect()),
         metadata: metadata.cloned().unwrap_or_else(|| Value::Object(Map::new())),
         immediately: true,
-        history: true,
+        history: usize::MAX,
         task: None,
         push: None,
     })

@@ -111,8 +111,8 @@ impl A2aNode {
         new: NewTask,
     ) -> Result<DelegatedTask, A2aError> {
         let peer = connection.agent();
-        if let Some(id) = &new.task {
-            return Err(self.no_further_message(peer, id, new.context.as_deref()));
+        if let Some(id) = new.task.clone() {
+            return self.answer_question(peer, &id, &new);
         }
         let chain = chain_of(&new.metadata, peer, &self.settings.name, self.settings.max_depth)?;
         let at = now();
@@ -129,6 +129,7 @@ impl A2aNode {
             steps: Vec::new(),
             question: None,
             artifacts: Vec::new(),
+            further: Vec::new(),
         };
         task.advance(TaskState::Submitted, "Task submitted".to_owned(), at);
         let row = task.to_row(1)?;
@@ -146,20 +147,6 @@ impl A2aNode {
                 Ok(task)
             }
             TaskInsert::Repeated(row) => DelegatedTask::from_row(&row),
-        }
-    }
-
-    /// Why a message to a task of this peer is refused.
-    fn no_further_message(&self, peer: &str, id: &str, context: Option<&str>) -> A2aError {
-        match self.task(peer, id) {
-            Err(error) => error,
-            Ok(task) if context.is_some_and(|context| context != task.context) => {
-                A2aError::InvalidParams("contextId is not the one of this task".to_owned())
-            }
-            Ok(_) => A2aError::Unsupported(
-                "a task takes no further messages; send a new one with the same contextId"
-                    .to_owned(),
-            ),
         }
     }
 

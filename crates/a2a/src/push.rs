@@ -199,7 +199,7 @@ fn parse(row: &PushConfigRow) -> Result<PushConfig, A2aError> {
 /// What a receiver is told about a state: the whole task at its end, the status before.
 fn push_event(task: &DelegatedTask, is_old: bool) -> Value {
     let dialect = if is_old { ProtocolDialect::V03 } else { ProtocolDialect::V1 };
-    let whole = TaskView { history: false, ..TaskView::whole(dialect) };
+    let whole = TaskView { history: 0, ..TaskView::whole(dialect) };
     if is_old {
         whole.task(task)
     } else if task.state().is_final() {

@@ -14,8 +14,8 @@ use crate::task::{DelegatedTask, TaskStep};
 pub struct TaskView {
     /// The version.
     pub dialect: ProtocolDialect,
-    /// Whether the sender's message is repeated.
-    pub history: bool,
+    /// How many of the sender's messages are repeated, the last ones.
+    pub history: usize,
     /// Whether the results are included.
     pub artifacts: bool,
 }
@@ -23,7 +23,7 @@ pub struct TaskView {
 impl TaskView {
     /// The whole task.
     pub const fn whole(dialect: ProtocolDialect) -> TaskView {
-        TaskView { dialect, history: true, artifacts: true }
+        TaskView { dialect, history: usize::MAX, artifacts: true }
     }
 
     /// The task as JSON.
@@ -37,8 +37,10 @@ impl TaskView {
         if self.artifacts && !task.artifacts.is_empty() {
             set(&mut out, "artifacts", artifacts(task, self.dialect));
         }
-        if self.history {
-            set(&mut out, "history", json!([user_message(task, self.dialect)]));
+        if self.history > 0 {
+            let all = user_messages(task, self.dialect);
+            let skipped = all.len().saturating_sub(self.history);
+            set(&mut out, "history", all.into_iter().skip(skipped).collect());
         }
         if self.dialect == ProtocolDialect::V03 {
             set(&mut out, "kind", json!("task"));
@@ -120,12 +122,16 @@ fn message(text: &str, id: &str, from_user: bool, dialect: ProtocolDialect) -> V
     }
 }
 
-fn user_message(task: &DelegatedTask, dialect: ProtocolDialect) -> Value {
-    let id = task.message.as_deref().unwrap_or(&task.id);
-    let mut out = message(&task.text, id, true, dialect);
-    set(&mut out, "taskId", json!(task.id));
-    set(&mut out, "contextId", json!(task.context));
-    out
+fn user_messages(task: &DelegatedTask, dialect: ProtocolDialect) -> Vec<Value> {
+    let first = (task.message.as_deref().unwrap_or(&task.id), task.text.as_str());
+    let further = task.further.iter().map(|one| (one.id.as_str(), one.text.as_str()));
+    let one = |(id, text): (&str, &str)| {
+        let mut out = message(text, id, true, dialect);
+        set(&mut out, "taskId", json!(task.id));
+        set(&mut out, "contextId", json!(task.context));
+        out
+    };
+    std::iter::once(first).chain(further).map(one).collect()
 }
 
 fn artifacts(task: &DelegatedTask, dialect: ProtocolDialect) -> Value {

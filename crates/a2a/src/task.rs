@@ -35,6 +35,18 @@ pub struct DelegatedTask {
     pub question: Option<TaskQuestion>,
     /// The results.
     pub artifacts: Vec<Value>,
+    /// What the sender answered to questions of the executor, the first answer first.
+    #[serde(default)]
+    pub further: Vec<SenderAnswer>,
+}
+
+/// A further message of a task's sender.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SenderAnswer {
+    /// The sender's id of it.
+    pub id: String,
+    /// What it says.
+    pub text: String,
 }
 
 /// One state that a task reached.
@@ -64,6 +76,11 @@ impl DelegatedTask {
     pub fn state(&self) -> TaskState {
         let last = self.steps.last();
         last.and_then(|step| TaskState::parse(&step.state)).unwrap_or(TaskState::Failed)
+    }
+
+    /// The text that is asked about and runs next.
+    pub fn current_text(&self) -> &str {
+        self.further.last().map_or(&self.text, |last| &last.text)
     }
 
     /// Goes on to another state; returns whether that is possible.
@@ -134,5 +151,6 @@ pub fn test_task() -> DelegatedTask {
         steps: Vec::new(),
         question: None,
         artifacts: Vec::new(),
+        further: Vec::new(),
     }
 }

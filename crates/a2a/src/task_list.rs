@@ -26,7 +26,7 @@ impl A2aNode {
             block_in_place(|| self.tasks.list(&query)).map_err(|error| unavailable(&error))?;
         let size = usize::try_from(params.size).unwrap_or(usize::MAX);
         let view =
-            TaskView { dialect: ProtocolDialect::V1, history: false, artifacts: params.artifacts };
+            TaskView { dialect: ProtocolDialect::V1, history: 0, artifacts: params.artifacts };
         let more = rows.len() > size;
         let tasks = rows.iter().take(size).map(DelegatedTask::from_row);
         let tasks: Vec<DelegatedTask> = tasks.collect::<Result<_, _>>()?;

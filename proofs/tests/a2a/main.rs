@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod attacks;
 #[cfg(test)]
+mod conversations;
+#[cfg(test)]
 mod crashes;
 #[cfg(test)]
 mod executors;
