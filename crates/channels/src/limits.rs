@@ -13,6 +13,9 @@ pub struct ChannelLimits {
     pub approves: Tier,
     /// Whether its messages include the call. Without that it approves nothing.
     pub details: bool,
+    /// Whether its messages about a crisis include the user's words and the text that waits. A
+    /// message that cannot be changed afterwards includes neither.
+    pub crisis_words: bool,
     /// Whether it interrupts a person away from the desk; then it waits a little while they are
     /// active in the inbox.
     pub interrupts: bool,

@@ -76,12 +76,13 @@ impl ChannelSettings {
             per_minute,
             approves: Tier::Safe,
             details: false,
+            crisis_words: false,
             interrupts: !matches!(kind.as_bytes(), b"desktop" | b"terminal" | b"command"),
         };
         match kind.as_bytes() {
             // Chats are usually limited to the people who are asked, so they may show the call.
             b"telegram" | b"discord" | b"slack" => {
-                ChannelLimits { approves: Tier::High, details: true, ..usual }
+                ChannelLimits { approves: Tier::High, details: true, crisis_words: true, ..usual }
             }
             b"sms" | b"ntfy" => ChannelLimits { approves: Tier::Medium, ..usual },
             _ => usual,

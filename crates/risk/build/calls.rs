@@ -12,6 +12,7 @@ struct Calls {
     acting_beside: Vec<String>,
     harmless: Vec<String>,
     modules: Vec<String>,
+    plain: Vec<String>,
 }
 
 pub fn generate(source: &Path, out: &Path) -> Result<(), String> {
@@ -23,6 +24,7 @@ pub fn generate(source: &Path, out: &Path) -> Result<(), String> {
         ("ACTING_BESIDE", calls.acting_beside),
         ("HARMLESS", calls.harmless),
         ("MODULES", calls.modules),
+        ("PLAIN", calls.plain),
     ] {
         words.sort();
         let count = words.len();
@@ -30,7 +32,7 @@ pub fn generate(source: &Path, out: &Path) -> Result<(), String> {
         if words.len() != count {
             return Err(format!("{}: {name} lists a word twice", source.display()));
         }
-        let _ = writeln!(code, "static {name}: &[&str] = &{words:?};");
+        let _ = writeln!(code, "pub(super) static {name}: &[&str] = &{words:?};");
     }
     std::fs::write(out.join("calls.rs"), code).map_err(|e| e.to_string())
 }

@@ -42,6 +42,8 @@ pub enum Touch {
     Net,
     /// Sends the named file out (`@file`, `file`).
     Upload,
+    /// Text that is sent along with a request.
+    Sent,
 }
 
 /// Files of a work tree that a command may lose.

@@ -76,7 +76,7 @@ fn read_nested_code(
     out: &mut Findings,
 ) -> bool {
     code::read(lang, text, 0, ctx, depth, read_nested, out);
-    code::is_harmless_reading(lang, out)
+    code::is_harmless_reading(lang, text, out)
 }
 
 /// Whether all of a code is read, nothing in it is known only when it runs, and nothing in it asks
@@ -84,7 +84,7 @@ fn read_nested_code(
 fn is_harmless_code(lang: Language, text: &str, ctx: &Context<'_>) -> bool {
     let mut findings = Findings::default();
     read_whole_code(lang, text, ctx, &mut findings);
-    code::is_harmless_reading(lang, &findings)
+    code::is_harmless_reading(lang, text, &findings)
 }
 
 fn read_powershell_text(text: &str, ctx: &Context<'_>, out: &mut Findings) {

@@ -14,6 +14,7 @@ test_files! {
     entered_folders_test: "entered_folders.rs",
     fetched_code_test: "fetched_code.rs",
     given_words_test: "given_words.rs",
+    leaving_data_test: "leaving_data.rs",
     noise_test: "noise.rs",
     noise_in_sentences_test: "noise_in_sentences.rs",
     option_values_test: "option_values.rs",
@@ -28,6 +29,7 @@ test_files! {
     two_readings_test: "two_readings.rs",
     unknown_programs_test: "unknown_programs.rs",
     unread_test: "unread.rs",
+    unread_languages_test: "unread_languages.rs",
     whole_folders_test: "whole_folders.rs",
     workspace_test: "workspace.rs",
 }

@@ -78,6 +78,15 @@ fn limits(kind: &str, table: &mut Table) -> KindResult<ChannelLimits> {
     if let Some(value) = table.remove("details") {
         limits.details = value.as_bool().ok_or("details must be true or false")?;
     }
+    if let Some(value) = table.remove("crisis_words") {
+        let show = value.as_bool().ok_or("crisis_words must be true or false")?;
+        if show && !limits.crisis_words {
+            return Err("crisis_words needs telegram, discord or slack: other messages stay as \
+                        they were sent"
+                .into());
+        }
+        limits.crisis_words = show;
+    }
     if let Some(value) = table.remove("interrupts") {
         limits.interrupts = value.as_bool().ok_or("interrupts must be true or false")?;
     }

@@ -134,7 +134,7 @@ fn waiting_period(people: &file::PeopleSection) -> Result<Millis, ConfigError> {
 }
 
 fn idle(people: &file::PeopleSection) -> Result<Millis, ConfigError> {
-    seconds("people.idle_seconds", people.idle_seconds, 12 * 3_600, 60..=30 * DAY)
+    seconds("people.idle_seconds", people.idle_seconds, 2 * 3_600, 60..=30 * DAY)
 }
 
 fn whitelist(section: &file::WhitelistSection) -> Result<Option<PathBuf>, ConfigError> {

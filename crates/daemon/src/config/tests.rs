@@ -125,6 +125,7 @@ fn invalid_channels_are_rejected_with_their_problem() {
         ("kind = \"terminal\"\nper_minute = 0".to_owned(), "per_minute"),
         ("kind = \"terminal\"\napproves = \"CRITICAL\"".to_owned(), "approves"),
         ("kind = \"terminal\"\ndetails = 1".to_owned(), "details"),
+        ("kind = \"terminal\"\ncrisis_words = true".to_owned(), "crisis_words"),
         ("kind = \"terminal\"\nurl = \"x\"".to_owned(), "url"),
     ] {
         let said = refused(&format!("[channels.ops]\n{text}"));

@@ -7,6 +7,7 @@ use maud::{Markup, html};
 
 use super::answer_form::{self, answer};
 use super::assessment::{assessed_call, badge};
+use super::crisis_context;
 use super::labels::{self, relative_time};
 use super::view::RequestView;
 use crate::drills;
@@ -30,7 +31,7 @@ pub fn card(view: &RequestView) -> Markup {
                 }
                 h1 #brief tabindex="-1" { (view.brief()) }
                 @if !view.is_pending() { (decision_summary(view)) (super::edited::approved(view)) }
-                @if let Some(crisis) = &view.crisis { (crisis.on_card(view.now)) }
+                @if let Some(crisis) = &view.crisis { (crisis_context::on_card(crisis, view.now)) }
                 @match &view.card {
                     Some(card) => (assessed_call(card)),
                     None => p.wrong { "The call cannot be shown, so it cannot be approved here." },
@@ -58,6 +59,15 @@ fn requester_facts(view: &RequestView) -> Markup {
                 (view.agent())
                 @if let Some(session) = view.session() { ", session " (session) }
                 ", " (relative_time(request.schedule.created, view.now))
+            }
+            @if let (Some(step), Some(group)) = (view.plan_step(), view.stored.group) {
+                dt { "plan" }
+                dd {
+                    "call " (step.at + 1) " of " (step.of)
+                    @if view.is_pending() {
+                        ", " a href={ "/review?group=" (group) } { "see and answer the whole plan" }
+                    }
+                }
             }
             @if let Some(cwd) = view.card.as_ref().and_then(|card| card.cwd.as_ref()) {
                 dt { "directory" } dd { code { (cwd) } }

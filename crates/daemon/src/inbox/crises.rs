@@ -7,10 +7,11 @@ use countersign_types::time::Clock as _;
 use maud::{Markup, html};
 
 use super::controls::shown;
-use super::crisis_context::CrisisContext;
+use super::crisis_context;
 use super::layout;
 use super::page::{ApiState, PageResult, signed_in_page};
 use crate::api::Api;
+use crate::gate::CrisisContext;
 
 /// The page.
 pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageResult {
@@ -36,7 +37,7 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
                                 (shown(&crisis.session))
                             }
                         }
-                        (CrisisContext::of(&api, crisis.clone()).markup(now))
+                        (crisis_context::markup(&CrisisContext::of(&api.gate, crisis.clone()), now))
                     }
                     (take_over(&api, crisis))
                     (lift(crisis))

@@ -9,13 +9,13 @@ use countersign_types::time::{Clock as _, Timestamp};
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::crisis_context::CrisisContext;
 use super::labels::shape;
 use super::page::{ApiState, PageResult, signed_in, signed_in_page};
 use super::view::RequestView;
 use super::{controls, layout, servers};
 use crate::api::{Api, ApiProblem};
 use crate::config::mode_name;
+use crate::gate::CrisisContext;
 
 /// The most requests in the list; with more, the list says so.
 const MOST: usize = 1000;
@@ -164,7 +164,8 @@ pub async fn one(api: &Api, id: Id) -> Result<Option<RequestView>, ApiProblem> {
     let tool = (stored.tool.clone(), stored.request.tier);
     let since = Timestamp(now.0.saturating_sub(MONTH));
     let is_open = stored.request.crisis && !stored.request.state.has_ended();
-    let crisis = is_open.then(|| CrisisContext::of_call(api, &agent, &stored.session)).flatten();
+    let crisis =
+        is_open.then(|| CrisisContext::of_call(&api.gate, &agent, &stored.session)).flatten();
     let similar = api.gate.store().similar_calls(agent, tool, id, since).await?;
     let stopped_waiting_at = api.gate.stopped_waiting_at(id);
     Ok(Some(RequestView {

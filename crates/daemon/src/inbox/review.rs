@@ -4,6 +4,7 @@ use axum::extract::{Query, State};
 use axum::http::{HeaderMap, Uri};
 use countersign_store::StoreError;
 use countersign_text::sanitize::sanitize_within;
+use countersign_types::id::Id;
 use countersign_types::tier::Tier;
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -19,6 +20,8 @@ const MOST: usize = 50;
 #[derive(Deserialize)]
 pub struct ReviewQuery {
     agent: Option<String>,
+    /// The batch of calls that an agent submitted as a plan.
+    group: Option<String>,
 }
 
 /// The page. CRITICAL calls and calls in a crisis are answered alone and are not shown.
@@ -34,16 +37,23 @@ pub async fn page(
         pending::pending(&api).await.map_err(failed)?.into_iter().partition(may_be_together);
     let agents = agents(&together);
     let of = which.agent.filter(|agent| !agent.is_empty());
+    let group = which.group.as_deref().and_then(Id::parse);
     let fits = |view: &RequestView| {
-        of.as_deref().is_none_or(|agent| view.stored.request.requester.display_name() == agent)
+        let requester = view.stored.request.requester.display_name();
+        of.as_deref().is_none_or(|agent| requester == agent)
+            && group.is_none_or(|group| view.stored.group == Some(group))
     };
-    let chosen: Vec<RequestView> = together.into_iter().filter(fits).collect();
+    let mut chosen: Vec<RequestView> = together.into_iter().filter(fits).collect();
     let all = chosen.len();
+    if group.is_some() {
+        // A plan is read in its order.
+        chosen.sort_by_key(|view| view.plan_step().map(|step| step.at));
+    }
     let read = |view: RequestView| RequestView::new(view.stored, view.now);
     let views: Vec<RequestView> = chosen.into_iter().take(MOST).map(read).collect();
     let body = html! {
         section.wide.review #review {
-            h1 { (title(views.len(), all)) }
+            h1 { (if group.is_some() { plan_title(all) } else { title(views.len(), all) }) }
             p.hint {
                 "Each answer is a separate decision, for exactly the call that you see here. "
                 "To approve a HIGH call, open it and type one of its two words."
@@ -52,7 +62,7 @@ pub async fn page(
                     a href="/" { "answered alone" } "."
                 }
             }
-            @if agents.len() > 1 { (filter(&agents, of.as_deref())) }
+            @if agents.len() > 1 && group.is_none() { (filter(&agents, of.as_deref())) }
             p.hint.fresh role="status" hidden {}
             ol.together { @for view in &views { (item(view)) } }
             @if !views.is_empty() { (bar()) }
@@ -72,6 +82,14 @@ fn title(shown: usize, all: usize) -> String {
         1 => "One to review".to_owned(),
         _ if shown < all => format!("The {shown} most urgent of {all}, to review together"),
         _ => format!("{all} to review together"),
+    }
+}
+
+fn plan_title(waiting: usize) -> String {
+    match waiting {
+        0 => "No call of this plan is waiting".to_owned(),
+        1 => "A plan: one call is waiting".to_owned(),
+        _ => format!("A plan: {waiting} calls are waiting"),
     }
 }
 
@@ -119,6 +137,7 @@ fn item(view: &RequestView) -> Markup {
                     }
                 }
                 p.by {
+                    @if let Some(step) = view.plan_step() { "call " (step.at + 1) " · " }
                     span.tiername { (request.tier.label()) } " · " (view.word_pair()) " · "
                     (view.agent())
                     @if let Some(session) = view.session() { ", session " (session) }

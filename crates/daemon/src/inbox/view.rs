@@ -9,8 +9,7 @@ use countersign_types::tier::Tier;
 use countersign_types::time::Timestamp;
 use countersign_workflow::request::{Choice, State};
 
-use super::crisis_context::CrisisContext;
-use crate::gate::asking_name;
+use crate::gate::{CrisisContext, asking_name};
 
 /// How much of a name is shown.
 const NAME: usize = 120;
@@ -32,6 +31,15 @@ pub struct RequestView {
     pub stopped_waiting_at: Option<Timestamp>,
     /// The conversation, if the call belongs to one in a crisis.
     pub crisis: Option<CrisisContext>,
+}
+
+/// The place of a call in the plan of an agent.
+#[derive(Debug, Clone, Copy)]
+pub struct PlanStep {
+    /// Its place, from 0.
+    pub at: u64,
+    /// The number of calls in the plan.
+    pub of: u64,
 }
 
 impl RequestView {
@@ -93,6 +101,14 @@ impl RequestView {
         let said = detail.pointer("/description").or(detail.pointer("/seed/description"))?;
         let said = said.as_str().filter(|said| !said.is_empty())?;
         Some(sanitize_within(said, WORDS).text.into_owned())
+    }
+
+    /// Its place in a plan, if the agent submitted it with other calls.
+    pub fn plan_step(&self) -> Option<PlanStep> {
+        self.stored.group?;
+        let detail: serde_json::Value = serde_json::from_str(&self.stored.detail).ok()?;
+        let number = |path: &str| detail.pointer(path).and_then(serde_json::Value::as_u64);
+        Some(PlanStep { at: number("/batch/at")?, of: number("/batch/of")? })
     }
 
     /// The class for its color.

@@ -13,7 +13,7 @@ use countersign_workflow::request::{Choice, EscalationLevel, Request, needs_word
 
 use super::channel_pool::OpenChannel;
 use crate::buttons::{ButtonTarget, Buttons};
-use crate::gate::{Gate, asking_name};
+use crate::gate::{CrisisContext, Gate, asking_name};
 
 /// The most reasons in a message.
 const MAX_REASONS: usize = 3;
@@ -42,14 +42,13 @@ pub fn announcement(
     let limits = channel.limits;
     let (stored, request) = (about.stored, &about.stored.request);
     let asks = matches!(about.news, AnnouncementEvent::Asked | AnnouncementEvent::Escalated);
-    // In a crisis no text of a person leaves this machine.
-    let card = card(stored).filter(|_| asks && limits.details && !request.crisis);
-    let ways = asks.then(|| reply_options(buttons, channel, request, card.as_ref()));
-    let mut reasons = Vec::new();
-    if let Some(card) = &card {
-        reasons
-            .extend(card.reasons.iter().take(MAX_REASONS).map(|reason| reason.message.to_string()));
-    }
+    // In a crisis a text of a person is only in messages that are changed when the request ends.
+    let words = limits.details && (!request.crisis || limits.crisis_words);
+    let card = card(stored).filter(|_| asks && words);
+    // A crisis is answered in the inbox, where everything is shown.
+    let approvable = card.as_ref().filter(|_| !request.crisis);
+    let ways = asks.then(|| reply_options(buttons, channel, request, approvable));
+    let reasons = card.as_ref().map(|card| reasons(gate, stored, card)).unwrap_or_default();
     Announcement {
         key: format!("{}-{}", request.id, about.seq),
         news: about.news,
@@ -72,6 +71,16 @@ pub fn announcement(
         ways,
         works: None,
     }
+}
+
+/// Why a person is asked; in a crisis what they must know about it.
+fn reasons(gate: &Gate, stored: &StoredRequest, card: &Card) -> Vec<String> {
+    if stored.request.crisis {
+        let agent = stored.request.requester.display_name();
+        let context = CrisisContext::of_call(gate, agent, &stored.session);
+        return context.map(|context| context.lines()).unwrap_or_default();
+    }
+    card.reasons.iter().take(MAX_REASONS).map(|reason| reason.message.to_string()).collect()
 }
 
 /// How a person can reply through this channel.
@@ -105,6 +114,13 @@ pub fn link(gate: &Gate, stored: &StoredRequest) -> String {
 /// The edited call that was approved; with its text only if this channel may show calls.
 pub fn edited(stored: &StoredRequest, limits: ChannelLimits) -> Option<EditedNotice> {
     stored.edited.as_ref()?;
+    if stored.request.crisis {
+        return Some(EditedNotice {
+            tier: stored.request.tier,
+            brief: "The text was edited; see the inbox.".to_owned(),
+            call: String::new(),
+        });
+    }
     let card = stored.edited_card.as_deref().and_then(|text| json::parse(text).ok());
     let card = card.and_then(|card| Card::from_json(&card).ok());
     Some(match card {

@@ -1,5 +1,6 @@
 //! Announcements over a real store and real sockets: told, told again, given up, withdrawn.
 
+mod crisis;
 mod oncall;
 
 use countersign_store::{AttemptResult, DeliveryStatus, Store as _, StoredRequest};

@@ -142,6 +142,7 @@ impl<'a> Reader<'a, '_> {
                 K::Newline => self.nest > 1 && self.block == 0,
                 K::Ident if tok.mark == KEYWORD => match self.slice(&tok) {
                     "await" | "not" | "yield" | "async" => true,
+                    "new" if self.lang == Language::Perl => false,
                     "new" | "typeof" | "void" | "my" | "delete" => self.lang != Language::Python,
                     _ => false,
                 },
@@ -214,6 +215,7 @@ impl<'a> Reader<'a, '_> {
             }
             "if" | "else" | "for" | "return" | "while" | "in" => return Value::default(),
             "then" | "do" | "end" if self.lang != Language::Python => return Value::default(),
+            "new" if self.lang == Language::Perl => return self.indirect_new(),
             _ => {}
         }
         self.pos += 1;

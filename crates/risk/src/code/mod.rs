@@ -14,6 +14,8 @@ mod names;
 mod nested;
 mod ops;
 mod paths;
+mod perl;
+mod plain_words;
 mod postfix;
 mod quote;
 mod reader;
@@ -49,9 +51,11 @@ pub(crate) fn rules(language: Language) -> (&'static [table::Rule], &'static [ta
 }
 
 /// Whether all of a code is read, nothing in it is known only when it runs, and nothing in it asks
-/// for a person; by what a reading of the code found.
-pub(crate) fn is_harmless_reading(lang: Language, findings: &Findings) -> bool {
-    lang != Language::Other && unknown_calls::is_harmless(findings)
+/// for a person; by what a reading of the code found. A language without a reader of its own is
+/// understood only where all words of the code are known ones.
+pub(crate) fn is_harmless_reading(lang: Language, text: &str, findings: &Findings) -> bool {
+    (lang != Language::Other || plain_words::has_only_known_words(text))
+        && unknown_calls::is_harmless(findings)
 }
 
 /// Reads code and adds what it would do. `base` is where the code starts in its argument, `depth`

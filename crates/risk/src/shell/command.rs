@@ -147,12 +147,15 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             return Flow::unknown(Taint::default());
         }
         let matched = self.rules(rules, inv, stdin.present, span);
-        let secret = |r: &&&Rule| r.effects.contains(&Effect::Secret);
-        let reveals = spec.effects.contains(&Effect::Secret)
-            || rules
-                .iter()
-                .filter(secret)
-                .any(|r| inv.fits(r, stdin.present, self.shared.rights.root));
+        let root = self.shared.rights.root;
+        let has = |effect: Effect| {
+            let fits = |rule: &&Rule| {
+                rule.effects.contains(&effect) && inv.fits(rule, stdin.present, root)
+            };
+            rules.iter().any(fits)
+        };
+        let reveals = spec.effects.contains(&Effect::Secret) || has(Effect::Secret);
+        let sends = spec.sends || stdin.taint.has(Taint::FILE) && has(Effect::NetOut);
         if help && !grave(rules, inv, stdin.present) {
             return Flow::unknown(Taint::default());
         }
@@ -182,7 +185,10 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
         let revealed = if reveals { Taint::SECRET } else { Taint::default() };
         let taint = taint.and(stdin.taint).and(revealed);
-        self.what_it_prints(spec, inv, stdin, (matched, taint), span)
+        if sends {
+            self.sent(inv, stdin.taint, taint, span);
+        }
+        self.what_it_prints(spec, inv, stdin, (matched, taint))
     }
 
     /// The output of the command or the code that a program runs; none if it runs none.
@@ -197,7 +203,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let inner = self.out_of_order(|w| w.inner_commands(runners, spec, inv, stdin, span));
         if let Some(flow) = inner {
             if spec.sends {
-                self.sent(stdin.taint, stdin.taint, span);
+                self.sent(inv, stdin.taint, stdin.taint, span);
             }
             return Some(flow);
         }
@@ -211,18 +217,14 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         self.interpret(*interpreter, spec, inv, stdin, span)
     }
 
-    /// What a program that runs nothing prints, and whether it sends what it read.
+    /// What a program that runs nothing prints.
     fn what_it_prints(
         &mut self,
         spec: &'static Spec,
         inv: &Invocation<'_, 't>,
         stdin: &Flow,
         (matched, taint): (Matched, Taint),
-        span: Span,
     ) -> Flow {
-        if spec.sends {
-            self.sent(stdin.taint, taint, span);
-        }
         if matched == Matched::Settings {
             return Flow::text(String::new());
         }

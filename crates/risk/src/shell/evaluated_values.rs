@@ -82,7 +82,9 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let empty = first.text == "unset";
         for name in names.drain(..) {
             let value = if empty { String::new() } else { UNKNOWN.to_string() };
-            if self.lookup(&name.text).is_some() {
+            // What was read from a file may be sent on.
+            let filled = first.text == "read" && stdin.taint.has(Taint::FILE);
+            if filled || self.lookup(&name.text).is_some() {
                 self.set(&name.text, value, stdin.taint);
             }
         }

@@ -2,6 +2,7 @@
 
 use super::arg::Arg;
 use super::evaluator::Evaluator;
+use crate::command_tables::Touch;
 use crate::effect::Effect;
 use crate::flow::Taint;
 use crate::paths::Act;
@@ -33,22 +34,25 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
     }
 
+    /// Text that is sent along and came from a file. A key has its place in a header; that it was
+    /// read is a finding of its own.
+    pub(super) fn sent_along(&mut self, arg: &Arg<'t>) {
+        if arg.taint.has(Taint::FILE) && !arg.taint.has(Taint::SECRET) {
+            self.shared.out.effect(Effect::NetOut);
+            self.shared.report(&structural_findings::UPLOAD, Some(arg.span));
+        }
+    }
+
+    /// The same for a service on this machine: the file is read, and stays here.
+    pub(super) fn on_local_upload(&mut self, arg: &Arg<'t>) -> Taint {
+        let Some(path) = uploaded_path(&arg.text) else { return Taint::default() };
+        self.touch_text(Touch::Read, path, arg.span)
+    }
+
     /// `@file`, `name=@file` or a bare path that is sent out.
     pub(super) fn on_upload(&mut self, arg: &Arg<'t>) -> Taint {
-        let text: &str = &arg.text;
-        // `@file`, `name=@file`, `name@file`; in any other text the sign stands for itself.
-        let names = |before: &str| {
-            before.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-[]".contains(&b))
-        };
-        let path = match text.split_once('@') {
-            Some((before, path)) if before.ends_with('=') || names(before) => path,
-            _ if text.starts_with(['/', '~', '.']) => text,
-            _ => return Taint::default(),
-        };
-        let path = path.split(';').next().unwrap_or(path);
-        if path == "-" {
-            return Taint::default();
-        }
+        self.sent_along(arg);
+        let Some(path) = uploaded_path(&arg.text) else { return Taint::default() };
         self.shared.out.effect(Effect::NetOut);
         let class = self.shared.class_for(Act::Read, path);
         let class = self.shared.class_by_facts(Act::Read, path, class);
@@ -59,6 +63,20 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         self.shared.report(sign, Some(arg.span));
         Taint::FILE
     }
+}
+
+/// The file of an option that uploads: `@file`, `name=@file`, `name@file` or a bare path; in any
+/// other text the sign stands for itself.
+fn uploaded_path(text: &str) -> Option<&str> {
+    let names =
+        |before: &str| before.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-[]".contains(&b));
+    let path = match text.split_once('@') {
+        Some((before, path)) if before.ends_with('=') || names(before) => path,
+        _ if text.starts_with(['/', '~', '.']) => text,
+        _ => return None,
+    };
+    let path = path.split(';').next().unwrap_or(path);
+    (path != "-").then_some(path)
 }
 
 /// The host part of a URL or `user@host:path`.

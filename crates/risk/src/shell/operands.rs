@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::arg::Arg;
 use super::evaluator::Evaluator;
 use super::invocation::Invocation;
+use super::transfers::names_only_this_machine;
 use crate::command_tables::{Spec, Touch};
 use crate::effect::Effect;
 use crate::flow::{Flow, Taint};
@@ -50,7 +51,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 touch = Touch::Write;
             }
             if matches!(touch, Touch::Shell | Touch::Sql) {
-                taint = taint.and(self.value_touch(touch, arg, stdin));
+                taint = taint.and(self.value_touch(touch, arg, stdin, false));
             } else if touch != Touch::Skip {
                 taint = taint.and(self.touch(touch, arg, recursive));
             }
@@ -83,6 +84,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         stdin: &Flow,
     ) -> Taint {
         let mut taint = Taint::default();
+        let local = names_only_this_machine(inv);
         for (name, value) in &inv.values {
             let touch = match spec.touches.iter().find(|(n, _)| n == name) {
                 Some((_, touch)) => touch,
@@ -93,14 +95,17 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             };
             let Some(word) = inv.args.get(value.word) else { continue };
             let arg = Arg { text: Cow::Owned(value.text.to_owned()), ..word.clone() };
-            taint = taint.and(self.value_touch(*touch, &arg, stdin));
+            taint = taint.and(self.value_touch(*touch, &arg, stdin, local));
         }
         taint
     }
 
-    /// Like `touch`, for values that may hold text to run.
-    fn value_touch(&mut self, touch: Touch, arg: &Arg<'t>, stdin: &Flow) -> Taint {
+    /// Like `touch`, for values that may hold text to run or to send; `local` if only this machine
+    /// gets it.
+    fn value_touch(&mut self, touch: Touch, arg: &Arg<'t>, stdin: &Flow, local: bool) -> Taint {
         match touch {
+            Touch::Upload if local => self.on_local_upload(arg),
+            Touch::Sent if local => Taint::default(),
             Touch::Shell => {
                 self.shell_text(arg, stdin);
                 Taint::default()

@@ -71,6 +71,12 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 Some(Flow::text(format!("/usr/bin/{name}")))
             }
             "git" if prints_content(inv) => Some(Flow::unknown(Taint::FILE)),
+            // What it says about this machine and its people.
+            "whoami" | "id" | "hostname" | "ls" | "ps" | "who" | "w" | "last" | "ifconfig"
+            | "ip" => Some(Flow::unknown(Taint::FILE)),
+            "uname" if inv.has_one(&["-a", "--all", "-n", "--nodename"]) => {
+                Some(Flow::unknown(Taint::FILE))
+            }
             "mktemp" => made_temporary(inv),
             "env" | "printenv" if inv.operands.is_empty() => Some(Flow::unknown(Taint::SECRET)),
             _ => unpacked(name, inv, stdin),

@@ -52,7 +52,10 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 let taint = self.on_net(&arg.text);
                 // `https://host/?d=$(cat file)`: the address carries what was read.
                 let host = host_of(&arg.text);
-                let away = taint.has(Taint::NET) && !host.is_empty() && !host.contains(UNKNOWN);
+                // `$(hostname).evil.org`: the name itself carries it.
+                let named =
+                    !host.contains(UNKNOWN) || host.contains('.') && !host.ends_with(".local");
+                let away = taint.has(Taint::NET) && !host.is_empty() && named;
                 if away && arg.taint.has(Taint::SECRET) {
                     self.shared.out.effect(Effect::NetOut);
                     self.shared.report(&structural_findings::EXFILTRATION, Some(arg.span));
@@ -63,6 +66,10 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 taint
             }
             Touch::Upload => self.on_upload(arg),
+            Touch::Sent => {
+                self.sent_along(arg);
+                Taint::default()
+            }
             Touch::Skip | Touch::Run | Touch::Shell | Touch::Bang | Touch::Code | Touch::Sql => {
                 Taint::default()
             }

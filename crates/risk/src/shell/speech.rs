@@ -119,7 +119,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             }
         };
         let depth = self.shared.budget.depth().saturating_add(1);
-        let assessed = self.is_assessed_by_text(text);
+        // A language that is not read is understood by its words alone, wherever it runs.
+        let assessed = language == Language::Other || self.is_assessed_by_text(text);
         let mut harmless = false;
         let read_code = self.shared.dispatch.code;
         self.foreign(arg.span, |ctx, out| {

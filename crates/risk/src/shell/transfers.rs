@@ -5,15 +5,16 @@ use super::invocation::Invocation;
 use crate::effect::Effect;
 use crate::finding::Span;
 use crate::flow::{Flow, Taint};
+use crate::shell::net_access::{host_of, is_local};
 use crate::structural_findings;
 
 impl<'t> Evaluator<'t, '_, '_, '_> {
-    /// Data that leaves with this command.
-    pub(super) fn sent(&mut self, stdin: Taint, all: Taint, span: Span) {
+    /// Data that leaves with this command. What a service on this machine gets has not left it.
+    pub(super) fn sent(&mut self, inv: &Invocation<'_, 't>, stdin: Taint, all: Taint, span: Span) {
         if all.has(Taint::SECRET) {
             self.shared.out.effect(Effect::NetOut);
             self.shared.report(&structural_findings::EXFILTRATION, Some(span));
-        } else if stdin.has(Taint::FILE) {
+        } else if stdin.has(Taint::FILE) && !names_only_this_machine(inv) {
             self.shared.out.effect(Effect::NetOut);
             self.shared.report(&structural_findings::UPLOAD, Some(span));
         }
@@ -47,4 +48,35 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
         taint
     }
+}
+
+/// Options that lead a request to another host than its address says, or name further addresses.
+const REROUTES: [&str; 16] = [
+    "-x",
+    "--proxy",
+    "--preproxy",
+    "--proxy1.0",
+    "--socks4",
+    "--socks4a",
+    "--socks5",
+    "--socks5-hostname",
+    "--resolve",
+    "--connect-to",
+    "--url",
+    "--next",
+    "-:",
+    "-K",
+    "--config",
+    "--execute",
+];
+
+/// Whether the hosts among the words of a command are all this machine, and there is one.
+pub(super) fn names_only_this_machine(inv: &Invocation<'_, '_>) -> bool {
+    if inv.has_one(&REROUTES) {
+        return false;
+    }
+    let words = inv.operands.iter().filter_map(|index| inv.arg(*index));
+    let hosts: Vec<&str> = words.map(|arg| host_of(&arg.text)).collect();
+    let elsewhere = |host: &&str| !is_local(host) && host.contains(|c: char| !c.is_ascii_digit());
+    hosts.iter().any(|host| is_local(host)) && !hosts.iter().any(|host| elsewhere(host))
 }

@@ -12,6 +12,7 @@ mod passkeys;
 mod pki;
 mod pki_attacks;
 mod place;
+mod plans;
 mod push;
 mod reports;
 mod screen;

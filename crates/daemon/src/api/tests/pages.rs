@@ -29,11 +29,11 @@ const PAGES: [&str; 16] = [
     "/calibration",
 ];
 
-async fn get(api: &TestApi, path: &str, token: Option<&str>) -> Response {
+pub(super) async fn get(api: &TestApi, path: &str, token: Option<&str>) -> Response {
     send(&api.people, 6001, "GET", path, token, &[], json!(null)).await
 }
 
-async fn text(response: Response) -> (StatusCode, HeaderMap, String) {
+pub(super) async fn text(response: Response) -> (StatusCode, HeaderMap, String) {
     let (parts, body) = response.into_parts();
     let bytes = to_bytes(body, usize::MAX).await.unwrap();
     (parts.status, parts.headers, String::from_utf8(bytes.to_vec()).unwrap())
