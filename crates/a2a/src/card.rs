@@ -1,6 +1,12 @@
 //! The agent card: who this agent is, where it listens, what it takes.
 
+use std::sync::{Arc, PoisonError, RwLock};
+
 use serde_json::{Value, json};
+
+use crate::card_signature::sign_card;
+use crate::fleet_files::{FleetFiles, FleetFilesError};
+use crate::object::set;
 
 /// What the card says about an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,38 +17,71 @@ pub struct CardSettings {
     pub description: String,
     /// The address that others use, such as `https://host:9443`.
     pub url: String,
+    /// Whether members of older versions are left out.
+    pub is_strict: bool,
+}
+
+/// The card that a node serves, signed with the key of its certificate.
+#[derive(Debug)]
+pub struct ServedCard {
+    card: Value,
+    text: RwLock<Arc<str>>,
+}
+
+impl ServedCard {
+    /// The card, not signed yet.
+    pub fn new(settings: &CardSettings) -> ServedCard {
+        let card = agent_card(settings);
+        let text = RwLock::new(card.to_string().into());
+        ServedCard { card, text }
+    }
+
+    /// Signs the card with the own key, and names the certificate of now.
+    pub fn sign(&self, files: &FleetFiles) -> Result<(), FleetFilesError> {
+        let signed = sign_card(&self.card, &files.own_key()?, &files.own_certificate()?)?;
+        *self.text.write().unwrap_or_else(PoisonError::into_inner) = signed.to_string().into();
+        Ok(())
+    }
+
+    /// The card as JSON.
+    pub fn text(&self) -> Arc<str> {
+        Arc::clone(&self.text.read().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 /// The card, for clients of every version.
-pub fn agent_card(settings: &CardSettings) -> Value {
-    let CardSettings { name, description, url } = settings;
+fn agent_card(settings: &CardSettings) -> Value {
+    let CardSettings { name, description, url, is_strict } = settings;
     let rpc = format!("{url}/a2a/rpc");
-    json!({
+    let mut card = json!({
         "name": name,
         "description": description,
         "version": env!("CARGO_PKG_VERSION"),
-        "protocolVersion": "0.3.0",
-        "preferredTransport": "JSONRPC",
-        "url": rpc,
-        "a2aTaskEndpoint": rpc,
         "supportedInterfaces": [
             { "url": rpc, "protocolBinding": "JSONRPC", "protocolVersion": "1.0" },
             { "url": format!("{url}/a2a/http"), "protocolBinding": "HTTP+JSON",
               "protocolVersion": "1.0" },
         ],
         "capabilities": {
-            "streaming": true, "pushNotifications": false, "extendedAgentCard": false,
+            "streaming": true, "pushNotifications": true, "extendedAgentCard": false,
         },
         "defaultInputModes": ["text/plain", "application/json"],
         "defaultOutputModes": ["text/plain", "application/json"],
         "securitySchemes": { "mtls": { "mtlsSecurityScheme": {
             "description": "A certificate of the fleet that names the agent.",
         } } },
-        "securityRequirements": [{ "schemes": { "mtls": { "list": [] } } }],
+        "securityRequirements": [{ "schemes": { "mtls": {} } }],
         "skills": [{
             "id": "task", "name": "Task",
             "description": "Does a task given as text. A person may have to approve it first.",
             "tags": ["delegation"],
         }],
-    })
+    });
+    if !is_strict {
+        set(&mut card, "protocolVersion", json!("0.3.0"));
+        set(&mut card, "preferredTransport", json!("JSONRPC"));
+        set(&mut card, "url", json!(rpc));
+        set(&mut card, "a2aTaskEndpoint", json!(rpc));
+    }
+    card
 }

@@ -5,11 +5,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use countersign_client::new_idempotency_key;
-use countersign_tls::refusal;
 use countersign_tls::rustls::ClientConfig;
+use countersign_tls::{FleetTrust, refusal};
+use countersign_types::time::Timestamp;
 use serde_json::{Value, json};
 
+use crate::card_signature::{CardProof, verify_card};
 use crate::chain::CHAIN;
+use crate::clock::now;
 use crate::http::{AgentUrl, exchange};
 use crate::object::set;
 use crate::state::TaskState;
@@ -68,8 +71,30 @@ impl RemoteAgent {
         RemoteAgent { url, config }
     }
 
-    /// Its card.
+    /// Its card. What it says about itself is not checked; see [`RemoteAgent::checked_card`].
     pub fn card(&self) -> Result<Value, DelegationError> {
+        Ok(self.card_and_agent()?.0)
+    }
+
+    /// Its card, and the agent that signed it; nothing if no agent of the fleet did. A signature
+    /// that does not fit, or of another agent than the one that answers, is an error.
+    pub fn checked_card(
+        &self,
+        trust: &FleetTrust,
+    ) -> Result<(Value, Option<String>), DelegationError> {
+        let invalid = |why: String| Err(DelegationError::Invalid(self.name(), why));
+        let (card, answered) = self.card_and_agent()?;
+        match verify_card(&card, trust, Timestamp(now())) {
+            CardProof::Unknown => Ok((card, None)),
+            CardProof::Invalid => invalid("the signature of its card is not valid".to_owned()),
+            CardProof::Signed { agent, .. } if answered.as_ref() != Some(&agent) => {
+                invalid(format!("its card is signed by another agent, {agent}"))
+            }
+            CardProof::Signed { agent, content } => Ok((content, Some(agent))),
+        }
+    }
+
+    fn card_and_agent(&self) -> Result<(Value, Option<String>), DelegationError> {
         let path = format!("{}/.well-known/agent-card.json", self.url.path);
         self.exchange("GET", &path, None)
     }
@@ -145,7 +170,7 @@ impl RemoteAgent {
             "" => "/a2a/rpc",
             path => path,
         };
-        let answer = self.exchange("POST", path, Some(&body.to_string()))?;
+        let (answer, _) = self.exchange("POST", path, Some(&body.to_string()))?;
         if answer.get("id").and_then(Value::as_str) != Some(&id) {
             return Err(DelegationError::Invalid(self.name(), "for another request".to_owned()));
         }
@@ -164,18 +189,19 @@ impl RemoteAgent {
         method: &str,
         path: &str,
         body: Option<&str>,
-    ) -> Result<Value, DelegationError> {
+    ) -> Result<(Value, Option<String>), DelegationError> {
         let sent = exchange(&self.config, &self.url, (method, path, body), TIMEOUT);
-        let (status, bytes) = sent.map_err(|error| DelegationError::Unreachable {
+        let reply = sent.map_err(|error| DelegationError::Unreachable {
             url: self.name(),
             why: refusal(&error)
                 .map_or_else(|| error.to_string(), |why| format!("its certificate: {why}")),
         })?;
         let invalid = |why: String| DelegationError::Invalid(self.name(), why);
-        if status != 200 {
-            return Err(invalid(format!("status {status}")));
+        if reply.status != 200 {
+            return Err(invalid(format!("status {}", reply.status)));
         }
-        crate::methods::strict_json(&bytes).map_err(|error| invalid(error.to_string()))
+        let value = crate::methods::strict_json(&reply.body);
+        Ok((value.map_err(|error| invalid(error.to_string()))?, reply.agent))
     }
 
     fn name(&self) -> String {

@@ -1,11 +1,13 @@
 //! The path of one task: ask the gate, wait for a person, run, report.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
+use crate::artifact::question_of;
 use crate::error::A2aError;
 use crate::gate::{ApprovedTask, TaskDecision, run_report};
 use crate::node::A2aNode;
@@ -14,8 +16,10 @@ use crate::task::{DelegatedTask, TaskQuestion};
 
 /// How long one wait at the daemon takes, in seconds.
 const WAIT: u64 = 20;
-/// How often the daemon is asked about a task for which no wait is free.
+/// How often the daemon is asked about a task for which no wait is free. The pause grows with the
+/// number of such tasks, so that the daemon gets some 250 questions in a second at most.
 const POLL: Duration = Duration::from_secs(2);
+const POLLED: usize = 500;
 /// How long a gate that does not answer is tried.
 const GATE_TIMEOUT: Duration = Duration::from_mins(1);
 
@@ -32,7 +36,8 @@ impl A2aNode {
         let mut silent: Option<Instant> = None;
         loop {
             let task = self.any_task(id)?;
-            if task.state().is_final() || task.state() == TaskState::Working {
+            let waits = matches!(task.state(), TaskState::Working | TaskState::InputRequired);
+            if task.state().is_final() || waits {
                 return Ok(());
             }
             match self.ask(task).await {
@@ -75,19 +80,29 @@ impl A2aNode {
         let gate = self.gate.clone();
         let asked = match task.question.clone() {
             None => {
-                let max_tier = self.settings.policies.limits(&task.peer).max_tier;
+                let max_tier = self.limits(&task.peer).max_tier;
+                let _asker = self.askers.acquire().await;
                 spawn_blocking(move || gate.submit(&task, max_tier)).await
             }
             Some(question) => {
-                let permit = self.waiters.try_acquire();
-                let seconds = if permit.is_ok() { WAIT } else { 0 };
-                if permit.is_err() {
-                    sleep(POLL).await;
+                if let Ok(_waiter) = self.waiters.try_acquire() {
+                    spawn_blocking(move || gate.wait(&task, &question.request, WAIT)).await
+                } else {
+                    self.pause().await;
+                    let _asker = self.askers.acquire().await;
+                    spawn_blocking(move || gate.wait(&task, &question.request, 0)).await
                 }
-                spawn_blocking(move || gate.wait(&task, &question.request, seconds)).await
             }
         };
         asked.unwrap_or_else(|error| TaskDecision::Failed(error.to_string()))
+    }
+
+    /// Waits before the daemon is asked again; longer if many tasks wait.
+    async fn pause(&self) {
+        let others = self.polled.fetch_add(1, Ordering::Relaxed) / POLLED;
+        let factor = u32::try_from(others).unwrap_or(u32::MAX).saturating_add(1);
+        sleep(POLL.saturating_mul(factor)).await;
+        self.polled.fetch_sub(1, Ordering::Relaxed);
     }
 
     fn wait_for_person(&self, id: &str, question: TaskQuestion) -> Result<(), A2aError> {
@@ -127,11 +142,15 @@ impl A2aNode {
         }
         let start = Instant::now();
         let result = tokio::select! {
-            result = self.program.run(&task, &approved.text) => result,
+            result = self.executor.run(&task, &approved.text) => result,
             () = self.canceled(id, &mut watch) => Err("canceled by its sender".to_owned()),
         };
         let report = run_report(&result, start.elapsed());
         let ended = match result {
+            Ok(artifact) if question_of(&artifact).is_some() => {
+                let question = question_of(&artifact).unwrap_or_default();
+                self.advance(id, TaskState::InputRequired, question, |_| {})
+            }
             Ok(artifact) => self.advance(id, TaskState::Completed, "Task completed", |task| {
                 task.artifacts = vec![artifact.clone()];
             }),

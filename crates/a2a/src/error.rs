@@ -23,18 +23,12 @@ pub enum A2aError {
     /// The task has ended.
     #[error("the task has ended and cannot be canceled")]
     NotCancelable,
-    /// Push notifications are not supported.
-    #[error("push notifications are not supported")]
-    NoPush,
     /// The operation is not supported.
     #[error("{0}")]
     Unsupported(String),
     /// A part of the message has a kind that is not accepted.
     #[error("{0}")]
     ContentType(String),
-    /// There is no extended card.
-    #[error("this agent has no extended card")]
-    NoExtendedCard,
     /// The client speaks another version.
     #[error("version {0} of the protocol is not supported; use 1.0 or 0.3")]
     Version(String),
@@ -59,10 +53,8 @@ impl A2aError {
             A2aError::InvalidParams(_) => (-32602, "INVALID_PARAMS", 400),
             A2aError::TaskNotFound(_) => (-32001, "TASK_NOT_FOUND", 404),
             A2aError::NotCancelable => (-32002, "TASK_NOT_CANCELABLE", 409),
-            A2aError::NoPush => (-32003, "PUSH_NOTIFICATION_NOT_SUPPORTED", 400),
             A2aError::Unsupported(_) => (-32004, "UNSUPPORTED_OPERATION", 400),
             A2aError::ContentType(_) => (-32005, "CONTENT_TYPE_NOT_SUPPORTED", 415),
-            A2aError::NoExtendedCard => (-32007, "EXTENDED_AGENT_CARD_NOT_CONFIGURED", 400),
             A2aError::Version(_) => (-32009, "VERSION_NOT_SUPPORTED", 400),
             A2aError::TooMany(_) => (-32029, "TOO_MANY_TASKS", 429),
             A2aError::NotAllowed(_) => (-32030, "NOT_ALLOWED", 403),
@@ -73,6 +65,24 @@ impl A2aError {
     /// The status in HTTP.
     pub const fn http_status(&self) -> u16 {
         self.codes().2
+    }
+
+    /// The name of the status in gRPC, which the HTTP binding repeats.
+    const fn status_name(&self) -> &'static str {
+        match self {
+            A2aError::Parse(_)
+            | A2aError::InvalidRequest(_)
+            | A2aError::InvalidParams(_)
+            | A2aError::ContentType(_) => "INVALID_ARGUMENT",
+            A2aError::UnknownMethod(_) => "UNIMPLEMENTED",
+            A2aError::TaskNotFound(_) => "NOT_FOUND",
+            A2aError::NotCancelable | A2aError::Unsupported(_) | A2aError::Version(_) => {
+                "FAILED_PRECONDITION"
+            }
+            A2aError::TooMany(_) => "RESOURCE_EXHAUSTED",
+            A2aError::NotAllowed(_) => "PERMISSION_DENIED",
+            A2aError::Unavailable(_) => "UNAVAILABLE",
+        }
     }
 
     /// The error as JSON-RPC has it.
@@ -91,7 +101,7 @@ impl A2aError {
     pub fn to_http(&self) -> Value {
         let (_, reason, status) = self.codes();
         json!({ "error": {
-            "code": status, "status": reason, "message": self.to_string(),
+            "code": status, "status": self.status_name(), "message": self.to_string(),
             "details": [{
                 "@type": "type.googleapis.com/google.rpc.ErrorInfo",
                 "reason": reason, "domain": "a2a-protocol.org",

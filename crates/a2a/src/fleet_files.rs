@@ -17,7 +17,7 @@ use countersign_types::time::Timestamp;
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
-use crate::node::now;
+use crate::clock::now;
 
 /// Why the files cannot be used.
 #[derive(Debug, thiserror::Error)]

@@ -3,11 +3,15 @@
 use std::time::Duration;
 
 use countersign_client::{AgentClient, CallRequest, Error, Outcome, RequestRecord, RunReport};
+use countersign_json::canonical::Digest;
 use countersign_types::tier::Tier;
 use serde_json::{Value, json};
 
 use crate::object::set;
 use crate::task::{DelegatedTask, TaskQuestion};
+
+/// How much of a result people see in the inbox, in characters.
+const SUMMARY: usize = 1000;
 
 /// What the gate says about a task.
 #[derive(Debug)]
@@ -54,10 +58,10 @@ impl NodeGate {
     pub fn submit(&self, task: &DelegatedTask, max_tier: Option<Tier>) -> TaskDecision {
         let session = format!("a2a:{}", task.peer);
         // Signs of a crisis in the text put the session into its protocol before it is assessed.
-        if let Err(error) = self.agent.screen_as("user", &task.text, Some(&session)) {
+        if let Err(error) = self.agent.screen_as("user", task.current_text(), Some(&session)) {
             return failed(&error);
         }
-        let call = match self.call(task, &task.text) {
+        let call = match self.call(task, task.current_text()) {
             Ok(call) => call,
             Err(error) => return failed(&error),
         };
@@ -134,6 +138,9 @@ impl NodeGate {
         if let Some(label) = &task.requester {
             set(&mut arguments, "requester_label", json!(label));
         }
+        if !task.further.is_empty() {
+            set(&mut arguments, "first_task", json!(task.text));
+        }
         let mut call = CallRequest::tool("delegate_task", &arguments.to_string())?;
         call.session = Some(format!("a2a:{}", task.peer));
         call.platform = Some("api".to_owned());
@@ -141,7 +148,10 @@ impl NodeGate {
         call.description = Some(format!("Task from agent {}", task.chain.join(" → ")));
         call.timeout_seconds = Some(self.deadline);
         call.permit = true;
-        call.key = Some(format!("a2a-{}", task.id));
+        call.key = Some(match task.further.len() {
+            0 => format!("a2a-{}", task.id),
+            answers => format!("a2a-{}-{answers}", task.id),
+        });
         Ok(call)
     }
 
@@ -175,13 +185,13 @@ impl NodeGate {
     ) -> TaskDecision {
         let edited = record.edited_arguments.as_ref();
         let text = match edited {
-            None => task.text.clone(),
+            None => task.current_text().to_owned(),
             Some(edited) => match edited.get("task").and_then(Value::as_str) {
                 Some(text) => text.to_owned(),
                 None => return TaskDecision::Failed("the edited call has no task".to_owned()),
             },
         };
-        let call = self.call(task, &task.text).and_then(|call| match edited {
+        let call = self.call(task, task.current_text()).and_then(|call| match edited {
             None => Ok(call),
             Some(edited) => call.with_arguments(&edited.to_string()),
         });
@@ -205,11 +215,22 @@ fn failed(error: &Error) -> TaskDecision {
     }
 }
 
-/// The report of a run.
+/// The report of a run: how it ended, and the start of its result or why it failed.
 pub fn run_report(result: &Result<Value, String>, took: Duration) -> RunReport {
+    let (text, digest) = match result {
+        Ok(artifact) => {
+            let whole = artifact.to_string();
+            let digest = Digest::of(whole.as_bytes()).to_string();
+            let text = artifact.get("text").and_then(Value::as_str);
+            (text.map_or(whole, ToOwned::to_owned), Some(digest))
+        }
+        Err(why) => (why.clone(), None),
+    };
     RunReport {
         failed: result.is_err(),
         duration_ms: u64::try_from(took.as_millis()).ok(),
+        result_digest: digest,
+        summary: Some(text.chars().take(SUMMARY).collect()),
         ..RunReport::default()
     }
 }

@@ -9,13 +9,13 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use serde_json::{Value, json};
 
-use crate::card::CardSettings;
+use crate::card::ServedCard;
+use crate::dialect::ProtocolDialect;
 use crate::error::A2aError;
 use crate::methods::{Method, NewTask};
 use crate::node::A2aNode;
 use crate::peer::Connection;
-use crate::render::{ProtocolDialect, TaskView};
-use crate::state::TaskState;
+use crate::render::TaskView;
 use crate::task::DelegatedTask;
 
 /// The longest body of a request.
@@ -30,8 +30,8 @@ const MAX_WAIT: Duration = Duration::from_mins(1);
 pub struct NodeState {
     /// The node.
     pub node: Arc<A2aNode>,
-    /// What its card says.
-    pub card: Arc<CardSettings>,
+    /// Its card.
+    pub card: Arc<ServedCard>,
 }
 
 /// A response with a JSON body.
@@ -63,17 +63,30 @@ pub fn check_version(headers: &HeaderMap) -> Result<(), A2aError> {
     if known.contains(&text) { Ok(()) } else { Err(A2aError::Version(text.to_owned())) }
 }
 
+/// Whether a body has a type that is read; a body without one is taken for JSON.
+pub fn check_content_type(headers: &HeaderMap) -> Result<(), A2aError> {
+    let Some(kind) = headers.get(header::CONTENT_TYPE) else { return Ok(()) };
+    let kind = kind.to_str().unwrap_or_default().split(';').next().unwrap_or_default().trim();
+    let known = ["application/json", "application/a2a+json"];
+    if known.iter().any(|one| kind.eq_ignore_ascii_case(one)) {
+        return Ok(());
+    }
+    Err(A2aError::ContentType("the body must be application/json".to_owned()))
+}
+
 /// A method with a single answer.
 pub async fn call(
     node: &Arc<A2aNode>,
-    peer: &str,
+    connection: &Connection,
     method: Method,
     dialect: ProtocolDialect,
 ) -> Result<Value, A2aError> {
+    let peer = connection.agent();
     let view = TaskView::whole(dialect);
     match method {
         Method::Send(new) | Method::Stream(new) => {
-            let task = send(node, peer, new).await?;
+            let view = TaskView { history: new.history, ..view };
+            let task = send(node, connection, new).await?;
             let body = view.task(&task);
             Ok(if dialect == ProtocolDialect::V1 { json!({ "task": body }) } else { body })
         }
@@ -83,14 +96,23 @@ pub async fn call(
         Method::List(params) => node.list(peer, &params),
         Method::Cancel(id) => Ok(view.task(&node.cancel(peer, &id)?)),
         Method::Subscribe(_) => Err(A2aError::Unsupported("use a stream".to_owned())),
-        Method::Push => Err(A2aError::NoPush),
-        Method::ExtendedCard => Err(A2aError::NoExtendedCard),
+        Method::Push(method) => node.push_method(connection, method, dialect),
+        Method::ExtendedCard => Err(no_extended_card()),
     }
+}
+
+/// The card does not promise an extended one.
+pub fn no_extended_card() -> A2aError {
+    A2aError::Unsupported("this agent has no extended card".to_owned())
 }
 
 /// Takes a task; unless the client wants the answer at once, waits until it ends or a person must
 /// decide.
-async fn send(node: &Arc<A2aNode>, peer: &str, new: NewTask) -> Result<DelegatedTask, A2aError> {
+async fn send(
+    node: &Arc<A2aNode>,
+    peer: &Connection,
+    new: NewTask,
+) -> Result<DelegatedTask, A2aError> {
     let immediately = new.immediately;
     let task = node.submit(peer, new)?;
     if immediately {
@@ -100,7 +122,7 @@ async fn send(node: &Arc<A2aNode>, peer: &str, new: NewTask) -> Result<Delegated
     let waiting = async {
         loop {
             let task = node.any_task(&task.id)?;
-            if task.state().is_final() || task.state() == TaskState::AuthRequired {
+            if task.state().is_final() || task.state().is_interrupted() {
                 return Ok(task);
             }
             if watch.changed().await.is_err() {

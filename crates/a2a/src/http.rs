@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use countersign_tls::rustls::pki_types::ServerName;
 use countersign_tls::rustls::{ClientConfig, ClientConnection, StreamOwned};
-use countersign_tls::split_authority;
+use countersign_tls::{FleetCertificate, split_authority};
 
 /// The longest response.
 const MAX_RESPONSE: usize = 8 << 20;
@@ -44,13 +44,24 @@ impl AgentUrl {
     }
 }
 
-/// Sends one request and returns the status and the body of the response.
+/// A response, and the agent that gave it.
+#[derive(Debug)]
+pub struct AgentReply {
+    /// The status.
+    pub status: u16,
+    /// The body.
+    pub body: Vec<u8>,
+    /// The agent in the certificate of the other end.
+    pub agent: Option<String>,
+}
+
+/// Sends one request and returns the response.
 pub fn exchange(
     config: &Arc<ClientConfig>,
     url: &AgentUrl,
     (method, path, body): (&str, &str, Option<&str>),
     timeout: Duration,
-) -> io::Result<(u16, Vec<u8>)> {
+) -> io::Result<AgentReply> {
     let end = Instant::now() + timeout;
     let mut stream = connect(config, url, end)?;
     let mut head = format!(
@@ -66,6 +77,14 @@ pub fn exchange(
     head.push_str(body.unwrap_or_default());
     stream.write_all(head.as_bytes())?;
     stream.flush()?;
+    let (status, body) = read_response(&mut stream, end)?;
+    let certificate = stream.conn.peer_certificates().and_then(|chain| chain.first());
+    let named = certificate.and_then(|one| FleetCertificate::parse(one));
+    let agent = named.and_then(|found| found.agent.map(ToOwned::to_owned));
+    Ok(AgentReply { status, body, agent })
+}
+
+fn read_response(stream: &mut TlsStream, end: Instant) -> io::Result<(u16, Vec<u8>)> {
     let mut bytes = Vec::new();
     let mut room = [0; 8192];
     loop {

@@ -2,18 +2,21 @@
 
 use axum::Router;
 use axum::extract::{Path, Query, Request, State};
-use axum::http::StatusCode;
 use axum::response::Response;
 use axum::routing::{get, post};
 use serde_json::{Map, Value, json};
 
+use crate::dialect::ProtocolDialect;
 use crate::error::A2aError;
 use crate::handlers::{
-    NodeState, body_of, call, check_version, json_response, peer_of, subscribed,
+    NodeState, body_of, call, check_content_type, check_version, no_extended_card, peer_of,
+    subscribed,
 };
+use crate::http_answer::http_answer;
+use crate::http_push::push_routes;
 use crate::methods::{self, Method, NewTask, strict_json};
 use crate::peer::Connection;
-use crate::render::{ProtocolDialect, TaskView};
+use crate::render::TaskView;
 use crate::stream::{EventForm, stream_task};
 
 /// The routes of the binding.
@@ -23,21 +26,14 @@ pub fn http_routes() -> Router<NodeState> {
         .route("/a2a/http/message:stream", post(http_stream))
         .route("/a2a/http/tasks", get(http_list))
         .route("/a2a/http/tasks/{task}", get(http_task).post(http_task_action))
-}
-
-fn http_answer(result: Result<Value, A2aError>) -> Response {
-    match result {
-        Ok(body) => json_response(StatusCode::OK, &body),
-        Err(error) => {
-            let status = StatusCode::from_u16(error.http_status());
-            json_response(status.unwrap_or(StatusCode::BAD_REQUEST), &error.to_http())
-        }
-    }
+        .route("/a2a/http/extendedAgentCard", get(async || http_answer(Err(no_extended_card()))))
+        .merge(push_routes())
 }
 
 async fn http_new(request: Request) -> Result<(Connection, NewTask), A2aError> {
     let peer = peer_of(&request)?;
     check_version(request.headers())?;
+    check_content_type(request.headers())?;
     let value = strict_json(&body_of(request.into_body()).await?)?;
     let params = value.as_object();
     let params = params.ok_or_else(|| A2aError::InvalidParams("not an object".to_owned()))?;
@@ -46,9 +42,7 @@ async fn http_new(request: Request) -> Result<(Connection, NewTask), A2aError> {
 
 async fn http_send(State(state): State<NodeState>, request: Request) -> Response {
     let sent = match http_new(request).await {
-        Ok((peer, new)) => {
-            call(&state.node, peer.agent(), Method::Send(new), ProtocolDialect::V1).await
-        }
+        Ok((peer, new)) => call(&state.node, &peer, Method::Send(new), ProtocolDialect::V1).await,
         Err(error) => Err(error),
     };
     http_answer(sent)
@@ -58,7 +52,7 @@ async fn http_stream(State(state): State<NodeState>, request: Request) -> Respon
     let form = EventForm { id: None, dialect: ProtocolDialect::V1 };
     let submitted = http_new(request)
         .await
-        .and_then(|(peer, new)| state.node.submit(peer.agent(), new).map(|task| (peer, task)));
+        .and_then(|(peer, new)| state.node.submit(&peer, new).map(|task| (peer, task)));
     match submitted {
         Ok((peer, task)) => stream_task(state.node, peer, &task, form),
         Err(error) => http_answer(Err(error)),
@@ -90,13 +84,20 @@ async fn http_list(
 async fn http_task(
     State(state): State<NodeState>,
     Path(task): Path<String>,
+    Query(query): Query<Map<String, Value>>,
     request: Request,
 ) -> Response {
     match (peer_of(&request), task.strip_suffix(":subscribe")) {
         (Ok(peer), Some(id)) => http_subscribe(state, peer, id),
         (Ok(peer), None) => {
-            let found = state.node.task(peer.agent(), &task);
-            http_answer(found.map(|task| TaskView::whole(ProtocolDialect::V1).task(&task)))
+            let length = query.get("historyLength").and_then(Value::as_str);
+            // A text that is no number is refused like a negative number.
+            let length = length.map(|text| text.parse::<i64>().unwrap_or(-1).into());
+            let found = methods::history_length(length.as_ref()).and_then(|history| {
+                let task = state.node.task(peer.agent(), &task)?;
+                Ok(TaskView { history, ..TaskView::whole(ProtocolDialect::V1) }.task(&task))
+            });
+            http_answer(found)
         }
         (Err(error), _) => http_answer(Err(error)),
     }

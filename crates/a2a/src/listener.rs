@@ -18,6 +18,7 @@ use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 use tower_service::Service as _;
 
+use crate::descriptors::connection_limit;
 use crate::peer::Connection;
 
 /// How long a handshake and the headers of a request may take.
@@ -39,7 +40,7 @@ pub async fn serve_node(
     routes: Router,
 ) -> Infallible {
     let acceptor = TlsAcceptor::from(tls);
-    let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let slots = Arc::new(Semaphore::new(connection_limit(MAX_CONNECTIONS)));
     let counts = PeerCounts::default();
     loop {
         let Ok(slot) = Arc::clone(&slots).acquire_owned().await else {

@@ -2,8 +2,9 @@
 
 use serde_json::{Map, Value};
 
+use crate::dialect::ProtocolDialect;
 use crate::error::A2aError;
-use crate::render::ProtocolDialect;
+use crate::push_config::{PushConfig, PushMethod, config_of_send, push_method};
 use crate::state::TaskState;
 
 /// The longest text of a task, in bytes.
@@ -26,8 +27,8 @@ pub enum Method {
     Get {
         /// Its id.
         id: String,
-        /// Whether the history is wanted.
-        history: bool,
+        /// How many messages of the history are wanted.
+        history: usize,
     },
     /// Lists the caller's tasks.
     List(ListParams),
@@ -35,8 +36,8 @@ pub enum Method {
     Cancel(String),
     /// Streams what becomes of a task.
     Subscribe(String),
-    /// Push notifications, which are not supported.
-    Push,
+    /// Where a client is told about a task.
+    Push(PushMethod),
     /// The extended card, which does not exist.
     ExtendedCard,
 }
@@ -56,6 +57,12 @@ pub struct NewTask {
     pub metadata: Value,
     /// Whether the answer is wanted at once.
     pub immediately: bool,
+    /// How many messages of the history are wanted.
+    pub history: usize,
+    /// The task that the message belongs to, by the client's words.
+    pub task: Option<String>,
+    /// Where the client is told about the task, if it wants to be told.
+    pub push: Option<PushConfig>,
 }
 
 /// Which tasks to list.
@@ -65,8 +72,8 @@ pub struct ListParams {
     pub context: Option<String>,
     /// Only this state.
     pub state: Option<TaskState>,
-    /// The last id of the page before.
-    pub before: Option<String>,
+    /// The last task of the page before: when it changed, and its id.
+    pub before: Option<(i64, String)>,
     /// The size of a page.
     pub size: u32,
     /// Whether results are included.
@@ -129,7 +136,7 @@ fn method_named(
         "message/stream" => (V03, new_task(params, V03).map(Method::Stream)),
         "tasks/send" => (Original, original_task(params).map(Method::Send)),
         "tasks/get" if !params.contains_key("id") => {
-            (Original, text(params, "taskId").map(|id| Method::Get { id, history: false }))
+            (Original, text(params, "taskId").map(|id| Method::Get { id, history: 0 }))
         }
         "GetTask" => (V1, get(params)),
         "tasks/get" => (V03, get(params)),
@@ -140,16 +147,13 @@ fn method_named(
         "tasks/resubscribe" => (V03, text(params, "id").map(Method::Subscribe)),
         "GetExtendedAgentCard" => (V1, Ok(Method::ExtendedCard)),
         "agent/getAuthenticatedExtendedCard" => (V03, Ok(Method::ExtendedCard)),
-        push if push.ends_with("TaskPushNotificationConfig")
-            || push.ends_with("TaskPushNotificationConfigs") =>
-        {
-            (V1, Ok(Method::Push))
-        }
-        push if push.starts_with("tasks/pushNotificationConfig/") => (V03, Ok(Method::Push)),
-        other => {
-            let shown: String = other.chars().take(60).collect();
-            (V1, Err(A2aError::UnknownMethod(shown)))
-        }
+        other => match push_method(other, params) {
+            Some((dialect, method)) => (dialect, method.map(Method::Push)),
+            None => {
+                let shown: String = other.chars().take(60).collect();
+                (V1, Err(A2aError::UnknownMethod(shown)))
+            }
+        },
     }
 }
 
@@ -162,8 +166,25 @@ fn text(params: &Map<String, Value>, name: &str) -> Result<String, A2aError> {
 }
 
 fn get(params: &Map<String, Value>) -> Result<Method, A2aError> {
-    let history = params.get("historyLength").and_then(Value::as_u64) != Some(0);
+    let history = history_length(length_in(params))?;
     Ok(Method::Get { id: text(params, "id")?, history })
+}
+
+/// The wanted length of the history. Some clients write the name as the definition of the protocol
+/// has it.
+fn length_in(params: &Map<String, Value>) -> Option<&Value> {
+    params.get("historyLength").or_else(|| params.get("history_length"))
+}
+
+/// How many messages of the history a client wants.
+pub fn history_length(length: Option<&Value>) -> Result<usize, A2aError> {
+    match length {
+        None | Some(Value::Null) => Ok(usize::MAX),
+        Some(length) => match length.as_u64() {
+            Some(length) => Ok(usize::try_from(length).unwrap_or(usize::MAX)),
+            None => Err(A2aError::InvalidParams("historyLength must not be negative".to_owned())),
+        },
+    }
 }
 
 /// The parameters of a list.
@@ -188,10 +209,16 @@ pub fn list(params: &Map<String, Value>) -> Result<ListParams, A2aError> {
     Ok(ListParams {
         context: word("contextId").map(ToOwned::to_owned),
         state,
-        before: word("pageToken").map(ToOwned::to_owned),
+        before: word("pageToken").map(page_token).transpose()?,
         size,
         artifacts: params.get("includeArtifacts").and_then(Value::as_bool).unwrap_or(false),
     })
+}
+
+/// A time and an id, as `DelegatedTask::page_token` writes them.
+fn page_token(text: &str) -> Result<(i64, String), A2aError> {
+    let parts = text.split_once('-').and_then(|(at, id)| Some((at.parse().ok()?, id.to_owned())));
+    parts.ok_or_else(|| A2aError::InvalidParams("pageToken is not valid".to_owned()))
 }
 
 /// The task in the parameters of `SendMessage` or `message/send`.
@@ -202,11 +229,7 @@ pub fn new_task(
     let bad = |why: &str| A2aError::InvalidParams(why.to_owned());
     let message = params.get("message").and_then(Value::as_object);
     let message = message.ok_or_else(|| bad("message is required"))?;
-    if message.get("taskId").and_then(Value::as_str).is_some_and(|id| !id.is_empty()) {
-        return Err(A2aError::Unsupported(
-            "a task takes no further messages; send a new one with the same contextId".to_owned(),
-        ));
-    }
+    let task = message.get("taskId").and_then(Value::as_str).filter(|id| !id.is_empty());
     let role = message.get("role").and_then(Value::as_str);
     if !matches!(role, Some("ROLE_USER" | "user")) {
         return Err(bad("message.role must be ROLE_USER"));
@@ -221,13 +244,8 @@ pub fn new_task(
         ProtocolDialect::V1 => flag("returnImmediately").unwrap_or(false),
         ProtocolDialect::V03 | ProtocolDialect::Original => !flag("blocking").unwrap_or(true),
     };
-    let wants_push = |all: &Map<String, Value>| {
-        let names = ["taskPushNotificationConfig", "pushNotificationConfig"];
-        names.iter().any(|name| all.get(*name).is_some_and(|value| !value.is_null()))
-    };
-    if configuration.is_some_and(wants_push) {
-        return Err(A2aError::NoPush);
-    }
+    let push = config_of_send(configuration, dialect)?;
+    let history = history_length(configuration.and_then(length_in))?;
     let metadata = params.get("metadata").or_else(|| message.get("metadata"));
     checked(NewTask {
         text: texts.join("\n"),
@@ -236,6 +254,9 @@ pub fn new_task(
         requester: None,
         metadata: metadata.cloned().unwrap_or_else(|| Value::Object(Map::new())),
         immediately,
+        history,
+        task: task.map(ToOwned::to_owned),
+        push,
     })
 }
 
@@ -263,6 +284,9 @@ fn original_task(params: &Map<String, Value>) -> Result<NewTask, A2aError> {
         requester: requester.map(|label| label.chars().take(MAX_ID).collect()),
         metadata: metadata.cloned().unwrap_or_else(|| Value::Object(Map::new())),
         immediately: true,
+        history: usize::MAX,
+        task: None,
+        push: None,
     })
 }
 

@@ -2,28 +2,31 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use countersign_store::{TaskFile, TaskFileError, TaskInsert, TaskQuery};
+use countersign_store::{TaskFile, TaskFileError, TaskInsert};
 use countersign_types::id::Id;
 use countersign_types::time::Timestamp;
-use serde_json::{Value, json};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::block_in_place;
 
 use crate::chain::chain_of;
+use crate::clock::now;
 use crate::error::A2aError;
-use crate::executor::TaskProgram;
+use crate::executor::TaskExecutor;
 use crate::gate::NodeGate;
-use crate::methods::{ListParams, NewTask};
-use crate::policy::PeerPolicies;
-use crate::render::{ProtocolDialect, TaskView};
+use crate::methods::NewTask;
+use crate::peer::Connection;
+use crate::policy::{PeerLimits, PeerPolicies};
+use crate::push_sender::PushSender;
 use crate::state::TaskState;
 use crate::task::DelegatedTask;
 
 /// How many decisions are waited for at the daemon at once; the others are asked for in turn.
 const WAITERS: usize = 32;
+/// How many questions that are answered at once are sent to the daemon at the same time.
+const ASKERS: usize = 16;
 /// From how many watched tasks on those without a watcher are forgotten.
 const MAX_IDLE: usize = 1024;
 const MINUTE: i64 = 60_000;
@@ -36,10 +39,12 @@ pub struct NodeSettings {
     pub name: String,
     /// How often a task may have been delegated.
     pub max_depth: usize,
-    /// What each peer may ask.
+    /// What each peer may ask, at the start.
     pub policies: PeerPolicies,
     /// How many tasks run at once.
     pub concurrent: usize,
+    /// Whether push notifications may reach this machine and private networks.
+    pub push_to_private: bool,
 }
 
 /// A node.
@@ -47,19 +52,17 @@ pub struct NodeSettings {
 pub struct A2aNode {
     pub(crate) settings: NodeSettings,
     pub(crate) gate: NodeGate,
-    pub(crate) program: TaskProgram,
+    pub(crate) executor: TaskExecutor,
     pub(crate) waiters: Semaphore,
+    pub(crate) askers: Semaphore,
+    /// How many tasks pause before they ask the daemon again.
+    pub(crate) polled: AtomicUsize,
     pub(crate) runners: Semaphore,
-    tasks: TaskFile,
+    pub(crate) push: PushSender,
+    policies: RwLock<Arc<PeerPolicies>>,
+    pub(crate) tasks: TaskFile,
     /// One for each task that a client watches or that is in progress.
     watched: Mutex<HashMap<String, watch::Sender<i64>>>,
-}
-
-/// Milliseconds since 1970.
-#[expect(clippy::disallowed_methods, reason = "the one clock of a node")]
-pub fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
 impl A2aNode {
@@ -67,15 +70,19 @@ impl A2aNode {
     pub fn open(
         settings: NodeSettings,
         gate: NodeGate,
-        program: TaskProgram,
+        executor: TaskExecutor,
         file: &Path,
     ) -> Result<Arc<A2aNode>, TaskFileError> {
         Ok(Arc::new(A2aNode {
             runners: Semaphore::new(settings.concurrent),
+            push: PushSender::new(settings.push_to_private),
+            policies: RwLock::new(Arc::new(settings.policies.clone())),
             settings,
             gate,
-            program,
+            executor,
             waiters: Semaphore::new(WAITERS),
+            askers: Semaphore::new(ASKERS),
+            polled: AtomicUsize::new(0),
             tasks: TaskFile::open(file)?,
             watched: Mutex::default(),
         }))
@@ -83,6 +90,7 @@ impl A2aNode {
 
     /// Goes on with the tasks that were open when the node stopped.
     pub fn resume(self: &Arc<A2aNode>) -> Result<(), A2aError> {
+        self.tasks.resume_push().map_err(|error| unavailable(&error))?;
         for row in self.tasks.open_tasks().map_err(|error| unavailable(&error))? {
             let task = DelegatedTask::from_row(&row)?;
             if task.state() == TaskState::Working {
@@ -99,9 +107,13 @@ impl A2aNode {
     /// Takes a task from a peer. It is stored when this returns.
     pub fn submit(
         self: &Arc<A2aNode>,
-        peer: &str,
+        connection: &Connection,
         new: NewTask,
     ) -> Result<DelegatedTask, A2aError> {
+        let peer = connection.agent();
+        if let Some(id) = new.task.clone() {
+            return self.answer_question(peer, &id, &new);
+        }
         let chain = chain_of(&new.metadata, peer, &self.settings.name, self.settings.max_depth)?;
         let at = now();
         let mut task = DelegatedTask {
@@ -117,12 +129,17 @@ impl A2aNode {
             steps: Vec::new(),
             question: None,
             artifacts: Vec::new(),
+            further: Vec::new(),
         };
         task.advance(TaskState::Submitted, "Task submitted".to_owned(), at);
         let row = task.to_row(1)?;
+        let config = match new.push {
+            Some(config) => Some(self.accept_push(connection, &task.id, config)?.1),
+            None => None,
+        };
         let stored = block_in_place(|| {
             self.check_limits(peer, &task.text, at)?;
-            self.tasks.insert(&row).map_err(|error| unavailable(&error))
+            self.tasks.insert(&row, config.as_ref()).map_err(|error| unavailable(&error))
         })?;
         match stored {
             TaskInsert::Stored => {
@@ -133,8 +150,21 @@ impl A2aNode {
         }
     }
 
+    /// What a peer may ask now.
+    pub(crate) fn limits(&self, peer: &str) -> PeerLimits {
+        self.policies.read().unwrap_or_else(PoisonError::into_inner).limits(peer)
+    }
+
+    /// Uses other policies from now on; returns whether they differ.
+    pub(crate) fn set_policies(&self, new: PeerPolicies) -> bool {
+        let mut policies = self.policies.write().unwrap_or_else(PoisonError::into_inner);
+        let differ = **policies != new;
+        *policies = Arc::new(new);
+        differ
+    }
+
     fn check_limits(&self, peer: &str, text: &str, at: i64) -> Result<(), A2aError> {
-        let limits = self.settings.policies.limits(peer);
+        let limits = self.limits(peer);
         if !limits.permits(text) {
             return Err(A2aError::NotAllowed(format!("{peer} may not send this task")));
         }
@@ -165,32 +195,6 @@ impl A2aNode {
             Some(row) => DelegatedTask::from_row(&row),
             None => Err(A2aError::TaskNotFound(id.to_owned())),
         }
-    }
-
-    /// The tasks of a peer, newest first, as one page.
-    pub fn list(&self, peer: &str, params: &ListParams) -> Result<Value, A2aError> {
-        let query = TaskQuery {
-            peer,
-            context: params.context.as_deref(),
-            state: params.state.map(TaskState::word),
-            before: params.before.as_deref(),
-            limit: params.size + 1,
-        };
-        let rows =
-            block_in_place(|| self.tasks.list(&query)).map_err(|error| unavailable(&error))?;
-        let size = usize::try_from(params.size).unwrap_or(usize::MAX);
-        let view =
-            TaskView { dialect: ProtocolDialect::V1, history: false, artifacts: params.artifacts };
-        let more = rows.len() > size;
-        let tasks = rows.iter().take(size).map(DelegatedTask::from_row);
-        let tasks: Vec<DelegatedTask> = tasks.collect::<Result<_, _>>()?;
-        let next = tasks.last().filter(|_| more).map(|task| task.id.clone());
-        let list: Vec<Value> = tasks.iter().map(|task| view.task(task)).collect();
-        let total = list.len();
-        Ok(json!({
-            "tasks": list, "nextPageToken": next.unwrap_or_default(), "pageSize": params.size,
-            "totalSize": total,
-        }))
     }
 
     /// Cancels a task of this peer.
@@ -225,6 +229,7 @@ impl A2aNode {
                 let new = task.to_row(row.version + 1)?;
                 if self.tasks.replace(&new, row.version).map_err(|error| unavailable(&error))? {
                     self.notify(id, new.version, state.is_final());
+                    self.push.wake();
                     return Ok(Some(task));
                 }
             }
@@ -253,7 +258,7 @@ impl A2aNode {
 }
 
 /// A new id: 80 random bits after the time.
-fn new_id(at: i64) -> Result<String, A2aError> {
+pub(crate) fn new_id(at: i64) -> Result<String, A2aError> {
     let mut random = [0; 10];
     getrandom::fill(&mut random)
         .map_err(|_| A2aError::Unavailable("this machine gives no randomness".to_owned()))?;

@@ -7,7 +7,7 @@ use countersign_tls::FleetTrust;
 use countersign_tls::rustls::pki_types::{CertificateDer, UnixTime};
 use countersign_types::time::Timestamp;
 
-use crate::node::now;
+use crate::clock::now;
 
 /// A connection of a peer. A certificate that is revoked or expires meanwhile ends it.
 #[derive(Debug, Clone)]
@@ -39,6 +39,11 @@ impl Connection {
     /// The agent.
     pub fn agent(&self) -> &str {
         &self.0.agent
+    }
+
+    /// The certificate, in DER.
+    pub fn certificate(&self) -> &[u8] {
+        self.0.chain.first().map_or(&[], |first| first.as_ref())
     }
 
     /// Whether the certificate is still accepted; checked again with each new list of revoked

@@ -3,28 +3,19 @@
 use countersign_types::time::Timestamp;
 use serde_json::{Value, json};
 
+use crate::dialect::ProtocolDialect;
 use crate::object::set;
+use crate::parts::parts_of;
 use crate::state::TaskState;
 use crate::task::{DelegatedTask, TaskStep};
-
-/// Which version a client speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProtocolDialect {
-    /// Version 1.0.
-    V1,
-    /// Version 0.3.
-    V03,
-    /// The original methods `tasks/send` and `tasks/get`.
-    Original,
-}
 
 /// What of a task is written.
 #[derive(Debug, Clone, Copy)]
 pub struct TaskView {
     /// The version.
     pub dialect: ProtocolDialect,
-    /// Whether the sender's message is repeated.
-    pub history: bool,
+    /// How many of the sender's messages are repeated, the last ones.
+    pub history: usize,
     /// Whether the results are included.
     pub artifacts: bool,
 }
@@ -32,7 +23,7 @@ pub struct TaskView {
 impl TaskView {
     /// The whole task.
     pub const fn whole(dialect: ProtocolDialect) -> TaskView {
-        TaskView { dialect, history: true, artifacts: true }
+        TaskView { dialect, history: usize::MAX, artifacts: true }
     }
 
     /// The task as JSON.
@@ -46,8 +37,10 @@ impl TaskView {
         if self.artifacts && !task.artifacts.is_empty() {
             set(&mut out, "artifacts", artifacts(task, self.dialect));
         }
-        if self.history {
-            set(&mut out, "history", json!([user_message(task, self.dialect)]));
+        if self.history > 0 {
+            let all = user_messages(task, self.dialect);
+            let skipped = all.len().saturating_sub(self.history);
+            set(&mut out, "history", all.into_iter().skip(skipped).collect());
         }
         if self.dialect == ProtocolDialect::V03 {
             set(&mut out, "kind", json!("task"));
@@ -129,26 +122,33 @@ fn message(text: &str, id: &str, from_user: bool, dialect: ProtocolDialect) -> V
     }
 }
 
-fn user_message(task: &DelegatedTask, dialect: ProtocolDialect) -> Value {
-    let id = task.message.as_deref().unwrap_or(&task.id);
-    let mut out = message(&task.text, id, true, dialect);
-    set(&mut out, "taskId", json!(task.id));
-    set(&mut out, "contextId", json!(task.context));
-    out
+fn user_messages(task: &DelegatedTask, dialect: ProtocolDialect) -> Vec<Value> {
+    let first = (task.message.as_deref().unwrap_or(&task.id), task.text.as_str());
+    let further = task.further.iter().map(|one| (one.id.as_str(), one.text.as_str()));
+    let one = |(id, text): (&str, &str)| {
+        let mut out = message(text, id, true, dialect);
+        set(&mut out, "taskId", json!(task.id));
+        set(&mut out, "contextId", json!(task.context));
+        out
+    };
+    std::iter::once(first).chain(further).map(one).collect()
 }
 
 fn artifacts(task: &DelegatedTask, dialect: ProtocolDialect) -> Value {
     let one = |(at, artifact): (usize, &Value)| {
         let text = artifact.get("text").and_then(Value::as_str);
+        let parts = parts_of(artifact, dialect);
+        let is_named = text.is_some() || parts.is_some();
         let part = match (text, dialect) {
             (Some(text), ProtocolDialect::V1) => json!({ "text": text }),
             (Some(text), _) => json!({ "kind": "text", "text": text }),
             (None, ProtocolDialect::V1) => json!({ "data": artifact }),
             (None, _) => json!({ "kind": "data", "data": artifact }),
         };
-        let mut out = json!({ "artifactId": format!("{}-{at}", task.id), "parts": [part] });
+        let parts = parts.unwrap_or_else(|| vec![part]);
+        let mut out = json!({ "artifactId": format!("{}-{at}", task.id), "parts": parts });
         for name in ["name", "description", "metadata"] {
-            if let Some(value) = artifact.get(name).filter(|_| text.is_some()) {
+            if let Some(value) = artifact.get(name).filter(|_| is_named) {
                 set(&mut out, name, value.clone());
             }
         }

@@ -8,10 +8,9 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use serde_json::{Value, json};
 
-use crate::card::agent_card;
 use crate::error::A2aError;
 use crate::handlers::{
-    NodeState, body_of, call, check_version, json_response, peer_of, subscribed,
+    NodeState, body_of, call, check_content_type, check_version, json_response, peer_of, subscribed,
 };
 use crate::http_binding::http_routes;
 use crate::methods::{Method, read_rpc};
@@ -24,6 +23,8 @@ pub fn node_routes(state: NodeState) -> Router {
         .route("/.well-known/agent-card.json", get(card))
         .route("/agent-card.json", get(card))
         .route("/a2a/rpc", post(rpc))
+        // Some clients add a slash to the address in the card.
+        .route("/a2a/rpc/", post(rpc))
         .merge(http_routes())
         .layer(middleware::from_fn(check_peer))
         .with_state(state)
@@ -42,7 +43,11 @@ async fn check_peer(request: Request, next: Next) -> Response {
 }
 
 async fn card(State(state): State<NodeState>) -> Response {
-    json_response(StatusCode::OK, &agent_card(&state.card))
+    let headers = [
+        (header::CONTENT_TYPE, "application/json"),
+        (header::CACHE_CONTROL, "private, max-age=60"),
+    ];
+    (headers, state.card.text().to_string()).into_response()
 }
 
 async fn rpc(State(state): State<NodeState>, request: Request) -> Response {
@@ -54,6 +59,9 @@ async fn rpc(State(state): State<NodeState>, request: Request) -> Response {
         json_response(StatusCode::OK, &body)
     };
     let (peer, version) = (peer_of(&request), check_version(request.headers()));
+    if let Err(error) = check_content_type(request.headers()) {
+        return answer(Value::Null, Err(error));
+    }
     let body = body_of(request.into_body()).await;
     let read = match body.and_then(|bytes| read_rpc(&bytes)) {
         Ok(read) => read,
@@ -67,7 +75,7 @@ async fn rpc(State(state): State<NodeState>, request: Request) -> Response {
     };
     let form = EventForm { id: Some(id.clone()), dialect };
     match method {
-        Method::Stream(new) => match state.node.submit(peer.agent(), new) {
+        Method::Stream(new) => match state.node.submit(&peer, new) {
             Ok(task) => stream_task(state.node, peer, &task, form),
             Err(error) => answer(id, Err(error)),
         },
@@ -75,6 +83,6 @@ async fn rpc(State(state): State<NodeState>, request: Request) -> Response {
             Ok(task) => stream_task(state.node, peer, &task, form),
             Err(error) => answer(id, Err(error)),
         },
-        method => answer(id, call(&state.node, peer.agent(), method, dialect).await),
+        method => answer(id, call(&state.node, &peer, method, dialect).await),
     }
 }

@@ -1,6 +1,7 @@
 //! A whole server: listens, keeps the list of revoked certificates current, renews its own.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,12 +10,13 @@ use countersign_tls::{FleetTrust, ServerIdentity, TlsError, fleet_server_config}
 use tokio::net::TcpListener;
 use tokio::task::spawn_blocking;
 
-use crate::card::CardSettings;
+use crate::card::{CardSettings, ServedCard};
 use crate::error::A2aError;
 use crate::fleet_files::{FleetFiles, FleetFilesError};
 use crate::handlers::NodeState;
 use crate::listener::serve_node;
 use crate::node::A2aNode;
+use crate::policy::PeerPolicies;
 use crate::routes::node_routes;
 
 /// How often the list of revoked certificates is fetched.
@@ -47,6 +49,8 @@ pub struct NodeServer {
     pub authority: Endpoint,
     /// What its card says.
     pub card: CardSettings,
+    /// What each peer may ask: read again while the server runs, if it exists.
+    pub policies: Option<PathBuf>,
     /// The node.
     pub node: Arc<A2aNode>,
 }
@@ -67,9 +71,18 @@ impl NodeServer {
         if card.url.ends_with(":0") {
             card.url = format!("{}{}", card.url.trim_end_matches('0'), address.port());
         }
+        let card = Arc::new(ServedCard::new(&card));
+        if let Err(error) = card.sign(&self.files) {
+            tracing::warn!(%error, "the card is not signed");
+        }
         self.node.resume()?;
-        let routes = node_routes(NodeState { node: self.node, card: Arc::new(card) });
-        tokio::spawn(keep_current(self.files, Arc::clone(&trust), identity, self.authority));
+        tokio::spawn(Arc::clone(&self.node).deliver_pushes(Arc::clone(&trust)));
+        if let Some(file) = self.policies {
+            tokio::spawn(follow_policies(file, Arc::clone(&self.node)));
+        }
+        let routes = node_routes(NodeState { node: self.node, card: Arc::clone(&card) });
+        let kept = (Arc::clone(&trust), identity, card);
+        tokio::spawn(keep_current(self.files, kept, self.authority));
         ready(address);
         match serve_node(listener, tls, trust, routes).await {}
     }
@@ -85,11 +98,30 @@ async fn refreshed(
     fetched.unwrap_or_else(|error| Err(FleetFilesError::Authority(error.to_string())))
 }
 
+/// Reads the policies of peers again, for ever. While the file cannot be read, the last ones stay.
+async fn follow_policies(file: PathBuf, node: Arc<A2aNode>) {
+    loop {
+        tokio::time::sleep(REFRESH).await;
+        let read = file.clone();
+        let read = spawn_blocking(move || read.exists().then(|| PeerPolicies::read(&read))).await;
+        match read {
+            Ok(Some(Ok(policies))) => {
+                if node.set_policies(policies) {
+                    tracing::info!("the policies of peers changed");
+                }
+            }
+            Ok(Some(Err(error))) => {
+                tracing::warn!(%error, "the policies of peers stay as they are")
+            }
+            Ok(None) | Err(_) => {}
+        }
+    }
+}
+
 /// Fetches the list of revoked certificates and renews the own certificate, for ever.
 async fn keep_current(
     files: FleetFiles,
-    trust: Arc<FleetTrust>,
-    identity: Arc<ServerIdentity>,
+    (trust, identity, card): (Arc<FleetTrust>, Arc<ServerIdentity>, Arc<ServedCard>),
     authority: Endpoint,
 ) {
     loop {
@@ -98,9 +130,11 @@ async fn keep_current(
             tracing::warn!(%error, "the list of revoked certificates was not fetched");
         }
         let (files, authority) = (files.clone(), authority.clone());
+        let card = Arc::clone(&card);
         let renewed = spawn_blocking(move || {
             if files.should_renew()? {
                 files.renew(&authority)?;
+                card.sign(&files)?;
                 return files.identity().map(Some);
             }
             Ok(None)

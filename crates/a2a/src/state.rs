@@ -9,6 +9,8 @@ pub enum TaskState {
     AuthRequired,
     /// It runs.
     Working,
+    /// It asked its sender a question.
+    InputRequired,
     /// It ended with a result.
     Completed,
     /// It ended without a result.
@@ -20,10 +22,11 @@ pub enum TaskState {
 }
 
 impl TaskState {
-    const ALL: [TaskState; 7] = [
+    const ALL: [TaskState; 8] = [
         TaskState::Submitted,
         TaskState::AuthRequired,
         TaskState::Working,
+        TaskState::InputRequired,
         TaskState::Completed,
         TaskState::Failed,
         TaskState::Canceled,
@@ -36,6 +39,7 @@ impl TaskState {
             TaskState::Submitted => "submitted",
             TaskState::AuthRequired => "auth-required",
             TaskState::Working => "working",
+            TaskState::InputRequired => "input-required",
             TaskState::Completed => "completed",
             TaskState::Failed => "failed",
             TaskState::Canceled => "canceled",
@@ -49,6 +53,7 @@ impl TaskState {
             TaskState::Submitted => "TASK_STATE_SUBMITTED",
             TaskState::AuthRequired => "TASK_STATE_AUTH_REQUIRED",
             TaskState::Working => "TASK_STATE_WORKING",
+            TaskState::InputRequired => "TASK_STATE_INPUT_REQUIRED",
             TaskState::Completed => "TASK_STATE_COMPLETED",
             TaskState::Failed => "TASK_STATE_FAILED",
             TaskState::Canceled => "TASK_STATE_CANCELED",
@@ -69,16 +74,31 @@ impl TaskState {
         )
     }
 
+    /// Whether somebody else than the executor has to do something first.
+    pub const fn is_interrupted(self) -> bool {
+        matches!(self, TaskState::AuthRequired | TaskState::InputRequired)
+    }
+
     /// Whether a task may go from this state to another one.
     pub const fn may_become(self, next: TaskState) -> bool {
         match self {
-            TaskState::Submitted => !matches!(next, TaskState::Submitted | TaskState::Completed),
+            TaskState::Submitted => !matches!(
+                next,
+                TaskState::Submitted | TaskState::InputRequired | TaskState::Completed
+            ),
             TaskState::AuthRequired => matches!(
                 next,
                 TaskState::Working | TaskState::Failed | TaskState::Canceled | TaskState::Rejected
             ),
-            TaskState::Working => {
-                matches!(next, TaskState::Completed | TaskState::Failed | TaskState::Canceled)
+            TaskState::Working => matches!(
+                next,
+                TaskState::InputRequired
+                    | TaskState::Completed
+                    | TaskState::Failed
+                    | TaskState::Canceled
+            ),
+            TaskState::InputRequired => {
+                matches!(next, TaskState::Submitted | TaskState::Failed | TaskState::Canceled)
             }
             TaskState::Completed
             | TaskState::Failed
@@ -105,5 +125,7 @@ mod tests {
         assert!(!TaskState::AuthRequired.may_become(TaskState::Completed));
         assert!(!TaskState::Submitted.may_become(TaskState::Completed));
         assert!(!TaskState::Working.may_become(TaskState::AuthRequired));
+        // An answer of the sender passes the gate again.
+        assert!(!TaskState::InputRequired.may_become(TaskState::Working));
     }
 }

@@ -13,9 +13,10 @@ use hyper::body::Frame;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
+use crate::dialect::ProtocolDialect;
 use crate::node::A2aNode;
 use crate::peer::Connection;
-use crate::render::{ProtocolDialect, TaskView, artifact_updates, status_update};
+use crate::render::{TaskView, artifact_updates, status_update};
 use crate::task::DelegatedTask;
 
 /// A comment line, so that proxies do not close an idle stream.

@@ -35,6 +35,18 @@ pub struct DelegatedTask {
     pub question: Option<TaskQuestion>,
     /// The results.
     pub artifacts: Vec<Value>,
+    /// What the sender answered to questions of the executor, the first answer first.
+    #[serde(default)]
+    pub further: Vec<SenderAnswer>,
+}
+
+/// A further message of a task's sender.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SenderAnswer {
+    /// The sender's id of it.
+    pub id: String,
+    /// What it says.
+    pub text: String,
 }
 
 /// One state that a task reached.
@@ -66,6 +78,11 @@ impl DelegatedTask {
         last.and_then(|step| TaskState::parse(&step.state)).unwrap_or(TaskState::Failed)
     }
 
+    /// The text that is asked about and runs next.
+    pub fn current_text(&self) -> &str {
+        self.further.last().map_or(&self.text, |last| &last.text)
+    }
+
     /// Goes on to another state; returns whether that is possible.
     pub fn advance(&mut self, state: TaskState, note: String, at: i64) -> bool {
         let possible = self.steps.is_empty() || self.state().may_become(state);
@@ -73,6 +90,25 @@ impl DelegatedTask {
             self.steps.push(TaskStep { state: state.word().to_owned(), at, note });
         }
         possible
+    }
+
+    /// The task as it was after so many steps.
+    pub fn after_steps(&self, count: usize) -> Option<DelegatedTask> {
+        if count == 0 || count > self.steps.len() {
+            return None;
+        }
+        let mut past = self.clone();
+        past.steps.truncate(count);
+        if !past.state().is_final() {
+            past.artifacts.clear();
+        }
+        Some(past)
+    }
+
+    /// Where the page after this task begins.
+    pub fn page_token(&self) -> String {
+        let at = self.steps.last().map_or(self.created, |step| step.at);
+        format!("{at}-{}", self.id)
     }
 
     /// The row that stores it.
@@ -96,5 +132,25 @@ impl DelegatedTask {
     pub fn from_row(row: &TaskRow) -> Result<DelegatedTask, A2aError> {
         serde_json::from_str(&row.document)
             .map_err(|error| A2aError::Unavailable(format!("task {}: {error}", row.id)))
+    }
+}
+
+/// A task for tests.
+#[cfg(test)]
+pub fn test_task() -> DelegatedTask {
+    DelegatedTask {
+        id: "t".to_owned(),
+        context: "c".to_owned(),
+        peer: "alice".to_owned(),
+        requester: None,
+        chain: vec!["alice".to_owned()],
+        text: "x".to_owned(),
+        message: None,
+        metadata: serde_json::json!({}),
+        created: 0,
+        steps: Vec::new(),
+        question: None,
+        artifacts: Vec::new(),
+        further: Vec::new(),
     }
 }

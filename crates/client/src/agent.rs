@@ -127,6 +127,7 @@ impl AgentClient {
             ("duration_ms", ran.duration_ms.map(|ms| ms.to_string())),
             ("result_digest", ran.result_digest.as_deref().map(quoted)),
             ("snapshot", question.snapshot.as_ref().map(|it| serde_json::json!(it).to_string())),
+            ("summary", ran.summary.as_deref().map(quoted)),
         ]);
         let recorded: Recorded = self.post("/v1/outcomes", &body, None, TIMEOUT)?;
         Ok(recorded.request)
@@ -185,7 +186,7 @@ impl AgentClient {
         self.same(id, self.post(&path, &body, None, TIMEOUT)?)
     }
 
-    /// Reports the outcome of a call in numbers only.
+    /// Reports the outcome of a call in numbers, and with a summary if there is one.
     pub fn report_run(&self, id: &str, ran: &RunReport) -> Result<RequestRecord, Error> {
         let path = format!("/v1/requests/{}/outcome", path_segment(id)?);
         let body = serde_json::json!({
@@ -193,6 +194,7 @@ impl AgentClient {
             "exit_code": ran.exit_code,
             "duration_ms": ran.duration_ms,
             "result_digest": ran.result_digest,
+            "summary": ran.summary,
         });
         self.same(id, self.post(&path, &body.to_string(), None, TIMEOUT)?)
     }

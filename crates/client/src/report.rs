@@ -28,6 +28,8 @@ pub struct RunReport {
     pub duration_ms: Option<u64>,
     /// SHA-256 of the result, in hexadecimal.
     pub result_digest: Option<String>,
+    /// The start of the result, or why it failed.
+    pub summary: Option<String>,
 }
 
 /// A permit that was redeemed.

@@ -3,23 +3,23 @@
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::{PoisonError, RwLock};
 
+use countersign_ledger::entry::Entry;
+use countersign_store::{Backend, Store as _, StoreError};
 use countersign_tls::{
-    AgentPublicKey, FleetAuthority, FleetCertificate, NewFleetCertificate, TlsError,
+    AgentPublicKey, FleetAuthority, FleetCertificate, KeyPin, NewFleetCertificate, TlsError,
     certificate_file, hex, pem, renewal_text,
 };
 use countersign_types::time::{Millis, Timestamp};
 use tokio::sync::{Mutex, MutexGuard};
 
-use crate::fleet_records::{CertificateRecords, IssuedCertificate, RecordsError, from_hex};
+use crate::fleet_records::{CertificateRecords, IssuedCertificate, RENEWABLE, from_hex};
 use crate::keys::{self, KeyError};
 use crate::random::{self, EntropyUnavailable};
 
 const KEY: &str = "ca.key";
 const CERTIFICATE: &str = "ca.crt";
-const DAY: u64 = 86_400_000;
-/// For how long the holder of a certificate may renew it without a person.
-const RENEWABLE: Millis = Millis(365 * DAY);
 /// How far the clock of an agent that renews may differ.
 const CLOCK_DIFFERENCE: i64 = 5 * 60_000;
 /// A certificate is renewed at most once in this time, so that its holder cannot fill the ledger.
@@ -46,9 +46,15 @@ pub enum FleetError {
     /// A file.
     #[error(transparent)]
     Key(#[from] KeyError),
-    /// The records.
-    #[error(transparent)]
-    Records(#[from] RecordsError),
+    /// The ledger does not prove which certificates are revoked.
+    #[error("the ledger does not say for certain which certificates are revoked; none is accepted")]
+    Unproven,
+    /// The authority's files are not those that the ledger names.
+    #[error(
+        "the fleet's authority in {0} is not the one in the ledger; no agent is accepted until \
+         the files are restored"
+    )]
+    Replaced(PathBuf),
     /// The system has no randomness.
     #[error(transparent)]
     EntropyUnavailable(#[from] EntropyUnavailable),
@@ -66,16 +72,55 @@ pub struct CertificateRequest<'a> {
     pub life: Millis,
 }
 
-/// The certificate authority of the agents' fleet.
+/// The certificate authority of the agents' fleet. Which certificates are valid is what the ledger
+/// says; without an intact ledger it issues and accepts nothing.
 pub struct Fleet {
     folder: PathBuf,
     changing: Mutex<()>,
+    /// Nothing if the ledger was changed, or has an entry that cannot be understood.
+    records: RwLock<Option<CertificateRecords>>,
 }
 
 impl Fleet {
-    /// In this state folder.
+    /// In this state folder, without certificates.
+    #[cfg(test)]
     pub fn new(state: &Path) -> Fleet {
-        Fleet { folder: state.join("pki"), changing: Mutex::new(()) }
+        Fleet::with(state, Some(CertificateRecords::default()))
+    }
+
+    /// In this state folder, with the certificates in the ledger of this store.
+    pub async fn open(state: &Path, store: &Backend) -> Result<Fleet, StoreError> {
+        let entries = store.newest_entries().await?.certificates;
+        let records = CertificateRecords::of(&entries);
+        let is_intact = store.has_intact_ledger().await?;
+        Ok(Fleet::with(state, records.filter(|_| is_intact)))
+    }
+
+    fn with(state: &Path, records: Option<CertificateRecords>) -> Fleet {
+        let records = RwLock::new(records);
+        Fleet { folder: state.join("pki"), changing: Mutex::new(()), records }
+    }
+
+    /// Adds what a new entry of the ledger says.
+    pub fn apply(&self, entry: &Entry<'_>) {
+        let mut records = self.records.write().unwrap_or_else(PoisonError::into_inner);
+        if records.as_mut().is_some_and(|records| records.apply(entry).is_none()) {
+            *records = None;
+        }
+    }
+
+    /// Why no agent is accepted, if that is so.
+    pub fn fault(&self) -> Option<FleetError> {
+        let is_known = match self.read(|records| records.authority.is_some()) {
+            Ok(is_known) => is_known,
+            Err(error) => return Some(error),
+        };
+        if is_known || self.is_set_up() { self.authority().err() } else { None }
+    }
+
+    fn read<T>(&self, read: impl FnOnce(&CertificateRecords) -> T) -> Result<T, FleetError> {
+        let records = self.records.read().unwrap_or_else(PoisonError::into_inner);
+        records.as_ref().map(read).ok_or(FleetError::Unproven)
     }
 
     /// Waits until no other change is in progress.
@@ -107,15 +152,21 @@ impl Fleet {
             return Err(FleetError::NotSetUp);
         }
         let chain = certificate_file(&self.folder.join(CERTIFICATE))?;
-        chain.first().map(|first| first.to_vec()).ok_or(FleetError::NotSetUp)
+        let certificate = chain.first().map(|first| first.to_vec()).ok_or(FleetError::NotSetUp)?;
+        let pin = KeyPin::of_certificate(&certificate)?.to_string();
+        if self.read(|records| records.authority.as_deref() == Some(pin.as_str()))? {
+            Ok(certificate)
+        } else {
+            Err(FleetError::Replaced(self.folder.clone()))
+        }
     }
 
     /// Every certificate that was issued.
     pub fn certificates(&self) -> Result<Vec<IssuedCertificate>, FleetError> {
-        Ok(CertificateRecords::read(&self.folder)?.certificates)
+        self.read(|records| records.certificates.clone())
     }
 
-    /// A new certificate for an agent, and its record, which is not kept yet.
+    /// A new certificate for an agent, and its record, which is not in the ledger yet.
     pub fn prepare(
         &self,
         request: &CertificateRequest<'_>,
@@ -190,16 +241,9 @@ impl Fleet {
         Ok((record, key))
     }
 
-    /// Keeps the record of a new certificate.
-    pub fn keep(&self, record: IssuedCertificate) -> Result<(), FleetError> {
-        let mut records = CertificateRecords::read(&self.folder)?;
-        records.certificates.push(record);
-        Ok(records.write(&self.folder)?)
-    }
-
     /// The serial numbers of the valid certificates of an agent, or the one serial number.
     pub fn valid(&self, word: &str, now: Timestamp) -> Result<Vec<String>, FleetError> {
-        let records = CertificateRecords::read(&self.folder)?.certificates.into_iter();
+        let records = self.certificates()?.into_iter();
         let fits = |one: &IssuedCertificate| {
             one.revoked.is_none()
                 && one.expires > now.0
@@ -209,21 +253,10 @@ impl Fleet {
         if found.is_empty() { Err(FleetError::NotFound) } else { Ok(found) }
     }
 
-    /// Revokes certificates.
-    pub fn revoke(&self, serials: &[String], now: Timestamp) -> Result<(), FleetError> {
-        let mut records = CertificateRecords::read(&self.folder)?;
-        for one in &mut records.certificates {
-            if serials.contains(&one.serial) && one.revoked.is_none() {
-                one.revoked = Some(now.0);
-            }
-        }
-        Ok(records.write(&self.folder)?)
-    }
-
     /// The signed list of the revoked certificates, in DER.
     pub fn revocation_list(&self, now: Timestamp) -> Result<Vec<u8>, FleetError> {
-        let records = CertificateRecords::read(&self.folder)?;
-        let revoked = records.certificates.iter().filter_map(|one| {
+        let records = self.certificates()?;
+        let revoked = records.iter().filter_map(|one| {
             let serial = from_hex(&one.serial)?;
             Some((serial, Timestamp(one.revoked?)))
         });

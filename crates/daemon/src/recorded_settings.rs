@@ -35,7 +35,7 @@ impl RecordedSettings {
     /// Reads them from the newest entries about them.
     pub async fn read(store: &Backend) -> Result<RecordedSettings, StoreError> {
         let newest = store.newest_entries().await?;
-        let NewestEntries { mode, policy, settings, freeze, acknowledge } = &newest;
+        let NewestEntries { mode, policy, settings, freeze, acknowledge, .. } = &newest;
         let freeze = freeze.as_deref().and_then(|bytes| Entry::decode(bytes).ok());
         let acknowledge = acknowledge.as_deref().and_then(|bytes| Entry::decode(bytes).ok());
         Ok(RecordedSettings {

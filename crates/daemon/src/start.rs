@@ -112,7 +112,7 @@ impl Daemon {
             presence: Arc::default(),
             guard: GuardSlot::default(),
             recovery: auth::recovery::folder(&config.state),
-            fleet: Fleet::new(&config.state),
+            fleet: Fleet::open(&config.state, gate.store()).await.map_err(store_failed)?,
             proofs: Arc::new(Proofs::open(&config.state, config.test_gates_every.is_some())),
             login_throttle: LoginThrottle::default(),
             checks: PassphraseChecks::default(),

@@ -11,6 +11,8 @@ pub mod record;
 pub mod reviews;
 pub mod servers;
 pub mod sqlite;
+mod task_file;
+mod task_push;
 pub mod tasks;
 mod waiters;
 
@@ -33,4 +35,6 @@ pub use record::{
 pub use reviews::{NewReview, StoredReview};
 pub use servers::{LabelledTool, ListedTool, ServerLabels, StoredServer};
 pub use sqlite::{OfflineLedger, SqliteOptions, SqliteStore};
-pub use tasks::{TaskCounts, TaskFile, TaskFileError, TaskInsert, TaskQuery, TaskRow};
+pub use task_file::{TaskFile, TaskFileError};
+pub use task_push::{PushConfigRow, PushResult};
+pub use tasks::{TaskCounts, TaskInsert, TaskQuery, TaskRow};

@@ -1,4 +1,5 @@
-//! The newest entries about what is in force: mode, policy rules, freeze, acknowledgement.
+//! The newest entries about what is in force: mode, policy rules, freeze, acknowledgement; and all
+//! entries about certificates.
 
 use countersign_ledger::entry::{Entry, EntryKind};
 
@@ -24,11 +25,14 @@ pub struct NewestEntries {
     pub freeze: Option<Vec<u8>>,
     /// A person accepted the store.
     pub acknowledge: Option<Vec<u8>>,
+    /// All entries that say which certificates of the fleet are valid, oldest first.
+    pub certificates: Vec<Vec<u8>>,
 }
 
 impl NewestEntries {
     /// The kinds of these entries.
-    pub(crate) const KINDS: [EntryKind; 5] = [
+    pub(crate) const KINDS: [EntryKind; 6] = [
+        EntryKind::Certificate,
         EntryKind::Config,
         EntryKind::Start,
         EntryKind::Frozen,
@@ -54,7 +58,11 @@ impl NewestEntries {
             }
             EntryKind::Start if has(SETTINGS_FACT) => self.settings = newest(),
             EntryKind::Frozen | EntryKind::Thawed => self.freeze = newest(),
-            EntryKind::Acknowledge => self.acknowledge = newest(),
+            EntryKind::Acknowledge => {
+                self.acknowledge = newest();
+                self.certificates.push(bytes.to_vec());
+            }
+            EntryKind::Certificate => self.certificates.push(bytes.to_vec()),
             _ => {}
         }
     }

@@ -1,34 +1,11 @@
 //! Tasks that agents delegated to a node: a file of their own, durable before any answer.
 
-use std::fs::OpenOptions;
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use rusqlite::{OptionalExtension as _, Row, TransactionBehavior, params};
 
-use rusqlite::{Connection, OptionalExtension as _, Row, TransactionBehavior, params};
+use crate::task_file::{CHANGED, TaskFile, TaskFileError};
+use crate::task_push::{self, PushConfigRow};
 
-const SCHEMA: &str = "
-CREATE TABLE IF NOT EXISTS tasks (
-    id TEXT PRIMARY KEY,
-    peer TEXT NOT NULL,
-    context TEXT NOT NULL,
-    message TEXT,
-    state TEXT NOT NULL,
-    ended INTEGER NOT NULL,
-    created INTEGER NOT NULL,
-    version INTEGER NOT NULL,
-    document TEXT NOT NULL,
-    UNIQUE (peer, message)
-) STRICT;
-CREATE INDEX IF NOT EXISTS tasks_of_peer ON tasks (peer, created, id);
-CREATE INDEX IF NOT EXISTS open_tasks ON tasks (ended) WHERE ended = 0;
-";
 const COLUMNS: &str = "id, peer, context, message, state, ended, created, version, document";
-
-/// Why tasks cannot be read or written.
-#[derive(Debug, thiserror::Error)]
-#[error("the file of delegated tasks: {0}")]
-pub struct TaskFileError(#[from] rusqlite::Error);
 
 /// One task as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,8 +48,8 @@ pub struct TaskQuery<'a> {
     pub context: Option<&'a str>,
     /// Only this state.
     pub state: Option<&'a str>,
-    /// Only tasks before this one, newest first.
-    pub before: Option<&'a str>,
+    /// Only tasks that changed before this time and, at the same time, have a smaller id.
+    pub before: Option<(i64, &'a str)>,
     /// At most this many.
     pub limit: u32,
 }
@@ -88,25 +65,13 @@ pub struct TaskCounts {
     pub day: u64,
 }
 
-/// The file of tasks. One process uses it.
-#[derive(Debug)]
-pub struct TaskFile(Mutex<Connection>);
-
 impl TaskFile {
-    /// Opens or creates the file. Fails if another process uses it.
-    pub fn open(file: &Path) -> Result<TaskFile, TaskFileError> {
-        // Tasks may be confidential. If this fails, opening the database says why.
-        let _ = OpenOptions::new().create(true).append(true).mode(0o600).open(file);
-        let connection = Connection::open(file)?;
-        connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
-        connection.pragma_update(None, "journal_mode", "WAL")?;
-        connection.pragma_update(None, "synchronous", "FULL")?;
-        connection.execute_batch(SCHEMA)?;
-        Ok(TaskFile(Mutex::new(connection)))
-    }
-
-    /// Stores a new task.
-    pub fn insert(&self, row: &TaskRow) -> Result<TaskInsert, TaskFileError> {
+    /// Stores a new task, with a configuration of push notifications if its sender wants them.
+    pub fn insert(
+        &self,
+        row: &TaskRow,
+        config: Option<&PushConfigRow>,
+    ) -> Result<TaskInsert, TaskFileError> {
         let mut connection = self.lock();
         let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         if let Some(message) = &row.message {
@@ -130,17 +95,26 @@ impl TaskFile {
                 row.document
             ],
         )?;
+        if let Some(config) = config {
+            task_push::save(&change, config)?;
+        }
         change.commit()?;
         Ok(TaskInsert::Stored)
     }
 
     /// Replaces a task if its version is still `version`; returns whether it was.
     pub fn replace(&self, row: &TaskRow, version: i64) -> Result<bool, TaskFileError> {
-        let changed = self.lock().execute(
+        let mut connection = self.lock();
+        let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let changed = change.execute(
             "UPDATE tasks SET state = ?1, ended = ?2, version = ?3, document = ?4 \
              WHERE id = ?5 AND version = ?6 AND ended = 0",
             params![row.state, row.ended, row.version, row.document, row.id, version],
         )?;
+        if changed == 1 {
+            task_push::note_change(&change, &row.id)?;
+        }
+        change.commit()?;
         Ok(changed == 1)
     }
 
@@ -150,18 +124,27 @@ impl TaskFile {
         Ok(self.lock().query_row(&text, [id], read).optional()?)
     }
 
-    /// Tasks of one peer, newest first.
-    pub fn list(&self, query: &TaskQuery<'_>) -> Result<Vec<TaskRow>, TaskFileError> {
+    /// Tasks of one peer, the one that changed last first, and how many there are in all.
+    pub fn list(&self, query: &TaskQuery<'_>) -> Result<(Vec<TaskRow>, u64), TaskFileError> {
+        let fits = "peer = ?1 AND (?2 IS NULL OR context = ?2) AND (?3 IS NULL OR state = ?3)";
         let text = format!(
-            "SELECT {COLUMNS} FROM tasks WHERE peer = ?1 AND (?2 IS NULL OR context = ?2) \
-             AND (?3 IS NULL OR state = ?3) AND (?4 IS NULL OR id < ?4) \
-             ORDER BY id DESC LIMIT ?5"
+            "SELECT {COLUMNS} FROM tasks WHERE {fits} \
+             AND (?4 IS NULL OR ({CHANGED}, id) < (?4, ?5)) \
+             ORDER BY {CHANGED} DESC, id DESC LIMIT ?6"
         );
         let connection = self.lock();
+        let total = connection.query_row(
+            &format!("SELECT count(*) FROM tasks WHERE {fits}"),
+            params![query.peer, query.context, query.state],
+            |row| row.get::<_, i64>(0),
+        )?;
         let mut statement = connection.prepare(&text)?;
-        let values = params![query.peer, query.context, query.state, query.before, query.limit];
-        let rows = statement.query_map(values, read)?;
-        Ok(rows.collect::<Result<_, _>>()?)
+        let (at, id) = query.before.unzip();
+        let rows = statement.query_map(
+            params![query.peer, query.context, query.state, at, id, query.limit],
+            read,
+        )?;
+        Ok((rows.collect::<Result<_, _>>()?, total.unsigned_abs()))
     }
 
     /// The tasks that have not ended, oldest first.
@@ -182,10 +165,6 @@ impl TaskFile {
             let count = |at| Ok::<_, rusqlite::Error>(row.get::<_, i64>(at)?.unsigned_abs());
             Ok(TaskCounts { open: count(0)?, minute: count(1)?, day: count(2)? })
         })?)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Connection> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -208,6 +187,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
+    use crate::task_push::PushResult;
 
     fn row(id: &str, peer: &str, message: Option<&str>) -> TaskRow {
         TaskRow {
@@ -229,10 +209,10 @@ mod tests {
         let file = folder.path().join("tasks.db");
         let tasks = TaskFile::open(&file).unwrap();
         let first = row("1", "alice", Some("m"));
-        assert_eq!(tasks.insert(&first).unwrap(), TaskInsert::Stored);
-        let again = tasks.insert(&row("2", "alice", Some("m"))).unwrap();
+        assert_eq!(tasks.insert(&first, None).unwrap(), TaskInsert::Stored);
+        let again = tasks.insert(&row("2", "alice", Some("m")), None).unwrap();
         assert_eq!(again, TaskInsert::Repeated(Box::new(first.clone())));
-        assert_eq!(tasks.insert(&row("3", "bob", Some("m"))).unwrap(), TaskInsert::Stored);
+        assert_eq!(tasks.insert(&row("3", "bob", Some("m")), None).unwrap(), TaskInsert::Stored);
         let ended = TaskRow { state: "failed".to_owned(), ended: true, version: 2, ..first };
         assert!(tasks.replace(&ended, 1).unwrap());
         assert!(!tasks.replace(&TaskRow { version: 3, ..ended.clone() }, 1).unwrap());
@@ -241,9 +221,30 @@ mod tests {
         let counts = tasks.counts("alice", 2, 0).unwrap();
         assert_eq!(counts, TaskCounts { open: 0, minute: 0, day: 1 });
         let query = TaskQuery { peer: "alice", limit: 10, ..TaskQuery::default() };
-        assert_eq!(tasks.list(&query).unwrap().len(), 1);
+        let (listed, total) = tasks.list(&query).unwrap();
+        assert_eq!((listed.len(), total), (1, 1));
         drop(tasks);
         assert_eq!(TaskFile::open(&file).unwrap().get("1").unwrap().unwrap().version, 2);
+    }
+
+    #[test]
+    fn lists_begin_with_the_task_that_changed_last_and_continue() {
+        let folder = tempfile::tempdir().unwrap();
+        let tasks = TaskFile::open(&folder.path().join("tasks.db")).unwrap();
+        for (id, at) in [("1", 30), ("2", 10), ("3", 20), ("4", 20)] {
+            let document = format!(r#"{{"steps":[{{"at":1}},{{"at":{at}}}]}}"#);
+            tasks.insert(&TaskRow { document, ..row(id, "alice", None) }, None).unwrap();
+        }
+        tasks.insert(&row("5", "bob", None), None).unwrap();
+        let ids = |before| {
+            let query = TaskQuery { peer: "alice", limit: 2, before, ..TaskQuery::default() };
+            let (rows, total) = tasks.list(&query).unwrap();
+            assert_eq!(total, 4);
+            rows.into_iter().map(|row| row.id).collect::<Vec<_>>()
+        };
+        assert_eq!(ids(None), ["1", "4"]);
+        assert_eq!(ids(Some((20, "4"))), ["3", "2"]);
+        assert!(ids(Some((10, "2"))).is_empty());
     }
 
     #[test]
@@ -251,9 +252,63 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("tasks.db");
         let tasks = TaskFile::open(&file).unwrap();
-        tasks.insert(&row("1", "alice", None)).unwrap();
+        tasks.insert(&row("1", "alice", None), None).unwrap();
         assert!(TaskFile::open(&file).is_err());
         let mode = std::fs::metadata(&file).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
+    }
+
+    fn config(id: &str) -> PushConfigRow {
+        let (task, document) = ("1".to_owned(), "{}".to_owned());
+        PushConfigRow { task, id: id.to_owned(), document, sent: 0, attempts: 0 }
+    }
+
+    #[test]
+    fn each_later_state_is_delivered_once_in_order() {
+        let folder = tempfile::tempdir().unwrap();
+        let tasks = TaskFile::open(&folder.path().join("tasks.db")).unwrap();
+        let mut task = row("1", "alice", None);
+        let inserted = tasks.insert(&task, Some(&config("a"))).unwrap();
+        assert_eq!(inserted, TaskInsert::Stored);
+        assert_eq!(tasks.take_push(10, 20).unwrap(), None, "nothing new yet");
+        for version in [2, 3] {
+            task.version = version;
+            assert!(tasks.replace(&task, version - 1).unwrap());
+        }
+        let first = tasks.take_push(10, 20).unwrap().unwrap();
+        assert_eq!((first.sent, first.attempts), (1, 0));
+        assert_eq!(tasks.take_push(10, 20).unwrap(), None, "it is being delivered");
+        tasks.finish_push(&first, PushResult::Retry(50)).unwrap();
+        assert_eq!(tasks.next_push().unwrap(), Some(50));
+        assert_eq!(tasks.take_push(49, 60).unwrap(), None);
+        let again = tasks.take_push(50, 60).unwrap().unwrap();
+        assert_eq!((again.sent, again.attempts), (1, 1));
+        tasks.finish_push(&again, PushResult::Delivered).unwrap();
+        let second = tasks.take_push(50, 60).unwrap().unwrap();
+        assert_eq!((second.sent, second.attempts), (2, 0));
+        tasks.finish_push(&second, PushResult::Delivered).unwrap();
+        assert_eq!(tasks.next_push().unwrap(), None, "all is delivered");
+        task.version = 4;
+        assert!(tasks.replace(&task, 3).unwrap());
+        let third = tasks.take_push(50, 60).unwrap().unwrap();
+        tasks.finish_push(&third, PushResult::GivenUp).unwrap();
+        assert_eq!(tasks.next_push().unwrap(), None);
+    }
+
+    #[test]
+    fn configurations_are_bounded_replaced_and_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let tasks = TaskFile::open(&folder.path().join("tasks.db")).unwrap();
+        tasks.insert(&row("1", "alice", None), None).unwrap();
+        assert!(tasks.save_push(&config("a"), 2).unwrap());
+        assert!(tasks.save_push(&config("b"), 2).unwrap());
+        assert!(!tasks.save_push(&config("c"), 2).unwrap());
+        let other = PushConfigRow { document: "{\"x\":1}".to_owned(), ..config("a") };
+        assert!(tasks.save_push(&other, 2).unwrap());
+        let found = tasks.push_configs("1").unwrap();
+        assert_eq!((found.len(), found[0].document.as_str()), (2, "{\"x\":1}"));
+        tasks.delete_push("1", "a").unwrap();
+        tasks.delete_push("1", "a").unwrap();
+        assert_eq!(tasks.push_configs("1").unwrap().len(), 1);
     }
 }

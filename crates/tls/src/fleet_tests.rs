@@ -140,3 +140,25 @@ fn only_an_authority_with_its_own_key_is_opened() {
     let leaf = issue_certificate(&own, &["localhost".to_owned()], NOW).unwrap();
     assert!(FleetAuthority::open(&own, &leaf).is_err(), "not an authority");
 }
+
+#[test]
+fn a_signature_of_fixed_length_fits_its_certificate_only() {
+    let ours = authority("ours");
+    let key = generate_key().unwrap();
+    let (public_key, _) = sign_with_key(&key, |_| String::new()).unwrap();
+    let new = NewFleetCertificate {
+        agent: "alice",
+        hosts: &[],
+        public_key: &public_key,
+        serial: [1; 16],
+        life: Millis(HOUR),
+    };
+    let certificate = ours.issue(&new, NOW).unwrap();
+    let signature = crate::sign_es256(&key, b"text").unwrap();
+    assert_eq!(signature.len(), 64);
+    assert!(crate::verify_es256(&certificate, b"text", &signature));
+    assert!(!crate::verify_es256(&certificate, b"other", &signature));
+    assert!(!crate::verify_es256(&issue(&ours, "bob", 2), b"text", &signature));
+    assert!(!crate::verify_es256(b"no certificate", b"text", &signature));
+    assert!(crate::sign_es256(b"no key", b"text").is_err());
+}

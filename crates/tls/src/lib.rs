@@ -6,6 +6,7 @@ mod authority;
 mod certificate;
 mod client;
 mod error;
+mod es256;
 mod fleet_authority;
 mod fleet_name;
 mod fleet_request;
@@ -22,6 +23,7 @@ pub use authority::split_authority;
 pub use certificate::CertificateFacts;
 pub use client::{ClientTls, refusal};
 pub use error::TlsError;
+pub use es256::{sign_es256, verify_es256};
 pub use fleet_authority::{
     FleetAuthority, NewFleetCertificate, REVOCATION_LIST_LIFE, RevokedSerial, generate_authority,
 };

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use countersign_a2a::{
-    A2aNode, CardSettings, FleetFiles, NodeGate, NodeServer, NodeSettings, PeerPolicies,
-    PeerPolicy, TaskProgram,
+    A2aNode, CardSettings, FleetFiles, McpTool, NodeGate, NodeServer, NodeSettings, PeerPolicies,
+    PeerPolicy, TaskEndpoint, TaskExecutor, TaskProgram,
 };
 use countersign_client::{AgentClient, DaemonKey, Endpoint};
 use serde_json::Value;
@@ -31,9 +31,7 @@ fn run() -> Result<(), String> {
     let agent = AgentClient::new(endpoint.clone(), Some(word("token").to_owned())).trusting(key);
     let name = word("name").to_owned();
     let settings = settings(&all, &name)?;
-    let words = all.get("command").and_then(Value::as_array).cloned().unwrap_or_default();
-    let command = words.iter().filter_map(Value::as_str).map(ToOwned::to_owned).collect();
-    let program = TaskProgram { command, time: Duration::from_mins(1), memory_kib: None };
+    let executor = executor(&all)?;
     let inbox = Some("http://inbox.example".to_owned());
     let gate = NodeGate { agent, inbox, deadline: 300 };
     let port = number("port").and_then(|port| u16::try_from(port).ok()).unwrap_or_default();
@@ -45,16 +43,36 @@ fn run() -> Result<(), String> {
             name: name.clone(),
             description: "A node of a proof".to_owned(),
             url: format!("https://127.0.0.1:{port}"),
+            is_strict: false,
         },
+        policies: all.get("policies").and_then(Value::as_str).map(PathBuf::from),
         node,
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| error.to_string())?;
     runtime.block_on(async {
-        let node = A2aNode::open(settings, gate, program, &PathBuf::from(word("tasks")));
+        let node = A2aNode::open(settings, gate, executor, &PathBuf::from(word("tasks")));
         let node = node.map_err(|error| error.to_string())?;
         let served = server_of(node).serve(|address| println!("{address}")).await;
         served.map_err(|error| error.to_string())
+    })
+}
+
+fn executor(all: &Value) -> Result<TaskExecutor, String> {
+    let time = Duration::from_mins(1);
+    if let Some(url) = all.get("endpoint").and_then(Value::as_str) {
+        return Ok(TaskExecutor::Endpoint(TaskEndpoint::new(url, None, time, true)?));
+    }
+    let words = all.get("command").and_then(Value::as_array).cloned().unwrap_or_default();
+    let command = words.iter().filter_map(Value::as_str).map(ToOwned::to_owned).collect();
+    let program = TaskProgram { command, time, memory_kib: None };
+    Ok(match all.get("mcp_tool").and_then(Value::as_str) {
+        None => TaskExecutor::Program(program),
+        Some(tool) => TaskExecutor::Mcp(McpTool {
+            server: program,
+            tool: tool.to_owned(),
+            argument: "task".to_owned(),
+        }),
     })
 }
 
@@ -69,5 +87,7 @@ fn settings(all: &Value, name: &str) -> Result<NodeSettings, String> {
         ..PeerPolicy::default()
     };
     let policies = PeerPolicies { default, peer };
-    Ok(NodeSettings { name: name.to_owned(), max_depth: 4, policies, concurrent: 16 })
+    let push_to_private = all.get("push_to_private").and_then(Value::as_bool).unwrap_or(false);
+    let name = name.to_owned();
+    Ok(NodeSettings { name, max_depth: 4, policies, concurrent: 16, push_to_private })
 }

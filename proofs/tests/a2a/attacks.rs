@@ -246,6 +246,28 @@ fn a_peer_may_ask_only_what_its_policy_says() {
 }
 
 #[test]
+fn policies_are_read_again_and_an_invalid_file_changes_nothing() {
+    let fleet = Fleet::start();
+    let file = fleet.folder.path().join("peers.toml");
+    let node = fleet.node(ECHO, &json!({ "policies": file }));
+    let alice = fleet.peer(&fleet.issue("alice"), &node);
+    alice.send(&task("Before")).unwrap();
+    let write = |lines: &str| {
+        let limits = "[default]\nopen_tasks = 100000\nper_minute = 100000\nper_day = 100000\n";
+        std::fs::write(&file, format!("{limits}[peer.alice]\n{lines}\n")).unwrap();
+    };
+    write("allowed = false");
+    let refused = until("the refusal", || alice.send(&task("After")).err());
+    assert!(refused.to_string().contains("may not send"), "{refused}");
+    // An invalid file permits nothing more; a later valid one is used.
+    write("allowed = maybe");
+    assert!(alice.send(&task("Still")).is_err());
+    write("tasks = [\"Again\"]");
+    until("the permission", || alice.send(&task("Again")).ok());
+    assert!(alice.send(&task("Other")).is_err());
+}
+
+#[test]
 fn invalid_requests_are_errors_and_never_tasks() {
     let fleet = Fleet::start();
     let node = fleet.node(ECHO, &json!({}));
@@ -260,8 +282,8 @@ fn invalid_requests_are_errors_and_never_tasks() {
         (r#"{"jsonrpc":"2.0","id":1,"method":"tasks/send","params":{"task":" "}}"#, -32602),
         (r#"{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{}}"#, -32602),
         (r#"{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"x"}}"#, -32001),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"CreateTaskPushNotificationConfig"}"#, -32003),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"GetExtendedAgentCard"}"#, -32007),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"CreateTaskPushNotificationConfig"}"#, -32602),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"GetExtendedAgentCard"}"#, -32004),
     ] {
         let text = raw(&mut stream, "POST /a2a/rpc", body).unwrap();
         let answer: Value = serde_json::from_str(text.split_once("\r\n\r\n").unwrap().1).unwrap();

@@ -53,6 +53,11 @@ impl Fleet {
         (reply.status, reply.body)
     }
 
+    /// The token of the agent `node`.
+    pub fn daemon_token(&self) -> &str {
+        &self.token
+    }
+
     pub fn pki(&self) -> PathBuf {
         self.folder.path().join("pki")
     }

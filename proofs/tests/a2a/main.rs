@@ -3,11 +3,19 @@
 #[cfg(test)]
 mod attacks;
 #[cfg(test)]
+mod conversations;
+#[cfg(test)]
 mod crashes;
+#[cfg(test)]
+mod executors;
 #[cfg(test)]
 mod fixture;
 #[cfg(test)]
+mod load;
+#[cfg(test)]
 mod original_cases;
+#[cfg(test)]
+mod push;
 #[cfg(test)]
 mod sdk;
 #[cfg(test)]

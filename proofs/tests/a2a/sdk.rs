@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 
-use countersign_a2a::{AgentUrl, OutgoingTask, RemoteAgent};
+use countersign_a2a::{AgentUrl, FleetFiles, OutgoingTask, RemoteAgent};
 use proof_skip::{Cause, skip};
 use serde_json::{Value, json};
 
@@ -12,10 +12,11 @@ use crate::fixture::{ECHO, Fleet, HANG, state};
 /// Installed by `./test`.
 const PYTHON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/a2a-venv/bin/python");
 const CLIENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/a2a/sdk_client.py");
+const CARD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/a2a/sdk_card.py");
 const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/a2a/sdk_server.py");
 
 fn is_installed() -> bool {
-    let found = Command::new(PYTHON).args(["-c", "import a2a, uvicorn"]).output();
+    let found = Command::new(PYTHON).args(["-c", "import a2a, jwt, uvicorn"]).output();
     let is_there = found.is_ok_and(|out| out.status.success());
     if !is_there {
         skip(Cause::Tool, "a2a-sdk is not installed (target/a2a-venv)");
@@ -52,6 +53,29 @@ fn the_sdk_client_sends_streams_reads_and_cancels() {
 }
 
 #[test]
+fn the_sdk_verifies_the_signed_card_of_a_node() {
+    if !is_installed() {
+        return;
+    }
+    let fleet = Fleet::start();
+    let node = fleet.node(ECHO, &json!({}));
+    let (alice, bob) = (fleet.issue("alice"), FleetFiles::in_folder(&fleet.pki(), "bob"));
+    let checked = Command::new(PYTHON)
+        .arg(CARD)
+        .arg(format!("https://{}", node.address))
+        .args([&alice.certificate, &alice.key, &alice.authority, &bob.certificate])
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&checked.stdout).into_owned();
+    assert_eq!(told.trim(), "ok", "{}", String::from_utf8_lossy(&checked.stderr));
+    // Our own client checks it as well.
+    let trust = alice.trust().unwrap();
+    alice.refresh(&trust, &fleet.authority()).unwrap();
+    let (card, signer) = fleet.peer(&alice, &node).checked_card(&trust).unwrap();
+    assert_eq!((&card["name"], signer.as_deref()), (&json!("bob"), Some("bob")));
+}
+
+#[test]
 fn our_client_delegates_to_the_sdk_server() {
     if !is_installed() {
         return;
@@ -69,8 +93,9 @@ fn our_client_delegates_to_the_sdk_server() {
     BufReader::new(running.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let url = AgentUrl::parse(&format!("https://127.0.0.1:{}", line.trim())).unwrap();
     let remote = RemoteAgent::new(url, fleet.client_config(&alice));
-    let card = remote.card().unwrap();
-    assert_eq!(card["name"], "sdk sample");
+    let trust = alice.trust().unwrap();
+    let (card, signer) = remote.checked_card(&trust).unwrap();
+    assert_eq!((&card["name"], signer.as_deref()), (&json!("sdk sample"), Some("sdk")), "{card}");
     let task = OutgoingTask { text: "hello".to_owned(), ..OutgoingTask::default() };
     let sent = remote.send(&task).unwrap();
     let pause = std::time::Duration::from_millis(50);

@@ -3,6 +3,7 @@
 sdk_server.py CERTIFICATE KEY AUTHORITY
 """
 
+import base64
 import socket
 import ssl
 import sys
@@ -16,6 +17,7 @@ from a2a.server.routes.jsonrpc_routes import create_jsonrpc_routes
 from a2a.server.tasks.inmemory_task_store import InMemoryTaskStore
 from a2a.server.tasks.task_updater import TaskUpdater
 from a2a.types.a2a_pb2 import AgentCapabilities, AgentCard, AgentInterface, AgentSkill
+from a2a.utils.signing import create_agent_card_signer
 from starlette.applications import Starlette
 
 
@@ -53,6 +55,10 @@ def main():
         default_output_modes=["text/plain"],
         skills=[AgentSkill(id="echo", name="Echo", description="Repeats", tags=["echo"])],
     )
+    with open(key, "rb") as private, open(certificate) as public:
+        chain = [base64.b64encode(ssl.PEM_cert_to_DER_cert(public.read())).decode()]
+        header = {"alg": "ES256", "typ": "JOSE", "kid": "sdk", "x5c": chain}
+        card = create_agent_card_signer(private.read(), header)(card)
     handler = DefaultRequestHandlerV2(Echo(), InMemoryTaskStore(), card)
     routes = create_agent_card_routes(card) + create_jsonrpc_routes(handler, "/a2a/rpc")
     config = uvicorn.Config(

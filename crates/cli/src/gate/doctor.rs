@@ -123,6 +123,7 @@ fn daemon(agents: &Endpoint, people: Option<&Endpoint>, checks: &mut Vec<Check>)
     if let Some(warning) = ready.as_ref().ok().and_then(Readiness::freeze_warning) {
         checks.push(Check::note(format!("{warning}."), "countersign thaw people, then grants"));
     }
+    checks.extend(ready.as_ref().ok().and_then(fleet_check));
     checks.push(match ready {
         Ok(ready) => match ready.warning() {
             None => Check::ok("The store is writable, and a person can answer."),
@@ -151,6 +152,15 @@ fn daemon(agents: &Endpoint, people: Option<&Endpoint>, checks: &mut Vec<Check>)
             "check listen.people in the configuration: people cannot approve calls",
         ));
     }
+}
+
+/// Why agents cannot delegate tasks to each other, if that is so.
+fn fleet_check(ready: &Readiness) -> Option<Check> {
+    let fault = ready.fleet_fault.as_deref()?;
+    Some(Check::bad(
+        format!("Agents cannot delegate tasks: {fault}."),
+        "restore the folder pki in the state folder, or move it away and: countersign pki init",
+    ))
 }
 
 /// Whether the daemon that answers has the key that is pinned here.

@@ -1,22 +1,21 @@
 //! `countersign a2a`: takes tasks of other agents, and sends tasks to them.
 
 use std::io::Write as _;
-use std::net::{IpAddr, SocketAddr};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_a2a::{
-    A2aNode, AgentUrl, CHAIN_VARIABLE, CardSettings, KnownAgent, NodeGate, NodeServer,
-    NodeSettings, OutgoingTask, RemoteAgent, TaskProgram, TaskState, read_registry, resolve_agent,
+    AgentUrl, CHAIN_VARIABLE, KnownAgent, OutgoingTask, RemoteAgent, TaskState, read_registry,
+    resolve_agent,
 };
 use countersign_client::{CallRequest, Endpoint, Outcome};
 use countersign_daemon::config::paths::EnvironmentVariables as _;
-use countersign_tls::fleet_client_config;
+use countersign_tls::{FleetTrust, fleet_client_config};
 use serde_json::{Value, json};
 
-use super::args_a2a::{A2a, A2aSend, A2aServe, A2aTask, A2aWhat, RemoteArgs};
-use super::fleet;
+use super::args_a2a::{A2a, A2aSend, A2aTask, A2aWhat, RemoteArgs};
+use super::{a2a_serve, fleet};
 use crate::failure::Failure;
 use crate::gate::reach::ProcessEnvironment;
 use crate::gate::{output, page, reach};
@@ -24,20 +23,22 @@ use crate::gate::{output, page, reach};
 /// Runs `countersign a2a`.
 pub fn run(args: &A2a) -> Result<ExitCode, Failure> {
     match &args.what {
-        A2aWhat::Serve(args) => serve(args),
+        A2aWhat::Serve(args) => a2a_serve::serve(args),
         A2aWhat::Send(args) => send(args),
         A2aWhat::Status(args) => {
-            let (url, remote) = remote(&args.remote)?;
+            let RemoteEnd { url, remote, .. } = remote(&args.remote)?;
             shown(args, &url, &remote.get(&args.task_id).map_err(failed)?)
         }
         A2aWhat::Cancel(args) => {
-            let (url, remote) = remote(&args.remote)?;
+            let RemoteEnd { url, remote, .. } = remote(&args.remote)?;
             shown(args, &url, &remote.cancel(&args.task_id).map_err(failed)?)
         }
         A2aWhat::Card(args) => {
-            let (url, remote) = remote(args)?;
-            let card = remote.card().map_err(failed)?;
-            output::json(&json!({ "agent": args.agent, "url": url, "card": card }))
+            let RemoteEnd { url, remote, trust } = remote(args)?;
+            let (card, signer) = remote.checked_card(&trust).map_err(failed)?;
+            output::json(&json!({
+                "agent": args.agent, "url": url, "card": card, "signed_by": signer,
+            }))
         }
         A2aWhat::Agents { json } => agents(*json),
     }
@@ -47,77 +48,15 @@ fn failed(error: impl std::fmt::Display) -> Failure {
     Failure::Input(page::safe(&error.to_string(), 2000))
 }
 
-fn serve(args: &A2aServe) -> Result<ExitCode, Failure> {
-    let files = fleet::files(&args.identity)?;
-    let name = files.agent().map_err(failed)?;
-    let gate = NodeGate {
-        agent: reach::agent(&args.asker)?,
-        inbox: reach::configured_people().ok().map(|people| people.to_string()),
-        deadline: args.deadline,
-    };
-    let settings = NodeSettings {
-        name: name.clone(),
-        max_depth: args.max_depth,
-        policies: fleet::policies(args.peers.as_deref())?,
-        concurrent: args.concurrent.max(1),
-    };
-    let program = TaskProgram {
-        command: args.command.clone(),
-        time: Duration::from_secs(args.time_limit),
-        memory_kib: args.memory_limit.map(|limit| limit.saturating_mul(1024)),
-    };
-    let file = match &args.tasks {
-        Some(file) => file.clone(),
-        None => reach::gateways_folder().join(format!("a2a-{name}.db")),
-    };
-    if let Some(folder) = file.parent() {
-        std::fs::create_dir_all(folder)
-            .map_err(|error| Failure::at(&folder.display().to_string(), error))?;
-    }
-    let listen = address(args)?;
-    let url = args.url.clone().unwrap_or_else(|| format!("https://{listen}"));
-    let url = url.trim_end_matches('/').to_owned();
-    let card = CardSettings { name, description: args.description.clone(), url };
-    let authority = fleet::authority(&args.identity, args.asker.agents.as_deref())?;
-    let log = tracing_subscriber::fmt().with_writer(std::io::stderr).with_target(false);
-    // A log that is set up already stays.
-    let _ = log.try_init();
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(async {
-        let node = A2aNode::open(settings, gate, program, &file)
-            .map_err(|error| Failure::at(&file.display().to_string(), error))?;
-        let server = NodeServer { listen, files, authority, card, node };
-        let serving = server.serve(|address| {
-            // Standard output may be closed.
-            let _ = writeln!(std::io::stdout(), "A2A task server listening on https://{address}");
-        });
-        tokio::select! {
-            served = serving => served.map_err(failed),
-            _ = tokio::signal::ctrl_c() => Ok(()),
-        }
-    })?;
-    Ok(ExitCode::SUCCESS)
-}
-
-/// The address to listen on.
-fn address(args: &A2aServe) -> Result<SocketAddr, Failure> {
-    let variable = |name: &str| ProcessEnvironment.get(name);
-    let bad = |name: &str| Failure::Input(format!("{name} is not valid"));
-    let host = match (args.host, variable("COUNTERSIGN_A2A_HOST")) {
-        (Some(host), _) => host,
-        (None, Some(text)) => text.parse().map_err(|_| bad("COUNTERSIGN_A2A_HOST"))?,
-        (None, None) => IpAddr::from([127, 0, 0, 1]),
-    };
-    let port = match (args.port, variable("COUNTERSIGN_A2A_PORT")) {
-        (Some(port), _) => port,
-        (None, Some(text)) => text.parse().map_err(|_| bad("COUNTERSIGN_A2A_PORT"))?,
-        (None, None) => 9443,
-    };
-    Ok(SocketAddr::new(host, port))
+/// A remote agent, and the trust in its fleet.
+struct RemoteEnd {
+    url: String,
+    remote: RemoteAgent,
+    trust: Arc<FleetTrust>,
 }
 
 /// The remote agent, over this agent's certificate.
-fn remote(args: &RemoteArgs) -> Result<(String, RemoteAgent), Failure> {
+fn remote(args: &RemoteArgs) -> Result<RemoteEnd, Failure> {
     let known = if let Some(url) = &args.url {
         KnownAgent { url: url.clone(), agent: None }
     } else {
@@ -140,18 +79,18 @@ fn remote(args: &RemoteArgs) -> Result<(String, RemoteAgent), Failure> {
         (files.own_certificate().map_err(failed)?, files.own_key().map_err(failed)?);
     let config =
         fleet_client_config(&certificate, &key, Arc::clone(&trust), known.agent).map_err(failed)?;
-    Ok((known.url, RemoteAgent::new(url, config)))
+    Ok(RemoteEnd { url: known.url, remote: RemoteAgent::new(url, config), trust })
 }
 
 fn send(args: &A2aSend) -> Result<ExitCode, Failure> {
-    let (url, remote) = remote(&args.remote)?;
+    let RemoteEnd { url, remote, trust } = remote(&args.remote)?;
     let own = fleet::files(&args.remote.identity)?.agent().map_err(failed)?;
     let chain = ProcessEnvironment.get(CHAIN_VARIABLE).unwrap_or_default();
     let mut chain: Vec<String> =
         chain.split(',').filter(|name| !name.is_empty()).map(ToOwned::to_owned).collect();
     chain.push(own);
     let Some(text) = approved(args, &url, &chain)? else { return Ok(ExitCode::FAILURE) };
-    let card = remote.card().map_err(failed)?;
+    let (card, signer) = remote.checked_card(&trust).map_err(failed)?;
     let new = OutgoingTask { text, requester: args.requester.clone(), chain };
     let mut task = remote.send(&new).map_err(failed)?;
     if args.wait {
@@ -169,7 +108,7 @@ fn send(args: &A2aSend) -> Result<ExitCode, Failure> {
     }
     let code = outcome(&task);
     output::json(&json!({
-        "agent": args.remote.agent, "url": url, "card": card, "task": task,
+        "agent": args.remote.agent, "url": url, "card": card, "signed_by": signer, "task": task,
     }))?;
     Ok(code)
 }

@@ -18,6 +18,8 @@ pub struct A2a {
 const A2A_EXAMPLES: &str = "\
 Examples:
   countersign a2a serve -- my-agent --json
+  countersign a2a serve --endpoint https://agent.example.org/run
+  countersign a2a serve --mcp-tool ask -- my-mcp-server
   countersign a2a send --agent bob --task 'Summarize the open issues' --wait
   countersign a2a status --agent bob --task-id 01KABC…
   countersign a2a agents
@@ -29,7 +31,7 @@ Exit codes: 0 success, 1 the task was refused or failed, 2 an error.";
 /// The actions of `a2a`.
 #[derive(Subcommand)]
 pub enum A2aWhat {
-    /// Take tasks of other agents and run them with a program.
+    /// Take tasks of other agents and run them.
     Serve(A2aServe),
     /// Send a task to another agent.
     Send(A2aSend),
@@ -82,6 +84,9 @@ pub struct A2aServe {
     /// What this agent does, for its card.
     #[arg(long, value_name = "TEXT", default_value = "Runs tasks after a person's approval")]
     pub description: String,
+    /// Leave the members of older protocol versions out of the card.
+    #[arg(long)]
+    pub strict_card: bool,
     /// How long one task may run, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     pub time_limit: u64,
@@ -109,9 +114,35 @@ pub struct A2aServe {
     /// The agent API and the agent.
     #[command(flatten)]
     pub asker: Asker,
+    /// What runs tasks instead of a program, and who is told about them.
+    #[command(flatten)]
+    pub executor: ExecutorArgs,
     /// The program that runs a task (JSON on its standard input), and its arguments.
-    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    #[arg(last = true, required_unless_present = "endpoint", value_name = "PROGRAM")]
     pub command: Vec<String>,
+}
+
+/// What runs tasks instead of a program, and who is told about them.
+#[derive(Args)]
+pub struct ExecutorArgs {
+    /// Post tasks to this URL instead of starting a program.
+    #[arg(long, value_name = "URL", conflicts_with = "command")]
+    pub endpoint: Option<String>,
+    /// The file of a bearer token for the endpoint.
+    #[arg(long, value_name = "FILE", requires = "endpoint")]
+    pub endpoint_token: Option<String>,
+    /// Let the endpoint be on this machine or in a private network.
+    #[arg(long, requires = "endpoint")]
+    pub endpoint_private: bool,
+    /// PROGRAM is an MCP server; its tool with this name runs tasks.
+    #[arg(long, value_name = "NAME", conflicts_with = "endpoint")]
+    pub mcp_tool: Option<String>,
+    /// The argument of the tool that gets the text of a task.
+    #[arg(long, value_name = "NAME", default_value = "task", requires = "mcp_tool")]
+    pub mcp_argument: String,
+    /// Let push notifications reach this machine and private networks.
+    #[arg(long)]
+    pub push_private: bool,
 }
 
 /// Which remote agent.

@@ -22,15 +22,18 @@ pub fn registry_file() -> PathBuf {
     Paths::from_environment(&ProcessEnvironment).config.with_file_name("a2a_agents.json")
 }
 
-/// What each peer may ask: the named file, or the usual one if it exists.
+/// The file that says what each peer may ask: the named one, or the usual one.
+pub fn policy_file(named: Option<&Path>) -> PathBuf {
+    named.map_or_else(|| registry_file().with_file_name("a2a_peers.toml"), Path::to_owned)
+}
+
+/// What each peer may ask: the named file must exist, the usual one need not.
 pub fn policies(named: Option<&Path>) -> Result<PeerPolicies, Failure> {
-    let usual = registry_file().with_file_name("a2a_peers.toml");
-    let file = match named {
-        Some(file) => file,
-        None if usual.exists() => &usual,
-        None => return Ok(PeerPolicies::default()),
-    };
-    PeerPolicies::read(file).map_err(|error| Failure::Input(error.to_string()))
+    let file = policy_file(named);
+    if named.is_none() && !file.exists() {
+        return Ok(PeerPolicies::default());
+    }
+    PeerPolicies::read(&file).map_err(|error| Failure::Input(error.to_string()))
 }
 
 /// The files of this agent: by flag, environment or default path.

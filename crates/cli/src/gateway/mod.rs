@@ -1,6 +1,7 @@
 //! The commands that connect an agent to the gate.
 
 pub mod a2a;
+mod a2a_serve;
 pub mod args;
 pub mod args_a2a;
 pub mod args_mcp;

@@ -89,3 +89,21 @@ fn a_gate_that_only_observes_is_not_hidden() {
     assert!(stdout(&output).contains(&format!("bad  {warning}")), "{}", stdout(&output));
     assert_eq!(output.status.code(), Some(1));
 }
+
+#[test]
+fn an_authority_that_is_not_in_the_ledger_is_reported() {
+    let health = r#"{"status":"ok","service":"countersign","pending":0}"#;
+    let ready = r#"{"ready":true,"mode":"enforce","fleet_fault":"the authority was replaced"}"#;
+    let daemon = FakeDaemon::new(&[
+        ("GET /health", 200, health.to_owned()),
+        ("GET /ready", 200, ready.to_owned()),
+    ]);
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().to_str().unwrap();
+    let (agents, people) = (&daemon.address, &daemon.address);
+    let args = ["doctor", "--state", state, "--agents", agents, "--people", people];
+    let output = countersign().args(args).output().unwrap();
+    let said = "bad  Agents cannot delegate tasks: the authority was replaced.";
+    assert!(stdout(&output).contains(said), "{}", stdout(&output));
+    assert_eq!(output.status.code(), Some(1));
+}

@@ -43,27 +43,27 @@ impl Gate {
         replaced.then_some(IntegrityFault::StoreReplaced)
     }
 
-    /// Accepts the store as it is, after an entry in its ledger. Returns the fault.
+    /// Accepts the store as it is, after an entry in its ledger. Returns the fault and the entry.
     pub async fn acknowledge(
         &self,
         person: &str,
         note: WriteContext,
-    ) -> Result<IntegrityFault, StoreError> {
+    ) -> Result<(IntegrityFault, Entry<'static>), StoreError> {
         let fault = self.integrity.fault().filter(|it| *it != IntegrityFault::ClockRebased);
         let fault = fault.ok_or(StoreError::NotFound("ledger fault"))?;
-        let mut entry = Entry::new(0, EntryKind::Acknowledge, note.policy);
+        let mut entry = Entry::new(self.clock.now().at.0, EntryKind::Acknowledge, note.policy);
         entry.person = Some(person.to_owned().into());
         entry.facts = owned_facts(&note);
         let what = Value::String(fault.to_string().into());
         entry.facts.retain(|(name, _)| name != "fault");
         entry.facts.push(("fault".into(), what));
-        self.store.append(vec![entry]).await?;
+        self.store.append(vec![entry.clone()]).await?;
         if let Some(mark) = self.integrity.mark() {
             mark.replace(self.store.tree_head().await?, self.clock.now().at).await?;
         }
         self.integrity.clear();
         tracing::warn!(person, %fault, "the store was acknowledged");
-        Ok(fault)
+        Ok((fault, entry))
     }
 }
 

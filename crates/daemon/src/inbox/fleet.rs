@@ -7,8 +7,8 @@ use maud::{Markup, html};
 
 use super::controls::{is_administrator, shown};
 use super::labels::relative_time;
-use super::layout;
 use super::page::{ApiState, PageResult, signed_in_page};
+use super::{delegated_tasks, layout};
 use crate::fleet_records::IssuedCertificate;
 
 /// The page.
@@ -18,14 +18,18 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
         |error: crate::fleet::FleetError| layout::error_page(&error.into(), Some(&identity));
     let mut certificates = api.fleet.certificates().map_err(failed)?;
     certificates.reverse();
+    let tasks = delegated_tasks::newest(&api).await;
+    let tasks = tasks.map_err(|error| layout::error_page(&error.into(), Some(&identity)))?;
     let (now, may_revoke) = (api.gate.clock().now().at, is_administrator(&identity));
     let body = html! {
         section.wide {
             h1 { "Certificates of agents" }
             p.hint {
                 "Agents with these certificates may send tasks to each other. "
-                "Each task waits for a person as a call of delegate_task: "
-                a href="/history?q=delegate_task" { "delegated tasks" } "."
+                "Each task waits for a person as a call of delegate_task."
+            }
+            @if let Some(fault) = api.fleet.fault() {
+                p.wrong role="alert" { "No agent is accepted: " (fault) "." }
             }
             @if !api.fleet.is_set_up() {
                 p { "No authority. Set it up with: countersign pki init" }
@@ -33,6 +37,7 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
                 p { "No certificates. Issue one with: countersign pki issue NAME" }
             }
             ul.list { @for one in &certificates { (line(one, now, may_revoke)) } }
+            (delegated_tasks::stories(&tasks))
         }
     };
     Ok(layout::page("Certificates", layout::MenuItem::Agents, Some(&identity), &body))

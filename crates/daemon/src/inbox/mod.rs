@@ -13,6 +13,7 @@ mod channels;
 mod controls;
 mod crises;
 mod crisis_context;
+mod delegated_tasks;
 mod devices;
 mod drills;
 mod edited;

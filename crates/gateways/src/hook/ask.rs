@@ -132,5 +132,6 @@ pub fn outcome(done: &CompletedCall) -> countersign_client::RunReport {
         exit_code: done.exit_code,
         duration_ms: done.duration_ms,
         result_digest: digest,
+        summary: None,
     }
 }

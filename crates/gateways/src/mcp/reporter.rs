@@ -97,6 +97,7 @@ impl Reporter {
             exit_code: None,
             duration_ms: u64::try_from(call.since.elapsed().as_millis()).ok(),
             result_digest: Some(Digest::of(text.as_bytes()).to_string()),
+            summary: None,
         };
         self.send(Job::Result(request, ran));
     }

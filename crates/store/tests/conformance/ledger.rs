@@ -237,6 +237,8 @@ pub async fn the_newest_entries_about_what_is_in_force_are_found<P: Fixture>() {
         entry(EntryKind::Frozen, "by", "ana"),
         entry(EntryKind::Thawed, "ended", "frozen"),
         entry(EntryKind::Acknowledge, "fault", "rolled back"),
+        entry(EntryKind::Certificate, "action", "issue"),
+        entry(EntryKind::Certificate, "action", "revoke"),
         // Another kind says nothing about the mode.
         entry(EntryKind::Pass, MODE_FACT, "observe"),
         entry(EntryKind::Outcome, "nested", "\"kind\":\"config\""),
@@ -250,4 +252,7 @@ pub async fn the_newest_entries_about_what_is_in_force_are_found<P: Fixture>() {
     assert_eq!(fact(&found.settings, SETTINGS_FACT).as_deref(), Some("set"));
     assert_eq!(fact(&found.freeze, "ended").as_deref(), Some("frozen"));
     assert_eq!(fact(&found.acknowledge, "fault").as_deref(), Some("rolled back"));
+    let actions: Vec<Option<String>> =
+        found.certificates.iter().map(|entry| fact_of(Some(entry), "action")).collect();
+    assert_eq!(actions, [None, Some("issue".to_owned()), Some("revoke".to_owned())]);
 }

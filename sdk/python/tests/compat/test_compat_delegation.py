@@ -5,9 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import socket
+import ssl
 import subprocess
+import sys
 import threading
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +21,14 @@ from unittest.mock import patch
 import pytest
 from conftest import DaemonFixture, binary
 
-from countersign.compat import A2ATaskClient, A2ATaskServer, cmd_a2a, resolve_agent_url
+from countersign.compat import (
+    A2AMTLSClient,
+    A2AMTLSServer,
+    A2ATaskClient,
+    A2ATaskServer,
+    cmd_a2a,
+    resolve_agent_url,
+)
 
 
 def free_port() -> int:
@@ -33,7 +45,7 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonFixture]:
     secret.chmod(0o600)
     person = ["--people", daemon.people, "--passphrase-file", str(secret)]
     subprocess.run([binary(), "pki", "init", *person], check=True)
-    for name in ("timmy", "allegro"):
+    for name in ("timmy", "allegro", "mallory"):
         words = ["pki", "issue", name, "--out", str(daemon.folder / "pki"), *person]
         subprocess.run([binary(), *words], check=True)
     try:
@@ -111,6 +123,72 @@ def test_a_denied_task_is_not_sent(fleet: DaemonFixture) -> None:
         pytest.raises(RuntimeError, match="not today"),
     ):
         client.send_task(f"https://127.0.0.1:{port}", task="send nothing")
+
+
+def test_routes_are_served_over_mutual_tls_to_accepted_agents_only(
+    fleet: DaemonFixture, tmp_path: Path
+) -> None:
+    server = A2AMTLSServer(**files(fleet, "timmy"), port=0)
+    server.add_route("/echo", lambda payload, *, peer_cn: {"from": peer_cn, "said": payload})
+    with server:
+        url = f"https://127.0.0.1:{server.port}/echo"
+        client = A2AMTLSClient(**files(fleet, "allegro"))
+        assert client.post(url, json={"x": 1}) == {"from": "allegro", "said": {"x": 1}}
+        assert client.get(url) == {"from": "allegro", "said": {}}
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            client.get(f"https://127.0.0.1:{server.port}/other")
+        with pytest.raises(ValueError, match="https"):
+            client.get("http://127.0.0.1:1/")
+        # Without a certificate, and with a revoked one.
+        context = ssl.create_default_context(cafile=files(fleet, "timmy")["ca"])
+        with pytest.raises(OSError):
+            urllib.request.urlopen(url, context=context, timeout=20)
+        mallory = files(fleet, "mallory")
+        assert A2AMTLSClient(**mallory).get(url)["from"] == "mallory"
+        secret = str(fleet.folder / "passphrase")
+        words = ["--people", fleet.people, "--passphrase-file", secret]
+        subprocess.run([binary(), "pki", "revoke", "mallory", *words], check=True)
+        server._trust._at = 0.0
+        with pytest.raises(OSError):
+            A2AMTLSClient(**mallory).get(url)
+        assert client.get(url)["from"] == "allegro"
+
+
+def test_cmd_serve_runs_tasks_with_the_agent_of_this_machine(
+    fleet: DaemonFixture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = free_port()
+    args = argparse.Namespace(
+        a2a_command="serve", host="127.0.0.1", port=port, **files(fleet, "timmy")
+    )
+    with pytest.raises(SystemExit, match="countersign a2a serve"):
+        cmd_a2a(args)
+    agent = "class AIAgent:\n    def __init__(self, quiet_mode): pass\n"
+    agent += "    def chat(self, text): return 'did ' + text\n"
+    (tmp_path / "run_agent.py").write_text(agent)
+    settings = {key: str(value) for key, value in vars(args).items()}
+    words = [
+        "from argparse import Namespace",
+        "from countersign.compat import cmd_serve",
+        f"cmd_serve(Namespace(**{settings!r}))",
+    ]
+    source = Path(__file__).parents[2] / "src"
+    env = {**os.environ, "PYTHONPATH": f"{source}{os.pathsep}{tmp_path}"}
+    serving = subprocess.Popen([sys.executable, "-c", "; ".join(words)], stdout=-1, env=env)
+    try:
+        assert serving.stdout is not None
+        assert b"listening on" in serving.stdout.readline()
+        client = A2ATaskClient(**files(fleet, "allegro"))
+        base_url = f"https://127.0.0.1:{port}"
+        with fleet.answering("approve", reason="fine"):
+            sent = client.send_task(base_url, task="serve me")
+            done = client.wait_for_task(base_url, sent["taskId"], timeout=30.0, poll_interval=0.1)
+        assert done["artifacts"][0]["text"] == "did serve me"
+    finally:
+        serving.send_signal(signal.SIGINT)
+        serving.wait(30)
+        if serving.stdout is not None:
+            serving.stdout.close()
 
 
 class FakeClient:

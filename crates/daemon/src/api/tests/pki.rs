@@ -10,7 +10,7 @@ use countersign_tls::rustls::pki_types::pem::PemObject as _;
 use countersign_tls::sign_with_key;
 use countersign_tls::{FleetCertificate, FleetTrust, generate_key, issue_text, renewal_text};
 
-fn wanted(key: &[u8], agent: &str) -> Value {
+pub fn wanted(key: &[u8], agent: &str) -> Value {
     let (public, proof) = sign_with_key(key, |public| issue_text(agent, public)).unwrap();
     json!({
         "agent": agent, "hosts": ["localhost", "127.0.0.1"],
@@ -18,31 +18,31 @@ fn wanted(key: &[u8], agent: &str) -> Value {
     })
 }
 
-fn der(answer: &Value, member: &str) -> Vec<u8> {
+pub fn der(answer: &Value, member: &str) -> Vec<u8> {
     let text = answer[member].as_str().unwrap();
     CertificateDer::from_pem_slice(text.as_bytes()).unwrap().to_vec()
 }
 
-async fn public(daemon: &TestDaemon, line: &str, body: Option<Value>) -> (StatusCode, Value) {
+pub async fn public(daemon: &TestDaemon, line: &str, body: Option<Value>) -> (StatusCode, Value) {
     let reply = daemon.ask(ApiSide::Agents, line, &[], body).await;
     (reply.status, reply.body)
 }
 
 /// A change by the owner, with her proof.
-async fn owner(daemon: &TestDaemon, path: &str, body: Value) -> (StatusCode, Value) {
+pub async fn owner(daemon: &TestDaemon, path: &str, body: Value) -> (StatusCode, Value) {
     let token = daemon.owner().await;
     let reply = daemon.change(&token, &format!("POST {path}"), Some(body)).await;
     (reply.status, reply.body)
 }
 
-async fn trust(daemon: &TestDaemon) -> FleetTrust {
+pub async fn trust(daemon: &TestDaemon) -> FleetTrust {
     let (_, authority) = public(daemon, "GET /v1/pki/authority", None).await;
     let trust = FleetTrust::new(&der(&authority, "certificate")).unwrap();
     refresh(daemon, &trust).await;
     trust
 }
 
-async fn refresh(daemon: &TestDaemon, trust: &FleetTrust) {
+pub async fn refresh(daemon: &TestDaemon, trust: &FleetTrust) {
     let (status, answer) = public(daemon, "GET /v1/pki/revocations", None).await;
     assert_eq!(status, StatusCode::OK);
     let list = base64::decode(answer["list"].as_str().unwrap()).unwrap();

@@ -139,13 +139,14 @@ async fn acknowledge(State(api): State<Api>, proven: StepUpProof, request: Reque
     }
     let facts = json!({ "by": identity.person, "reason": redact_text(reason).text });
     let note = proven.note_with(&api, facts);
-    let fault =
+    let (fault, entry) =
         api.gate.acknowledge(&identity.person, note).await.map_err(|error| match error {
             StoreError::NotFound(_) => {
                 ApiProblem::not_found("the store has no fault, so there is nothing to acknowledge")
             }
             error => error.into(),
         })?;
+    api.fleet.apply(&entry);
     api.announce(format!(
         "{} acknowledged the store, and calls can be approved again. The fault was: {fault}.",
         identity.person

@@ -9,7 +9,9 @@ use axum::routing::{get, post};
 use countersign_json::{Value, base64};
 use countersign_tls::rustls::pki_types::pem::PemObject as _;
 use countersign_tls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use countersign_tls::{AgentPublicKey, KeyPin, generate_authority, issue_text, pem};
+use countersign_tls::{
+    AgentPublicKey, FleetAuthority, KeyPin, generate_authority, issue_text, pem,
+};
 use countersign_types::time::{Clock as _, Millis};
 use serde_json::json;
 use zeroize::Zeroizing;
@@ -18,7 +20,7 @@ use crate::api::fields::{self, Fields};
 use crate::api::{Api, ApiProblem, ApiResult, StepUpProof, authenticate};
 use crate::auth::agent_name;
 use crate::fleet::{CertificateRequest, FleetError};
-use crate::fleet_records::IssuedCertificate;
+use crate::fleet_records::{ISSUE, IssuedCertificate, RENEW, REVOKE, SET_UP};
 
 const DAY: u64 = 86_400_000;
 /// How long a certificate is valid by default, and at most.
@@ -51,7 +53,14 @@ impl From<FleetError> for ApiProblem {
                 ApiProblem::conflict(error.to_string())
             }
             FleetError::Tls(_) => ApiProblem::bad_request(error.to_string()),
-            FleetError::Key(_) | FleetError::Records(_) | FleetError::EntropyUnavailable(_) => {
+            FleetError::Unproven | FleetError::Replaced(_) => ApiProblem::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "unready",
+                "Not ready",
+                error.to_string(),
+            )
+            .with_outcome("unavailable"),
+            FleetError::Key(_) | FleetError::EntropyUnavailable(_) => {
                 tracing::error!(%error, "the fleet's authority failed");
                 ApiProblem::conflict("the authority's files cannot be used; see the daemon's log")
             }
@@ -93,17 +102,20 @@ async fn set_up(State(api): State<Api>, proven: StepUpProof, request: Request) -
             return Err(ApiProblem::bad_request("`certificate` and `key` are given together"));
         }
     };
+    // Only an authority that can be used is recorded.
+    FleetAuthority::open(&key, &certificate).map_err(FleetError::from)?;
     let _changing = api.fleet.lock().await;
     if api.fleet.is_set_up() {
         return Err(FleetError::AlreadySetUp.into());
     }
     let document = authority_document(&certificate);
     let facts = json!({
-        "by": identity.person, "action": "set up", "pin": document.get("pin"),
+        "by": identity.person, "action": SET_UP, "pin": document.get("pin"),
         "existing": given.0.is_some(),
     });
     let note = proven.note_with(&api, facts);
-    api.gate.record_certificate(Some(&identity.person), note).await?;
+    let entry = api.gate.record_certificate(Some(&identity.person), note).await?;
+    api.fleet.apply(&entry);
     api.fleet.set_up(&key, &certificate)?;
     Ok((StatusCode::CREATED, axum::Json(json!({ "authority": document }))).into_response())
 }
@@ -146,12 +158,12 @@ async fn issue(State(api): State<Api>, proven: StepUpProof, request: Request) ->
     let now = api.gate.clock().now().at;
     let (certificate, record) = api.fleet.prepare(&wanted, None, now)?;
     let facts = json!({
-        "by": identity.person, "action": "issue", "agent_name": agent, "serial": record.serial,
-        "hosts": record.hosts, "expires": record.expires,
+        "by": identity.person, "action": ISSUE, "agent_name": agent, "serial": record.serial,
+        "hosts": record.hosts, "expires": record.expires, "life": record.life,
     });
     let note = proven.note_with(&api, facts);
-    api.gate.record_certificate(Some(&identity.person), note).await?;
-    api.fleet.keep(record.clone())?;
+    let entry = api.gate.record_certificate(Some(&identity.person), note).await?;
+    api.fleet.apply(&entry);
     let document = issued(&api, &certificate, &record)?;
     Ok((StatusCode::CREATED, axum::Json(document)).into_response())
 }
@@ -194,10 +206,10 @@ async fn revoke(State(api): State<Api>, proven: StepUpProof, request: Request) -
     let _changing = api.fleet.lock().await;
     let now = api.gate.clock().now().at;
     let serials = api.fleet.valid(which, now)?;
-    let facts = json!({ "by": identity.person, "action": "revoke", "serials": serials });
+    let facts = json!({ "by": identity.person, "action": REVOKE, "serials": serials });
     let note = proven.note_with(&api, facts);
-    api.gate.record_certificate(Some(&identity.person), note).await?;
-    api.fleet.revoke(&serials, now)?;
+    let entry = api.gate.record_certificate(Some(&identity.person), note).await?;
+    api.fleet.apply(&entry);
     Ok(axum::Json(json!({ "revoked": serials })).into_response())
 }
 
@@ -206,6 +218,8 @@ async fn authority(State(api): State<Api>) -> ApiResult {
 }
 
 async fn revocations(State(api): State<Api>) -> ApiResult {
+    // In a store that was rolled back, revocations may be missing.
+    api.gate.integrity().check()?;
     let list = api.fleet.revocation_list(api.gate.clock().now().at)?;
     Ok(axum::Json(json!({ "list": base64::encode(&list) })).into_response())
 }
@@ -229,12 +243,12 @@ async fn renew(State(api): State<Api>, request: Request) -> ApiResult {
         CertificateRequest { agent: &old.agent, hosts: old.hosts.clone(), public_key, life };
     let (certificate, record) = api.fleet.prepare(&wanted, Some(&old), now)?;
     let facts = json!({
-        "action": "renew", "agent_name": record.agent, "serial": record.serial,
-        "renews": old.serial, "expires": record.expires,
+        "action": RENEW, "agent_name": record.agent, "serial": record.serial,
+        "renews": old.serial, "expires": record.expires, "life": record.life,
     });
     let mut note = api.gate.note();
     note.facts = Some(facts.to_string());
-    api.gate.record_certificate(None, note).await?;
-    api.fleet.keep(record.clone())?;
+    let entry = api.gate.record_certificate(None, note).await?;
+    api.fleet.apply(&entry);
     Ok(axum::Json(issued(&api, &certificate, &record)?).into_response())
 }

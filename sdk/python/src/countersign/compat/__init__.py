@@ -16,10 +16,12 @@ from .delegation import (
     A2ATaskServer,
     cmd_a2a,
     cmd_send,
+    cmd_serve,
     cmd_status,
     load_agent_registry,
     resolve_agent_url,
 )
+from .mutual_tls import A2AMTLSClient, A2AMTLSServer
 from .person import NeedsPerson
 from .router import ApprovalRouter, get_router, route_action
 from .safety_filter import (
@@ -53,6 +55,8 @@ __all__ = [
     "DEFAULT_RISK_LEVEL",
     "SAFETY_CATEGORIES",
     "TIER_CONFIG",
+    "A2AMTLSClient",
+    "A2AMTLSServer",
     "A2ATaskClient",
     "A2ATaskServer",
     "ApprovalRouter",
@@ -75,6 +79,7 @@ __all__ = [
     "classify_tier",
     "cmd_a2a",
     "cmd_send",
+    "cmd_serve",
     "cmd_status",
     "get_daemon",
     "get_router",
@@ -92,12 +97,6 @@ __all__ = [
     "should_parallelize_tool_batch",
 ]
 
-_NOT_YET = {
-    "mutual TLS without tasks; use A2ATaskServer and A2ATaskClient": (
-        "A2AMTLSServer A2AMTLSClient cmd_serve"
-    ),
-}
-
 
 class NotProvided(AttributeError, NotImplementedError):
     """A name of the first system that this package does not provide.
@@ -108,9 +107,6 @@ class NotProvided(AttributeError, NotImplementedError):
 
 
 def __getattr__(name: str) -> Any:
-    for what, names in _NOT_YET.items():
-        if name in names.split():
-            raise NotProvided(f"{name}: {what} is not in this package")
     if name in ("TIER_PATTERNS", "CRISIS_BYPASS_PATTERNS"):
         raise NotProvided(f"{name}: calls are parsed, not matched with patterns; use classify_tier")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

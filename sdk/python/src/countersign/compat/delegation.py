@@ -6,6 +6,8 @@ passes the sender's gate, and the receiver's person approves it before it runs.
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import json
 import os
 import re
@@ -157,6 +159,15 @@ class A2ATaskClient:
             time.sleep(poll_interval)
 
 
+def _local_agent(task: dict[str, Any]) -> dict[str, Any]:
+    """Runs a task with the agent of this machine, as the original server did by default."""
+    text = str(task.get("task", "")).strip()
+    if not text:
+        return {"text": ""}
+    agent = importlib.import_module("run_agent").AIAgent(quiet_mode=True)
+    return {"text": agent.chat(text), "metadata": {"executor": "local-hermes"}}
+
+
 class A2ATaskServer:
     """Takes tasks of other agents: ``countersign a2a serve``, with a Python function that runs
     them in this process."""
@@ -170,11 +181,9 @@ class A2ATaskServer:
         port: int = 9443,
         executor: Callable[[dict[str, Any]], Any] | None = None,
     ) -> None:
-        if executor is None:
-            raise TypeError("A2ATaskServer needs an executor")
         self.host, self.port = host, port
         self._files = _identity(cert, key, ca)
-        self._executor = executor
+        self._executor = executor or _local_agent
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -265,10 +274,27 @@ def cmd_status(args: Any) -> None:
     _print({"agent": args.agent, "url": url, "task": client.get_task(url, args.task_id)})
 
 
+def cmd_serve(args: Any) -> None:
+    """Takes tasks until it is interrupted, and runs them with the agent of this machine."""
+    if importlib.util.find_spec("run_agent") is None:
+        raise SystemExit(
+            "The module run_agent was not found, so no agent runs the tasks. "
+            "Use `countersign a2a serve -- PROGRAM`, or A2ATaskServer with an executor."
+        )
+    files = {"cert": args.cert, "key": args.key, "ca": args.ca}
+    with A2ATaskServer(**files, host=args.host, port=args.port):
+        print(f"A2A task server listening on https://{args.host}:{args.port}", flush=True)
+        try:
+            while True:
+                time.sleep(1)
+        except KeyboardInterrupt:
+            return
+
+
 def cmd_a2a(args: Any) -> None:
     """Runs the command that the arguments name."""
     command = getattr(args, "a2a_command", None) or "send"
-    commands = {"send": cmd_send, "status": cmd_status}
+    commands = {"send": cmd_send, "status": cmd_status, "serve": cmd_serve}
     if command not in commands:
-        raise SystemExit(f"Unknown a2a command: {command}; use `countersign a2a serve` to serve")
+        raise SystemExit(f"Unknown a2a command: {command}")
     commands[command](args)

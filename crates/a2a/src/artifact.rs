@@ -1,0 +1,58 @@
+//! What an executor gets, and what its output becomes.
+
+use serde_json::{Value, json};
+
+use crate::task::DelegatedTask;
+
+/// The member of an output that asks the sender a question.
+const QUESTION: &str = "input_required";
+
+/// The task as every executor gets it, with the approved text and the texts before it.
+pub fn task_input(task: &DelegatedTask, text: &str) -> Value {
+    let (first, last) = (task.message.as_deref(), task.further.last().map(|one| one.id.as_str()));
+    let texts = std::iter::once(&task.text).chain(task.further.iter().map(|one| &one.text));
+    let earlier: Vec<&String> = texts.take(task.further.len()).collect();
+    json!({
+        "taskId": task.id, "task": text, "requester": task.peer, "chain": task.chain,
+        "metadata": task.metadata, "contextId": task.context, "messageId": last.or(first),
+        "history": earlier,
+    })
+}
+
+/// The question to the sender that an executor returned in place of a result.
+pub fn question_of(artifact: &Value) -> Option<&str> {
+    artifact.get(QUESTION)?.as_str().map(str::trim).filter(|text| !text.is_empty())
+}
+
+/// An artifact from what an executor wrote: an object with `text`, the object in `artifact`, or the
+/// text itself.
+pub fn artifact(output: &str) -> Value {
+    let output = output.trim();
+    let Ok(Value::Object(members)) = serde_json::from_str::<Value>(output) else {
+        return json!({ "text": output });
+    };
+    if members.contains_key("text") || members.contains_key(QUESTION) {
+        return Value::Object(members);
+    }
+    match members.get("artifact") {
+        Some(Value::Object(inner)) => Value::Object(inner.clone()),
+        _ => json!({ "text": output }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outputs_become_artifacts() {
+        assert_eq!(artifact("hello\n"), json!({ "text": "hello" }));
+        assert_eq!(artifact(r#"{"text":"a","x":1}"#), json!({ "text": "a", "x": 1 }));
+        assert_eq!(artifact(r#"{"artifact":{"y":2}}"#), json!({ "y": 2 }));
+        assert_eq!(artifact("[1]"), json!({ "text": "[1]" }));
+        let question = artifact(r#"{"input_required":"Which one?"}"#);
+        assert_eq!(question_of(&question), Some("Which one?"));
+        assert_eq!(question_of(&artifact(r#"{"text":"x"}"#)), None);
+        assert_eq!(artifact(r#"{"z":1}"#), json!({ "text": "{\"z\":1}" }));
+    }
+}

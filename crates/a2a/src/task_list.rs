@@ -1,0 +1,40 @@
+//! Lists of the tasks of one peer.
+
+use countersign_store::TaskQuery;
+use serde_json::{Value, json};
+use tokio::task::block_in_place;
+
+use crate::dialect::ProtocolDialect;
+use crate::error::A2aError;
+use crate::methods::ListParams;
+use crate::node::{A2aNode, unavailable};
+use crate::render::TaskView;
+use crate::state::TaskState;
+use crate::task::DelegatedTask;
+
+impl A2aNode {
+    /// The tasks of a peer, the one that changed last first, as one page.
+    pub fn list(&self, peer: &str, params: &ListParams) -> Result<Value, A2aError> {
+        let query = TaskQuery {
+            peer,
+            context: params.context.as_deref(),
+            state: params.state.map(TaskState::word),
+            before: params.before.as_ref().map(|(at, id)| (*at, id.as_str())),
+            limit: params.size + 1,
+        };
+        let (rows, total) =
+            block_in_place(|| self.tasks.list(&query)).map_err(|error| unavailable(&error))?;
+        let size = usize::try_from(params.size).unwrap_or(usize::MAX);
+        let view =
+            TaskView { dialect: ProtocolDialect::V1, history: 0, artifacts: params.artifacts };
+        let more = rows.len() > size;
+        let tasks = rows.iter().take(size).map(DelegatedTask::from_row);
+        let tasks: Vec<DelegatedTask> = tasks.collect::<Result<_, _>>()?;
+        let next = tasks.last().filter(|_| more).map(DelegatedTask::page_token);
+        let list: Vec<Value> = tasks.iter().map(|task| view.task(task)).collect();
+        Ok(json!({
+            "tasks": list, "nextPageToken": next.unwrap_or_default(), "pageSize": params.size,
+            "totalSize": total,
+        }))
+    }
+}

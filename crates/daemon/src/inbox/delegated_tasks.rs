@@ -1,0 +1,96 @@
+//! The tasks that agents delegated to each other: the story of each from its request to its result.
+
+use countersign_json::{self as json, Value};
+use countersign_store::{RequestQuery, Store as _, StoreError};
+use countersign_text::sanitize::sanitize_within;
+use countersign_types::time::Clock as _;
+use maud::{Markup, html};
+
+use super::labels::{decision_text, percent_encode, relative_time, state_label};
+use super::view::RequestView;
+use crate::api::Api;
+
+/// The tool of every delegated task.
+const TOOL: &str = "delegate_task";
+/// How many tasks are shown.
+const SHOWN: u32 = 30;
+/// How much of a result is shown.
+const EXCERPT: usize = 1000;
+
+/// The newest delegated tasks.
+pub async fn newest(api: &Api) -> Result<Vec<RequestView>, StoreError> {
+    let query = RequestQuery { text: Some(TOOL.to_owned()), limit: SHOWN, ..Default::default() };
+    let found = api.gate.store().find(query).await?;
+    let now = api.gate.clock().now().at;
+    let tasks = found.requests.into_iter().filter(|stored| stored.tool == TOOL);
+    Ok(tasks.map(|stored| RequestView::without_card(stored, now)).collect())
+}
+
+/// The stories of these tasks.
+pub fn stories(tasks: &[RequestView]) -> Markup {
+    html! {
+        h2 { "Delegated tasks" }
+        @if tasks.is_empty() {
+            p.hint { "No task was delegated yet." }
+        } @else {
+            ul.list { @for task in tasks { (story(task)) } }
+            p { a href={ "/history?q=" (percent_encode(TOOL)) } { "All delegated tasks" } }
+        }
+    }
+}
+
+fn story(view: &RequestView) -> Markup {
+    let (stored, request) = (&view.stored, &view.stored.request);
+    let decision = decision_text(request, stored.edited.is_some(), view.now);
+    let outcome = stored.outcome.as_deref().and_then(|text| json::parse(text).ok());
+    html! {
+        li {
+            div {
+                a href={ "/requests/" (request.id) } {
+                    strong { (view.claim().unwrap_or_else(|| view.brief())) }
+                }
+                " " span.end.(request.state.label()) { (state_label(request.state)) }
+                p { (view.brief()) }
+                ol.entries {
+                    li { "Received " (relative_time(request.schedule.created, view.now))
+                        ", " (request.tier.label()) " (" (view.word_pair()) ")" }
+                    @match decision {
+                        Some(decision) => li { (capitalized(&decision)) },
+                        None => li { "Waits for a person" },
+                    }
+                    @if let Some(at) = stored.redeemed {
+                        li { "Started " (relative_time(at, view.now)) ", the permit was used" }
+                    }
+                    @if let Some(outcome) = &outcome { (result(outcome)) }
+                }
+            }
+        }
+    }
+}
+
+/// How the task ended, with the start of its result.
+fn result(outcome: &Value<'_>) -> Markup {
+    let word = |name: &str| outcome.get(name).and_then(Value::as_str);
+    let took = outcome.get("duration_ms").and_then(|ms| ms.as_number()?.parse::<u64>().ok());
+    let took = took.map(|ms| match ms {
+        0..1000 => format!("{ms} ms"),
+        _ => format!("{}.{} s", ms / 1000, ms % 1000 / 100),
+    });
+    html! {
+        li {
+            @if word("status") == Some("ok") { "Completed" } @else { "Failed" }
+            @if let Some(took) = took { " after " (took) }
+            @if let Some(text) = word("summary") {
+                ": " q { (sanitize_within(text, EXCERPT).text) }
+            }
+            @if let Some(digest) = word("result_digest") {
+                p.hint { "result " code { (digest) } }
+            }
+        }
+    }
+}
+
+fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
