@@ -284,6 +284,7 @@ fn asked(number: u64) -> NewRequest {
         detail: "{}".to_owned(),
         idempotency: None,
         group: None,
+        review: None,
         session_question: SessionQuestion::default(),
         further_grants: Vec::new(),
         permit_for: Millis::from_seconds(60),
