@@ -7,6 +7,10 @@ use std::time::{Duration, Instant};
 pub struct LookLimits {
     /// The time for all questions together.
     pub time: Duration,
+    /// The time for questions whose answer can only raise a tier: what a script says, where a
+    /// symlink or a push leads. They are quick; on a busy machine they wait for their turn, because
+    /// a call must not pass for want of an answer.
+    pub patience: Duration,
     /// How many files and folders are counted for one path.
     pub entries: u64,
     /// How much of a script is read.
@@ -25,6 +29,7 @@ impl LookLimits {
     /// The bounds for a look before a call.
     pub const BEFORE_CALL: LookLimits = LookLimits {
         time: Duration::from_millis(20),
+        patience: Duration::from_millis(250),
         entries: 20_000,
         script_bytes: 64 << 10,
         texts_bytes: 160 << 10,
@@ -39,12 +44,33 @@ impl LookLimits {
 pub struct Budget {
     pub limits: LookLimits,
     end: Instant,
+    patient_end: Instant,
     compared: u64,
 }
 
+/// When a look ends: for all questions, and for those that wait for their turn.
+#[derive(Debug, Clone, Copy)]
+pub struct LookEnd {
+    pub end: Instant,
+    pub patient: Instant,
+}
+
+impl LookEnd {
+    /// From now on.
+    pub fn of(limits: &LookLimits) -> LookEnd {
+        let now = Instant::now();
+        LookEnd { end: now + limits.time, patient: now + limits.time.max(limits.patience) }
+    }
+}
+
 impl Budget {
-    pub fn new(limits: LookLimits, end: Instant) -> Budget {
-        Budget { limits, end, compared: 0 }
+    pub fn new(limits: LookLimits, ends: LookEnd) -> Budget {
+        Budget { limits, end: ends.end, patient_end: ends.patient, compared: 0 }
+    }
+
+    /// Whether the time of questions that wait for their turn is over.
+    pub fn is_patience_over(&self) -> bool {
+        Instant::now() >= self.patient_end
     }
 
     /// Whether the time is over.

@@ -16,7 +16,7 @@ use countersign_risk::facts::{
 use countersign_risk::verdict::Policy;
 
 use crate::git::Repositories;
-use crate::limits::{Budget, LookLimits};
+use crate::limits::{Budget, LookEnd, LookLimits};
 use crate::local_look::{LocalLook, LookPlace};
 use crate::{current, files, make, package, path, script};
 
@@ -35,7 +35,7 @@ pub fn look(
     limits: LookLimits,
     observer: FactObserver,
 ) -> CallFacts {
-    let found = look_until(queries, place, limits, Instant::now() + limits.time);
+    let found = look_until(queries, place, limits, LookEnd::of(&limits));
     CallFacts { found, ..CallFacts::none(observer) }
 }
 
@@ -61,7 +61,7 @@ pub fn assess_with_look_by<E>(
     limits: LookLimits,
     observer: FactObserver,
 ) -> Result<(Assessment, Arc<CallFacts>), E> {
-    let end = Instant::now() + limits.time;
+    let end = LookEnd::of(&limits);
     let mut facts = Arc::new(CallFacts::none(observer));
     let mut call = call.clone();
     for _ in 0..MAX_ROUNDS {
@@ -99,17 +99,25 @@ fn look_until(
     queries: &[FactQuery],
     place: &LookPlace,
     limits: LookLimits,
-    end: Instant,
+    end: LookEnd,
 ) -> Vec<Fact> {
     let answers = start(queries, place, limits, end);
-    let answer = |_: &FactQuery| {
+    let answer = |at: usize, query: &FactQuery| {
         let unknown = FactAnswer::Unknown { reason: UnknownReason::Deadline };
         let Some(answers) = &answers else { return unknown };
-        let left = end.saturating_duration_since(Instant::now());
-        answers.recv_timeout(left).unwrap_or(unknown)
+        let end = if query.can_only_raise() { end.patient } else { end.end };
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            match answers.recv_timeout(left) {
+                Ok((of, answer)) if of == at => return answer,
+                // The answer to a question before this one came too late.
+                Ok(_) => {}
+                Err(_) => return unknown,
+            }
+        }
     };
-    let found = queries.iter().map(|query| Fact { answer: answer(query), query: query.clone() });
-    found.collect()
+    let found = queries.iter().enumerate();
+    found.map(|(at, query)| Fact { answer: answer(at, query), query: query.clone() }).collect()
 }
 
 /// A network file system can keep a thread forever; the caller does not wait for it.
@@ -117,8 +125,8 @@ fn start(
     queries: &[FactQuery],
     place: &LookPlace,
     limits: LookLimits,
-    end: Instant,
-) -> Option<Receiver<FactAnswer>> {
+    end: LookEnd,
+) -> Option<Receiver<(usize, FactAnswer)>> {
     if queries.is_empty() || RUNNING.load(Ordering::Relaxed) >= MAX_HANGING {
         return None;
     }
@@ -132,10 +140,10 @@ fn start(
             place: &place,
             repositories: Repositories::default(),
         };
-        for query in &queries {
+        for (at, query) in queries.iter().enumerate() {
             let answer = observer.answer(query);
             let answer = answer.unwrap_or_else(|reason| FactAnswer::Unknown { reason });
-            if sender.send(answer).is_err() {
+            if sender.send((at, answer)).is_err() {
                 return;
             }
         }
@@ -159,7 +167,12 @@ impl Drop for RunningLook {
 
 impl LocalLook<'_> {
     fn answer(&mut self, query: &FactQuery) -> Result<FactAnswer, UnknownReason> {
-        if self.budget.is_over() {
+        let over = if query.can_only_raise() {
+            self.budget.is_patience_over()
+        } else {
+            self.budget.is_over()
+        };
+        if over {
             return Err(UnknownReason::Deadline);
         }
         // Git takes another repository, index or work tree from these.

@@ -17,7 +17,9 @@ use countersign_risk::assess::Assessment;
 use countersign_risk::call::{Annotations, Call};
 use countersign_risk::context::Context;
 use countersign_risk::facts::snapshot_claim::{ClaimedCall, SnapshotClaim, SnapshotMoment};
-use countersign_risk::facts::{CallFacts, FactObserver, FactsKey, covered};
+use countersign_risk::facts::{
+    CallFacts, Fact, FactAnswer, FactObserver, FactsKey, UnknownReason, covered,
+};
 use countersign_risk::verdict::Policy;
 
 /// The most text of facts that is sent with a question.
@@ -93,13 +95,32 @@ impl MachineLook {
         if facts.found.is_empty() {
             return None;
         }
-        let found = serde_json::to_string(&facts.found).ok().filter(|t| t.len() <= MAX_TEXT)?;
+        let found = written_facts(&facts.found)?;
         let proof = self.key.as_ref().map(|key| {
             let covers = covered(at.tool, &written, at.cwd, &found);
             ("hook".to_owned(), key.prove(observer, &covers).to_string())
         });
         Some(FactsMember { found, proof })
     }
+}
+
+/// The facts as they are sent. Texts that are too long together are left out and count as unread:
+/// without any facts the call would be assessed as if nobody could look.
+fn written_facts(found: &[Fact]) -> Option<String> {
+    let text = serde_json::to_string(found).ok()?;
+    if text.len() <= MAX_TEXT {
+        return Some(text);
+    }
+    let mut short = found.to_vec();
+    for fact in short.iter_mut().filter(|fact| fact.query.is_about_code()) {
+        fact.answer = FactAnswer::Unknown { reason: UnknownReason::TooLarge };
+    }
+    let text = serde_json::to_string(&short).ok()?;
+    if text.len() <= MAX_TEXT {
+        return Some(text);
+    }
+    short.retain(|fact| fact.query.is_about_code());
+    serde_json::to_string(&short).ok()
 }
 
 /// Assesses a call, or says that this program cannot read all of it.

@@ -77,6 +77,24 @@ pub enum FactQuery {
     },
 }
 
+impl FactQuery {
+    /// Whether its answer can only raise a tier: what runs, where a path or a push leads, which
+    /// machine is meant. Without an answer to one of these a call must not pass.
+    pub fn can_only_raise(&self) -> bool {
+        !matches!(self, FactQuery::Path { .. } | FactQuery::Worktree { .. })
+    }
+
+    /// Whether it asks for a text that is about to run.
+    pub fn is_about_code(&self) -> bool {
+        matches!(
+            self,
+            FactQuery::Script { .. }
+                | FactQuery::PackageScript { .. }
+                | FactQuery::MakeTarget { .. }
+        )
+    }
+}
+
 /// A system whose tools remember what they work on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -159,6 +177,15 @@ impl CallFacts {
         match &fact.answer {
             FactAnswer::Unknown { .. } => None,
             known => Some(known),
+        }
+    }
+
+    /// Why the answer to a question is not known, if an observer tried.
+    pub fn why_unknown(&self, query: &FactQuery) -> Option<UnknownReason> {
+        let fact = self.found.iter().find(|fact| fact.query == *query)?;
+        match fact.answer {
+            FactAnswer::Unknown { reason } => Some(reason),
+            _ => None,
         }
     }
 }

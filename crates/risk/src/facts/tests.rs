@@ -106,6 +106,27 @@ fn tier(command: &str, answer: &FactAnswer) -> Tier {
 }
 
 #[test]
+fn what_nobody_could_look_at_asks() {
+    let unknown = |reason| FactAnswer::Unknown { reason };
+    for command in ["bash clean.sh", "./clean.sh", "npm run build", "python3 tool.py"] {
+        assert!(tier(command, &unknown(UnknownReason::Missing)) <= Tier::Low, "{command}");
+        for reason in [
+            UnknownReason::Deadline,
+            UnknownReason::TooLarge,
+            UnknownReason::Changed,
+            UnknownReason::Unreadable,
+        ] {
+            let seen = answered(command, FactObserver::Hook, &unknown(reason));
+            assert!(seen.tier >= Tier::Medium, "{command} {reason:?}");
+            assert!(seen.reasons.iter().any(|why| why.code == "facts.unlooked"), "{command}");
+        }
+    }
+    // Where a write leads may be known too late as well.
+    assert!(tier("echo x > notes.txt", &unknown(UnknownReason::Deadline)) >= Tier::Medium);
+    assert!(tier("echo x > notes.txt", &unknown(UnknownReason::Missing)) <= Tier::Low);
+}
+
+#[test]
 fn the_questions_are_what_the_readers_met() {
     let path = |path: &str| FactQuery::Path { path: path.into() };
     let script = |path: &str| FactQuery::Script { path: path.into() };

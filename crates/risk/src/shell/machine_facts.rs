@@ -6,8 +6,11 @@
 
 use super::evaluator::Evaluator;
 use super::state::EvalState;
-use crate::facts::{CallFacts, FactAnswer, FactQuery, PathFact, PathKind, TargetFact};
+use crate::facts::{
+    CallFacts, FactAnswer, FactQuery, PathFact, PathKind, TargetFact, UnknownReason,
+};
 use crate::paths::{Act, PathClass, class_of};
+use crate::structural_findings;
 use countersign_shell::UNKNOWN;
 use countersign_types::tier::Tier;
 
@@ -19,6 +22,12 @@ impl<'c> EvalState<'c, '_> {
     pub(super) fn fact(&mut self, query: FactQuery) -> Option<&'c FactAnswer> {
         let facts = self.ctx.facts?;
         let answer = facts.answer(&query);
+        if query.can_only_raise()
+            && let Some(reason) = facts.why_unknown(&query)
+            && is_unlooked(reason, query.is_about_code())
+        {
+            self.report(&structural_findings::UNLOOKED, None);
+        }
         self.out.ask(query);
         answer
     }
@@ -92,5 +101,18 @@ impl Evaluator<'_, '_, '_, '_> {
         found.is_some_and(|found| {
             found.in_project && (found.kind == PathKind::Missing || found.is_recoverable())
         })
+    }
+}
+
+/// Whether nobody looked at what the call names although it may be there. A text that is not there
+/// runs nothing, and a binary is not read.
+fn is_unlooked(reason: UnknownReason, is_code: bool) -> bool {
+    match reason {
+        UnknownReason::Deadline => true,
+        UnknownReason::Changed | UnknownReason::TooLarge | UnknownReason::Unreadable => is_code,
+        UnknownReason::Missing
+        | UnknownReason::NotRegular
+        | UnknownReason::NotText
+        | UnknownReason::Unsupported => false,
     }
 }
