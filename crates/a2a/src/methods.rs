@@ -147,13 +147,13 @@ fn method_named(
         "tasks/resubscribe" => (V03, text(params, "id").map(Method::Subscribe)),
         "GetExtendedAgentCard" => (V1, Ok(Method::ExtendedCard)),
         "agent/getAuthenticatedExtendedCard" => (V03, Ok(Method::ExtendedCard)),
-        other => match push_method(other, params) {
-            Some((dialect, method)) => (dialect, method.map(Method::Push)),
-            None => {
-                let shown: String = other.chars().take(60).collect();
-                (V1, Err(A2aError::UnknownMethod(shown)))
+        other => {
+            if let Some((dialect, method)) = push_method(other, params) {
+                return (dialect, method.map(Method::Push));
             }
-        },
+            let shown: String = other.chars().take(60).collect();
+            (V1, Err(A2aError::UnknownMethod(shown)))
+        }
     }
 }
 

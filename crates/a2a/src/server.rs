@@ -111,7 +111,7 @@ async fn follow_policies(file: PathBuf, node: Arc<A2aNode>) {
                 }
             }
             Ok(Some(Err(error))) => {
-                tracing::warn!(%error, "the policies of peers stay as they are")
+                tracing::warn!(%error, "the policies of peers stay as they are");
             }
             Ok(None) | Err(_) => {}
         }

@@ -98,7 +98,7 @@ pub enum CliCommand {
     /// Run the MCP proxy: every tool call to an MCP server is assessed first.
     Mcp(args_mcp::Mcp),
     /// Delegate tasks between agents over mutual TLS, through the gate.
-    A2a(args_a2a::A2a),
+    A2a(Box<args_a2a::A2a>),
     /// Manage the certificates of a fleet of agents.
     Pki(args_a2a::Pki),
     /// Assess a call: what it would do, how risky it is, and why.

@@ -145,8 +145,7 @@ pub fn buckets(requests: &[StoredRequest], regretted: &HashSet<Id>) -> Vec<Score
         });
         match request.state {
             State::Approved if !regretted.contains(&request.id) => bucket.approved += 1,
-            State::Approved => bucket.denied += 1,
-            State::Denied => bucket.denied += 1,
+            State::Approved | State::Denied => bucket.denied += 1,
             State::Expired => bucket.expired += 1,
             State::Pending | State::Cancelled => {}
         }

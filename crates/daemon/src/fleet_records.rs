@@ -93,17 +93,14 @@ impl CertificateRecords {
         let expires: i64 = fact("expires")?.as_number()?.parse().ok()?;
         let renews = word("renews").map(ToOwned::to_owned);
         let old = renews.as_ref().map(|serial| self.find(serial).cloned());
-        let (hosts, renewable) = match old {
-            Some(old) => {
-                let old = old?;
-                (old.hosts, old.renewable)
-            }
-            None => {
-                let hosts = fact("hosts")?.as_array()?;
-                let hosts = hosts.iter().map(|host| host.as_str().map(ToOwned::to_owned));
-                let renewable = entry.at.saturating_add_unsigned(RENEWABLE.0);
-                (hosts.collect::<Option<Vec<String>>>()?, renewable)
-            }
+        let (hosts, renewable) = if let Some(old) = old {
+            let old = old?;
+            (old.hosts, old.renewable)
+        } else {
+            let hosts = fact("hosts")?.as_array()?;
+            let hosts = hosts.iter().map(|host| host.as_str().map(ToOwned::to_owned));
+            let renewable = entry.at.saturating_add_unsigned(RENEWABLE.0);
+            (hosts.collect::<Option<Vec<String>>>()?, renewable)
         };
         let given = fact("life").and_then(|life| life.as_number()?.parse().ok());
         self.certificates.push(IssuedCertificate {

@@ -33,12 +33,11 @@ impl ChangedFile {
     /// The path that is changed, on a machine where these paths are folders. None if nothing is.
     pub fn place(&self, is_folder: impl Fn(&str) -> bool) -> Option<String> {
         match self {
-            ChangedFile::At(path) => Some(path.clone()),
             ChangedFile::NewFolder(path) => Some(path.clone()).filter(|path| !is_folder(path)),
             ChangedFile::Into(path, name) if is_folder(path) => {
                 Some(format!("{}/{name}", path.trim_end_matches('/')))
             }
-            ChangedFile::Into(path, _) => Some(path.clone()),
+            ChangedFile::At(path) | ChangedFile::Into(path, _) => Some(path.clone()),
         }
     }
 }

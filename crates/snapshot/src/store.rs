@@ -47,7 +47,7 @@ impl SnapshotStore {
         self.prepare()?;
         let _lock = self.lock_shared(limits.time)?;
         let (contents, roots) = (Contents::StoreBefore(&self.objects), resolve_all(paths)?);
-        let record = self.read_locked(label, &roots, contents, limits, now_ms)?;
+        let record = Self::read_locked(label, &roots, contents, limits, now_ms)?;
         // A folder that was replaced meanwhile may have looked like a missing one.
         if resolve_all(paths)? != roots {
             return Err(SnapshotError::Changed(roots.into_iter().next().unwrap_or_default()));
@@ -64,14 +64,13 @@ impl SnapshotStore {
         limits: SnapshotLimits,
         now_ms: u64,
     ) -> Result<SnapshotRecord, SnapshotError> {
-        let record = self.read_locked(label, roots, contents, limits, now_ms)?;
+        let record = Self::read_locked(label, roots, contents, limits, now_ms)?;
         self.save(&record)?;
         Ok(record)
     }
 
     /// Stores the contents and returns the record, which is not stored yet.
     fn read_locked(
-        &self,
         label: SnapshotLabel,
         roots: &[PathBuf],
         contents: Contents<'_>,

@@ -204,7 +204,7 @@ mod simulation {
             let session = session.then(|| (*self.dice.pick(&SESSIONS)).to_owned());
             let lasts = Millis(1 + self.dice.below(50_000));
             let uses_left =
-                (!is_answer && self.dice.one_in(3)).then(|| 1 + self.dice.below(3) as u32);
+                (!is_answer && self.dice.one_in(3)).then(|| *self.dice.pick(&[1_u32, 2, 3]));
             let grant = Grant {
                 id: Id::from_bytes(bytes),
                 shape,
@@ -254,7 +254,7 @@ mod simulation {
                     let pattern = if self.dice.one_in(2) {
                         CommandPattern::exactly(&shown.command)
                     } else {
-                        CommandPattern::parse(*self.dice.pick(&PATTERNS)).ok()
+                        CommandPattern::parse(self.dice.pick::<&str>(&PATTERNS)).ok()
                     };
                     let Some(pattern) = pattern else { return };
                     let Ok(shape) = CommandShape::new(shown, pattern, repository) else { return };
@@ -273,8 +273,11 @@ mod simulation {
         /// A person answers a call, and a grant may be learned or ended.
         fn answer(&mut self) {
             // Mostly the forms that can be learned.
-            let at =
-                if self.dice.one_in(3) { self.any_sample() } else { self.dice.below(7) as usize };
+            let at = if self.dice.one_in(3) {
+                self.any_sample()
+            } else {
+                *self.dice.pick(&[0_usize, 1, 2, 3, 4, 5, 6])
+            };
             let approves = !self.dice.one_in(12);
             let agent = *self.dice.pick(&AGENTS);
             let samples = self.samples;
@@ -378,7 +381,7 @@ mod simulation {
                     assert!(seen.tier < Tier::High, "{what}: HIGH by a tool grant");
                 }
                 Granted::Pattern(source) => {
-                    assert!(same_work(*source), "{what}: more than granted")
+                    assert!(same_work(*source), "{what}: more than granted");
                 }
                 Granted::Learned(commands) => {
                     let command = &call.command.as_ref().unwrap().command;

@@ -354,7 +354,9 @@ mod replay {
 
     fn run(calls: &[Recorded], setting: Setting) -> Figures {
         let mut replay = Replay::new(setting);
-        calls.iter().for_each(|recorded| replay.call(recorded));
+        for recorded in calls {
+            replay.call(recorded);
+        }
         replay.figures
     }
 
@@ -384,7 +386,8 @@ mod replay {
                     "{name}: {questions} questions, {:.2} a session; {} calls covered, {} forms \
                      given, {} learned; attacks: {attacks}, {unasked} pass unasked, {covered} by a \
                      grant",
-                    questions as f64 / sessions.len() as f64,
+                    f64::from(u32::try_from(questions).unwrap())
+                        / f64::from(u32::try_from(sessions.len()).unwrap()),
                     figures.covered,
                     figures.forms,
                     figures.learned,

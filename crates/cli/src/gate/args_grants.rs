@@ -62,7 +62,7 @@ pub enum GrantsWhat {
 pub struct ShapesArgs {
     /// The id of the request, the start of the id, or the two words.
     pub request: String,
-    /// Commands of this form; holes are <number>, <word>, <path>, <package> and <url>.
+    /// Commands of this form; holes are `<number>`, `<word>`, `<path>`, `<package>` and `<url>`.
     #[arg(long)]
     pub pattern: Option<String>,
     /// The people API and the person.
@@ -75,7 +75,7 @@ pub struct ShapesArgs {
 pub struct AllowArgs {
     /// The id of the request, the start of the id, or the two words.
     pub request: String,
-    /// Commands of this form; holes are <number>, <word>, <path>, <package> and <url>.
+    /// Commands of this form; holes are `<number>`, `<word>`, `<path>`, `<package>` and `<url>`.
     #[arg(long)]
     pub pattern: String,
     /// For every agent, not only that of the request.

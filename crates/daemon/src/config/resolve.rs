@@ -79,12 +79,7 @@ fn rules(config: ConfigFile, paths: &Paths) -> Result<DaemonRules, ConfigError> 
         idle: idle(&config.people)?,
         flood: flood(&config.flood)?,
         permit_for: seconds("permits.seconds", config.permits.seconds, 300, 1..=DAY)?,
-        return_for: seconds(
-            "permits.return_seconds",
-            config.permits.return_seconds,
-            4 * 3_600,
-            1..=7 * DAY,
-        )?,
+        return_for: return_time(&config.permits)?,
         issuer: config.permits.issuer.unwrap_or_else(|| "countersign".to_owned()),
         confirm_without_token: config.listen.confirm_without_token.unwrap_or(true),
         respond_on_agent_api: config.listen.respond_on_agent_api.unwrap_or(true),
@@ -135,6 +130,10 @@ impl DaemonRules {
 
 fn waiting_period(people: &file::PeopleSection) -> Result<Millis, ConfigError> {
     seconds("people.waiting_seconds", people.waiting_seconds, 3_600, 0..=30 * DAY)
+}
+
+fn return_time(permits: &file::PermitsSection) -> Result<Millis, ConfigError> {
+    seconds("permits.return_seconds", permits.return_seconds, 4 * 3_600, 1..=7 * DAY)
 }
 
 fn idle(people: &file::PeopleSection) -> Result<Millis, ConfigError> {

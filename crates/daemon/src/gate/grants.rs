@@ -91,7 +91,9 @@ impl GrantCache {
             let ended = !grant.is_active(now) || contradicts(decided, grant);
             !(grant.shape.is_answer() && ended)
         });
-        answer(decided).into_iter().for_each(|grant| given.add(grant));
+        if let Some(grant) = answer(decided) {
+            given.add(grant);
+        }
     }
 
     /// Removes a grant.

@@ -1,6 +1,8 @@
 //! Grants that are learned from approvals, where the configuration allows it. They list exactly the
 //! commands that people approved, expire, and end with the next denial of the same form.
 
+use std::collections::HashSet;
+
 use countersign_store::{RequestQuery, Store as _, StoreError, StoredRequest, WriteContext};
 use countersign_types::id::Id;
 use countersign_types::tier::Tier;
@@ -197,10 +199,15 @@ impl Gate {
                 break;
             }
         }
+        // A call that a person regretted counts as denied, whatever was said before.
+        let regretted: HashSet<Id> =
+            self.store.regretted().await?.iter().map(|call| call.request).collect();
         let mut counts = FormCounts::default();
         for stored in answered.iter().rev() {
             let Some((call, repository)) = shown_command(stored) else { continue };
             let Some(answer) = answer_of(stored) else { continue };
+            let is_regretted = regretted.contains(&stored.request.id);
+            let answer = if is_regretted { RepeatedAnswer::Denied } else { answer };
             counts.note(&AnsweredCommand {
                 agent: stored.request.requester.name(),
                 repository: repository.as_deref(),

@@ -43,15 +43,13 @@ pub fn ask(
         if let Some(changed) = changed_meanwhile(&ended, offered) {
             return changed;
         }
-        match redeem(daemon, &ended, call, &question, look) {
-            Some(answer) => return answer,
-            // The same call ran twice at once and the other one redeemed the approval. Ask again,
-            // as a new call.
-            None => {
-                question.call_id = None;
-                question.snapshot = None;
-            }
+        if let Some(answer) = redeem(daemon, &ended, call, &question, look) {
+            return answer;
         }
+        // The same call ran twice at once and the other one redeemed the approval. Ask again, as a
+        // new call.
+        question.call_id = None;
+        question.snapshot = None;
     }
     HookAnswer::Denied(
         "Countersign: the approval of this call was used for an identical call. Propose it again."

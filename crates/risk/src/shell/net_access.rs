@@ -40,7 +40,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         // `https://host/?d=$(cat file)`: the address carries what was read.
         let host = host_of(&arg.text);
         // `$(hostname).evil.org`: the name itself carries it.
-        let named = !host.contains(UNKNOWN) || host.contains('.') && !host.ends_with(".local");
+        let named = !host.contains(UNKNOWN)
+            || host.contains('.') && !host.to_ascii_lowercase().ends_with(".local");
         let away = taint.has(Taint::NET) && !host.is_empty() && named;
         if away && arg.taint.has(Taint::SECRET) {
             self.shared.out.effect(Effect::NetOut);

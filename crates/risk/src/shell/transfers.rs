@@ -78,5 +78,5 @@ pub(super) fn names_only_this_machine(inv: &Invocation<'_, '_>) -> bool {
     let words = inv.operands.iter().filter_map(|index| inv.arg(*index));
     let hosts: Vec<&str> = words.map(|arg| host_of(&arg.text)).collect();
     let elsewhere = |host: &&str| !is_local(host) && host.contains(|c: char| !c.is_ascii_digit());
-    hosts.iter().any(|host| is_local(host)) && !hosts.iter().any(|host| elsewhere(host))
+    hosts.iter().any(|host| is_local(host)) && !hosts.iter().any(elsewhere)
 }

@@ -112,7 +112,9 @@ fn a_forged_missing_or_endless_content_is_noticed_before_the_first_step() {
     for attack in attacks {
         let scratch = scratch();
         let (_, recorded) = changed(&scratch);
-        objects(&scratch).iter().for_each(|path| attack(path));
+        for path in &objects(&scratch) {
+            attack(path);
+        }
         let error = refused(&scratch, &recorded);
         assert!(matches!(error, SnapshotError::Damaged(_)), "{error}");
     }

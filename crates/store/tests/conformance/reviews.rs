@@ -55,7 +55,7 @@ pub async fn a_review_is_stored_with_its_request<P: Fixture>() {
     let found = store.review(id).await.unwrap().unwrap();
     assert_eq!((found.agent.as_str(), found.tool.as_str()), ("coder", "send_message"));
     assert_eq!((found.state, found.until.0 - found.opened.0), (ReviewState::Open, 3_600_000));
-    assert_eq!(open(&store).await, [found.clone()]);
+    assert_eq!(open(&store).await, std::slice::from_ref(&found));
     // The same snapshot counts once, also with another request, and nothing of it is stored.
     let again = store.submit(ran_first(1)).await;
     assert_eq!(again.unwrap_err(), StoreError::Exists("snapshot"));

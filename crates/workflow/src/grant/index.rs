@@ -74,7 +74,9 @@ impl GrantIndex {
     pub fn retain(&mut self, keep: impl Fn(&Grant) -> bool) {
         let ended: Vec<Id> =
             self.grants.values().filter(|grant| !keep(grant)).map(|grant| grant.id).collect();
-        ended.into_iter().for_each(|id| self.remove(id));
+        for id in ended {
+            self.remove(id);
+        }
     }
 
     /// The grants that cover a call, each on its own; uncounted ones first, then the oldest. The

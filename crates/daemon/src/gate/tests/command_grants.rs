@@ -170,9 +170,7 @@ async fn farmed_approvals_learn_only_what_was_shown_and_a_denial_ends_it() {
 impl Fixture {
     async fn answer_high(&self, command: &str) {
         let asked = self.ask(command).await;
-        if asked["state"] != "pending" {
-            panic!("{command} passed: {asked}");
-        }
+        assert_eq!(asked["state"], "pending", "{command} passed: {asked}");
         let word = asked["phrase"].as_str().unwrap_or_default();
         let line = format!("POST /v1/requests/{}/decision", asked["id"].as_str().unwrap());
         let body = json!({ "choice": "approve", "digest": asked["digest"], "word": word });

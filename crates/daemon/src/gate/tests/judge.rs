@@ -107,7 +107,7 @@ async fn a_shadow_judge_that_never_answers_delays_no_one() {
 #[tokio::test]
 async fn a_trusted_judge_releases_with_its_own_entry_and_a_permit() {
     let model = ScriptedModel::start(careful).await;
-    let (daemon, _running) = trusted(&model, "").await;
+    let (daemon, _running) = Box::pin(trusted(&model, "")).await;
     let mut released = 0;
     for number in 0..6 {
         let stored = kept(&daemon.gate, message(number, "s1")).await;
@@ -132,7 +132,7 @@ async fn a_trusted_judge_releases_with_its_own_entry_and_a_permit() {
 #[tokio::test]
 async fn an_obedient_model_releases_nothing_that_people_must_see() {
     let model = ScriptedModel::start(obedient).await;
-    let (daemon, _running) = trusted(&model, "").await;
+    let (daemon, _running) = Box::pin(trusted(&model, "")).await;
     for call in [
         DELETE,
         ROOT,
@@ -165,7 +165,7 @@ async fn an_obedient_model_releases_nothing_that_people_must_see() {
 #[tokio::test]
 async fn people_are_asked_when_the_judge_fails_and_the_breaker_spares_them_the_wait() {
     let model = ScriptedModel::start(careful).await;
-    let (daemon, _running) = trusted(&model, "").await;
+    let (daemon, _running) = Box::pin(trusted(&model, "")).await;
     let allow =
         |digest: &str| format!(r#"{{"call":"{digest}","verdict":"allow","concern":"none"}}"#);
     let other = allow(&"0".repeat(64));
@@ -189,7 +189,7 @@ async fn people_are_asked_when_the_judge_fails_and_the_breaker_spares_them_the_w
 #[tokio::test]
 async fn a_denied_call_and_its_tool_in_the_session_stay_with_people() {
     let model = ScriptedModel::start(careful).await;
-    let (daemon, _running) = trusted(&model, "").await;
+    let (daemon, _running) = Box::pin(trusted(&model, "")).await;
     let denied = flagged_request(&daemon).await;
     decide(&daemon, &denied, Choice::Deny).await.unwrap();
     for number in 500..505 {
@@ -225,7 +225,7 @@ async fn a_judge_that_allows_a_canary_releases_nothing() {
 #[tokio::test]
 async fn the_sample_goes_to_people() {
     let model = ScriptedModel::start(careful).await;
-    let (daemon, running) = trusted(&model, "").await;
+    let (daemon, running) = Box::pin(trusted(&model, "")).await;
     drop(running);
     let section =
         model.section("release", "").replace("sample_percent = 1", "sample_percent = 100");

@@ -74,7 +74,7 @@ async fn phones_are_delayed_while_someone_is_present_except_for_critical() {
     let folder = tempfile::tempdir().unwrap();
     let hook = WebhookReceiver::start(ReceiverBehavior::Answers(200)).await;
     let text = format!(
-        "[escalation]\nfirst = [\"hook\"]\nat_keyboard_seconds = 6\n{}",
+        "[escalation]\nfirst = [\"hook\"]\nat_keyboard_seconds = 15\n{}",
         hook.channel("hook", folder.path())
     );
     let notifier = TestNotifier::open(folder.path(), &text).await.start();
@@ -87,7 +87,7 @@ async fn phones_are_delayed_while_someone_is_present_except_for_critical() {
     let waits = notifier.ask(MEDIUM).await;
     until("what nobody answered", async || tiers(&hook).contains(&"MEDIUM".to_owned())).await;
     let waited = notifier.gate.clock().now().at.0 - waits.request.schedule.created.0;
-    assert!(waited >= 6_000, "{waited} ms");
+    assert!(waited >= 15_000, "{waited} ms");
     notifier.outbox_is_empty().await;
     assert!(!tiers(&hook).contains(&"HIGH".to_owned()), "{:?}", tiers(&hook));
     let tried = deliveries(&notifier, &answered).await;
