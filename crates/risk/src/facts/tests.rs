@@ -107,23 +107,19 @@ fn tier(command: &str, answer: &FactAnswer) -> Tier {
 
 #[test]
 fn what_nobody_could_look_at_asks() {
+    use UnknownReason::{Changed, Deadline, Missing, TooLarge, Unreadable};
     let unknown = |reason| FactAnswer::Unknown { reason };
     for command in ["bash clean.sh", "./clean.sh", "npm run build", "python3 tool.py"] {
-        assert!(tier(command, &unknown(UnknownReason::Missing)) <= Tier::Low, "{command}");
-        for reason in [
-            UnknownReason::Deadline,
-            UnknownReason::TooLarge,
-            UnknownReason::Changed,
-            UnknownReason::Unreadable,
-        ] {
+        assert!(tier(command, &unknown(Missing)) <= Tier::Low, "{command}");
+        for reason in [Deadline, TooLarge, Changed, Unreadable] {
             let seen = answered(command, FactObserver::Hook, &unknown(reason));
             assert!(seen.tier >= Tier::Medium, "{command} {reason:?}");
             assert!(seen.reasons.iter().any(|why| why.code == "facts.unlooked"), "{command}");
         }
     }
     // Where a write leads may be known too late as well.
-    assert!(tier("echo x > notes.txt", &unknown(UnknownReason::Deadline)) >= Tier::Medium);
-    assert!(tier("echo x > notes.txt", &unknown(UnknownReason::Missing)) <= Tier::Low);
+    assert!(tier("echo x > notes.txt", &unknown(Deadline)) >= Tier::Medium);
+    assert!(tier("echo x > notes.txt", &unknown(Missing)) <= Tier::Low);
 }
 
 #[test]
