@@ -295,7 +295,7 @@ fn administration_uses_a_persons_token() {
     person(&["agents", "revoke", "bot"]);
     let given = person(&["grants", "give", "write_file", "--minutes", "5"]);
     let id = given.trim().trim_start_matches("Given: ").to_owned();
-    assert!(person(&["grants", "list"]).contains("write_file below HIGH"));
+    assert!(person(&["grants", "list"]).contains("every write_file call below HIGH"));
     person(&["grants", "revoke", &id]);
     assert!(person(&["crises", "list"]).contains("No session"));
 }
