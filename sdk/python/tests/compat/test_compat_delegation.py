@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import signal
 import socket
 import ssl
 import subprocess
@@ -185,7 +184,7 @@ def test_cmd_serve_runs_tasks_with_the_agent_of_this_machine(
             done = client.wait_for_task(base_url, sent["taskId"], timeout=30.0, poll_interval=0.1)
         assert done["artifacts"][0]["text"] == "did serve me"
     finally:
-        serving.send_signal(signal.SIGINT)
+        serving.terminate()
         serving.wait(30)
         if serving.stdout is not None:
             serving.stdout.close()
