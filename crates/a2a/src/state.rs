@@ -74,7 +74,7 @@ impl TaskState {
         )
     }
 
-    /// Whether somebody else than the executor has to do something first.
+    /// Whether the task waits for a person or for its sender before it can go on.
     pub const fn is_interrupted(self) -> bool {
         matches!(self, TaskState::AuthRequired | TaskState::InputRequired)
     }

@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(folder.moved(&folder), None);
         let file = EntryState::File { sha256: "x".to_owned(), size: 1, meta };
         assert_eq!(folder.moved(&tree(file)), place);
-        // What is only in the other look counts too.
+        // A file that only the second reading found has changed as well.
         assert_eq!(SnapshotTree::default().moved(&folder), place);
     }
 }
