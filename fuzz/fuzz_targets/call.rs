@@ -1,4 +1,4 @@
-//! A call at the door: never a panic, and the digest of its canonical form does not hang on how
+//! A call as it arrives: never a panic, and the digest of its canonical form does not depend on how
 //! the JSON was written.
 #![no_main]
 

@@ -131,7 +131,7 @@ impl TestInstallation {
         let text = |name: &str| told.get(name).and_then(Value::as_str);
         let endpoint = |name: &str| text(name).and_then(|text| text.parse().ok());
         let endpoints = endpoint("agents").zip(endpoint("people"));
-        let (agents, people) = endpoints.ok_or_else(|| failed(format!("no doors: {line}")))?;
+        let (agents, people) = endpoints.ok_or_else(|| failed(format!("no endpoints: {line}")))?;
         let passphrase = text("passphrase").map(ToOwned::to_owned);
         Ok(RunningDaemon { child, agents, people, passphrase })
     }

@@ -309,14 +309,17 @@ pub enum RulesWhat {
         id: String,
     },
     /// Run every example and counter-example; exit with 1 if one fails.
-    Check,
+    Check {
+        /// Only this family.
+        family: Option<String>,
+    },
 }
 
 const RULES_EXAMPLES: &str = "\
 Examples:
   countersign rules list git
   countersign rules explain git.push.force
-  countersign rules check
+  countersign rules check git
 
 Exit codes: 0 success, 1 an example failed, 2 invalid input.";
 

@@ -39,7 +39,7 @@ pub fn run(args: &args::Rules) -> Result<ExitCode, Failure> {
             }
             ExitCode::SUCCESS
         }
-        RulesWhat::Check => check(&mut out, paint)?,
+        RulesWhat::Check { family } => check(&mut out, &of_family(family.as_deref())?, paint)?,
     };
     out.flush()?;
     Ok(code)
@@ -144,11 +144,10 @@ fn explain(out: &mut dyn Write, rule: &RuleInfo, paint: Paint) -> io::Result<()>
     Ok(())
 }
 
-fn check(out: &mut dyn Write, paint: Paint) -> io::Result<ExitCode> {
-    let rules = engine::rules();
+fn check(out: &mut dyn Write, rules: &[RuleInfo], paint: Paint) -> io::Result<ExitCode> {
     let mut ran = 0_usize;
     let mut failed = 0_usize;
-    for rule in &rules {
+    for rule in rules {
         ran += rule.examples.len() + rule.counter_examples.len();
         for wrong in engine::check_rule(rule) {
             failed += 1;

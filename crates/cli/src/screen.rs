@@ -16,7 +16,7 @@ use crate::terminal::{CRISIS, Paint, columns};
 const CARD_COLUMNS: usize = 76;
 
 /// What is said instead of a kind where no rule matched.
-const BY_WEIGHT: &str = "by the weight of its words";
+const BY_WEIGHT: &str = "by weighted words";
 
 /// Runs the command.
 pub fn run(args: &args::Screen) -> Result<ExitCode, Failure> {

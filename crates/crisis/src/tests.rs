@@ -32,7 +32,7 @@ fn crisis_dense_signs_hide_no_danger_at_the_end() {
     let seen = plain(&format!("{noise}{last}"));
     assert!(seen.crisis && seen.imminent && seen.level >= 4, "level {}", seen.level);
     let first = seen.signals.first().map(|s| s.span.start as usize);
-    assert!(first.is_some_and(|at| at >= noise.len()), "the gravest sign comes first");
+    assert!(first.is_some_and(|at| at >= noise.len()), "the most severe sign comes first");
 }
 
 #[test]

@@ -164,8 +164,8 @@ impl Metrics {
     }
 
     /// Counts an HTTP response.
-    pub fn answered(&self, door: &'static str, status: u16) {
-        self.lock().add_per_call(PerCallCount::Answer(status, door));
+    pub fn answered(&self, api: &'static str, status: u16) {
+        self.lock().add_per_call(PerCallCount::Answer(status, api));
     }
 
     /// Counts a failed authentication.

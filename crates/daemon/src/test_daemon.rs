@@ -1,4 +1,4 @@
-//! For tests: a whole daemon in a temporary folder, and requests to its doors.
+//! For tests: a whole daemon in a temporary folder, and requests to its APIs.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::notifier::test_notifier::until;
 use crate::routes::{self, AgentApi};
 use crate::start::Daemon;
 
-/// Which door.
+/// Which API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ApiSide {
     Agents,
@@ -57,7 +57,7 @@ impl TestDaemon {
         TestDaemon::with("", "").await
     }
 
-    /// With further lines for the doors, and further sections.
+    /// With further lines for the listeners, and further sections.
     pub async fn with(listen: &str, sections: &str) -> TestDaemon {
         TestDaemon::open(tempfile::tempdir().unwrap(), listen, sections, None).await
     }

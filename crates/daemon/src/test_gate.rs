@@ -168,7 +168,7 @@ impl TestGate {
     }
 }
 
-async fn response(mut door: axum::Router, token: &str, path: &str, body: &str) -> TestResponse {
+async fn response(mut api: axum::Router, token: &str, path: &str, body: &str) -> TestResponse {
     let method = if body.is_empty() { "GET" } else { "POST" };
     let mut request = Request::builder()
         .method(method)
@@ -180,7 +180,7 @@ async fn response(mut door: axum::Router, token: &str, path: &str, body: &str) -
         .body(Body::from(body.to_owned()))
         .unwrap();
     request.extensions_mut().insert(Peer::Network { local: true });
-    let response = door.call(request).await.unwrap();
+    let response = api.call(request).await.unwrap();
     let status = response.status().as_u16();
     let bytes = axum::body::to_bytes(response.into_body(), 16 << 20).await.unwrap();
     TestResponse { status, text: String::from_utf8(bytes.to_vec()).unwrap() }

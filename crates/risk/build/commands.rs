@@ -22,7 +22,7 @@ mod source;
 use crate::effects::variants;
 use crate::examples::Examples;
 use lists::static_list;
-use paths::write_paths;
+use paths::{path_examples, write_paths};
 use schema::{Anywhere, Assignment, File, PathFile, Program, Rule, Runner, Scope};
 use source::{flags, globs, globs_ref, list, operands, put, sub_paths, tier, touch_pairs};
 
@@ -53,7 +53,9 @@ pub fn generate(rules: &Path, out: &Path) -> Result<Vec<String>, String> {
     fs::write(out.join("commands.rs"), source).map_err(|e| e.to_string())?;
     let patterns = source::glob_text() + &lists::tables(true)?;
     fs::write(out.join("globs.rs"), patterns).map_err(|e| e.to_string())?;
-    tables.examples()
+    let mut examples = tables.examples()?;
+    examples.push(path_examples(&classes)?);
+    Ok(examples)
 }
 
 #[derive(Default)]

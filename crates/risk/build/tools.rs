@@ -117,8 +117,8 @@ pub fn generate(rules: &Path, out: &Path) -> Result<String, String> {
     let mut text = String::new();
     let mut examples = Examples::new("TOOLS");
     catalogue(rules, &mut text, &mut examples)?;
-    words::verbs(&read(&rules.join("verbs.toml"))?, &mut text)?;
-    words::nouns(&read(&rules.join("nouns.toml"))?, &mut text)?;
+    words::verbs(&read(&rules.join("verbs.toml"))?, &mut text, &mut examples)?;
+    words::nouns(&read(&rules.join("nouns.toml"))?, &mut text, &mut examples)?;
     words::arguments(&read(&rules.join("arguments.toml"))?, &mut text)?;
     words::actions(&read(&rules.join("actions.toml"))?, &mut text)?;
     words::secrets(&read(&rules.join("secrets.toml"))?, &mut text)?;

@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 
 use serde::Deserialize;
 
+use crate::examples::Examples;
+
 use super::{HUMAN, ROLES, TIERS, effects, find, first_bytes, sentence};
 
 const CLASSES: &[(&str, &str)] = &[
@@ -41,6 +43,8 @@ struct Verb {
     #[serde(default)]
     decides: bool,
     message: String,
+    examples: Vec<String>,
+    counter_examples: Vec<String>,
     #[serde(default)]
     strong: Vec<String>,
     #[serde(default)]
@@ -62,6 +66,10 @@ struct Noun {
     #[serde(default)]
     message: String,
     #[serde(default)]
+    examples: Vec<String>,
+    #[serde(default)]
+    counter_examples: Vec<String>,
+    #[serde(default)]
     mild: bool,
     #[serde(default)]
     human: Option<String>,
@@ -73,12 +81,13 @@ struct Noun {
 type Lists = BTreeMap<String, Vec<String>>;
 
 /// `verbs.toml` → `VERBS`, `VERB_WORDS`.
-pub fn verbs(source: &str, out: &mut String) -> Result<(), String> {
+pub fn verbs(source: &str, out: &mut String, examples: &mut Examples) -> Result<(), String> {
     let file: Verbs = toml::from_str(source).map_err(|e| format!("verbs.toml: {e}"))?;
     let mut words = BTreeMap::new();
     out.push_str("pub(super) static VERBS: &[Verb] = &[\n");
     for (at, verb) in file.verb.iter().enumerate() {
         sentence(&verb.message)?;
+        examples.add(&verb.id, &verb.examples, &verb.counter_examples)?;
         let _ = writeln!(
             out,
             "Verb {{ class: {}, code: \"tool.verb.{}\", tier: {}, effects: {}, \
@@ -109,13 +118,14 @@ pub fn verbs(source: &str, out: &mut String) -> Result<(), String> {
 }
 
 /// `nouns.toml` → `NOUNS`, `NOUN_WORDS`.
-pub fn nouns(source: &str, out: &mut String) -> Result<(), String> {
+pub fn nouns(source: &str, out: &mut String, examples: &mut Examples) -> Result<(), String> {
     let file: Nouns = toml::from_str(source).map_err(|e| format!("nouns.toml: {e}"))?;
     let mut words = BTreeMap::new();
     out.push_str("pub(super) static NOUNS: &[Noun] = &[\n");
     for (at, noun) in file.noun.iter().enumerate() {
         if !noun.mild {
             sentence(&noun.message)?;
+            examples.add(&noun.id, &noun.examples, &noun.counter_examples)?;
         }
         let mut on = String::new();
         for (class, tier) in &noun.on {

@@ -1,4 +1,4 @@
-//! A call: one proposed tool call, parsed once at the door.
+//! A call: one proposed tool call, parsed once, when it arrives.
 
 use std::borrow::Cow;
 use std::sync::Arc;

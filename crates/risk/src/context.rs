@@ -11,7 +11,7 @@ use crate::session::SessionMemory;
 use crate::structural_findings;
 use crate::tool_label::ToolLabel;
 
-/// The surface the agent's user sits at; each has its own threshold (mission 3.1).
+/// The surface the agent's user sits at; each has its own threshold.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Platform {

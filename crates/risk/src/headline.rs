@@ -2,7 +2,7 @@
 //!
 //! A reader that adds a finding looks for a row of `rules/headlines.toml` that fits the same
 //! command, tool or statement and takes the names of the objects from it. The summary shows the
-//! headline of the gravest finding. A finding without a complete headline is noted as well: a
+//! headline of the most severe finding. A finding without a complete headline is noted as well: a
 //! headline must not name one object where the same rule applies to a second one.
 
 use std::borrow::Cow;

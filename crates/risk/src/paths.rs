@@ -122,7 +122,7 @@ fn class_of_normal(path: &str) -> &'static PathClass {
     let open = table.first().filter(|(k, _)| k.is_empty());
     let own = table.binary_search_by(|(k, _)| (*k).cmp(first)).ok().and_then(|at| table.get(at));
     for (_, patterns) in [open, own.filter(|_| !first.is_empty())].into_iter().flatten() {
-        // Patterns are in class order, so the first that fits is the gravest of its kind.
+        // Patterns are in class order, so the first that fits is the most severe of its kind.
         if let Some(pattern) = patterns.iter().find(|p| fits(p, path)) {
             offer(pattern.class);
         }

@@ -78,7 +78,7 @@ pub fn passes_everywhere(seen: &Assessment) -> bool {
         && !waits_in_crisis(seen, true)
 }
 
-/// Mission 5: in a crisis whatever goes out or cannot be undone waits for a person, and decision
+/// In a crisis, whatever goes out or cannot be undone waits for a person, and decision
 /// actions always do. Showing help is never among them: it is answered by the screen itself.
 fn waits_in_crisis(seen: &Assessment, crisis: bool) -> bool {
     let decides = seen.effects.has(Effect::Crisis);

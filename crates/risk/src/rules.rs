@@ -1,10 +1,9 @@
 //! The shipped rules as people read them: list, explain, and check their own examples.
 
-use std::iter;
-
 use crate::code;
 use crate::code::Language;
-use crate::command_tables::{ASSIGNMENTS, RULES, RUNNERS, Runner};
+use crate::command_tables::{ASSIGNMENTS, CLASSES, RULES, RUNNERS, Runner};
+use crate::paths::Act;
 use crate::sql;
 use crate::structural_findings;
 use crate::tools;
@@ -15,7 +14,6 @@ mod check;
 mod examples;
 
 pub use check::{Mismatch, check};
-use examples::Examples;
 
 /// What a rule is about, and so how its examples are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +30,8 @@ pub enum Subject {
     Statement(u8),
     /// Text that gives an agent new orders.
     Orders,
+    /// The class of a path.
+    Path,
     /// The words of a person in danger.
     Crisis,
 }
@@ -50,6 +50,7 @@ impl Subject {
             Subject::Code(Language::Other) => "code",
             Subject::Statement(_) => "statement",
             Subject::Orders => "orders",
+            Subject::Path => "path",
             Subject::Crisis => "crisis",
         }
     }
@@ -84,10 +85,11 @@ pub struct RuleInfo {
 impl RuleInfo {
     /// The family: the rule file it is in.
     pub fn family(&self) -> &'static str {
-        if self.subject == Subject::Crisis {
-            return "crisis";
+        match self.subject {
+            Subject::Crisis => "crisis",
+            Subject::Path => "paths",
+            _ => self.id.split('.').next().unwrap_or(self.id),
         }
-        self.id.split('.').next().unwrap_or(self.id)
     }
 }
 
@@ -119,10 +121,9 @@ pub fn runners() -> impl Iterator<Item = (&'static Runner, &'static str)> {
     RUNNERS.iter().zip(examples::RUNNERS.iter().copied())
 }
 
-/// Every rule about tools. The words by which tools are guessed have no examples.
+/// Every rule about tools, and the words by which tools are guessed.
 fn tools() -> impl Iterator<Item = RuleInfo> {
-    let examples = examples::TOOLS.iter().copied().chain(iter::repeat(Examples::default()));
-    tools::about().zip(examples).map(|(tool, shown)| RuleInfo {
+    tools::about().zip(examples::TOOLS).map(|(tool, shown)| RuleInfo {
         subject: Subject::Tool,
         id: tool.code,
         tier: tool.tier,
@@ -194,6 +195,19 @@ fn structure() -> impl Iterator<Item = RuleInfo> {
     })
 }
 
+/// Every class of paths, with the tier of writing to it.
+fn paths() -> impl Iterator<Item = RuleInfo> {
+    CLASSES.iter().zip(examples::PATH_CLASSES).map(|(class, shown)| RuleInfo {
+        subject: Subject::Path,
+        id: class.id,
+        tier: class.cost(Act::Write),
+        message: class.name,
+        suggestion: None,
+        examples: shown.matching,
+        counter_examples: shown.counter_examples,
+    })
+}
+
 /// Every rule about text.
 fn texts() -> impl Iterator<Item = RuleInfo> {
     let orders = crate::prose::phrases().iter().zip(examples::PHRASES).map(|(p, shown)| RuleInfo {
@@ -220,7 +234,8 @@ fn texts() -> impl Iterator<Item = RuleInfo> {
 /// Every rule, by family.
 pub fn all() -> Vec<RuleInfo> {
     let mut rules: Vec<RuleInfo> = commands().collect();
-    rules.extend(structure().chain(tools()).chain(code()).chain(statements()).chain(texts()));
+    rules.extend(structure().chain(tools()).chain(code()).chain(statements()));
+    rules.extend(paths().chain(texts()));
     rules.sort_by_key(RuleInfo::family);
     rules
 }

@@ -157,7 +157,7 @@ fn finish(call: &Call<'_>, policy: &Policy, mut findings: Findings, sum: Sum) ->
     }
 }
 
-/// Whether it is the call by which a gate is tried: nobody has to be asked to refuse it.
+/// Whether it is the call that tests a gate: it is refused without asking a person.
 fn is_proof(reasons: &[Reason]) -> bool {
     const PROOFS: [&str; 2] = ["agents.countersign.proof", "tool.agent.proof_of_gate"];
     reasons.iter().any(|reason| PROOFS.contains(&reason.code.as_ref()))

@@ -10,7 +10,7 @@ use crate::finding::Finding;
 pub struct StructuralRule {
     /// Stable code.
     pub code: &'static str,
-    /// The tier, unless a reader reports a graver one.
+    /// The tier, unless a reader reports a more severe one.
     pub tier: Tier,
     /// The sentence for people.
     pub message: &'static str,

@@ -78,7 +78,7 @@ impl SnapshotStore {
         now_ms: u64,
     ) -> Result<SnapshotRecord, SnapshotError> {
         let look = || capture(roots, Contents::Count, &mut CaptureBudget::new(limits));
-        // What is too much is known before the first content is stored.
+        // Whether it is too much is known before the first content is stored.
         let first = look()?;
         let before = capture(roots, contents, &mut CaptureBudget::new(limits))?;
         // While a folder is replaced it is missing for a moment.

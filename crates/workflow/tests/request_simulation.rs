@@ -83,9 +83,9 @@ mod simulation {
                     let own = self.requester == Requester::Person(person.clone());
                     let answered = self.yes.contains(person) || self.no.contains(person);
                     let edited = edited.as_ref();
-                    let graver = edited.is_some_and(|edited| edited.tier == Tier::Critical);
+                    let is_critical = edited.is_some_and(|edited| edited.tier == Tier::Critical);
                     let troubled = edited.is_some_and(|edited| edited.crisis);
-                    let needs_reason = self.needs_reason || graver || troubled;
+                    let needs_reason = self.needs_reason || is_critical || troubled;
                     let worded = !needs_reason || !reason.trim().is_empty();
                     let may_edit = edited.is_none_or(|edited| {
                         let one = self.quorum.approve <= 1 && edited.quorum.approve <= 1;

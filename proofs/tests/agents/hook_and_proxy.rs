@@ -62,7 +62,7 @@ fn a_hook_and_a_proxy_before_one_call_ask_once() {
 fn ask_once(live: LiveAgent, server: &McpServer) {
     let (Some(countersign), Some(program)) = (countersign(), program(live)) else { return };
     let folder = tempfile::tempdir().unwrap();
-    let installation = TestInstallation::new(&folder.path().join("house"), "").unwrap();
+    let installation = TestInstallation::new(&folder.path().join("installation"), "").unwrap();
     let gate = installation.start().unwrap();
     let owner = gate.owner().unwrap();
     let mut people = Client::with(gate.people, &owner);
@@ -74,7 +74,7 @@ fn ask_once(live: LiveAgent, server: &McpServer) {
     let model = StandInModel::start_repeating(call, 2).unwrap();
     let mut scratch = ScratchHome::new(&folder.path().join("agent"), model.address()).unwrap();
     (live.test.prepare_home)(&scratch).unwrap();
-    configure_home(&scratch, &folder.path().join("house"));
+    configure_home(&scratch, &folder.path().join("installation"));
     install(live, &scratch, &countersign);
     serve(live, &mut scratch, &server.settings);
     // What the proxy has changed in the agent's files must not have cost the hook its trust.

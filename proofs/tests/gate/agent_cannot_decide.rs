@@ -1,7 +1,7 @@
 //! Every route for people, with every credential that is not a person's: none of them decides.
 //!
 //! The routes come from `openapi.json`, which the daemon's own tests hold against its routers. At
-//! the door that serves a route every attempt must be refused with 401 or 403. A 404 there would
+//! the API that serves a route, every attempt must be refused with 401 or 403. A 404 there would
 //! only say that the route does not exist, so it fails the test.
 
 use std::collections::BTreeSet;
@@ -89,7 +89,7 @@ const DECIDING: [&str; 25] = [
     "POST /hooks/{channel}",
 ];
 
-/// A route for people, and the doors that serve it.
+/// A route for people, and the APIs that serve it.
 struct Route {
     name: String,
     at_agents: bool,
@@ -146,7 +146,7 @@ fn no_route_lets_an_agent_decide() {
     let folder = tempfile::tempdir().unwrap();
     let settings = format!("{UNLIMITED}{}", channel(folder.path()));
     let fixture =
-        Fixture::new(TestInstallation::new(&folder.path().join("house"), &settings).unwrap());
+        Fixture::new(TestInstallation::new(&folder.path().join("installation"), &settings).unwrap());
     let (agents, people) = (fixture.gate.agents, fixture.gate.people);
     let asked = fixture.agent_client().post("/v1/requests", &risky(1)).unwrap();
     let (id, digest) = (asked.text("id").to_owned(), asked.text("digest").to_owned());
@@ -190,7 +190,7 @@ fn no_route_lets_an_agent_decide() {
     assert_eq!(fixture.owner_client().post(&path, &said).unwrap().text("state"), "approved");
     report_figures(&format!(
         "agent cannot decide: {} routes x {} credentials: {refused} refused where they are \
-         served, {absent} not served at the other door",
+         served, {absent} not served by the other API",
         routes.len(),
         tokens.len()
     ));

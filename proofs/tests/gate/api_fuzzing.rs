@@ -19,13 +19,13 @@ const TOOLS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/schemathesis
 /// Two checks are left out: a schema cannot say all that the gate asks for, so what it allows may
 /// still be refused; and 413 for a body that is too large is not among the refusals they know.
 const LEFT_OUT: &str = "positive_data_acceptance,negative_data_rejection";
-/// Whoever waits is answered soon.
+/// Deadlines so short that no request of the fuzzer waits long.
 const SOON: &str = "[times]\nusual_seconds = 1\nlongest_seconds = 1\n";
 /// These may end the credential that the rest of the run needs.
 const APART: [&str; 4] =
     ["/v1/login", "/v1/people/{name}", "/v1/people/{name}/passphrase", "/v1/sessions/{session}"];
 
-/// The operations of one door, as a document of their own.
+/// The operations of one API, as a document of their own.
 fn served_at(endpoint: &str, apart: bool) -> Value {
     let mut document: Value = serde_json::from_str(DOCUMENT).unwrap();
     let here = |operation: &Value| {
@@ -48,7 +48,7 @@ struct Visit<'a> {
 }
 
 impl Visit<'_> {
-    /// Sends nonsense to a door and asserts that every answer keeps to the document.
+    /// Sends invalid requests to an API and asserts that every answer keeps to the document.
     fn sends(&self, name: &str, endpoint: SocketAddr, token: &str, document: &Value) {
         let file = self.folder.join(format!("{name}.json"));
         fs::write(&file, document.to_string()).unwrap();

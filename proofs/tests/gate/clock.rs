@@ -34,7 +34,7 @@ fn library(folder: &Path) -> PathBuf {
 fn fixture_with_clock(folder: &Path) -> (Fixture, ClockOffset) {
     let offset = ClockOffset(folder.join("clock"));
     offset.set(0);
-    let installation = TestInstallation::new(&folder.join("house"), UNLIMITED).unwrap();
+    let installation = TestInstallation::new(&folder.join("installation"), UNLIMITED).unwrap();
     let installation = installation
         .variable("LD_PRELOAD", library(folder).to_str().unwrap())
         .variable("PROOF_CLOCK", offset.0.to_str().unwrap());

@@ -63,7 +63,7 @@ fn nothing_is_approved_on_a_full_disk_and_it_recovers() {
         return skip(Cause::Machine, "no file system can be mounted");
     };
     let mut fixture =
-        Fixture::new(TestInstallation::new(&disk.0.join("house"), UNLIMITED).unwrap());
+        Fixture::new(TestInstallation::new(&disk.0.join("installation"), UNLIMITED).unwrap());
     let open: Vec<_> =
         (0..50).map(|number| asked(&mut fixture.agent_client(), number).unwrap()).collect();
     assert_eq!(Client::new(fixture.gate.agents).get("/ready").unwrap().status, 200);

@@ -9,12 +9,12 @@ import time
 import urllib.error
 import urllib.request
 
-door, token = sys.argv[1], sys.argv[2]
+endpoint, token = sys.argv[1], sys.argv[2]
 
 
 def call(method, path, body=None, headers=None):
     data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(f"http://{door}{path}", data=data, method=method)
+    request = urllib.request.Request(f"http://{endpoint}{path}", data=data, method=method)
     if data is not None:
         request.add_header("Content-Type", "application/json")
     for name, value in (headers or {}).items():

@@ -148,7 +148,7 @@ fn lay_out(folder: &Path, gate: &RunningDaemon) -> Value {
     let now = i64::try_from(std::time::UNIX_EPOCH.elapsed().unwrap().as_millis()).unwrap();
     let other = generate_key().unwrap();
     let impostor = issue_certificate(&other, &names, Timestamp(now)).unwrap();
-    // Whoever finds an old backup has the right key, and a certificate that is over.
+    // An old backup has the right key and an expired certificate.
     let text = fs::read_to_string(state.join("tls.key")).unwrap();
     let genuine = base64::decode(text.trim_end().rsplit(' ').next().unwrap()).unwrap();
     let long_ago = Timestamp(now - 500 * 86_400_000);

@@ -39,7 +39,7 @@ fn every_request_ends_once_and_all_readers_agree() {
         let open = ask(&fixture, wave);
         race(&fixture, wave, &open, &heard);
         for one in &open {
-            // Two readers at two doors, after everything is over.
+            // Two readers of the two APIs, after everything is over.
             let path = format!("/v1/requests/{}", one.id);
             let own = fixture.agent_client().get(&path).unwrap();
             let all = fixture.owner_client().get(&path).unwrap();

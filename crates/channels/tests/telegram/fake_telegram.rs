@@ -86,7 +86,7 @@ impl FakeTelegram {
         self.state().faults.entry(method.to_owned()).or_default().push_back(fault);
     }
 
-    /// Somebody says something: an update without its number. The whole of it comes back.
+    /// A person writes: takes an update without its number, returns the whole update.
     pub fn says(&self, mut update: Value) -> Value {
         let mut state = self.state();
         state.update += 1;

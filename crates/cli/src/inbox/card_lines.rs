@@ -217,7 +217,7 @@ impl CardLines {
             self.fact("where", &page::safe(cwd, TEXT), Style::new(), pen);
         }
         for vote in request.votes.iter().flatten() {
-            let said = if vote.choice == "approve" { "yes" } else { "no" };
+            let said = if vote.choice == "approve" { "approve" } else { "deny" };
             let person = page::safe(&vote.person, 80);
             let reason = page::safe(&vote.reason, TEXT);
             let reason = if reason.is_empty() { reason } else { format!(", {reason}") };

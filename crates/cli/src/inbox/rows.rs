@@ -15,7 +15,7 @@ use crate::engine::Tier;
 use crate::gate::page;
 
 /// The width of the bar of the time left.
-const THREAD: usize = 6;
+const THREAD: usize = 9;
 
 /// One line each, for wide areas. Returns how many fit.
 pub fn flat(frame: &mut Frame<'_>, inbox: &Inbox, look: Palette, area: Rect) -> usize {
@@ -129,12 +129,12 @@ fn left(inbox: &Inbox, look: Palette, entry: &ListEntry) -> Vec<Span<'static>> {
     let word = match (&entry.request.decision, entry.waits()) {
         _ if entry.sending => Some("sends…"),
         (Some(decision), _) => Some(match decision.result.as_str() {
-            "approved" => "yes",
-            "denied" => "no",
-            "cancelled" => "back",
-            _ => "over",
+            "approved" => "approved",
+            "denied" => "denied",
+            "cancelled" => "cancelled",
+            _ => "ended",
         }),
-        (None, false) => Some("over"),
+        (None, false) => Some("ended"),
         (None, true) => None,
     };
     if let Some(word) = word {

@@ -15,6 +15,13 @@ const SLEEPS: [(&str, &str); 7] = [
     ("proofs/tests/gate/kill_nine.rs", "kills at random moments"),
 ];
 
+/// Scripts of browsers that wait for a time on purpose.
+const SCRIPT_WAITS: [(&str, &str); 3] = [
+    ("proofs/tests/gate/keys.mjs", "presses keys at random times"),
+    ("proofs/tests/people/telegram.mjs", "polls"),
+    ("proofs/tests/people/drill.mjs", "shows that a card stays longer than others"),
+];
+
 /// The only limit that a duration is compared with: so long takes only what hangs.
 const HANG: &str = "HANG";
 
@@ -54,11 +61,15 @@ fn time_limits(code: &str) -> Vec<usize> {
     let measures = ["elapsed()", ".as_secs()", ".as_millis()", ".as_micros()", "took"];
     let limits = |line: &str| {
         let is_short = line.contains("const HANG: Duration") && !line.contains("::from_mins(");
+        let measured = |sign: &str, (at, _): (usize, &str)| {
+            let (before, after) = line.split_at(at);
+            let after = after.trim_start_matches(sign);
+            let limited = measures.iter().any(|name| before.ends_with(name))
+                || line.contains("assert") && after.starts_with("Duration::from_");
+            limited && !after.starts_with(HANG)
+        };
         is_short
-            || line.match_indices(" < ").any(|(at, _)| {
-                let (before, after) = line.split_at(at);
-                measures.iter().any(|name| before.ends_with(name)) && !after.starts_with(" < HANG")
-            })
+            || [" < ", " <= "].iter().any(|sign| line.match_indices(sign).any(|it| measured(sign, it)))
     };
     code.lines().enumerate().filter(|(_, line)| limits(line)).map(|(at, _)| at).collect()
 }
@@ -84,6 +95,16 @@ fn tests_wait_for_events_and_not_for_time() {
     }
     let what = "wait for an event, use the injected clock, or measure in benches/";
     assert!(complaints.is_empty(), "{what}:\n{}", complaints.join("\n"));
+}
+
+#[test]
+fn scripts_wait_for_events_and_not_for_time() {
+    for path in ending_in("mjs") {
+        let name = shown(&path);
+        let waits = read(&path).contains("waitForTimeout(");
+        let listed = SCRIPT_WAITS.iter().any(|(file, _)| *file == name);
+        assert_eq!(waits, listed, "{name}: wait for an event instead, or change the list");
+    }
 }
 
 #[test]
@@ -117,6 +138,8 @@ fn a_time_limit_is_found_unless_only_a_hang_reaches_it() {
         "assert!(start.elapsed() < Duration::from_secs(2));",
         "assert!(start.elapsed().as_millis() < 500, x);",
         "assert!(took < Duration::from_secs(9));",
+        "assert!(took <= Duration::from_secs(9));",
+        "assert!(middle <= Duration::from_millis(50));",
         "const HANG: Duration = Duration::from_secs(2);",
     ] {
         assert_eq!(time_limits(limit), [0], "{limit}");

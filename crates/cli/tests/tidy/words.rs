@@ -1,11 +1,11 @@
 //! Words that comments, messages and documents do not use: archaic or coined ones.
 
-use crate::files::{all, product, read, shown};
+use crate::files::{all, ending_in, product, read, shown};
 use crate::ratchet::{Counts, hold};
 use crate::source::{texts, without_tests};
 
 /// Not used anywhere; each with its replacement.
-const WORDS: [(&str, &str); 43] = [
+const WORDS: [(&str, &str); 45] = [
     ("nought", "zero, nothing"),
     ("naught", "zero, nothing"),
     ("judged", "assessed"),
@@ -47,6 +47,8 @@ const WORDS: [(&str, &str); 43] = [
     ("agents' door", "the agent API"),
     ("people's door", "the people API"),
     ("the seed", "what is in the repository"),
+    ("graver", "more severe, of a higher tier"),
+    ("gravest", "most severe, of the highest tier"),
     ("rung", "escalation level"),
     ("rungs", "escalation levels"),
 ];
@@ -111,12 +113,27 @@ fn words_are_plain() {
     hold("words", &found, &format!("write plain words ({})", replacements(&WORDS)));
 }
 
+/// The texts of a rule file that people read.
+fn rule_texts(toml: &str) -> String {
+    let fields = ["message = ", "suggestion = ", "headline = ", "summary = "];
+    let shown = |line: &&str| fields.iter().any(|field| line.starts_with(field));
+    toml.lines().filter(shown).collect::<Vec<_>>().join("\n")
+}
+
 #[test]
 fn messages_name_the_actor() {
     let mut found = Counts::new();
     for path in product() {
         for (word, count) in counted(&texts(without_tests(&read(&path))), &MESSAGE_WORDS) {
             found.insert(format!("{} {word}", shown(&path)), count);
+        }
+    }
+    for path in ending_in("toml") {
+        let file = shown(&path);
+        if file.starts_with("crates/risk/rules/") {
+            for (word, count) in counted(&rule_texts(&read(&path)), &MESSAGE_WORDS) {
+                found.insert(format!("{file} {word}"), count);
+            }
         }
     }
     let what_to_do = format!("name the actor in messages ({})", replacements(&MESSAGE_WORDS));
@@ -129,4 +146,6 @@ fn only_whole_words_count() {
     assert_eq!(counted("it stands in a stand-in's place", &WORDS), [("stands in", 1)]);
     let code = "// nobody\nlet a = \"nobody answered\"; let nobody = 1;";
     assert_eq!(counted(&texts(code), &MESSAGE_WORDS), [("nobody", 1)]);
+    let rule = "# nobody\nmessage = \"Deletes something.\"\nexamples = [\"echo something\"]";
+    assert_eq!(counted(&rule_texts(rule), &MESSAGE_WORDS), [("something", 1)]);
 }

@@ -188,7 +188,7 @@ fn is_grave(stored: &StoredRequest) -> bool {
     !request.requester.is_drill() && (request.crisis || request.tier >= Tier::High)
 }
 
-/// Cancels the pending drill if a graver request arrived.
+/// Cancels the pending drill if a request of a higher tier arrived.
 async fn cancel_for_graver(gate: &Gate) -> Result<(), StoreError> {
     let Some(open) = gate.open_drill() else { return Ok(()) };
     let conditions = conditions(gate, true).await?;

@@ -253,7 +253,7 @@ async fn one_drill_at_a_time_and_it_is_cancelled_for_risky_requests() {
     cancel_for_graver(&conditions.daemon.gate).await.unwrap();
     let stored = conditions.stands(open).await;
     assert_eq!(stored.request.state, State::Cancelled);
-    assert!(explain(&stored).unwrap().contains("a graver request arrived"));
+    assert!(explain(&stored).unwrap().contains("a request of a higher tier arrived"));
     assert_eq!(conditions.daemon.gate.open_drill(), None);
     assert_eq!(conditions.create_now().await, 409, "something HIGH waits");
 }

@@ -114,7 +114,7 @@ impl Counts {
         *self.totals.entry((family, labels)).or_default() += 1;
     }
 
-    /// The kinds are few: tiers and routes, doors and statuses.
+    /// The kinds are few: tiers and routes, APIs and statuses.
     pub fn add_per_call(&mut self, what: PerCallCount) {
         match self.per_call.iter_mut().find(|(known, _)| *known == what) {
             Some((_, count)) => *count += 1,

@@ -122,7 +122,7 @@ async fn an_end_is_announced_where_a_prompt_may_be_shown_after_a_crash() {
     until("the question", async || hook.got().len() == 1).await;
     notifier.crash().await;
     *hook.behavior.lock().unwrap() = ReceiverBehavior::Answers(200);
-    // Decided before the courier is back: the question is not told again, but its end is.
+    // Decided before the notifier is back: the question is not told again, but its end is.
     let notifier = TestNotifier::open(folder.path(), &text).await;
     notifier.deny(&asked).await;
     let notifier = notifier.start();

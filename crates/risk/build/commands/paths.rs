@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use crate::examples::Examples;
+
 use super::programs::first_bytes;
 use super::schema::PathFile;
 use super::source::{glob, put, tier};
@@ -41,6 +43,15 @@ pub fn write_paths(file: &PathFile, s: &mut String) -> Result<(), String> {
     write_patterns(file, s);
     write_guarded(file, s);
     Ok(())
+}
+
+/// Paths of each class, and paths of others.
+pub fn path_examples(file: &PathFile) -> Result<String, String> {
+    let mut examples = Examples::new("PATH_CLASSES");
+    for class in &file.class {
+        examples.add(&class.id, &class.examples, &class.counter_examples)?;
+    }
+    Ok(examples.source())
 }
 
 /// What patterns and parents of the protected classes are compared with.

@@ -269,4 +269,6 @@ pub struct PathClass {
     pub delete_tree: String,
     pub change: String,
     pub change_tree: String,
+    pub examples: Vec<String>,
+    pub counter_examples: Vec<String>,
 }

@@ -1,7 +1,7 @@
 //! Paths of Windows in the form in which the path classes are written.
 //!
 //! `C:\Users\me\x` is `~/x`, the system drive is `/c`, other drives are `/mnt/LETTER`, the registry
-//! is `/hklm:` and `/hkcu:`. Windows ignores case, so the graver class of both spellings counts.
+//! is `/hklm:` and `/hkcu:`. Windows ignores case, so the more severe class of both spellings counts.
 
 use std::borrow::Cow;
 
@@ -204,7 +204,7 @@ pub(crate) fn fold_prefix<'t>(text: &'t str, prefix: &str) -> Option<&'t str> {
     head.eq_ignore_ascii_case(prefix).then(|| text.get(prefix.len()..).unwrap_or_default())
 }
 
-/// The spelling of the graver class: names are compared without case on Windows.
+/// The spelling of the more severe class: names are compared without case on Windows.
 fn graver_case(path: Cow<'_, str>) -> Cow<'_, str> {
     if !path.bytes().any(|b| b.is_ascii_uppercase()) {
         return path;

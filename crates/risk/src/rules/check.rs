@@ -8,6 +8,7 @@ use crate::assessment::Assessment;
 use crate::call::{Annotations, Call};
 use crate::context::{Context, Environment};
 use crate::finding::Findings;
+use crate::paths::class_of;
 use crate::verdict::Policy;
 use crate::{command_text, readers, shell, sql, tools};
 use countersign_crisis as crisis;
@@ -69,6 +70,7 @@ fn holds(rule: &RuleInfo, line: &str, wanted: bool) -> bool {
             let found = crate::prose::new_orders(line);
             return if wanted { found.is_some_and(|p| p.id == rule.id) } else { found.is_none() };
         }
+        Subject::Path => return (class_of(line, None).id == rule.id) == wanted,
         Subject::Crisis => {
             return crisis::screen_by_rules(line).by_rules == wanted;
         }

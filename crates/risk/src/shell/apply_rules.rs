@@ -74,7 +74,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         span: Span,
     ) -> Matched {
         let mut matched = Matched::Nothing;
-        let mut gravest: Option<&Rule> = None;
+        let mut highest: Option<&Rule> = None;
         for rule in rules {
             let placed = (!rule.home || self.shared.has_moved_home())
                 && (!rule.unplaced || !self.shared.workspace.is_known());
@@ -89,8 +89,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 continue;
             }
             matched = matched.max(if rule.settings { Matched::Settings } else { Matched::Some });
-            if rule.tier > gravest.map_or(Tier::Safe, |known| known.tier) {
-                gravest = Some(rule);
+            if rule.tier > highest.map_or(Tier::Safe, |known| known.tier) {
+                highest = Some(rule);
             }
             rule.effects.iter().for_each(|e| self.shared.out.effect(*e));
             let loses_nothing = rule.loses.is_some_and(|loses| self.is_clean(loses, inv));
@@ -106,7 +106,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 None => self.add_rule(rule, inv, finding),
             }
         }
-        if let Some(rule) = gravest {
+        if let Some(rule) = highest {
             objects::note(rule.id, rule.tier, inv, span, self.shared.out);
         }
         matched

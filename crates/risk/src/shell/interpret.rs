@@ -148,7 +148,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         None
     }
 
-    /// Notes that a text is run; `harmless` if all of it was read and asks for nobody.
+    /// Notes that a text is run; `harmless` if all of it was read and needs no person.
     fn inline(
         &mut self,
         interpreter: Interpreter,

@@ -49,7 +49,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let share = self.shared.budget.commands_left() / 2;
         for (at, (value, taint)) in values.iter().enumerate() {
             if (FIRST_VALUES..last).contains(&at) && self.shared.budget.commands_left() < share {
-                // What is left has to do for the rest of the text.
+                // The remaining budget must suffice for the rest of the text.
                 self.shared.exceeded(LOOP_WORK.exceeded(), None);
                 continue;
             }

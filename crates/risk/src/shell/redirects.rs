@@ -33,7 +33,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                     if redirection.number.is_none_or(|n| n == 1) && !execs {
                         sink = target.map(|t| (t, append));
                     } else if let Some(target) = target {
-                        // What goes there goes by its number, later.
+                        // Later commands write there by the number of the descriptor.
                         self.written(&target, append, &Flow::unknown(Taint::default()));
                     }
                 }
@@ -84,7 +84,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if !text.ends_with('\n') {
             text.push('\n');
         }
-        // What is not known stands as a blank variable so that the rest can still be read.
+        // Unknown parts become a blank variable, so that the rest can still be read.
         let text = text.replace(UNKNOWN, "$_");
         Flow { present: true, text: Some(text), taint, place: None }
     }

@@ -145,7 +145,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 self.with_words(words, |w| w.read_script(speech, text, file.is_partial(), span));
             }
         }
-        // What is known in part only is a program like any other, too.
+        // A file that is only partly known is also treated like any other program.
         (!file.is_partial()).then(|| Flow::unknown(stdin.taint))
     }
 

@@ -72,7 +72,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             if !self.another_reading(word.span) {
                 return;
             }
-            // What is only put before another command ends with an operator.
+            // A text that is only put before another command ends with an operator.
             let text = text.trim_end().trim_end_matches(['&', '|', ';']);
             let arg = Arg { text: Cow::Owned(format!("{}{text}", runner.lead)), ..word.clone() };
             self.placed(runner, |w| w.inner_text(runner, &arg, stdin));

@@ -29,7 +29,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             self.command_options(spec, inv, stdin);
         }
         let fits = |runner: &&&Runner| inv.may_run(runner);
-        // What one reading links is not there when another begins, only behind them.
+        // Links that one reading makes exist after all readings, not in the other readings.
         let links = self.shared.folders.link_count();
         let mut aside = LinksAside::default();
         for runner in runners.iter().filter(fits) {

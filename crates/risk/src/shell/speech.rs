@@ -50,7 +50,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         self.run_and_tell(interpreter, flow, span).0
     }
 
-    /// The same; also whether all of the text was read and asks for nobody.
+    /// The same; also whether all of the text was read and needs no person.
     pub(super) fn run_and_tell(
         &mut self,
         interpreter: Interpreter,
@@ -82,7 +82,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         self.read_speech(speech, arg, stdin).0
     }
 
-    /// The same; also whether all of the code was read and asks for nobody.
+    /// The same; also whether all of the code was read and needs no person.
     pub(super) fn read_speech(
         &mut self,
         speech: Speech,

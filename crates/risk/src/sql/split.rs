@@ -179,7 +179,7 @@ pub(super) fn begins(statement: &[Tok<'_>], phrase: &[&str]) -> bool {
                 }
                 rest = rest.get(1..).unwrap_or_default();
             }
-            // What is not looked at any further counts as the statement it may be.
+            // A part that is not read any further counts as the statement it may be.
             rest.iter().any(is)
         }
         "?" => match statement.split_first() {

@@ -42,7 +42,7 @@ fn no_bound_hides_a_statement() {
 }
 
 #[test]
-fn the_seed_and_the_table_of_the_mission() {
+fn destructive_statements_have_their_tiers() {
     assert_eq!(tier("DROP TABLE users"), Tier::Medium);
     assert_eq!(tier("DROP DATABASE app"), Tier::High);
     assert_eq!(tier("TRUNCATE users"), Tier::High);

@@ -41,7 +41,7 @@ pub(super) fn deferred(clean: &RedactedCall, top: &Reason) -> Option<String> {
     headline(clean, &found.code)
 }
 
-/// The headline of the gravest finding elsewhere in the call, to follow that of the first.
+/// The headline of the most severe finding elsewhere in the call, to follow that of the first.
 pub(super) fn second(clean: &RedactedCall, top: &Reason) -> Option<String> {
     let known = clean.headlines.iter().find(|headline| headline.code == top.code);
     let place = known.map_or(top.span.filter(|_| clean.hidden.is_empty()), |known| known.span)?;

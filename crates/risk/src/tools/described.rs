@@ -11,7 +11,7 @@ use crate::finding::{Finding, Findings};
 use countersign_json::Value;
 use countersign_types::tier::Tier;
 
-/// Whether the code among the arguments is understood and asks for nobody.
+/// Whether the code among the arguments is understood and needs no person.
 fn harmless_code(subject: &Subject<'_>, entry: &Entry) -> bool {
     let Value::Object(members) = subject.arguments else { return false };
     let mut codes = members.iter().filter_map(|(key, value)| {

@@ -55,7 +55,7 @@ fn own_verbs(words: &[&str], written: &str) -> Vec<&'static Verb> {
     tool.filter(|_| looks).map_or(all, |(_, tool)| named_verbs(tool))
 }
 
-/// What the words of the name say; the class of the gravest verb, if there is a verb.
+/// What the words of the name say; the class of the most severe verb, if there is a verb.
 fn read_name(
     subject: &Subject<'_>,
     verbs: &[&'static Verb],

@@ -27,7 +27,7 @@ use crate::structural_findings::StructuralRule;
 /// The readers that a command may need and that depend on this state themselves. The dispatcher
 /// (`readers`) fills it in.
 pub(crate) struct Dispatch {
-    /// Reads code inside of this many texts; also whether all of it was read and asks for nobody.
+    /// Reads code inside of this many texts; also whether all of it was read and needs no person.
     pub code: fn(Language, &str, &Context<'_>, u8, &mut Findings) -> bool,
     /// Starts PowerShell or cmd with these words; none where it would only open a session.
     pub launch: Launch,
@@ -187,7 +187,7 @@ impl EvalState<'_, '_> {
         self.folders.names_of(path, &self.workspace)
     }
 
-    /// The gravest class a path may be, wherever the command runs.
+    /// The most severe class a path may be, wherever the command runs.
     pub fn class_for(&self, act: Act, path: &str) -> &'static PathClass {
         self.folders.class_for(act, path, &self.workspace)
     }

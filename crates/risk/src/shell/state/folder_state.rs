@@ -204,7 +204,7 @@ impl FolderState {
         }
     }
 
-    /// The gravest class a path may be, wherever the command runs.
+    /// The most severe class a path may be, wherever the command runs.
     pub(super) fn class_for(
         &self,
         act: Act,
