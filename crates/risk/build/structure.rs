@@ -1,5 +1,6 @@
 //! `rules/structure.toml` → findings that come from the structure of a call, and lists of names.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -10,26 +11,11 @@ use crate::code::{sentence, tier};
 use crate::examples::Examples;
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
 struct File {
-    build_files: Vec<String>,
-    program_folders: Vec<String>,
-    skill_folders: Vec<String>,
-    cross_machines: Vec<String>,
-    cross_tools: Vec<String>,
-    example_programs: Vec<String>,
-    example_patterns: Vec<String>,
-    look_nouns: Vec<String>,
-    config_options: Vec<String>,
-    secret_variables: Vec<String>,
-    everyone: Vec<String>,
-    nouns: Vec<String>,
-    edit_rules: Vec<String>,
-    production_words: Vec<String>,
-    staging_words: Vec<String>,
-    development_words: Vec<String>,
-    local_contexts: Vec<String>,
     finding: Vec<Structure>,
+    /// Each becomes a static of this name. The compiler reports one that is not used.
+    #[serde(flatten)]
+    lists: BTreeMap<String, Vec<String>>,
 }
 
 #[derive(Deserialize)]
@@ -64,25 +50,8 @@ pub fn generate(path: &Path, out: &Path) -> Result<String, String> {
     let file: File = toml::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))?;
     let mut examples = Examples::new("STRUCTURE");
     let (mut source, mut lists) = (String::new(), String::new());
-    for (name, words) in [
-        ("BUILD_FILES", &file.build_files),
-        ("PROGRAM_FOLDERS", &file.program_folders),
-        ("SKILL_FOLDERS", &file.skill_folders),
-        ("CROSS_MACHINES", &file.cross_machines),
-        ("CROSS_TOOLS", &file.cross_tools),
-        ("EXAMPLE_PROGRAMS", &file.example_programs),
-        ("EXAMPLE_PATTERNS", &file.example_patterns),
-        ("LOOK_NOUNS", &file.look_nouns),
-        ("CONFIG_OPTIONS", &file.config_options),
-        ("SECRET_VARIABLES", &file.secret_variables),
-        ("EVERYONE", &file.everyone),
-        ("NOUNS", &file.nouns),
-        ("EDIT_RULES", &file.edit_rules),
-        ("PRODUCTION_WORDS", &file.production_words),
-        ("STAGING_WORDS", &file.staging_words),
-        ("DEVELOPMENT_WORDS", &file.development_words),
-        ("LOCAL_CONTEXTS", &file.local_contexts),
-    ] {
+    for (name, words) in &file.lists {
+        let name = name.to_uppercase();
         if !words.is_sorted() {
             return Err(format!("{}: {name} is not sorted", path.display()));
         }

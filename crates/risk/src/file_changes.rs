@@ -8,15 +8,13 @@ use std::borrow::Cow;
 use crate::assess::Assessment;
 use crate::call::Call;
 use crate::effect::{Effect, Effects};
-use crate::name_lists::EDIT_RULES;
+use crate::name_lists::{EDIT_RULES, PRINTING_PROGRAMS};
 use crate::tools;
 use countersign_shell::posix::ast::{Join, Node, Part, Parts, Redirect, Simple, Stage, Word};
 use countersign_shell::posix::parse;
 
 /// Members beside a command that change nothing about it.
 const COMMAND_MEMBERS: [&str; 3] = ["command", "description", "timeout"];
-/// Programs that change nothing but what their output is redirected to.
-const PRINTS: [&str; 5] = ["cat", "echo", "false", "printf", "true"];
 
 /// A file or folder that a call changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -142,7 +140,7 @@ impl Reading {
         }
         let words: Vec<Cow<'_, str>> = simple.words.iter().map(literal).collect::<Option<_>>()?;
         let Some((name, words)) = words.split_first() else { return Some(()) };
-        if PRINTS.contains(&name.as_ref()) {
+        if PRINTING_PROGRAMS.contains(&name.as_ref()) {
             return Some(());
         }
         let operands = operands(words, options(name)?)?;

@@ -3,15 +3,12 @@
 
 use std::sync::Arc;
 
+use crate::name_lists::FIRST_OF_KIND_FINDINGS;
 use countersign_json::canonical::Digest;
 use countersign_types::tier::Tier;
 
 /// How many topics of one call are noted; a call with more has to be asked about every time.
 const MAX_TOPICS: usize = 64;
-
-/// Findings about a program that a person should see once. Only these can be approved for the
-/// repository: what the program is given has topics of its own.
-const FIRST_OF_KIND: [&str; 2] = ["shell.program-outside-project", "shell.unknown-program"];
 
 /// The command that the reader is at. A finding is about it.
 #[derive(Debug, Clone, Default)]
@@ -85,7 +82,7 @@ impl Question {
         };
         let above = [Tier::Medium, Tier::High].into_iter().filter(|other| *other >= tier);
         let wider = above.flat_map(|tier| wider.iter().map(move |subject| key(tier, subject)));
-        let first_of_kind = tier == Tier::Medium && FIRST_OF_KIND.contains(&code);
+        let first_of_kind = tier == Tier::Medium && FIRST_OF_KIND_FINDINGS.contains(&code);
         self.add_topic(Topic {
             key: key(tier, subject),
             wider: wider.collect(),

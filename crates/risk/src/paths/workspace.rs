@@ -6,14 +6,13 @@ use std::borrow::Cow;
 use super::guard::is_above_guarded;
 use super::{class_of, normal};
 use crate::context::Context;
+use crate::name_lists::WORKTREE_ENDINGS;
 use crate::paths::windows_path;
 use countersign_shell::UNKNOWN;
 
 /// Classes of folders that can be a project. The root, a whole home folder, system folders and
 /// folders with a meaning of their own cannot.
 const ORDINARY: [&str; 4] = ["home", "elsewhere", "shared-data", "temporary"];
-/// How a folder of git worktrees beside the project is named behind the project's own name.
-const WORKTREES: [&str; 5] = ["__worktrees", ".worktrees", "-worktrees", "_worktrees", ".wt"];
 
 /// The project of a call and the folder the call starts in.
 #[derive(Debug, Default)]
@@ -170,7 +169,7 @@ impl Workspace {
                 return Some(below.to_owned());
             }
             // A worktree beside the project: `shop__worktrees/fix/src/a.rs`.
-            let below = WORKTREES.iter().find_map(|mark| rest.strip_prefix(mark))?;
+            let below = WORKTREE_ENDINGS.iter().find_map(|mark| rest.strip_prefix(mark))?;
             let (_, below) = below.strip_prefix('/')?.split_once('/')?;
             Some(below.to_owned())
         })

@@ -2,7 +2,9 @@
 
 use super::invocation::Invocation;
 use crate::command_tables::{Rule, Spec};
-use crate::name_lists::{CONFIG_OPTIONS, LOOK_NOUNS};
+use crate::name_lists::{
+    CONFIG_OPTIONS, LOOK_NOUNS, LOOK_OPTIONS, LOOK_SUBCOMMANDS, USAGE_OPTIONS,
+};
 use countersign_types::tier::Tier;
 
 /// `--help` and `--version` of a program that only works by itself and takes no value there.
@@ -18,9 +20,6 @@ pub(super) fn only_help(inv: &Invocation<'_, '_>) -> bool {
     !inv.operands.is_empty() && options.all(|arg| arg.text == "--help")
 }
 
-/// Options with which nearly every program prints how it is used, and does nothing else.
-const USAGE: [&str; 7] = ["--help", "--version", "-?", "-V", "-h", "-help", "-version"];
-
 /// Whether the words of an undescribed program only ask how it is used: one such option behind at
 /// most two plain words (`tool remote --help`), or `help` and a topic.
 pub(super) fn only_prints_usage(inv: &Invocation<'_, '_>) -> bool {
@@ -30,7 +29,7 @@ pub(super) fn only_prints_usage(inv: &Invocation<'_, '_>) -> bool {
             && !word.starts_with('-')
     };
     match words.as_slice() {
-        [topics @ .., last] if USAGE.contains(last) => {
+        [topics @ .., last] if USAGE_OPTIONS.contains(last) => {
             topics.len() <= 2 && topics.iter().all(plain)
         }
         ["version"] => true,
@@ -38,13 +37,6 @@ pub(super) fn only_prints_usage(inv: &Invocation<'_, '_>) -> bool {
         _ => false,
     }
 }
-
-/// Subcommands with which nearly every program shows something, and does nothing else.
-const LOOKS: [&str; 8] = ["describe", "info", "list", "ls", "show", "stats", "status", "whoami"];
-
-/// Options beside them that only change what is shown.
-const LOOK_OPTIONS: [&str; 8] =
-    ["--all", "--json", "--long", "--verbose", "-a", "-l", "-v", "--no-color"];
 
 /// Whether the words of an undescribed program only ask it to show something: a word that says so,
 /// behind at most two nouns, and at most one name behind it (`tool remote list`, `tool info x`).
@@ -65,10 +57,10 @@ pub(super) fn only_looks(inv: &Invocation<'_, '_>) -> bool {
     };
     let is_noun = |word: &str| LOOK_NOUNS.contains(&word);
     let rest = match words.as_slice() {
-        [look, rest @ ..] if LOOKS.contains(look) => rest,
-        [noun, look, rest @ ..] if is_noun(noun) && LOOKS.contains(look) => rest,
+        [look, rest @ ..] if LOOK_SUBCOMMANDS.contains(look) => rest,
+        [noun, look, rest @ ..] if is_noun(noun) && LOOK_SUBCOMMANDS.contains(look) => rest,
         [first, second, look, rest @ ..]
-            if is_noun(first) && is_noun(second) && LOOKS.contains(look) =>
+            if is_noun(first) && is_noun(second) && LOOK_SUBCOMMANDS.contains(look) =>
         {
             rest
         }

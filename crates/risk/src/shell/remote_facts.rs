@@ -8,40 +8,11 @@ use super::program::Known;
 use crate::command_tables::Loses;
 use crate::facts::{FactAnswer, FactQuery, GitCounts, LikelyEnvironment, RemoteFact, RemoteSystem};
 use crate::finding::Span;
+use crate::name_lists::{REPLACING_OPTIONS, TARGET_OPTIONS};
 use crate::paths::last_part;
 use crate::structural_findings;
 use countersign_shell::UNKNOWN;
 use countersign_types::tier::Tier;
-
-/// Options that name another cluster, engine or account than the current one.
-const NAMED: [&str; 8] = [
-    "--context",
-    "--kube-context",
-    "--kubeconfig",
-    "--profile",
-    "--host",
-    "--project",
-    "--configuration",
-    "--cluster",
-];
-
-/// Options with which git replaces files by those of a commit, and nothing else.
-const REPLACING: [&str; 14] = [
-    "--",
-    "--discard-changes",
-    "--force",
-    "--hard",
-    "--quiet",
-    "--staged",
-    "--worktree",
-    "-S",
-    "-SW",
-    "-W",
-    "-WS",
-    "-f",
-    "-q",
-    "-s",
-];
 
 impl<'t> Evaluator<'t, '_, '_, '_> {
     /// Whether an observer saw that the work tree has none of the files that a git command would
@@ -87,7 +58,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if !changes {
             return;
         }
-        let named = inv.values.iter().find(|(option, _)| NAMED.contains(option));
+        let named = inv.values.iter().find(|(option, _)| TARGET_OPTIONS.contains(option));
         let environment = match named {
             Some((_, value)) => LikelyEnvironment::of(value.text),
             None => match self.shared.fact(FactQuery::Current { system }) {
@@ -149,7 +120,7 @@ impl CleanNeeds {
             return Some(CleanNeeds { no_changed: true, ..CleanNeeds::default() });
         }
         let is_described = matches!(*command, "checkout" | "switch" | "restore" | "reset")
-            && options().all(|w| REPLACING.contains(w) || w.starts_with("--source="));
+            && options().all(|w| REPLACING_OPTIONS.contains(w) || w.starts_with("--source="));
         let is_reset = *command == "reset";
         if is_reset && !rest.iter().all(|word| word.starts_with('-') || *word == "HEAD") {
             // Commits behind the other one would be on no branch.

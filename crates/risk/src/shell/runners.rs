@@ -10,10 +10,8 @@ use super::xargs::feed;
 use crate::command_tables::{Inner, Runner, Spec, Start};
 use crate::finding::Span;
 use crate::flow::Flow;
+use crate::name_lists::NO_SESSION_OPTIONS;
 use crate::structural_findings;
-
-/// Options with which a login starts no shell: a test, a tunnel, a question.
-const NO_SESSION: [&str; 9] = ["-T", "-N", "-G", "-V", "-Q", "-O", "-W", "--version", "--help"];
 
 impl<'t> Evaluator<'t, '_, '_, '_> {
     /// Assesses every command that a program would run; the output of the one it exists for.
@@ -160,7 +158,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         span: Span,
     ) -> Option<Flow> {
         let forge = inv.operand(0).is_some_and(|host| host.starts_with("git@"));
-        let idle = forge || inv.has_one(&NO_SESSION) || skip == 0 && !inv.options.is_empty();
+        let idle =
+            forge || inv.has_one(&NO_SESSION_OPTIONS) || skip == 0 && !inv.options.is_empty();
         if !runner.shell_when_bare || idle {
             return None;
         }

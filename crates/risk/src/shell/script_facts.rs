@@ -13,27 +13,11 @@ use crate::facts::{FactAnswer, FactQuery, ScriptFact};
 use crate::finding::{Doubt, Finding, Span};
 use crate::flow::{Flow, Taint};
 use crate::limit::{LIMIT_REACHED, Limit};
+use crate::name_lists::UNREAD_FINDINGS;
 use countersign_types::tier::Tier;
 
 /// How many scripts are read for one call, those that scripts start included.
 const SCRIPTS: Limit = Limit::new("scripts in one call", 16);
-
-/// Findings that say only that part of a text is not known. A script that is not read would be no
-/// better, so they do not make it worse.
-const NOT_READ: [&str; 12] = [
-    "code.too_long",
-    "shell.dynamic-program",
-    "shell.inline",
-    "shell.program-outside-project",
-    "shell.too-deep",
-    "shell.too-long",
-    "shell.too-many",
-    "shell.unknown-program",
-    "shell.unreadable",
-    "shell.unseen-code",
-    "shell.write-and-run",
-    LIMIT_REACHED,
-];
 
 impl<'t> Evaluator<'t, '_, '_, '_> {
     /// Assesses the text of a file that is about to run, if an observer read it. True if facts may
@@ -122,7 +106,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
 /// a project's own scripts work on its own files.
 fn counts(speech: Speech, is_complete: bool, found: &Finding) -> bool {
     let code = found.code.as_ref();
-    if NOT_READ.contains(&code) {
+    if UNREAD_FINDINGS.contains(&code) {
         return false;
     }
     match found.weight.tier() {

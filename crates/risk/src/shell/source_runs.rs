@@ -6,14 +6,10 @@ use super::invocation::Invocation;
 use crate::command_tables::{Interpreter, Speech};
 use crate::finding::Span;
 use crate::flow::Flow;
+use crate::name_lists::SOURCE_ENDINGS;
 use crate::paths::{Act, last_part};
 use crate::structural_findings;
 use countersign_types::tier::Tier;
-
-/// Endings of files that such tools run.
-const SOURCES: [&str; 12] = [
-    ".cjs", ".dart", ".go", ".jar", ".java", ".js", ".mjs", ".mts", ".nim", ".swift", ".ts", ".zig",
-];
 
 impl<'t> Evaluator<'t, '_, '_, '_> {
     /// A source file outside the project is a program like any other; one that the session wrote
@@ -66,5 +62,5 @@ fn source_and_words<'t>(inv: &Invocation<'_, 't>) -> Vec<Arg<'t>> {
 }
 
 fn is_source(arg: &Arg<'_>) -> bool {
-    SOURCES.iter().any(|ending| arg.text.ends_with(ending))
+    SOURCE_ENDINGS.iter().any(|ending| arg.text.ends_with(ending))
 }

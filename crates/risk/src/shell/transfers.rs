@@ -5,6 +5,7 @@ use super::invocation::Invocation;
 use crate::effect::Effect;
 use crate::finding::Span;
 use crate::flow::{Flow, Taint};
+use crate::name_lists::REROUTING_OPTIONS;
 use crate::shell::net_access::{host_of, is_local};
 use crate::structural_findings;
 
@@ -50,29 +51,9 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     }
 }
 
-/// Options that lead a request to another host than its address says, or name further addresses.
-const REROUTES: [&str; 16] = [
-    "-x",
-    "--proxy",
-    "--preproxy",
-    "--proxy1.0",
-    "--socks4",
-    "--socks4a",
-    "--socks5",
-    "--socks5-hostname",
-    "--resolve",
-    "--connect-to",
-    "--url",
-    "--next",
-    "-:",
-    "-K",
-    "--config",
-    "--execute",
-];
-
 /// Whether the hosts among the words of a command are all this machine, and there is one.
 pub(super) fn names_only_this_machine(inv: &Invocation<'_, '_>) -> bool {
-    if inv.has_one(&REROUTES) {
+    if inv.has_one(&REROUTING_OPTIONS) {
         return false;
     }
     let words = inv.operands.iter().filter_map(|index| inv.arg(*index));
