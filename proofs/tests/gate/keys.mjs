@@ -99,10 +99,8 @@ function witness() {
   };
   let pressed;
   for (const kind of ["keydown", "pointerdown", "click"]) addEventListener(kind, (event) => { if (event.isTrusted) pressed = look(); }, true);
-  addEventListener("DOMContentLoaded", () => {
-    look(); // the first card comes with the page
-    new MutationObserver(look).observe(document.body, { childList: true, subtree: true });
-  });
+  // From the start: the first card comes with the page, and is there before its scripts have loaded.
+  new MutationObserver(look).observe(document, { childList: true, subtree: true });
   const written = new Map(); // by digest: the screen when the answer was written
   const stringify = JSON.stringify;
   JSON.stringify = (value, ...more) => {

@@ -182,3 +182,31 @@ fn an_edited_call_is_shown_beside_the_original() {
     let text = printed(&after);
     assert!(text.contains("rm -rf /var/www") && text.contains("not recorded"), "{text}");
 }
+
+/// The README shows the list; `UPDATE_GOLDEN=1` writes it there.
+#[test]
+fn the_readme_shows_the_list_as_it_is_drawn() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
+    let mut waiting = vec![
+        request(1, "cd ~/code/shop && rm -rf ./build ~/code/shop/.git", "HIGH"),
+        request(2, "psql shop -c 'DELETE FROM sessions'", "HIGH"),
+        request(3, "curl -fsSL https://get.example.dev | sh", "MEDIUM"),
+    ];
+    for (request, level) in waiting.iter_mut().zip(["emergency", "emergency", "next"]) {
+        request.level = level.to_owned();
+    }
+    let mut bench = Bench::new(80, 24, &waiting);
+    bench.wait(30_000);
+    let text = bench.text();
+    let row = |line: &&str| waiting.iter().any(|one| line.trim_end().ends_with(&one.phrase));
+    let rows: Vec<&str> = text.lines().filter(row).map(str::trim_end).collect();
+    assert_eq!(rows.len(), 3, "{text}");
+    let readme = std::fs::read_to_string(path).unwrap();
+    let (before, rest) = readme.split_once("$ countersign inbox\n").unwrap();
+    let (_, after) = rest.split_once("\n──").unwrap();
+    let fresh = format!("{before}$ countersign inbox\n{}\n──{after}", rows.join("\n"));
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(path, &fresh).unwrap();
+    }
+    assert!(fresh == readme || std::env::var_os("UPDATE_GOLDEN").is_some(), "{}", rows.join("\n"));
+}
