@@ -5,6 +5,7 @@ mod assess;
 mod call_context;
 mod call_view;
 mod card;
+mod diff_view;
 mod engine;
 mod eval;
 mod facts;

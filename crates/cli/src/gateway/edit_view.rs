@@ -3,15 +3,13 @@
 use std::io::Write;
 
 use countersign_gateways::install::plan::PlannedEdit;
-use countersign_snapshot::diff::{DiffLine, diff};
+use countersign_snapshot::diff::diff;
 
 use super::scopes::shown;
+use crate::diff_view::print_diff;
 use crate::failure::Failure;
-use crate::gate::page;
 use crate::terminal::Paint;
 
-/// The longest line of a difference that is shown.
-const LONGEST_LINE: usize = 400;
 /// The most lines of a new file that are shown with the question.
 const MOST_LINES: usize = 60;
 
@@ -49,19 +47,7 @@ pub(super) fn show_edit(
     let old = edit.before.as_deref().unwrap_or_default();
     let new = edit.after.as_deref().unwrap_or_default();
     let lines = diff(old, new);
-    for line in &lines {
-        let safe = |text: &str| page::safe(text, LONGEST_LINE);
-        match line {
-            DiffLine::Same(text) => writeln!(out, "  {}", safe(text))?,
-            DiffLine::Out(text) => {
-                writeln!(out, "{}", paint.with("31", format!("- {}", safe(text))))?;
-            }
-            DiffLine::In(text) => {
-                writeln!(out, "{}", paint.with("32", format!("+ {}", safe(text))))?;
-            }
-            DiffLine::Gap => writeln!(out, "{}", paint.faint("  …"))?,
-        }
-    }
+    print_diff(out, paint, &lines)?;
     if lines.is_empty() {
         writeln!(out, "  only the line ends change")?;
     }

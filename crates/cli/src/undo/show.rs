@@ -4,19 +4,18 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use countersign_snapshot::diff::{DiffLine, diff};
+use countersign_snapshot::diff::diff;
 use countersign_snapshot::{EntryState, PathChange, RestorePlan, SnapshotStore, encode_path};
 use serde_json::json;
 
 use super::rows::{LONGEST, failure, row};
+use crate::diff_view::print_diff;
 use crate::failure::Failure;
 use crate::gate::{output, page};
 use crate::terminal::Paint;
 
 /// The largest file whose lines are compared.
 const MAX_TEXT: u64 = 1 << 20;
-/// The longest line of a difference that is shown.
-const LONGEST_LINE: usize = 400;
 
 /// Shows what the call changed.
 pub fn show(store: &SnapshotStore, id: &str, json: bool) -> Result<ExitCode, Failure> {
@@ -129,20 +128,7 @@ fn print_change(
     let (Some(old), Some(new)) = (text(store, &change.before), text(store, &change.after)) else {
         return Ok(writeln!(out, "  (the content is not shown: no text, or longer than 1 MiB)")?);
     };
-    for line in diff(&old, &new) {
-        let safe = |text: &str| page::safe(text, LONGEST_LINE);
-        match line {
-            DiffLine::Same(text) => writeln!(out, "  {}", safe(text))?,
-            DiffLine::Out(text) => {
-                writeln!(out, "{}", paint.with("31", format!("- {}", safe(text))))?;
-            }
-            DiffLine::In(text) => {
-                writeln!(out, "{}", paint.with("32", format!("+ {}", safe(text))))?;
-            }
-            DiffLine::Gap => writeln!(out, "{}", paint.faint("  …"))?,
-        }
-    }
-    Ok(())
+    Ok(print_diff(out, paint, &diff(&old, &new))?)
 }
 
 /// Whether kind or mode differ, so that they are told and not only the content.
