@@ -386,7 +386,8 @@ pub enum LikelyEnvironment {
 }
 
 impl LikelyEnvironment {
-    /// The environment that a name suggests. The most severe word counts: `prod-test` is production.
+    /// The environment that a name suggests. The most severe word counts: `prod-test` is
+    /// production.
     pub fn of(name: &str) -> Option<LikelyEnvironment> {
         let words_of = [
             (PRODUCTION_WORDS, LikelyEnvironment::Production),

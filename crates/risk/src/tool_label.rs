@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The label of a tool, from the least to the most severe. A label can take away only what the tool's
-/// name is guessed to mean; what the arguments say is assessed for every call.
+/// The label of a tool, from the least to the most severe. A label can take away only what the
+/// tool's name is guessed to mean; what the arguments say is assessed for every call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolLabel {

@@ -145,8 +145,9 @@ fn no_route_lets_an_agent_decide() {
     let _shared = shared();
     let folder = tempfile::tempdir().unwrap();
     let settings = format!("{UNLIMITED}{}", channel(folder.path()));
-    let fixture =
-        Fixture::new(TestInstallation::new(&folder.path().join("installation"), &settings).unwrap());
+    let fixture = Fixture::new(
+        TestInstallation::new(&folder.path().join("installation"), &settings).unwrap(),
+    );
     let (agents, people) = (fixture.gate.agents, fixture.gate.people);
     let asked = fixture.agent_client().post("/v1/requests", &risky(1)).unwrap();
     let (id, digest) = (asked.text("id").to_owned(), asked.text("digest").to_owned());

@@ -18,7 +18,8 @@ fn a_decided_answer_leaves_after_its_commit_reached_the_disk() {
     let many = size(100, 1_000);
     let folder = tempfile::tempdir().unwrap();
     let trace = folder.path().join("trace");
-    let installation = TestInstallation::new(&folder.path().join("installation"), UNLIMITED).unwrap();
+    let installation =
+        TestInstallation::new(&folder.path().join("installation"), UNLIMITED).unwrap();
     let calls = "trace=fsync,fdatasync,pwrite64,sendto,sendmsg,write,writev,recvfrom,read";
     let installation = installation.wrapped(&[
         "strace",

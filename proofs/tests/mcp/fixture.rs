@@ -57,7 +57,8 @@ pub const TOOLS: &str = r#"[
 impl ProxyFixture {
     pub fn new() -> ProxyFixture {
         let folder = tempfile::tempdir().unwrap();
-        let installation = TestInstallation::new(&folder.path().join("installation"), UNLIMITED).unwrap();
+        let installation =
+            TestInstallation::new(&folder.path().join("installation"), UNLIMITED).unwrap();
         let gate = installation.start().unwrap();
         let owner = gate.owner().unwrap();
         let agent = gate.agent(&owner, "coder").unwrap();

@@ -35,7 +35,8 @@ impl DaemonWithJudge {
     pub fn start(sections: &str) -> DaemonWithJudge {
         let folder = tempfile::tempdir().unwrap();
         let settings = format!("{UNLIMITED}{sections}");
-        let installation = TestInstallation::new(&folder.path().join("installation"), &settings).unwrap();
+        let installation =
+            TestInstallation::new(&folder.path().join("installation"), &settings).unwrap();
         let daemon = installation.program(&program()).start().unwrap();
         let owner = daemon.owner().unwrap();
         let agent = daemon.agent(&owner, "coder").unwrap();

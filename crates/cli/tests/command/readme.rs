@@ -98,7 +98,7 @@ fn shown_commands(text: &str) -> Vec<String> {
         {
             let ends = [" # ", "  #", " | ", " > ", " && ", " < "];
             let end = ends.iter().filter_map(|end| rest.find(end)).min().unwrap_or(rest.len());
-            found.push(rest[..end].trim().to_owned());
+            found.push(rest.get(..end).unwrap_or(rest).trim().to_owned());
         }
     }
     found

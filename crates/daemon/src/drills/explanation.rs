@@ -24,7 +24,8 @@ pub fn explain(stored: &StoredRequest) -> Option<String> {
             format!("{nothing} It expired without an answer, which counts as a denial.{look}")
         }
         State::Cancelled => {
-            "This was a drill. It was cancelled, because a request of a higher tier arrived.".to_owned()
+            "This was a drill. It was cancelled, because a request of a higher tier arrived."
+                .to_owned()
         }
     })
 }

@@ -438,7 +438,7 @@ async fn a_flood_is_refused_slowly_and_blocks_nobody_else() {
             assert!(matches!(submit(&daemon.gate, READ).await, Ok(GateAnswer::Passed(_))));
         }
     }
-    // The last of them waits for 0.3 s at most; had each kept the others from asking, it would be 45 s.
+    // The last of them waits for 0.3 s at most; if each kept the others from asking, for 45 s.
     let waited = tokio::time::Instant::now() - start;
     assert!(began.elapsed() + waited >= Duration::from_millis(290), "{waited:?}");
     assert!(waited <= Duration::from_secs(1), "{waited:?}");

@@ -1,7 +1,8 @@
 //! Paths of Windows in the form in which the path classes are written.
 //!
 //! `C:\Users\me\x` is `~/x`, the system drive is `/c`, other drives are `/mnt/LETTER`, the registry
-//! is `/hklm:` and `/hkcu:`. Windows ignores case, so the more severe class of both spellings counts.
+//! is `/hklm:` and `/hkcu:`. Windows ignores case, so the more severe class of both spellings
+//! counts.
 
 use std::borrow::Cow;
 

@@ -158,8 +158,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         span: Span,
     ) -> Option<Flow> {
         let forge = inv.operand(0).is_some_and(|host| host.starts_with("git@"));
-        let idle =
-            forge || inv.has_one(&NO_SESSION_OPTIONS) || skip == 0 && !inv.options.is_empty();
+        let idle = forge || inv.has_one(NO_SESSION_OPTIONS) || skip == 0 && !inv.options.is_empty();
         if !runner.shell_when_bare || idle {
             return None;
         }

@@ -12,7 +12,7 @@ use crate::effect::Effect;
 use crate::facts::{FactAnswer, FactQuery, ScriptFact};
 use crate::finding::{Doubt, Finding, Span};
 use crate::flow::{Flow, Taint};
-use crate::limit::{LIMIT_REACHED, Limit};
+use crate::limit::Limit;
 use crate::name_lists::UNREAD_FINDINGS;
 use countersign_types::tier::Tier;
 

@@ -53,7 +53,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
 
 /// Whether the hosts among the words of a command are all this machine, and there is one.
 pub(super) fn names_only_this_machine(inv: &Invocation<'_, '_>) -> bool {
-    if inv.has_one(&REROUTING_OPTIONS) {
+    if inv.has_one(REROUTING_OPTIONS) {
         return false;
     }
     let words = inv.operands.iter().filter_map(|index| inv.arg(*index));

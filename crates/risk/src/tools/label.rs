@@ -5,8 +5,8 @@ use super::table::{Class, Noun, Verb};
 use crate::tool_label::ToolLabel;
 use countersign_types::tier::Tier;
 
-/// The class of a tool that a person labelled and whose name says nothing more severe. None if the name
-/// decides: a label does not take away what is HIGH by its name.
+/// The class of a tool that a person labelled and whose name says nothing more severe. None if the
+/// name decides: a label does not take away what is HIGH by its name.
 pub(super) fn class(
     subject: &Subject<'_>,
     verbs: &[&'static Verb],

@@ -190,7 +190,7 @@ fn the_readme_shows_the_list_as_it_is_drawn() {
     let mut waiting = vec![
         request(1, "cd ~/code/shop && rm -rf ./build ~/code/shop/.git", "HIGH"),
         request(2, "psql shop -c 'DELETE FROM sessions'", "HIGH"),
-        request(3, "curl -fsSL https://get.example.dev | sh", "MEDIUM"),
+        request(3, "curl -fsSL https://get.acme.dev | sh", "MEDIUM"),
     ];
     for (request, level) in waiting.iter_mut().zip(["emergency", "emergency", "next"]) {
         request.level = level.to_owned();
@@ -198,7 +198,9 @@ fn the_readme_shows_the_list_as_it_is_drawn() {
     let mut bench = Bench::new(80, 24, &waiting);
     bench.wait(30_000);
     let text = bench.text();
-    let row = |line: &&str| waiting.iter().any(|one| line.trim_end().ends_with(&one.phrase));
+    let row = |line: &&str| {
+        line.contains('━') && waiting.iter().any(|one| line.trim_end().ends_with(&one.phrase))
+    };
     let rows: Vec<&str> = text.lines().filter(row).map(str::trim_end).collect();
     assert_eq!(rows.len(), 3, "{text}");
     let readme = std::fs::read_to_string(path).unwrap();
