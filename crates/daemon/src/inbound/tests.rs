@@ -359,7 +359,7 @@ async fn a_freshly_linked_account_waits_before_it_approves() {
     store.save_person(bo, gate.gate.note()).await.unwrap();
     gate.api.directory.reload(store).await.unwrap();
     let said = link(&gate).await;
-    assert!(said.contains("deny here as ana now, and approve in 1 hour"), "{said}");
+    assert!(said.contains("deny here as ana now, and approve in 60 min"), "{said}");
     let open = asked(&gate, MEDIUM).await;
     let phrase = word_pair(&open.request.digest.canonical).to_string();
     for said in [button(&gate, &open, Choice::Approve), ReplyContent::Approve(which(&phrase))] {
