@@ -25,6 +25,8 @@ pub struct CallRequest {
     pub project: Option<String>,
     /// The agent program that runs the tool. The daemon accepts it from hooks only.
     pub host: Option<String>,
+    /// The version of that program: a label for people.
+    pub host_version: Option<String>,
     /// The environment, such as `production`; a claim can only raise the risk.
     pub environment: Option<String>,
     /// The tier that the caller claims; it can only raise the assessed tier.
@@ -125,6 +127,7 @@ impl CallRequest {
         if self.permit {
             out.push_str(",\"permit\":true");
         }
+        text(&mut out, "host_version", self.host_version.as_deref());
         text(&mut out, "call_id", self.call_id.as_deref());
         if self.ignore_grants {
             out.push_str(",\"ignore_grants\":true");
@@ -213,6 +216,10 @@ mod tests {
         question.project = Some("/srv/\"shop".to_owned());
         question.host = Some("codex".to_owned());
         assert!(question.call().ends_with(",\"project\":\"/srv/\\\"shop\",\"host\":\"codex\"}"));
+        // The version is a label of the question, not of the call.
+        question.host_version = Some("1.2".to_owned());
+        assert!(question.body().ends_with(",\"host_version\":\"1.2\"}"));
+        assert!(!question.call().contains("host_version"));
         // Arguments that would add members of their own are rejected before they are sent.
         for bad in ["{}, \"risk_level\": \"low\"", "[]", "{", "", "{\"a\":1,\"a\":2}"] {
             assert!(CallRequest::tool("pay", bad).is_err(), "{bad}");

@@ -122,7 +122,7 @@ fn sense(kind: EntryKind) -> Sense {
         | EntryKind::Feedback
         | EntryKind::ReviewResult
         | EntryKind::ReviewEnd => plain(3),
-        EntryKind::Person | EntryKind::Agent | EntryKind::Config => {
+        EntryKind::Person | EntryKind::Agent | EntryKind::RowsRecorded | EntryKind::Config => {
             Sense { severity: 2, ..plain(3) }
         }
         EntryKind::Approve | EntryKind::Redeem => allowed(3),

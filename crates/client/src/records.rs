@@ -253,22 +253,25 @@ impl Readiness {
     }
 }
 
-/// The requests and grants compared with the ledger.
+/// The rows of requests, grants, people, agents and their credentials compared with the ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LedgerRows {
     /// How many requests there are.
     pub requests: u64,
-    /// How many requests and grants differ from their entries.
+    /// How many rows differ from their entries.
     pub differences: u64,
     /// The first that differ.
     pub listed: Vec<LedgerRowDifference>,
 }
 
-/// A request or grant whose row differs from its ledger entries.
+/// A row that differs from its ledger entries.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LedgerRowDifference {
-    /// The request.
-    pub request: String,
+    /// The request or grant.
+    pub request: Option<String>,
+    /// The person, agent, session, linked account or passkey, in words.
+    #[serde(default)]
+    pub credential: Option<String>,
     /// Its state in the row, if there is one.
     pub row: Option<String>,
     /// Its state in the ledger, if there is one.

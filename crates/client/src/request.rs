@@ -71,6 +71,9 @@ pub struct RequestRecord {
     /// The agent program that a hook names, by its own name; only a label below the agent.
     #[serde(default)]
     pub agent_kind: Option<String>,
+    /// The version of that program, as it says it.
+    #[serde(default)]
+    pub agent_version: Option<String>,
     /// The session.
     #[serde(default)]
     pub session: Option<String>,
@@ -149,6 +152,18 @@ impl RequestRecord {
         match self.agent_kind.as_deref().filter(|kind| *kind != self.agent) {
             Some(kind) => format!("{kind} ({})", self.agent),
             None => self.agent.clone(),
+        }
+    }
+
+    /// Who asks, with the version of the program if it says one: `PROGRAM 1.2.3 (uid:1000)`.
+    pub fn asking_label(&self) -> String {
+        let kind = self.agent_kind.as_deref();
+        match (kind, &self.agent_version) {
+            (Some(kind), Some(version)) if kind != self.agent => {
+                format!("{kind} {version} ({})", self.agent)
+            }
+            (Some(_), Some(version)) => format!("{} {version}", self.agent),
+            _ => self.asking_name(),
         }
     }
 

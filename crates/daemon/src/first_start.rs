@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use countersign_store::{
-    Backend, Role, SqliteOptions, SqliteStore, Store as _, StoredPerson, WriteContext,
+    Backend, Role, SqliteOptions, SqliteStore, Store as _, StoreError, StoredPerson, WriteContext,
 };
 use countersign_types::time::{Clock, Timestamp};
 use zeroize::Zeroizing;
@@ -14,6 +14,7 @@ use zeroize::Zeroizing;
 use crate::auth::{generate_passphrase, hash_passphrase};
 use crate::clock::DaemonClock;
 use crate::config::DaemonConfig;
+use crate::gate::Gate;
 use crate::start_error::StartError;
 
 /// The person who is created at the first start.
@@ -59,7 +60,9 @@ pub async fn first_person(
     now: Timestamp,
 ) -> Result<Option<Zeroizing<String>>, StartError> {
     let failed = |error| StartError::Store(config.store.clone(), error);
-    if !config.create_owner || !store.people().await.map_err(failed)?.is_empty() {
+    // The ledger decides: who deletes or edits the rows of all people gets no new owner.
+    let known = store.credentials().await.map_err(failed)?;
+    if !config.create_owner || known.people_in_ledger || !known.people.is_empty() {
         return Ok(None);
     }
     let passphrase = generate_passphrase().map_err(|_| StartError::Passphrase)?;
@@ -75,4 +78,21 @@ pub async fn first_person(
     let note = WriteContext { policy: config.rules.hash, facts: None, edited: None };
     store.save_person(owner, note).await.map_err(failed)?;
     Ok(Some(passphrase))
+}
+
+/// Records the rows of people, agents and their credentials in the ledger of an earlier version,
+/// once. A store that does not continue what was signed is not adopted: its rows may be edited.
+pub async fn adopt_credentials(gate: &Gate) -> Result<(), StoreError> {
+    if gate.integrity().fault().is_some() {
+        return Ok(());
+    }
+    let adopted = gate.store().adopt_credentials(gate.note()).await?;
+    if adopted > 0 {
+        tracing::warn!(
+            adopted,
+            "recorded the rows of people, agents and their credentials in the ledger, because an \
+             earlier version did not; from now on an edited row gives no rights"
+        );
+    }
+    Ok(())
 }

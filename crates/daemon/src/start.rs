@@ -23,7 +23,7 @@ use crate::buttons::Buttons;
 use crate::checkpoints::Checkpoints;
 use crate::clock::DaemonClock;
 use crate::config::{DaemonConfig, Paths};
-use crate::first_start::{first_person, open_store, private_folder};
+use crate::first_start::{adopt_credentials, first_person, open_store, private_folder};
 use crate::fleet::Fleet;
 use crate::gate::Gate;
 use crate::guard_slot::GuardSlot;
@@ -83,14 +83,13 @@ impl Daemon {
         store.append(vec![start]).await.map_err(store_failed)?;
         let rotated = publish_key(&store, &keys, &config.state, config.rules.hash).await?;
         let passphrase = first_person(&store, &config, clock.now().at).await?;
-        let directory = Arc::new(Directory::default());
-        directory.reload(&store).await.map_err(store_failed)?;
         let gate = Gate::open(store, clock, config.rules.clone()).await.map_err(store_failed)?;
         gate.set_facts_key(keys::facts_key(&config.state.join(FactsKey::FILE))?);
         let gate = Arc::new(gate);
         gate.judge().set_folder(config.state.join("judge"));
         gate.set_markers(&marker_folder(&config, &paths));
         let recorded = check_store(&gate, &keys, &config).await.map_err(store_failed)?;
+        let directory = open_directory(&gate).await.map_err(store_failed)?;
         let changes = changes_since_last_start(&gate, &config, recorded.written.as_deref());
         let changes = changes.await.map_err(store_failed)?;
         let news = [rotated, describe_changes(&gate, &changes)].into_iter().flatten();
@@ -220,6 +219,14 @@ impl Daemon {
     pub fn paths(&self) -> &Paths {
         &self.paths
     }
+}
+
+/// The people and agents that the ledger confirms.
+async fn open_directory(gate: &Gate) -> Result<Arc<Directory>, StoreError> {
+    adopt_credentials(gate).await?;
+    let directory = Arc::new(Directory::default());
+    directory.reload(gate.store()).await?;
+    Ok(directory)
 }
 
 /// The folder of the file that tells hooks about a freeze. Hooks of other users look in the folder

@@ -62,6 +62,12 @@ impl TestDaemon {
         TestDaemon::open(tempfile::tempdir().unwrap(), listen, sections, None).await
     }
 
+    /// Without any person.
+    pub async fn new_without_owner() -> TestDaemon {
+        let folder = tempfile::tempdir().unwrap();
+        TestDaemon::open(folder, "", "", Some(String::new())).await
+    }
+
     /// The same after a crash and a new start, with other sections. `meanwhile` may change the
     /// state folder.
     pub async fn restart(
@@ -93,7 +99,8 @@ impl TestDaemon {
         // The store of a daemon before may take a moment to let go of its lock.
         let start = std::time::Instant::now();
         let mut daemon = loop {
-            let config = DaemonConfig::read(&text, &paths).unwrap();
+            let mut config = DaemonConfig::read(&text, &paths).unwrap();
+            config.create_owner &= passphrase.as_deref() != Some("");
             match Daemon::open(config, paths.clone()).await {
                 Ok(daemon) => break daemon,
                 Err(error) if start.elapsed().as_secs() > 10 => panic!("{error}"),

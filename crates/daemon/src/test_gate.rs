@@ -31,7 +31,7 @@ pub(crate) const FLOOD: &str = "[flood]\nopen_per_agent = 100000\nasks_per_minut
     asks_per_hour = 100000\n";
 
 /// What the person proves themselves with.
-const PASSPHRASE: &str = "plum-rocket-seven-cellar";
+pub(crate) const PASSPHRASE: &str = "plum-rocket-seven-cellar";
 
 /// What is kept of it, made once: that takes a while.
 fn hashed() -> &'static str {

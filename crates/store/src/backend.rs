@@ -11,12 +11,12 @@ use countersign_workflow::review::ReviewEvent;
 
 use crate::sqlite::SqliteStore;
 use crate::{
-    Applied, CallFeedback, ClockRebase, CrisisSession, CrisisTakeover, DeliveryAttempt,
-    DeliveryStatus, IndexedEntry, LedgerSlice, LinkedAccount, NewRequest, NewestEntries,
-    OutboxEntry, Passkey, ProofPath, PushSubscription, Redemption, RegrettedCall, RequestQuery,
-    RowComparison, ServerLabels, SimilarCalls, Store, StoreEvent, StoreResult, StoredAgent,
-    StoredLogin, StoredPerson, StoredRequest, StoredRequestPage, StoredReview, StoredServer,
-    StoredSessionMemory, SubmitResult, TreeHead, WriteContext,
+    Applied, CallFeedback, ClockRebase, CredentialRows, CrisisSession, CrisisTakeover,
+    DeliveryAttempt, DeliveryStatus, IndexedEntry, LedgerSlice, LinkedAccount, NewRequest,
+    NewestEntries, OutboxEntry, Passkey, ProofPath, PushSubscription, Redemption, RegrettedCall,
+    RequestQuery, RowComparison, ServerLabels, SimilarCalls, Store, StoreEvent, StoreResult,
+    StoredAgent, StoredLogin, StoredPerson, StoredRequest, StoredRequestPage, StoredReview,
+    StoredServer, StoredSessionMemory, SubmitResult, TreeHead, WriteContext,
 };
 
 /// One of the backends. A new backend is a new variant.
@@ -104,15 +104,12 @@ forward! {
     take_over(taken: CrisisTakeover, context: WriteContext) -> StoreResult<bool>;
     takeovers() -> StoreResult<Vec<CrisisTakeover>>;
     save_person(person: StoredPerson, context: WriteContext) -> StoreResult<()>;
-    people() -> StoreResult<Vec<StoredPerson>>;
     save_agent(agent: StoredAgent, context: WriteContext) -> StoreResult<()>;
-    agents() -> StoreResult<Vec<StoredAgent>>;
     save_login(login: StoredLogin, context: WriteContext) -> StoreResult<()>;
-    logins() -> StoreResult<Vec<StoredLogin>>;
     save_account(account: LinkedAccount, context: WriteContext) -> StoreResult<()>;
-    accounts() -> StoreResult<Vec<LinkedAccount>>;
     save_passkey(passkey: Passkey, context: WriteContext) -> StoreResult<()>;
-    passkeys() -> StoreResult<Vec<Passkey>>;
+    credentials() -> StoreResult<CredentialRows>;
+    adopt_credentials(context: WriteContext) -> StoreResult<u64>;
     save_subscription(subscription: PushSubscription, context: WriteContext) -> StoreResult<()>;
     subscriptions() -> StoreResult<Vec<PushSubscription>>;
     outbox(after: u64, limit: u32) -> StoreResult<Vec<OutboxEntry>>;

@@ -20,7 +20,8 @@ use crate::event::StoreEvent;
 use crate::feedback::{CallFeedback, RegrettedCall};
 use crate::newest_entries::NewestEntries;
 use crate::people::{
-    LinkedAccount, Passkey, PushSubscription, StoredAgent, StoredLogin, StoredPerson,
+    CredentialRows, LinkedAccount, Passkey, PushSubscription, StoredAgent, StoredLogin,
+    StoredPerson,
 };
 use crate::record::{
     Applied, ClockRebase, CrisisSession, CrisisTakeover, DeliveryAttempt, DeliveryStatus,
@@ -266,8 +267,10 @@ pub trait Store: Send + Sync + 'static {
         context: WriteContext,
     ) -> impl Future<Output = StoreResult<()>> + Send;
 
-    /// All people.
-    fn people(&self) -> impl Future<Output = StoreResult<Vec<StoredPerson>>> + Send;
+    /// All people that the ledger confirms.
+    fn people(&self) -> impl Future<Output = StoreResult<Vec<StoredPerson>>> + Send {
+        async { Ok(self.credentials().await?.people) }
+    }
 
     /// Adds or changes an agent. Durable.
     fn save_agent(
@@ -276,8 +279,10 @@ pub trait Store: Send + Sync + 'static {
         context: WriteContext,
     ) -> impl Future<Output = StoreResult<()>> + Send;
 
-    /// All agents.
-    fn agents(&self) -> impl Future<Output = StoreResult<Vec<StoredAgent>>> + Send;
+    /// All agents that the ledger confirms.
+    fn agents(&self) -> impl Future<Output = StoreResult<Vec<StoredAgent>>> + Send {
+        async { Ok(self.credentials().await?.agents) }
+    }
 
     /// Stores a login (a browser session or a person's token), or its end. Durable.
     fn save_login(
@@ -286,8 +291,10 @@ pub trait Store: Send + Sync + 'static {
         context: WriteContext,
     ) -> impl Future<Output = StoreResult<()>> + Send;
 
-    /// All logins that have neither ended nor expired.
-    fn logins(&self) -> impl Future<Output = StoreResult<Vec<StoredLogin>>> + Send;
+    /// All logins that have neither ended nor expired, and that the ledger confirms.
+    fn logins(&self) -> impl Future<Output = StoreResult<Vec<StoredLogin>>> + Send {
+        async { Ok(self.credentials().await?.logins) }
+    }
 
     /// Stores an account of a chat platform that a person linked, or its end. Durable. An account
     /// that belongs to another person fails with
@@ -298,8 +305,10 @@ pub trait Store: Send + Sync + 'static {
         context: WriteContext,
     ) -> impl Future<Output = StoreResult<()>> + Send;
 
-    /// All accounts that have not ended.
-    fn accounts(&self) -> impl Future<Output = StoreResult<Vec<LinkedAccount>>> + Send;
+    /// All accounts that have not ended, and that the ledger confirms.
+    fn accounts(&self) -> impl Future<Output = StoreResult<Vec<LinkedAccount>>> + Send {
+        async { Ok(self.credentials().await?.accounts) }
+    }
 
     /// Stores a passkey, its use or its end. Durable. Key, person and credential never change, and
     /// an ended passkey stays ended.
@@ -309,8 +318,21 @@ pub trait Store: Send + Sync + 'static {
         context: WriteContext,
     ) -> impl Future<Output = StoreResult<()>> + Send;
 
-    /// All passkeys that have not ended.
-    fn passkeys(&self) -> impl Future<Output = StoreResult<Vec<Passkey>>> + Send;
+    /// All passkeys that have not ended, and that the ledger confirms.
+    fn passkeys(&self) -> impl Future<Output = StoreResult<Vec<Passkey>>> + Send {
+        async { Ok(self.credentials().await?.passkeys) }
+    }
+
+    /// People, agents, logins, linked accounts and passkeys of one moment. A row counts only if the
+    /// newest ledger entry about it has its digest.
+    fn credentials(&self) -> impl Future<Output = StoreResult<CredentialRows>> + Send;
+
+    /// Records the rows of a store of an earlier version, whose entries have no digests; does
+    /// nothing if the ledger has a digest. Returns how many rows were recorded. Durable.
+    fn adopt_credentials(
+        &self,
+        context: WriteContext,
+    ) -> impl Future<Output = StoreResult<u64>> + Send;
 
     /// Stores a browser's push subscription, or its end. Durable.
     fn save_subscription(

@@ -23,7 +23,8 @@ pub use event::StoreEvent;
 pub use feedback::{CallFeedback, RegrettedCall};
 pub use newest_entries::{MODE_FACT, NewestEntries, POLICY_FACT, SETTINGS_FACT, fact_of};
 pub use people::{
-    LinkedAccount, Passkey, PushSubscription, Role, StoredAgent, StoredLogin, StoredPerson,
+    CredentialRows, LinkedAccount, Passkey, PushSubscription, Role, StoredAgent, StoredLogin,
+    StoredPerson,
 };
 pub use record::{
     AnnouncementKind, Applied, AttemptResult, ClockRebase, CrisisSession, CrisisTakeover,

@@ -112,6 +112,25 @@ pub struct Passkey {
     pub ended: Option<Timestamp>,
 }
 
+/// Rows of people, agents and their credentials that the ledger confirms.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CredentialRows {
+    /// People, also revoked ones.
+    pub people: Vec<StoredPerson>,
+    /// Agents, also revoked ones.
+    pub agents: Vec<StoredAgent>,
+    /// Logins that have neither ended nor expired.
+    pub logins: Vec<StoredLogin>,
+    /// Linked accounts that have not ended.
+    pub accounts: Vec<LinkedAccount>,
+    /// Passkeys that have not ended.
+    pub passkeys: Vec<Passkey>,
+    /// Rows that the ledger does not confirm, in words. They are in no other list.
+    pub unrecorded: Vec<String>,
+    /// Whether the ledger says that there were people, whatever the rows say.
+    pub people_in_ledger: bool,
+}
+
 /// A browser's Web Push subscription.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PushSubscription {

@@ -310,26 +310,35 @@ pub struct IndexedEntry {
     pub entry: Vec<u8>,
 }
 
-/// The requests and grants compared with the ledger.
+/// The rows of requests, grants, people, agents and their credentials compared with the ledger.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RowComparison {
     /// How many requests have a row.
     pub requests: u64,
-    /// How many requests and grants differ.
+    /// How many rows differ.
     pub differences: u64,
     /// The first of them.
     pub listed: Vec<RowDifference>,
 }
 
-/// A request or grant whose row and ledger entries differ.
+/// A row that differs from its ledger entries: of a request or grant, or of a credential.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowDifference {
     /// The request or grant.
-    pub request: Id,
+    pub request: Option<Id>,
+    /// The person, agent, session, linked account or passkey, in words.
+    pub credential: Option<String>,
     /// Its state in the row; `None` if there is no row.
     pub row: Option<String>,
     /// Its state in the ledger; `None` if there is no entry.
     pub ledger: Option<String>,
+}
+
+impl RowDifference {
+    /// A request or grant.
+    pub(crate) fn of_request(id: Id, row: Option<String>, ledger: Option<String>) -> RowDifference {
+        RowDifference { request: Some(id), credential: None, row, ledger }
+    }
 }
 
 /// The head of the committed tree.

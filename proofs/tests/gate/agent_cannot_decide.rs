@@ -10,9 +10,10 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use proofs::http::Client;
-use proofs::installation::{TestInstallation, UNLIMITED};
+use proofs::installation::UNLIMITED;
 use serde_json::{Value, json};
 
+use crate::clock::fixture_with_clock;
 use crate::fixture::{Fixture, report_figures, risky, shared};
 
 const DOCUMENT: &str =
@@ -61,7 +62,7 @@ const NOT_FOR_PEOPLE_ONLY: [&str; 35] = [
 ];
 
 /// Routes that decide or change who may: they must be in the document, or nothing would be tried.
-const DECIDING: [&str; 25] = [
+const DECIDING: [&str; 26] = [
     "POST /respond",
     "POST /v1/requests/{id}/decision",
     "POST /v1/requests/{id}/challenge",
@@ -71,6 +72,7 @@ const DECIDING: [&str; 25] = [
     "POST /v1/grants",
     "DELETE /v1/grants/{id}",
     "POST /v1/servers/{id}/labels",
+    "POST /v1/quarantines/lift",
     "POST /v1/crises/lift",
     "POST /v1/crises/take-over",
     "POST /v1/ledger/acknowledge",
@@ -145,16 +147,29 @@ fn no_route_lets_an_agent_decide() {
     let _shared = shared();
     let folder = tempfile::tempdir().unwrap();
     let settings = format!("{UNLIMITED}{}", channel(folder.path()));
-    let fixture = Fixture::new(
-        TestInstallation::new(&folder.path().join("installation"), &settings).unwrap(),
-    );
+    let (mut fixture, clock) = fixture_with_clock(folder.path(), &settings);
+    // A session that was idle for too long; the owner signs in again.
+    let expired = fixture.gate.owner().unwrap();
+    let me = |token: &str| Client::with(fixture.gate.people, token).get("/v1/me").unwrap().status;
+    assert_eq!(me(&expired), 200);
+    clock.set(3 * 3_600);
+    let owner = fixture.gate.owner().unwrap();
+    assert_eq!((me(&owner), me(&expired)), (200, 401));
+    fixture.owner = owner;
     let (agents, people) = (fixture.gate.agents, fixture.gate.people);
     let asked = fixture.agent_client().post("/v1/requests", &risky(1)).unwrap();
     let (id, digest) = (asked.text("id").to_owned(), asked.text("digest").to_owned());
     let other = fixture.gate.agent(&fixture.owner, "other").unwrap();
     let made_up = format!("csp_{}", "a".repeat(43));
-    let tokens =
-        [None, Some(&*fixture.agent), Some(&*other), Some(&*made_up), Some("csp_"), Some("")];
+    let tokens = [
+        None,
+        Some(&*fixture.agent),
+        Some(&*other),
+        Some(&*expired),
+        Some(&*made_up),
+        Some("csp_"),
+        Some(""),
+    ];
     // A refusal below shows that the route exists only if others are answered with 404.
     for (endpoint, token) in [(agents, &fixture.agent), (people, &fixture.owner)] {
         let mut client = Client::with(endpoint, token);

@@ -10,10 +10,10 @@ use serde_json::json;
 use crate::fixture::{Fixture, decide, report_figures, risky, run, shared, size, within};
 
 /// The offset of the daemon's clock in seconds, in a file that the daemon maps.
-struct ClockOffset(PathBuf);
+pub struct ClockOffset(PathBuf);
 
 impl ClockOffset {
-    fn set(&self, seconds: i64) {
+    pub fn set(&self, seconds: i64) {
         // In place and at once: eight aligned bytes are read atomically.
         let mut how = std::fs::OpenOptions::new();
         let file = how.write(true).create(true).truncate(false).open(&self.0).unwrap();
@@ -31,10 +31,11 @@ fn library(folder: &Path) -> PathBuf {
     built
 }
 
-fn fixture_with_clock(folder: &Path) -> (Fixture, ClockOffset) {
+/// A daemon whose clock can be moved.
+pub fn fixture_with_clock(folder: &Path, settings: &str) -> (Fixture, ClockOffset) {
     let offset = ClockOffset(folder.join("clock"));
     offset.set(0);
-    let installation = TestInstallation::new(&folder.join("installation"), UNLIMITED).unwrap();
+    let installation = TestInstallation::new(&folder.join("installation"), settings).unwrap();
     let installation = installation
         .variable("LD_PRELOAD", library(folder).to_str().unwrap())
         .variable("PROOF_CLOCK", offset.0.to_str().unwrap());
@@ -83,7 +84,7 @@ fn no_jump_of_the_clock_approves_anything_late() {
     let years = 10 * 365 * 86_400;
     for jump in [1, -1, 3_600, -3_600, years, -years] {
         let folder = tempfile::tempdir().unwrap();
-        let (fixture, offset) = fixture_with_clock(folder.path());
+        let (fixture, offset) = fixture_with_clock(folder.path(), UNLIMITED);
         let mut number = 0;
         let long: Vec<_> = (0..each).map(|_| ask(&fixture, &mut number, 300.0)).collect();
         let short: Vec<_> = (0..each).map(|_| ask(&fixture, &mut number, 1.0)).collect();
@@ -134,7 +135,7 @@ fn a_clock_that_was_ahead_is_rebased_without_losing_the_store() {
     let _shared = shared();
     let folder = tempfile::tempdir().unwrap();
     let years = 10 * 365 * 86_400;
-    let (fixture, offset) = fixture_with_clock(folder.path());
+    let (fixture, offset) = fixture_with_clock(folder.path(), UNLIMITED);
     offset.set(years);
     let fixture = renew_credentials(fixture, years);
     let mut number = 0;

@@ -97,6 +97,8 @@ READS = {
     "list the state folder": lambda: os.listdir(state),
     "read the signing key": lambda: read(f"{state}/signing.key"),
     "read the facts key": lambda: read(f"{state}/facts.key"),
+    "read the key of responses": lambda: read(f"{state}/response.key"),
+    "read the TLS key": lambda: read(f"{state}/tls.key"),
     "read the store": lambda: read(f"{state}/countersign.db"),
     "read the ledger mark": lambda: read(f"{state}/ledger.mark"),
     "read the configuration": lambda: read(f"{folder}/countersign.toml"),

@@ -89,6 +89,11 @@ fn lay_out(folder: &Path, accounts: &Accounts) -> TestInstallation {
         mode(&path, permissions);
         chown(&path, Some(uid), Some(gid)).unwrap();
     }
+    // This daemon speaks no TLS; one that does keeps its key here, with this mode.
+    let key = folder.join("state/tls.key");
+    fs::write(&key, "a key").unwrap();
+    mode(&key, 0o600);
+    chown(&key, Some(uid), Some(gid)).unwrap();
     let config = folder.join("countersign.toml");
     chown(&config, Some(0), Some(gid)).unwrap();
     mode(&config, 0o640);

@@ -51,7 +51,7 @@ impl EntrySource {
         })
     }
 
-    /// The requests compared with their entries, where there are requests.
+    /// The rows compared with their entries, where there are rows.
     pub fn rows(&self) -> Result<Option<LedgerRows>, Failure> {
         match self {
             EntrySource::Daemon(session) => match session.ledger_rows() {
@@ -119,7 +119,8 @@ impl EntrySource {
 pub fn listed(rows: RowComparison) -> LedgerRows {
     let RowComparison { requests, differences, listed } = rows;
     let listed = listed.into_iter().map(|one| LedgerRowDifference {
-        request: one.request.to_string(),
+        request: one.request.map(|id| id.to_string()),
+        credential: one.credential,
         row: one.row,
         ledger: one.ledger,
     });

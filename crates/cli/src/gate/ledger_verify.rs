@@ -125,25 +125,36 @@ impl Verified {
             }
             if let Some(requests) = requests {
                 let requests = thousands(*requests);
-                writeln!(out, "{requests} requests, all in the state that the ledger says.")?;
+                writeln!(
+                    out,
+                    "{requests} requests and all people and credentials are as the ledger says."
+                )?;
             }
             against(out, sizes, *size)
         })
     }
 }
 
-/// What to say about requests and grants that differ from their entries; nothing if none does.
+/// The most differing rows that are named.
+const MAX_NAMED: usize = 5;
+
+/// What to say about rows that differ from their entries; nothing if none does.
 pub fn differing(rows: &LedgerRows) -> Option<String> {
-    let first = rows.listed.first()?;
     let state = |text: &Option<String>| page::safe(text.as_deref().unwrap_or("missing"), 40);
-    Some(format!(
-        "{} requests or grants differ from their ledger entries. The first is {}: {} in its row, \
-         {} in the ledger",
-        thousands(rows.differences),
-        page::safe(&first.request, 40),
-        state(&first.row),
-        state(&first.ledger)
-    ))
+    let named = rows.listed.iter().take(MAX_NAMED).map(|one| {
+        let name = one.credential.as_deref().or(one.request.as_deref()).unwrap_or("unknown");
+        let (row, ledger) = (state(&one.row), state(&one.ledger));
+        format!("{}: {row} in its row, {ledger} in the ledger", page::safe(name, 80))
+    });
+    let named: Vec<String> = named.collect();
+    if named.is_empty() {
+        return None;
+    }
+    let (verb, first) = match rows.differences {
+        1 => ("row differs from its ledger entry", "It is"),
+        _ => ("rows differ from their ledger entries", "The first are"),
+    };
+    Some(format!("{} {verb}. {first} {}", thousands(rows.differences), named.join("; ")))
 }
 
 /// What the checkpoints prove.

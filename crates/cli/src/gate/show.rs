@@ -153,7 +153,7 @@ pub fn print(out: &mut dyn Write, request: &RequestRecord, style: Style) -> io::
         session.map_or(String::new(), |name| format!(", session {}", page::safe(name, 80)));
     let now = now();
     let since = relative_time(request.created, now);
-    fact("asks", format!("{}{session}, {since}", page::safe(&request.asking_name(), 80)))?;
+    fact("asks", format!("{}{session}, {since}", page::safe(&request.asking_label(), 80)))?;
     fact("state", standing(request, paint))?;
     if let Some(drill) = &request.drill {
         fact("drill", page::safe(&drill.words, 1000))?;

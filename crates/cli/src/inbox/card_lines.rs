@@ -209,7 +209,7 @@ impl CardLines {
         let session =
             session.map_or(String::new(), |name| format!(", session {}", page::safe(name, 80)));
         let since = relative_time(request.created, pen.now);
-        let agent = page::safe(&request.asking_name(), 80);
+        let agent = page::safe(&request.asking_label(), 80);
         self.fact("asks", &format!("{agent}{session}, {since}"), Style::new(), pen);
         if let CardPage::There(_, Some(card)) = looked
             && let Some(cwd) = &card.cwd

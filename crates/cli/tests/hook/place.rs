@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use super::fixture::{HookOutput, TestHome};
+use super::fixture::{HookOutput, RISKY, TestHome, waiting};
 
 const PROJECT: &str = "/workspaces/shop";
 
@@ -53,4 +53,16 @@ fn the_host_is_the_installed_command_and_never_what_the_event_says() {
     message["hook_event_name"] = json!("BeforeTool");
     let gemini = says(&home, "gemini", &[], &message).json();
     assert_eq!(gemini["decision"], "deny", "{gemini}");
+}
+
+#[test]
+fn the_version_of_the_agent_is_a_label_on_the_request() {
+    let home = TestHome::new();
+    let input = event("Bash", &json!({ "command": RISKY }));
+    let named = [("AI_AGENT", "claude-code_2-1-325_agent")];
+    assert!(says(&home, "claude", &named, &input).denied().contains("has not decided yet"));
+    let request = waiting(&home.person(), 1).remove(0);
+    assert_eq!(request.agent_version.as_deref(), Some("2.1.325"));
+    let label = request.asking_label();
+    assert!(label.starts_with("claude-code 2.1.325 ("), "{label}");
 }

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex as StdMutex, PoisonError, RwLock};
 
 use countersign_json::canonical::Digest;
 use countersign_store::{
-    Backend, Passkey, Role, Store, StoreError, StoredAgent, StoredLogin, StoredPerson,
+    Backend, CredentialRows, Passkey, Role, Store, StoreError, StoredAgent, StoredLogin,
+    StoredPerson,
 };
 use countersign_types::time::{Millis, Timestamp};
 use countersign_workflow::assurance::Tenure;
@@ -47,6 +48,8 @@ pub struct Directory {
     /// When each session was last used. Not stored: after a restart every session counts as just
     /// used.
     last_used: StdMutex<HashMap<Digest, Timestamp>>,
+    /// Rows that the ledger does not confirm.
+    unrecorded: StdMutex<Vec<String>>,
     /// Held while the store is read, so that an older read never replaces a newer one.
     reading: Mutex<()>,
     /// Held while people or agents change, so that a check still holds when the change is written.
@@ -83,9 +86,9 @@ impl Directory {
     /// Reads everything again from the store.
     pub async fn reload(&self, store: &Backend) -> Result<(), StoreError> {
         let _reading = self.reading.lock().await;
-        let (agents, people) = (store.agents().await?, store.people().await?);
-        let logins = store.logins().await?;
-        let (accounts, passkeys) = (store.accounts().await?, store.passkeys().await?);
+        let CredentialRows { people, agents, logins, accounts, passkeys, unrecorded, .. } =
+            store.credentials().await?;
+        self.report(unrecorded);
         let mut entries = Entries::default();
         for agent in agents.into_iter().filter(|agent| agent.revoked.is_none()) {
             entries.add_agent(agent);
@@ -109,6 +112,19 @@ impl Directory {
         drop(used);
         *self.entries.write().unwrap_or_else(PoisonError::into_inner) = entries;
         Ok(())
+    }
+
+    /// Logs rows that the ledger does not confirm, each once until it is gone.
+    fn report(&self, unrecorded: Vec<String>) {
+        let mut known = self.unrecorded.lock().unwrap_or_else(PoisonError::into_inner);
+        for row in unrecorded.iter().filter(|row| !known.contains(row)) {
+            tracing::error!(
+                row,
+                "a row of the store has no ledger entry with its content and gives no rights; the \
+                 store was edited, see `countersign ledger verify`"
+            );
+        }
+        *known = unrecorded;
     }
 
     /// The agent with this token.

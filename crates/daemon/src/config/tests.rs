@@ -43,6 +43,60 @@ fn the_example_is_the_default() {
     let example = DaemonConfig::read(EXAMPLE, &paths()).unwrap();
     let usual = DaemonConfig::read("", &paths()).unwrap();
     assert_eq!(format!("{example:?}"), format!("{usual:?}"));
+    let others: Vec<String> = commented_out(EXAMPLE)
+        .into_iter()
+        .filter(|(section, line)| {
+            let read = DaemonConfig::read(&format!("{section}\n{line}\n"), &paths());
+            read.map_or(true, |config| format!("{config:?}") != format!("{usual:?}"))
+        })
+        .map(|(section, line)| format!("{section} {}", line.split(" = ").next().unwrap()))
+        .collect();
+    assert_eq!(others, NO_DEFAULTS, "a commented-out line is neither the default nor an example");
+}
+
+/// Commented-out lines that show an example, because there is no default or it depends on the
+/// machine.
+const NO_DEFAULTS: [&str; 20] = [
+    "[listen] socket",
+    "[listen] socket_group",
+    "[listen] tls_certificate",
+    "[listen] tls_key",
+    "[listen] url",
+    "[times.deadlines] medium_seconds",
+    "[times.deadlines] high_seconds",
+    "[times.deadlines] critical_seconds",
+    "[store] path",
+    "[ledger] witness_file",
+    "[ledger] witness_webhook",
+    "[ledger] witness_git",
+    "[crisis] country",
+    "[guard] family",
+    "[guard] url",
+    "[guard] model",
+    "[guard] api_key_file",
+    "[whitelist] file",
+    "[escalation] time_zone",
+    "[log] otlp",
+];
+
+/// The commented-out settings of the sections that are there, with their section.
+fn commented_out(text: &str) -> Vec<(String, String)> {
+    let (mut section, mut is_there, mut found) = (String::new(), true, Vec::new());
+    for line in text.lines() {
+        let commented = line.strip_prefix("# ");
+        let setting = commented.unwrap_or(line);
+        if setting.starts_with('[') && setting.ends_with(']') {
+            (section, is_there) = (setting.to_owned(), commented.is_none());
+        } else if let Some((name, _)) = setting.split_once(" = ")
+            && is_there
+            && commented.is_some()
+            && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+        {
+            found.push((section.clone(), setting.to_owned()));
+        }
+    }
+    assert!(found.len() > 50, "{found:?}");
+    found
 }
 
 #[test]

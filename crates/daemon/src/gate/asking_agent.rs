@@ -42,13 +42,34 @@ pub fn counted_for(stored: &StoredRequest) -> String {
     counted_as(stored.request.requester.name(), agent_label(stored).as_deref())
 }
 
-/// The name that people see: `NAME (uid:1000)`, or the agent alone.
+/// The name that people see: `NAME 1.2.3 (uid:1000)`, or the agent alone.
 pub fn asking_name(stored: &StoredRequest) -> String {
     let name = stored.request.requester.display_name();
+    let version = agent_version(stored).map(|version| format!(" {version}")).unwrap_or_default();
     match agent_label(stored).filter(|label| counted_as(name, Some(label)) != name) {
-        Some(label) => format!("{label} ({name})"),
-        None => name.to_owned(),
+        Some(label) => format!("{label}{version} ({name})"),
+        None => format!("{name}{version}"),
     }
+}
+
+/// The member of a request's detail with the version of the agent program.
+pub const VERSION_DETAIL: &str = "host_version";
+
+/// The longest version.
+const MAX_VERSION: usize = 32;
+
+/// A version that can be shown: short, and of plain characters. Anything else is no version.
+pub fn version_label(text: &str) -> Option<&str> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+');
+    let fits = text.len() <= MAX_VERSION && text.starts_with(|c: char| c.is_ascii_digit());
+    (fits && text.chars().all(is_plain)).then_some(text)
+}
+
+/// The version of the agent program that a stored request names, if its name was accepted.
+pub fn agent_version(stored: &StoredRequest) -> Option<String> {
+    let detail: serde_json::Value = serde_json::from_str(&stored.detail).ok()?;
+    detail.pointer("/place/host")?.as_str()?;
+    version_label(detail.get(VERSION_DETAIL)?.as_str()?).map(ToOwned::to_owned)
 }
 
 /// The agent program that a stored request names.
@@ -76,5 +97,14 @@ mod tests {
         }
         assert_eq!(counted_as("Claude-Code", Some("claude_code")), "Claude-Code");
         assert_eq!(counted_as("uid:0", Some(&"x".repeat(33))), "uid:0");
+    }
+
+    #[test]
+    fn a_version_is_short_and_plain() {
+        assert_eq!(version_label("2.1.325"), Some("2.1.325"));
+        let long = "1".repeat(33);
+        for bad in ["", "latest", "1 (approved)", "1\u{202e}2", "1\n", &long] {
+            assert_eq!(version_label(bad), None, "{bad:?}");
+        }
     }
 }

@@ -4,12 +4,13 @@ use std::collections::HashSet;
 
 use countersign_json::Value;
 use countersign_ledger::entry::{Entry, EntryKind};
-use countersign_store::{Store as _, StoreError, StoreEvent, StoredRequest};
+use countersign_store::{Store as _, StoreError, StoreEvent, StoredRequest, WriteContext};
 use countersign_types::id::Id;
 use countersign_types::time::Clock as _;
 use countersign_workflow::request::State;
 
 use super::flood::Quarantine;
+use super::integrity::owned_facts;
 use super::state::Gate;
 
 impl Gate {
@@ -80,17 +81,24 @@ impl Gate {
         self.flood.quarantines(self.clock.now().at)
     }
 
-    /// A person ends an agent's quarantine. Returns whether it was in one.
-    pub async fn lift_quarantine(&self, agent: &str, person: &str) -> Result<bool, StoreError> {
-        let now = self.clock.now().at;
-        if !self.flood.lift_quarantine(agent, now) {
+    /// A person ends an agent's quarantine, once that is in the ledger. Returns whether it was in
+    /// one.
+    pub async fn lift_quarantine(
+        &self,
+        agent: &str,
+        person: &str,
+        note: &WriteContext,
+    ) -> Result<bool, StoreError> {
+        if !self.quarantines().iter().any(|one| one.agent == agent) {
             return Ok(false);
         }
-        let mut entry = Entry::new(0, EntryKind::Quarantine, self.rules().hash);
+        let mut entry = Entry::new(0, EntryKind::Quarantine, note.policy);
         entry.agent = Some(agent.to_owned().into());
         entry.person = Some(person.to_owned().into());
-        entry.facts = vec![("lifted".into(), Value::Bool(true))];
+        entry.facts = owned_facts(note);
+        entry.facts.push(("lifted".into(), Value::Bool(true)));
         self.store.append(vec![entry]).await?;
+        self.flood.lift_quarantine(agent, self.clock.now().at);
         Ok(true)
     }
 

@@ -68,7 +68,9 @@ mod whitelist;
 mod tests;
 
 pub use answer::{GateAnswer, Passed, Rejection, Settlement};
-pub use asking_agent::{ANONYMOUS, agent_label, asking_name};
+pub use asking_agent::{
+    ANONYMOUS, VERSION_DETAIL, agent_label, agent_version, asking_name, version_label,
+};
 pub use caller::Caller;
 pub use clock_rebase::RebaseError;
 pub use crisis_context::{CrisisContext, crisis_level};

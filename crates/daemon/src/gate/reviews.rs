@@ -6,7 +6,7 @@ use countersign_risk::facts::snapshot_claim::{SnapshotClaim, SnapshotMoment};
 use countersign_snapshot::{
     PathChange, RecordedSnapshot, RestorePlan, SnapshotError, SnapshotStore, encode_path,
 };
-use countersign_store::{Store as _, StoreError, StoredReview};
+use countersign_store::{Store as _, StoreError, StoredReview, WriteContext};
 use countersign_types::id::Id;
 use countersign_types::time::Clock as _;
 use countersign_workflow::review::{ReviewEvent, ReviewState};
@@ -59,11 +59,12 @@ impl Gate {
         id: Id,
         person: &str,
         force: bool,
+        note: WriteContext,
     ) -> Result<StoredReview, RollBackError> {
         let _one_at_a_time = self.rolling_back.lock().await;
         self.review(id).await?;
         let event = ReviewEvent::Reject { person: person.to_owned() };
-        let review = self.store.apply_review(id, event, self.note()).await?;
+        let review = self.store.apply_review(id, event, note).await?;
         tracing::warn!(%id, person, "a person rejected a call that ran first");
         self.restore_files(review, force).await
     }

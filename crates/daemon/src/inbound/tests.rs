@@ -2,21 +2,33 @@
 
 use std::sync::Arc;
 
+use axum::body::Body;
+use axum::extract::Request;
 use countersign_channels::{
     Announcement, Channel, ChannelFuture, PersonReply, Receipt, ReplyContent, ReplyReceiver,
     RequestRef,
 };
+use countersign_json::base64;
 use countersign_risk::word_pair::word_pair;
-use countersign_store::{AttemptResult, DeliveryAttempt, SqliteOptions, Store as _, StoredRequest};
+use countersign_store::{
+    AttemptResult, DeliveryAttempt, SqliteOptions, Store as _, StoredPerson, StoredRequest,
+};
 use countersign_types::id::Id;
 use countersign_types::tier::Tier;
 use countersign_workflow::assurance::Assurance;
 use countersign_workflow::request::{Choice, State};
+use tower_service::Service as _;
 
 use super::handle::handle_message;
+use crate::api::STEP_UP;
+use crate::auth::step_up_proof;
 use crate::buttons::ButtonTarget;
+use crate::listeners::Peer;
 use crate::notifier::OpenChannel;
-use crate::test_gate::{AGENT, FLOOD, TestGate, test_gate_with};
+use crate::notifier::test_notifier::{ReceiverBehavior, WebhookReceiver, until};
+use crate::passkeys::test_authenticator::TestAuthenticator;
+use crate::routes;
+use crate::test_gate::{AGENT, FLOOD, PASSPHRASE, PERSON, TestGate, test_gate_with};
 
 #[derive(Debug)]
 struct Mock {
@@ -93,12 +105,16 @@ async fn linked_gate() -> TestGate {
     // Who is denied often may ask on: this is about who answers.
     let gate =
         test_gate_with(&format!("{FLOOD}denials = 100000\n"), SqliteOptions::default()).await;
-    let now = countersign_types::time::Clock::now(gate.gate.clock()).at;
-    let (code, _) = gate.api.inbound().link_codes.issue("mock", "ana", now).unwrap();
-    let said =
-        handle_message(gate.api.inbound(), &linked(), &word("77", ReplyContent::Link(code))).await;
+    let said = link(&gate).await;
     assert!(said.contains("as ana"), "{said}");
     gate
+}
+
+/// Links account 77 to ana; returns what the account is told.
+async fn link(gate: &TestGate) -> String {
+    let now = countersign_types::time::Clock::now(gate.gate.clock()).at;
+    let (code, _) = gate.api.inbound().link_codes.issue("mock", "ana", now).unwrap();
+    handle_message(gate.api.inbound(), &linked(), &word("77", ReplyContent::Link(code))).await
 }
 
 /// A request that was sent through the channel.
@@ -331,4 +347,78 @@ async fn a_linked_account_freezes_and_a_stranger_does_not() {
     assert!(heard.starts_with("Frozen. Every call is refused; 1 pending denied."), "{heard}");
     assert_eq!(state(&gate, &open).await, State::Denied);
     assert!(gate.gate.freeze_state().check().is_err());
+}
+
+/// The account of one of several people waits before it may approve. It may deny at once.
+#[tokio::test]
+async fn a_freshly_linked_account_waits_before_it_approves() {
+    let gate = test_gate_with(FLOOD, SqliteOptions::default()).await;
+    let store = gate.gate.store();
+    let ana = store.people().await.unwrap().remove(0);
+    let bo = StoredPerson { name: "bo".to_owned(), ..ana };
+    store.save_person(bo, gate.gate.note()).await.unwrap();
+    gate.api.directory.reload(store).await.unwrap();
+    let said = link(&gate).await;
+    assert!(said.contains("deny here as ana now, and approve in 60 min"), "{said}");
+    let open = asked(&gate, MEDIUM).await;
+    let phrase = word_pair(&open.request.digest.canonical).to_string();
+    for said in [button(&gate, &open, Choice::Approve), ReplyContent::Approve(which(&phrase))] {
+        let heard = handle_message(gate.api.inbound(), &linked(), &word("77", said)).await;
+        assert!(heard.contains("it cannot approve before"), "{heard}");
+        assert_eq!(state(&gate, &open).await, State::Pending);
+    }
+    let tap = word("77", button(&gate, &open, Choice::Deny));
+    assert!(handle_message(gate.api.inbound(), &linked(), &tap).await.starts_with("Denied."));
+    // After the waiting period it approves.
+    let clock = gate.gate.clock();
+    let now = countersign_types::time::Clock::now(clock).at;
+    clock.not_before(now.plus(gate.gate.rules().waiting_period));
+    let open = asked(&gate, "systemctl restart other").await;
+    let tap = word("77", button(&gate, &open, Choice::Approve));
+    let heard = handle_message(gate.api.inbound(), &linked(), &tap).await;
+    assert!(heard.starts_with("Approved."), "{heard}");
+}
+
+/// Ana adds a passkey through the people API.
+async fn add_passkey(gate: &TestGate) {
+    let authenticator = TestAuthenticator::es256("localhost", "http://localhost:6000");
+    let post = async |path: &str, body: String| {
+        let mut request = Request::post(path)
+            .header("host", "localhost:6000")
+            .header("authorization", format!("Bearer {PERSON}"))
+            .header("content-type", "application/json")
+            .header(STEP_UP, step_up_proof(PASSPHRASE))
+            .body(Body::from(body))
+            .unwrap();
+        request.extensions_mut().insert(Peer::Network { local: true });
+        let response = routes::people(&gate.api).call(request).await.unwrap();
+        let bytes = axum::body::to_bytes(response.into_body(), 1 << 20).await.unwrap();
+        serde_json::from_slice::<serde_json::Value>(&bytes).unwrap()
+    };
+    let begun = post("/v1/passkeys/begin", "{}".to_owned()).await;
+    let challenge = base64::decode_url(begun["challenge"].as_str().unwrap()).unwrap();
+    let body = authenticator.registration_body(&challenge, "desk");
+    let added = post("/v1/passkeys", body.to_string()).await;
+    assert_eq!(added["name"], "desk", "{added}");
+}
+
+#[tokio::test]
+async fn a_new_link_and_a_new_passkey_are_announced_on_every_channel() {
+    let folder = tempfile::tempdir().unwrap();
+    let receivers = [
+        WebhookReceiver::start(ReceiverBehavior::Answers(200)).await,
+        WebhookReceiver::start(ReceiverBehavior::Answers(200)).await,
+    ];
+    let channels =
+        receivers[0].channel("one", folder.path()) + &receivers[1].channel("two", folder.path());
+    let settings = format!("[escalation]\nfirst = [\"one\"]\n{FLOOD}{channels}");
+    let gate = test_gate_with(&settings, SqliteOptions::default()).await;
+    link(&gate).await;
+    add_passkey(&gate).await;
+    for words in ["ana linked an account on mock", "ana added a passkey for approvals"] {
+        for receiver in &receivers {
+            let told = |(_, body): &(String, serde_json::Value)| body.to_string().contains(words);
+            until(words, async || receiver.got().iter().any(told)).await;
+        }
+    }
 }

@@ -61,8 +61,7 @@ fn quarantines(list: &[Quarantine], now: Timestamp) -> Markup {
                         strong { (shown(&one.agent)) }
                         p.hint { "ends " (relative_time(one.until, now)) }
                     }
-                    form.api.line data-method="POST" data-path="/v1/quarantines/lift"
-                        data-open="yes" {
+                    form.api.line data-method="POST" data-path="/v1/quarantines/lift" {
                         input type="hidden" name="agent" value=(one.agent);
                         button type="submit" { "Let it ask again" }
                         p.wrong role="alert" {}

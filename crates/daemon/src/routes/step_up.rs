@@ -12,7 +12,7 @@ use crate::api::{Api, ApiProblem, authenticate, fields};
 use crate::inbox::{CHECK_EDIT, DENY};
 
 /// Changes of people and rights: each needs a proof.
-pub const NEEDED: [(&str, &str); 27] = [
+pub const NEEDED: [(&str, &str); 28] = [
     ("POST", "/v1/people"),
     ("DELETE", "/v1/people/{name}"),
     ("POST", "/v1/people/{name}/passphrase"),
@@ -33,6 +33,7 @@ pub const NEEDED: [(&str, &str); 27] = [
     ("DELETE", "/v1/accounts/{channel}/{account}"),
     ("POST", "/v1/push"),
     ("DELETE", "/v1/push/{browser}"),
+    ("POST", "/v1/quarantines/lift"),
     ("POST", "/v1/crises/lift"),
     ("POST", "/v1/crises/take-over"),
     ("POST", "/v1/ledger/acknowledge"),
@@ -43,7 +44,7 @@ pub const NEEDED: [(&str, &str); 27] = [
 ];
 
 /// Changes without a proof, and why.
-pub const EXEMPT: [(&str, &str); 21] = [
+pub const EXEMPT: [(&str, &str); 20] = [
     // These authenticate by themselves.
     ("POST", LOGIN),
     ("POST", DENY),
@@ -56,7 +57,8 @@ pub const EXEMPT: [(&str, &str); 21] = [
     ("POST", "/v1/requests/{id}/decision"),
     ("POST", "/v1/decisions"),
     ("POST", "/respond"),
-    // What ran already is kept, or its files become as they were: neither gives a right.
+    // What ran already is kept, or its files become as they were: neither gives a right. `force`
+    // replaces later changes, and is checked where the decision is read.
     ("POST", "/v1/reviews/{id}/decision"),
     // Feedback only takes suggestions away.
     ("POST", "/v1/requests/{id}/feedback"),
@@ -70,8 +72,6 @@ pub const EXEMPT: [(&str, &str); 21] = [
     ("POST", BEGIN),
     // Platforms sign what they post, and the content is checked like any other answer.
     ("POST", "/hooks/{channel}"),
-    // An agent out of quarantine can only ask; people still decide.
-    ("POST", "/v1/quarantines/lift"),
     // A freeze only stops calls.
     ("POST", "/v1/freeze"),
     // These change no rights: presence, one test message, one drill.

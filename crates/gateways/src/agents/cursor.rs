@@ -90,6 +90,7 @@ fn session_and_folder(from: &Value<'_>) -> Result<ProposedCall, HookInputError> 
         session: fields::optional_text(from, "conversation_id")?,
         cwd: fields::optional_text(from, "cwd")?.or_else(|| root.clone()),
         project: root,
+        host_version: from.get("cursor_version").and_then(Value::as_str).map(ToOwned::to_owned),
         ..ProposedCall::default()
     })
 }

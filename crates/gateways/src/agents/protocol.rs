@@ -33,6 +33,8 @@ pub struct ProposedCall {
     pub project: Option<String>,
     /// The agent program, as the tables of tools name it. Only the hook sets it.
     pub host: Option<&'static str>,
+    /// The version of the agent program, if it says one.
+    pub host_version: Option<String>,
     /// The agent's own id for this call, if it has one.
     pub call_id: Option<String>,
 }

@@ -28,6 +28,8 @@ struct Events {
     after_failed: Value,
     /// Some plugins send no messages.
     message: Option<Value>,
+    /// The version that `before` says, if this agent says one there.
+    version: Option<String>,
 }
 
 /// What the agent is answered.
@@ -65,7 +67,10 @@ fn every_recorded_event_is_parsed() {
             assert_eq!(call.cwd.as_deref(), Some("/srv"), "{}", agent.name);
         };
         match parse(agent, &events.before) {
-            HookEvent::Before(call) => check(&call),
+            HookEvent::Before(call) => {
+                check(&call);
+                assert_eq!(call.host_version, events.version, "{}", agent.name);
+            }
             other => panic!("{}: {other:?}", agent.name),
         }
         for (event, failed) in [(&events.after, false), (&events.after_failed, true)] {

@@ -116,6 +116,7 @@ pub fn question(call: &ProposedCall, look: &MachineLook) -> Result<CallRequest, 
     question.cwd.clone_from(&call.cwd);
     question.project.clone_from(&call.project);
     question.host = call.host.map(ToOwned::to_owned);
+    question.host_version.clone_from(&call.host_version);
     question.platform = Some("cli".to_owned());
     question.call_id.clone_from(&call.call_id);
     // A person may take hours; the daemon shortens this to what the operator allows.

@@ -4,6 +4,7 @@
 //! decides every other call. Every error, time-out and panic is a denial, printed before the
 //! agent's own time limit, because most agents run the call if their hook is silent.
 
+mod agent_version;
 pub mod args;
 mod ask;
 mod batch;

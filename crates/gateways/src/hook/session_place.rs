@@ -1,10 +1,12 @@
-//! Where a session works, for calls whose event does not say it: the project and the host.
+//! Where a session works, for calls whose event does not say it: the project and the host, with its
+//! version.
 
 use std::env;
 use std::path::{Path, PathBuf};
 
 use countersign_client::{git_root, home_folder};
 
+use super::agent_version::{self, version_in};
 use crate::agents::{HookAgent, HookEvent, ProposedCall};
 
 /// What the hook's own process knows about the session.
@@ -16,6 +18,8 @@ pub struct SessionPlace {
     pub directory: Option<PathBuf>,
     /// The user's home folder.
     pub home: Option<PathBuf>,
+    /// The version of the agent program, if it said it in a variable.
+    pub version: Option<String>,
 }
 
 impl SessionPlace {
@@ -28,6 +32,9 @@ impl SessionPlace {
             project: agent.project_variables.iter().find_map(named),
             directory: is_own_directory.then(|| env::current_dir().ok()).flatten(),
             home: home_folder(),
+            version: env::var(agent_version::VARIABLE)
+                .ok()
+                .and_then(|value| version_in(&value, agent.host)),
         }
     }
 
@@ -48,6 +55,8 @@ impl SessionPlace {
 
     fn complete_call(&self, agent: &HookAgent, call: &mut ProposedCall) {
         call.host = Some(agent.host);
+        let version = call.host_version.take().and_then(agent_version::checked);
+        call.host_version = version.or_else(|| self.version.clone());
         let from_event = call.project.take();
         let root = |folder: &Path| {
             git_root(folder, self.home.as_deref())?.into_os_string().into_string().ok()
@@ -92,6 +101,20 @@ mod tests {
         assert_eq!(completed(&place, named.clone()).project.as_deref(), Some("/event"));
         place.project = Some("/variable".to_owned());
         assert_eq!(completed(&place, named).project.as_deref(), Some("/variable"));
+    }
+
+    #[test]
+    fn the_version_is_what_the_event_says_else_the_variable() {
+        let mut place = SessionPlace::default();
+        let version = |place: &SessionPlace, said: Option<&str>| {
+            let host_version = said.map(ToOwned::to_owned);
+            completed(place, ProposedCall { host_version, ..ProposedCall::default() }).host_version
+        };
+        assert_eq!(version(&place, None), None);
+        assert_eq!(version(&place, Some("1.2.3")).as_deref(), Some("1.2.3"));
+        place.version = Some("2.1.325".to_owned());
+        assert_eq!(version(&place, None).as_deref(), Some("2.1.325"));
+        assert_eq!(version(&place, Some("1\u{202e}2")).as_deref(), Some("2.1.325"));
     }
 
     #[test]

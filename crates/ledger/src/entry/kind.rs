@@ -87,5 +87,6 @@ kinds! {
     ReviewResult "review_result" "What a call under review left in its files was recorded."
     ReviewEnd "review_end" "The review of a call ended: kept, rolled back, unchanged or not reviewed."
     RollBack "roll_back" "A person rejected a call under review, or its files could not be rolled back."
+    RowsRecorded "rows_recorded" "The rows of people, agents and their credentials were recorded: at an upgrade, with new times, or as ended."
     Feedback "feedback" "A person said whether a call that ran was right."
 }

@@ -1,11 +1,14 @@
 //! One commit as its jobs see it: the connection, the time, the entries, and what to publish.
 
+use countersign_json::canonical::Digest;
 use countersign_ledger::entry::Entry;
 use countersign_types::time::{Clock, Moment, Timestamp};
 use rusqlite::Connection;
 
 use super::pending_entries::PendingEntries;
+use super::revocation::Revocation;
 use super::revocations::{RecordedLedger, Revocations};
+use super::row_record::RowKey;
 use crate::error::{StoreError, StoreResult};
 use crate::event::StoreEvent;
 use crate::record::{StoredRequest, TreeHead};
@@ -105,6 +108,17 @@ impl<'c> Batch<'c> {
     pub fn ledger(&self) -> RecordedLedger<'c> {
         let (head, revocations) = (self.head, self.revocations);
         RecordedLedger { head, revocations, uses: revocations.uses() }
+    }
+
+    /// The digest of the row of a person, agent or credential, by the ledger and the pending
+    /// entries.
+    pub fn recorded_row(&self, key: RowKey) -> Option<Digest> {
+        let pending = self.pending.revocations().iter().rev();
+        let mut pending = pending.filter_map(|one| match one {
+            Revocation::RowRecorded(row) if row.key == key => Some(row.content),
+            _ => None,
+        });
+        pending.next().unwrap_or_else(|| self.revocations.row(key))
     }
 
     /// The number of ledger entries, including the pending ones.

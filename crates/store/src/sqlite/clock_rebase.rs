@@ -11,9 +11,9 @@ use rusqlite::params;
 use super::apply::apply;
 use super::batch::Batch;
 use super::entry::{entry, number_fact, text_fact};
-use super::grants;
 use super::request_row::pending;
 use super::revocation::REBASED_SIZE;
+use super::{credential_rows, grants};
 use crate::error::{StoreError, StoreResult};
 use crate::event::StoreEvent;
 use crate::record::{ClockRebase, WriteContext};
@@ -60,7 +60,10 @@ pub(super) fn rebase(
     entry.person = Some(Cow::Borrowed(person));
     batch.rebase(to);
     batch.append(entry)?;
+    // Only what the ledger confirms is recorded with its new times.
+    let rows = credential_rows::confirmed_keys(batch)?;
     shift_times(batch, from, to)?;
+    credential_rows::record_again(batch, rows, "the clock was rebased", context)?;
     batch.publish(StoreEvent::Settings);
     Ok(())
 }

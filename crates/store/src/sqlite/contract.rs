@@ -16,16 +16,16 @@ use tokio::sync::broadcast;
 use super::batch::Batch;
 use super::store::SqliteStore;
 use super::{
-    clock_rebase, credentials, crises, feedback, grants, ledger, outbox, people, permits, query,
-    recorded, request_row, reviews, servers, session_memory,
+    clock_rebase, credential_rows, credentials, crises, feedback, grants, ledger, outbox, people,
+    permits, query, recorded, request_row, reviews, servers, session_memory,
 };
 use crate::{
-    Applied, CallFeedback, ClockRebase, CrisisSession, CrisisTakeover, DeliveryAttempt,
-    DeliveryStatus, IndexedEntry, LedgerSlice, LinkedAccount, NewRequest, NewestEntries,
-    OutboxEntry, Passkey, ProofPath, PushSubscription, Redemption, RegrettedCall, RequestQuery,
-    RowComparison, ServerLabels, SimilarCalls, Store, StoreError, StoreEvent, StoreResult,
-    StoredAgent, StoredLogin, StoredPerson, StoredRequest, StoredRequestPage, StoredReview,
-    StoredServer, StoredSessionMemory, SubmitResult, TreeHead, WriteContext,
+    Applied, CallFeedback, ClockRebase, CredentialRows, CrisisSession, CrisisTakeover,
+    DeliveryAttempt, DeliveryStatus, IndexedEntry, LedgerSlice, LinkedAccount, NewRequest,
+    NewestEntries, OutboxEntry, Passkey, ProofPath, PushSubscription, Redemption, RegrettedCall,
+    RequestQuery, RowComparison, ServerLabels, SimilarCalls, Store, StoreError, StoreEvent,
+    StoreResult, StoredAgent, StoredLogin, StoredPerson, StoredRequest, StoredRequestPage,
+    StoredReview, StoredServer, StoredSessionMemory, SubmitResult, TreeHead, WriteContext,
 };
 
 /// Methods that write one record with its context.
@@ -53,10 +53,6 @@ impl Store for SqliteStore {
         servers() -> Vec<StoredServer> = servers::servers;
         takeovers() -> Vec<CrisisTakeover> = crises::takeovers;
         crises() -> Vec<CrisisSession> = crises::crises;
-        people() -> Vec<StoredPerson> = people::people;
-        agents() -> Vec<StoredAgent> = people::agents;
-        accounts() -> Vec<LinkedAccount> = credentials::accounts;
-        passkeys() -> Vec<Passkey> = credentials::passkeys;
         subscriptions() -> Vec<PushSubscription> = credentials::subscriptions;
         compare_rows() -> RowComparison = recorded::compare;
         regretted() -> Vec<RegrettedCall> = feedback::regretted;
@@ -212,9 +208,12 @@ impl Store for SqliteStore {
         self.write(move |batch| crises::take_over(batch, &taken, &context)).await
     }
 
-    async fn logins(&self) -> StoreResult<Vec<StoredLogin>> {
-        let now = self.clock.now().at;
-        self.read(move |conn| people::logins(conn, now)).await
+    async fn credentials(&self) -> StoreResult<CredentialRows> {
+        credential_rows::read(self).await
+    }
+
+    async fn adopt_credentials(&self, context: WriteContext) -> StoreResult<u64> {
+        self.write(move |batch| credential_rows::adopt(batch, &context)).await
     }
 
     async fn record_attempt(

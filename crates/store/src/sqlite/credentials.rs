@@ -8,6 +8,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::batch::Batch;
 use super::columns::Columns;
 use super::entry::{entry, text_fact};
+use super::row_record::{PowerRow as _, rows_fact};
 use crate::error::{StoreError, StoreResult};
 use crate::event::StoreEvent;
 use crate::people::{LinkedAccount, Passkey, PushSubscription};
@@ -28,9 +29,11 @@ fn append_entry(
     batch: &mut Batch<'_>,
     person: &str,
     facts: [(&'static str, &str); 2],
+    row: Option<String>,
     context: &WriteContext,
 ) -> StoreResult<()> {
-    let facts = facts.into_iter().map(|(name, value)| text_fact(name, value)).collect();
+    let mut facts: Vec<_> = facts.into_iter().map(|(name, value)| text_fact(name, value)).collect();
+    facts.extend(row.map(|row| rows_fact(vec![row])));
     let mut entry = entry(EntryKind::Person, context, facts)?;
     entry.person = Some(Cow::Borrowed(person));
     batch.append(entry)?;
@@ -64,7 +67,8 @@ pub(super) fn save_account(
         return Err(StoreError::Exists("account"));
     }
     let what = if account.ended.is_some() { "account unlinked" } else { "account linked" };
-    append_entry(batch, &account.person, [("channel", &account.channel), ("what", what)], context)
+    let facts = [("channel", account.channel.as_str()), ("what", what)];
+    append_entry(batch, &account.person, facts, Some(account.line()), context)
 }
 
 /// All accounts that have not ended.
@@ -109,6 +113,8 @@ pub(super) fn save_passkey(
     let sql = "INSERT INTO passkey (credential, person, name, public_key, algorithm, uses, added, \
                used, ended, active_from) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) \
                ON CONFLICT (credential) DO UPDATE SET name = excluded.name, \
+               algorithm = excluded.algorithm, added = excluded.added, \
+               active_from = excluded.active_from, \
                uses = max(uses, excluded.uses), used = coalesce(excluded.used, used), \
                ended = excluded.ended \
                WHERE person = excluded.person AND public_key = excluded.public_key \
@@ -133,7 +139,8 @@ pub(super) fn save_passkey(
         (None, None) => "passkey added",
         (Some(()), None) => "passkey used",
     };
-    append_entry(batch, &passkey.person, [("passkey", &passkey.name), ("what", what)], context)
+    let facts = [("passkey", passkey.name.as_str()), ("what", what)];
+    append_entry(batch, &passkey.person, facts, Some(passkey.line()), context)
 }
 
 /// All passkeys that have not ended.
@@ -190,6 +197,7 @@ pub(super) fn save_subscription(
         batch,
         &subscription.person,
         [("browser", &subscription.called), ("what", what)],
+        None,
         context,
     )
 }

@@ -142,14 +142,14 @@ impl RecordedGrants {
                 let state = if grant.revoked.is_some() { "revoked grant" } else { "grant" };
                 let row = Some(state.to_owned());
                 let ledger = recorded.map(|recorded| recorded.state().to_owned());
-                found.push(RowDifference { request: grant.id, row, ledger });
+                found.push(RowDifference::of_request(grant.id, row, ledger));
             }
         }
         let mut missing: Vec<_> = self.grants.into_iter().collect();
         missing.sort_by_key(|(id, _)| *id.as_bytes());
         found.extend(missing.into_iter().map(|(request, recorded)| {
             let ledger = Some(recorded.state().to_owned());
-            RowDifference { request, row: None, ledger }
+            RowDifference::of_request(request, None, ledger)
         }));
         Ok(found)
     }

@@ -9,8 +9,10 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::batch::Batch;
 use super::columns::{Columns, texts, texts_json};
+use super::credential_rows::record_ends;
 use super::entry::{entry, text_fact};
 use super::errors::corrupt;
+use super::row_record::{PowerRow as _, rows_fact};
 use crate::error::{StoreError, StoreResult};
 use crate::event::StoreEvent;
 use crate::people::{Role, StoredAgent, StoredLogin, StoredPerson};
@@ -22,50 +24,76 @@ pub(super) fn save_person(
     person: &StoredPerson,
     context: &WriteContext,
 ) -> StoreResult<()> {
-    let role = match person.role {
-        Role::Approver => "approver",
-        Role::Administrator => "administrator",
-    };
-    let before = batch
-        .conn
-        .prepare_cached("SELECT role, passphrase FROM person WHERE name = ?1")?
-        .query_row([&person.name], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))
-        .optional()?;
+    let before = row_before(batch, &person.name)?;
     // The ledger tells the changes apart: a reset passphrase must not look like a new person.
     let what = match &before {
         _ if person.revoked.is_some() => "revoked",
         None => "added",
-        Some((old, _)) if old != role => "role changed",
-        Some((_, old)) if *old != person.passphrase => "passphrase changed",
+        Some(old) if old.role != person.role => "role changed",
+        Some(old) if old.passphrase != person.passphrase => "passphrase changed",
         Some(_) => "kept",
     };
-    let role_since = if what == "role changed" { batch.now.at } else { person.role_since };
+    let mut saved = person.clone();
+    if what == "role changed" {
+        saved.role_since = batch.now.at;
+    }
+    if let Some(old) = &before {
+        saved.role_since = saved.role_since.max(old.role_since);
+        saved.active_from = saved.active_from.max(old.active_from);
+    }
     let sql = "INSERT INTO person (name, role, passphrase, added, revoked, role_since, \
                active_from) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (name) DO UPDATE SET \
-               role = excluded.role, passphrase = excluded.passphrase, \
-               revoked = excluded.revoked, role_since = max(role_since, excluded.role_since), \
-               active_from = max(active_from, excluded.active_from)";
+               role = excluded.role, passphrase = excluded.passphrase, added = excluded.added, \
+               revoked = excluded.revoked, role_since = excluded.role_since, \
+               active_from = excluded.active_from";
     batch.conn.prepare_cached(sql)?.execute(params![
-        person.name,
-        role,
-        person.passphrase,
-        person.added.0,
-        person.revoked.map(|at| at.0),
-        role_since.0,
-        person.active_from.0,
+        saved.name,
+        role_label(saved.role),
+        saved.passphrase,
+        saved.added.0,
+        saved.revoked.map(|at| at.0),
+        saved.role_since.0,
+        saved.active_from.0,
     ])?;
-    if person.revoked.is_some() {
-        for table in ["login", "account", "passkey", "subscription"] {
-            let sql = format!("UPDATE {table} SET ended = ?2 WHERE person = ?1 AND ended IS NULL");
-            batch.conn.prepare_cached(&sql)?.execute(params![person.name, batch.now.at.0])?;
-        }
-    }
-    let facts = vec![text_fact("role", role), text_fact("what", what)];
+    let facts = vec![
+        text_fact("role", role_label(saved.role)),
+        rows_fact(vec![saved.line()]),
+        text_fact("what", what),
+    ];
     let mut entry = entry(EntryKind::Person, context, facts)?;
     entry.person = Some(Cow::Borrowed(&person.name));
     batch.append(entry)?;
+    if person.revoked.is_some() {
+        end_credentials(batch, &person.name, context)?;
+    }
     batch.publish(StoreEvent::Settings);
     Ok(())
+}
+
+/// Ends all credentials of a person.
+fn end_credentials(batch: &mut Batch<'_>, name: &str, context: &WriteContext) -> StoreResult<()> {
+    record_ends(batch, name, context)?;
+    for table in ["login", "account", "passkey", "subscription"] {
+        let sql = format!("UPDATE {table} SET ended = ?2 WHERE person = ?1 AND ended IS NULL");
+        batch.conn.prepare_cached(&sql)?.execute(params![name, batch.now.at.0])?;
+    }
+    Ok(())
+}
+
+/// The row of a person, if the ledger confirms it.
+fn row_before(batch: &Batch<'_>, name: &str) -> StoreResult<Option<StoredPerson>> {
+    let row = people(batch.conn)?.into_iter().find(|row| row.name == name);
+    Ok(row.filter(|row| {
+        let record = row.record();
+        record.content.is_none() || batch.recorded_row(record.key) == record.content
+    }))
+}
+
+const fn role_label(role: Role) -> &'static str {
+    match role {
+        Role::Approver => "approver",
+        Role::Administrator => "administrator",
+    }
 }
 
 /// All people.
@@ -117,7 +145,7 @@ pub(super) fn save_agent(
         Some(_) => "kept",
     };
     let sql = "INSERT INTO agent VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (name) DO UPDATE \
-               SET token = excluded.token, uid = excluded.uid, \
+               SET token = excluded.token, uid = excluded.uid, added = excluded.added, \
                own_addresses = excluded.own_addresses, expires = excluded.expires, \
                revoked = excluded.revoked";
     batch.conn.prepare_cached(sql)?.execute(params![
@@ -129,7 +157,8 @@ pub(super) fn save_agent(
         agent.expires.map(|at| at.0),
         agent.revoked.map(|at| at.0),
     ])?;
-    let mut entry = entry(EntryKind::Agent, context, vec![text_fact("what", what)])?;
+    let facts = vec![rows_fact(vec![agent.line()]), text_fact("what", what)];
+    let mut entry = entry(EntryKind::Agent, context, facts)?;
     entry.agent = Some(Cow::Borrowed(&agent.name));
     batch.append(entry)?;
     batch.publish(StoreEvent::Settings);
@@ -170,20 +199,32 @@ pub(super) fn save_login(
         .optional()?;
     active.ok_or(StoreError::NotFound("person"))?;
     let sql = "INSERT INTO login VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (secret) DO UPDATE \
-               SET ended = coalesce(ended, excluded.ended) WHERE person = excluded.person";
-    let changed = batch.conn.prepare_cached(sql)?.execute(params![
-        login.secret.as_bytes(),
-        login.person,
-        login.channel,
-        login.made.0,
-        login.expires.0,
-        login.ended.map(|at| at.0),
-    ])?;
-    if changed == 0 {
-        return Err(StoreError::Exists("login"));
-    }
+               SET channel = excluded.channel, made = excluded.made, expires = excluded.expires, \
+               ended = coalesce(ended, excluded.ended) WHERE person = excluded.person \
+               RETURNING ended";
+    let ended = batch
+        .conn
+        .prepare_cached(sql)?
+        .query_row(
+            params![
+                login.secret.as_bytes(),
+                login.person,
+                login.channel,
+                login.made.0,
+                login.expires.0,
+                login.ended.map(|at| at.0),
+            ],
+            |row| row.get::<_, Option<i64>>(0),
+        )
+        .optional()?
+        .ok_or(StoreError::Exists("login"))?;
+    let saved = StoredLogin { ended: ended.map(Timestamp), ..login.clone() };
     let what = if login.ended.is_some() { "login ended" } else { "login" };
-    let facts = vec![text_fact("channel", &login.channel), text_fact("what", what)];
+    let facts = vec![
+        text_fact("channel", &login.channel),
+        rows_fact(vec![saved.line()]),
+        text_fact("what", what),
+    ];
     let mut entry = entry(EntryKind::Person, context, facts)?;
     entry.person = Some(Cow::Borrowed(&login.person));
     batch.append(entry)?;

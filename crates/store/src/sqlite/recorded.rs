@@ -11,6 +11,7 @@ use countersign_types::id::Id;
 use countersign_workflow::request::{Decider, Requester, State};
 use rusqlite::Connection;
 
+use super::credential_rows::RecordedRows;
 use super::grant_record::RecordedGrants;
 use super::ledger::entries;
 use super::newest_entry::{FoundEntry, newest_entry};
@@ -106,12 +107,16 @@ struct RecordedState {
     redeemed: bool,
 }
 
-/// Compares every request and every grant with the entries about it.
+/// Compares every request, grant, person, agent and credential with the entries about it.
 pub(super) fn compare(conn: &Connection) -> StoreResult<RowComparison> {
-    let (mut recorded, recorded_grants) = recorded_states(conn)?;
+    let LedgerStates { requests: mut recorded, grants: recorded_grants, rows } =
+        recorded_states(conn)?;
     let is_approved = |id| recorded.get(&id).is_some_and(|entry| entry.state == State::Approved);
     let grants = recorded_grants.differences(grants::rows(conn)?, is_approved)?;
     let mut found = RowComparison::default();
+    for credential in rows.differences(conn)? {
+        add(&mut found, credential);
+    }
     let sql = "SELECT id, state, decided_digest, redeemed IS NOT NULL FROM request ORDER BY id";
     let mut statement = conn.prepare(sql)?;
     let mut rows = statement.query([])?;
@@ -129,7 +134,7 @@ pub(super) fn compare(conn: &Connection) -> StoreResult<RowComparison> {
         if !same {
             let row = describe(&state, redeemed);
             let entry = entry.map(|entry| describe(entry.state.label(), entry.redeemed));
-            add(&mut found, RowDifference { request: id, row: Some(row), ledger: entry });
+            add(&mut found, RowDifference::of_request(id, Some(row), entry));
         }
     }
     // Requests whose rows are gone.
@@ -137,7 +142,7 @@ pub(super) fn compare(conn: &Connection) -> StoreResult<RowComparison> {
     missing.sort_by_key(|(id, _)| *id.as_bytes());
     for (request, entry) in missing {
         let ledger = Some(describe(entry.state.label(), entry.redeemed));
-        add(&mut found, RowDifference { request, row: None, ledger });
+        add(&mut found, RowDifference::of_request(request, None, ledger));
     }
     for grant in grants {
         add(&mut found, grant);
@@ -156,21 +161,30 @@ fn describe(state: &str, redeemed: bool) -> String {
     if redeemed { format!("{state}, permit used") } else { state.to_owned() }
 }
 
-/// The state of every request and every grant, from the entries alone.
-fn recorded_states(conn: &Connection) -> StoreResult<(HashMap<Id, RecordedState>, RecordedGrants)> {
-    let (mut states, mut grants) = (HashMap::new(), RecordedGrants::default());
+/// What the entries alone say.
+#[derive(Debug, Default)]
+struct LedgerStates {
+    requests: HashMap<Id, RecordedState>,
+    grants: RecordedGrants,
+    rows: RecordedRows,
+}
+
+/// The state of every request, grant and credential, from the entries alone.
+fn recorded_states(conn: &Connection) -> StoreResult<LedgerStates> {
+    let mut states = LedgerStates::default();
     let mut next = 0;
     loop {
         let page = entries(conn, next, PAGE)?.entries;
         if page.is_empty() {
-            return Ok((states, grants));
+            return Ok(states);
         }
         for bytes in &page {
             next += 1;
             let Ok(entry) = Entry::decode(bytes) else { continue };
-            grants.follow(&entry);
+            states.grants.follow(&entry);
+            states.rows.follow(&entry);
             let Some(id) = entry.request.as_deref().and_then(Id::parse) else { continue };
-            follow(&mut states, id, &entry);
+            follow(&mut states.requests, id, &entry);
         }
     }
 }

@@ -8,6 +8,7 @@ use countersign_types::time::Timestamp;
 use crate::newest_entries::NewestEntries;
 
 use super::grant_facts::{CONTENT, grants_of, labelled_server, text};
+use super::row_record::RowRecord;
 
 /// One right that an entry took away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub(super) enum Revocation {
     Relabelled(Id, Digest),
     /// The clock was rebased after so many entries: no earlier approval has a permit any more.
     Rebased(u64),
+    /// The row of a person, agent or credential was replaced, or has ended.
+    RowRecorded(RowRecord),
 }
 
 impl Revocation {
@@ -51,6 +54,9 @@ impl Revocation {
                 let size = number(entry, REBASED_SIZE).unwrap_or(u64::MAX);
                 vec![Revocation::Rebased(size)]
             }
+            EntryKind::Person | EntryKind::Agent | EntryKind::RowsRecorded => {
+                RowRecord::all_of(entry).map(|(row, _)| Revocation::RowRecorded(row)).collect()
+            }
             _ => Vec::new(),
         }
     }
@@ -67,12 +73,15 @@ impl Revocation {
 }
 
 /// The kinds of entries that take something away.
-const KINDS: [EntryKind; 5] = [
+const KINDS: [EntryKind; 8] = [
     EntryKind::Revoke,
     EntryKind::UsedGrant,
     EntryKind::Redeem,
     EntryKind::Label,
     EntryKind::ClockRebased,
+    EntryKind::Person,
+    EntryKind::Agent,
+    EntryKind::RowsRecorded,
 ];
 
 /// The fact of a rebase that says how many entries were before it.

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use countersign_json::canonical::Digest;
-use countersign_ledger::entry::Entry;
+use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_ledger::merkle::{Frontier, leaf_hash};
 use countersign_types::id::Id;
 use countersign_types::time::{Millis, Timestamp};
@@ -17,6 +17,7 @@ use rusqlite::Connection;
 
 use super::pending_entries::Entries;
 use super::revocation::Revocation;
+use super::row_record::{RowKey, RowRecord, RowTable, has_rows};
 use crate::error::StoreResult;
 use crate::newest_entries::NewestEntries;
 use crate::record::TreeHead;
@@ -46,6 +47,30 @@ pub(super) struct Revocations {
     known: RwLock<KnownRevocations>,
     is_intact: bool,
     newest_entries: NewestEntries,
+    names: NamedRows,
+}
+
+/// The people and agents that entries named when the store was opened.
+#[derive(Debug, Default)]
+pub(super) struct NamedRows {
+    pub people: HashSet<String>,
+    pub agents: HashSet<String>,
+    /// Whether an entry had the digest of a row. Earlier versions wrote none.
+    has_digests: bool,
+}
+
+impl NamedRows {
+    fn note(&mut self, entry: &Entry<'_>) {
+        self.has_digests |= has_rows(entry);
+        let (names, name) = match entry.kind {
+            EntryKind::Person => (&mut self.people, &entry.person),
+            EntryKind::Agent => (&mut self.agents, &entry.agent),
+            _ => return,
+        };
+        if let Some(name) = name.as_deref().filter(|name| !names.contains(*name)) {
+            names.insert(name.to_owned());
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -59,6 +84,10 @@ struct KnownRevocations {
     labels: HashMap<Id, Digest>,
     /// The number of entries before the clock was rebased last.
     rebased: Option<u64>,
+    /// The digests of rows of people, agents and credentials that have not ended.
+    rows: HashMap<RowKey, Digest>,
+    /// Whether an entry since the start recorded a row.
+    has_rows: bool,
     /// How many redeemed permits there may be before old ones are removed.
     max_redeemed: usize,
 }
@@ -67,7 +96,7 @@ impl Revocations {
     /// Reads the whole ledger, and compares it with the head of its tree.
     pub fn read(conn: &Connection, head: TreeHead) -> StoreResult<Revocations> {
         let (mut known, mut tree) = (KnownRevocations::default(), Frontier::new());
-        let mut newest_entries = NewestEntries::default();
+        let (mut newest_entries, mut names) = (NewestEntries::default(), NamedRows::default());
         let mut statement = conn.prepare("SELECT entries FROM segment ORDER BY first")?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
@@ -83,11 +112,12 @@ impl Revocations {
                         known.add(one);
                     }
                     newest_entries.note(&entry, bytes);
+                    names.note(&entry);
                 }
             }
         }
         let is_intact = tree.size() == head.size && tree.root() == head.root;
-        Ok(Revocations { known: RwLock::new(known), is_intact, newest_entries })
+        Ok(Revocations { known: RwLock::new(known), is_intact, newest_entries, names })
     }
 
     /// Whether the entries were those of the signed tree when the store was opened.
@@ -145,6 +175,27 @@ impl Revocations {
         self.known(|known| known.rebased.is_some_and(|size| seq < size))
     }
 
+    /// The digest of the row of a person, agent or credential; `None` if it has ended or the ledger
+    /// does not know it. A changed ledger is believed here: it stops all approvals, and a person
+    /// must be able to sign in and acknowledge it.
+    pub fn row(&self, key: RowKey) -> Option<Digest> {
+        self.known(|known| known.rows.get(&key).copied())
+    }
+
+    /// Whether the ledger names a person.
+    pub fn has_people(&self) -> bool {
+        let is_person = |(table, _): &RowKey| *table == RowTable::Person;
+        !self.names.people.is_empty() || self.known(|known| known.rows.keys().any(is_person))
+    }
+
+    /// The names in a ledger of an earlier version, which has no digests of rows.
+    pub fn names_without_digests(&self) -> Option<&NamedRows> {
+        let names = &self.names;
+        let is_empty = names.people.is_empty() && names.agents.is_empty();
+        let has_digests = names.has_digests || self.known(|known| known.has_rows);
+        (!is_empty && !has_digests).then_some(names)
+    }
+
     fn known<T>(&self, read: impl FnOnce(&KnownRevocations) -> T) -> T {
         read(&self.known.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -171,6 +222,13 @@ impl KnownRevocations {
                 self.labels.insert(server, content);
             }
             Revocation::Rebased(size) => self.rebased = self.rebased.max(Some(size)),
+            Revocation::RowRecorded(RowRecord { key, content }) => {
+                self.has_rows = true;
+                match content {
+                    Some(content) => self.rows.insert(key, content),
+                    None => self.rows.remove(&key),
+                };
+            }
         }
     }
 

@@ -23,6 +23,8 @@ mod settings;
 #[cfg(test)]
 mod setup;
 #[cfg(test)]
+mod tampered_credentials;
+#[cfg(test)]
 mod tampering;
 #[cfg(test)]
 mod tool_labels;

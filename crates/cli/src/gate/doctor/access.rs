@@ -36,6 +36,8 @@ pub fn access_reasons(daemon: &DaemonInstallation, me: u32) -> Vec<Check> {
         ("state folder", state.clone()),
         ("signing key", key("signing.key")),
         ("key for facts", key("facts.key")),
+        ("key that signs responses", key("response.key")),
+        ("TLS key", key("tls.key")),
         ("store", store.clone()),
         ("configuration, which may hold tokens", config.clone()),
     ] {

@@ -111,7 +111,10 @@ fn rows(config: &DaemonConfig) -> Option<Check> {
         }
     };
     Some(match differing(&rows) {
-        None => Check::ok(format!("The ledger confirms all {} requests.", rows.requests)),
+        None => Check::ok(format!(
+            "The ledger confirms all {} requests, people, agents and credentials.",
+            rows.requests
+        )),
         Some(why) => Check::bad(
             format!("The store was edited: {why}."),
             "countersign ledger verify; find out who can write the state folder",

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use crate::config::NO_CHANNEL;
 use crate::drills;
-use crate::gate::{Passed, agent_label};
+use crate::gate::{Passed, agent_label, agent_version};
 use crate::keys::Keys;
 use crate::notifier::is_superseded;
 
@@ -144,6 +144,7 @@ fn plain(stored: &StoredRequest) -> Map<String, Value> {
         "both_bind": request.digest.both_bind,
         "agent": request.requester.display_name(),
         "agent_kind": agent_label(stored),
+        "agent_version": agent_version(stored),
         "session": stored.session,
         "group": stored.group,
         "crisis": request.crisis,

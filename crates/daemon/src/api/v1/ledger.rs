@@ -154,14 +154,17 @@ async fn acknowledge(State(api): State<Api>, proven: StepUpProof, request: Reque
     Ok(axum::Json(json!({ "acknowledged": fault.to_string() })).into_response())
 }
 
-/// `GET /v1/ledger/rows`: the requests compared with the entries about them.
+/// `GET /v1/ledger/rows`: requests, grants, people, agents and their credentials compared with the
+/// entries about them.
 async fn rows(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
     authenticate::person(&api, &headers)?;
     let found = api.gate.store().compare_rows().await?;
-    let listed = found
-        .listed
-        .iter()
-        .map(|one| json!({ "request": one.request, "row": one.row, "ledger": one.ledger }));
+    let listed = found.listed.iter().map(|one| {
+        json!({
+            "request": one.request, "credential": one.credential, "row": one.row,
+            "ledger": one.ledger,
+        })
+    });
     let body = json!({
         "requests": found.requests, "differences": found.differences,
         "listed": listed.collect::<Vec<_>>(),

@@ -8,7 +8,7 @@ use axum::routing::{get, post};
 use serde_json::{Value, json};
 
 use crate::api::fields::{self, Fields};
-use crate::api::{Api, ApiProblem, ApiResult, authenticate};
+use crate::api::{Api, ApiProblem, ApiResult, StepUpProof, authenticate};
 
 /// The routes of the people API.
 pub fn people() -> Router<Api> {
@@ -24,7 +24,7 @@ async fn list(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
 }
 
 /// The agent may ask again; what it asks is decided as before.
-async fn lift(State(api): State<Api>, request: Request) -> ApiResult {
+async fn lift(State(api): State<Api>, proven: StepUpProof, request: Request) -> ApiResult {
     let identity = authenticate::person(&api, request.headers())?;
     let (parts, body) = request.into_parts();
     let bytes = fields::read_json_body(&parts.headers, body).await?;
@@ -32,7 +32,8 @@ async fn lift(State(api): State<Api>, request: Request) -> ApiResult {
     let fields = Fields::new(&value)?;
     let agent = fields.required_text("agent")?;
     fields.finish()?;
-    if !api.gate.lift_quarantine(agent, &identity.person).await? {
+    let note = proven.note(&api, &identity.person);
+    if !api.gate.lift_quarantine(agent, &identity.person, &note).await? {
         return Err(ApiProblem::not_found("quarantine not found"));
     }
     Ok(axum::Json(json!({ "agent": agent, "lifted": true })).into_response())

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::requests::id;
 use crate::api::fields::{self, Fields};
-use crate::api::{Api, ApiProblem, ApiResult, authenticate};
+use crate::api::{Api, ApiProblem, ApiResult, authenticate, step_up};
 use crate::gate::{RollBackError, change_view};
 
 /// How long ended reviews are listed: a week.
@@ -78,9 +78,14 @@ async fn decide(State(api): State<Api>, Path(text): Path<String>, request: Reque
     let force = fields.boolean("force")?.unwrap_or(false);
     fields.finish()?;
     let id = id(&text)?;
+    let mut note = api.gate.note_by(&identity.person);
+    if force {
+        // It replaces what was changed after the call.
+        note = step_up::prove(&api, &identity, &parts, &bytes).await?.note(&api, &identity.person);
+    }
     let review = match choice {
         "keep" => api.gate.keep_review(id, &identity.person).await.map_err(refused)?,
-        "roll_back" => match api.gate.roll_back(id, &identity.person, force).await {
+        "roll_back" => match api.gate.roll_back(id, &identity.person, force, note).await {
             Ok(review) => review,
             Err(RollBackError::Store(error)) => return Err(refused(error)),
             Err(failed) => return Err(ApiProblem::conflict(failed.to_string())),

@@ -2,6 +2,7 @@
 
 mod clock_rebase;
 mod credentials;
+mod edited_rows;
 mod forgotten;
 mod login;
 mod mode;

@@ -3,8 +3,9 @@
 
 use std::fs;
 use std::path::Path;
+use std::pin::Pin;
 
-use countersign_store::Store as _;
+use countersign_store::{OfflineLedger, Store as _};
 use serde_json::{Value, json};
 
 use crate::test_daemon::{ApiSide, TestDaemon};
@@ -50,6 +51,18 @@ fn copy(from: &Path, to: &Path) {
             fs::copy(from.join(&name), to.join(&name)).unwrap();
         }
     }
+}
+
+/// Closes the store, so that everything is in its file, and starts again after a change of the
+/// state folder.
+pub fn restart_with(
+    daemon: TestDaemon,
+    meanwhile: impl FnOnce(&Path),
+) -> Pin<Box<impl Future<Output = TestDaemon>>> {
+    Box::pin(async move {
+        daemon.gate.store().close().await.unwrap();
+        daemon.restart("", meanwhile).await
+    })
 }
 
 pub async fn is_ready(daemon: &TestDaemon) -> bool {
@@ -140,22 +153,42 @@ async fn a_restored_copy_does_not_redeem_a_used_permit_again() {
     assert_eq!(redeem(&daemon, &agent, &permit).await, 200);
 }
 
+/// Puts the files of a running daemon back, as after a power failure, with the log cut to this
+/// length. Returns how many entries are left.
+fn put_back(live: &Path, state: &Path, length: u64) -> usize {
+    copy(live, state);
+    // SQLite builds the index of the log again.
+    fs::remove_file(state.join(format!("{DATABASE}-shm"))).unwrap();
+    let log = state.join(format!("{DATABASE}-wal"));
+    fs::OpenOptions::new().write(true).open(log).unwrap().set_len(length).unwrap();
+    let store = OfflineLedger::open(&state.join(DATABASE)).unwrap();
+    store.entries(0, 4_096).unwrap().entries.len()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cut_log_is_noticed() {
-    let Used { daemon, agent, permit, .. } = used().await;
-    let daemon = daemon
-        .restart("", |state| {
-            let log = state.join(format!("{DATABASE}-wal"));
-            // The newest commits are at the end of the log, if it was not moved into the file.
-            if let Ok(file) = fs::OpenOptions::new().write(true).open(&log) {
-                file.set_len(0).unwrap();
-            }
-        })
-        .await;
-    let ready = is_ready(&daemon).await;
-    let redeemed = redeem(&daemon, &agent, &permit).await;
-    assert_ne!(redeemed, 200);
-    assert!(!ready || redeemed == 409, "a cut log is noticed, or nothing was lost: {redeemed}");
+    for is_cut in [false, true] {
+        let Used { daemon, agent, owner, permit, before } = used().await;
+        // Copied while the daemon runs: one that stops moves the log into the file.
+        let live = tempfile::tempdir().unwrap();
+        copy(&daemon.state(), live.path());
+        let length =
+            |folder: &Path| fs::metadata(folder.join(format!("{DATABASE}-wal"))).unwrap().len();
+        let (cut, whole) = (length(before.path()), length(live.path()));
+        assert!(0 < cut && cut < whole, "the use of the permit is in the log: {cut} of {whole}");
+        let entries = usize::try_from(daemon.gate.store().tree_head().await.unwrap().size).unwrap();
+        let (length, mut left) = (if is_cut { cut } else { whole }, 0);
+        let daemon = daemon.restart("", |state| left = put_back(live.path(), state, length)).await;
+        if is_cut {
+            assert!(0 < left && left < entries, "entries are lost: {left} of {entries}");
+            assert_eq!(redeem(&daemon, &agent, &permit).await, 503);
+            assert_halted(&daemon, &agent, &owner).await;
+        } else {
+            assert_eq!(left, entries);
+            assert_eq!(redeem(&daemon, &agent, &permit).await, 409, "it was used");
+            assert!(is_ready(&daemon).await);
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

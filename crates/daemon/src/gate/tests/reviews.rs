@@ -11,6 +11,7 @@ use countersign_risk::facts::FactsKey;
 use countersign_risk::facts::snapshot_claim::{SnapshotClaim, SnapshotMoment};
 use countersign_snapshot::{SnapshotLabel, SnapshotLimits, SnapshotRecord, SnapshotStore};
 use countersign_store::{CrisisSession, Redemption, Store as _, StoredRequest, StoredReview};
+use countersign_types::id::Id;
 use countersign_types::time::Timestamp;
 use countersign_workflow::request::{Choice, Decider, State};
 use countersign_workflow::review::{ReviewEvent, ReviewState};
@@ -19,7 +20,7 @@ use serde_json::{Value, json};
 use super::{answer, caller};
 use crate::freeze::FreezeStage;
 use crate::gate::{CallSubmission, Caller, GateAnswer, JoinOptions, RollBackError, change_view};
-use crate::test_daemon::TestDaemon;
+use crate::test_daemon::{ApiSide, TestDaemon};
 
 const ON: &str = "[review]\nenabled = true\n";
 const FLOOD: &str =
@@ -51,6 +52,10 @@ impl Lane {
         let key = FactsKey::parse(&key).unwrap();
         let store = SnapshotStore::at(base.join("undo"));
         Lane { daemon, folder, shop, store, key }
+    }
+
+    async fn roll_back(&self, id: Id, force: bool) -> Result<StoredReview, RollBackError> {
+        self.daemon.gate.roll_back(id, "owner", force, self.daemon.note()).await
     }
 
     async fn new() -> Lane {
@@ -211,7 +216,7 @@ async fn a_deletion_runs_first_is_shown_and_rolled_back() {
     let lines = file.lines.as_deref().unwrap();
     assert!(lines.iter().any(|row| row.sign == "-" && row.text == "data.db before"), "{lines:?}");
 
-    let ended = lane.daemon.gate.roll_back(id, "owner", false).await.unwrap();
+    let ended = lane.roll_back(id, false).await.unwrap();
     assert_eq!((ended.state, ended.person.as_deref()), (ReviewState::RolledBack, Some("owner")));
     assert_eq!(lane.read("data.db").as_deref(), Some("data.db before\n"));
     let ledger = lane.daemon.ledger().await;
@@ -426,7 +431,7 @@ async fn files_that_changed_since_the_snapshot_ask_first() {
 async fn after_a_roll_back_or_a_denial_the_agent_asks_first() {
     let lane = Lane::new().await;
     let (review, _) = lane.deleted().await;
-    lane.daemon.gate.roll_back(review.request, "owner", false).await.unwrap();
+    lane.roll_back(review.request, false).await.unwrap();
     assert_eq!(lane.read("data.db").as_deref(), Some("data.db before\n"));
     assert!(lane.asks_first("rm other.db", &["other.db"]).await);
 
@@ -448,7 +453,7 @@ async fn an_edited_snapshot_is_detected_and_nothing_is_rolled_back() {
     fs::write(&file, text.replace("data.db", "evil.db")).unwrap();
     let view = lane.daemon.gate.review(review.request).await.unwrap();
     assert!(change_view(&lane.daemon.gate, &view).await.is_err(), "it is not shown");
-    let failed = lane.daemon.gate.roll_back(review.request, "owner", true).await;
+    let failed = lane.roll_back(review.request, true).await;
     assert!(matches!(failed, Err(RollBackError::Snapshot(_))), "{failed:?}");
     assert_eq!((lane.read("data.db"), lane.read("evil.db")), (None, None));
     let after = lane.daemon.gate.review(review.request).await.unwrap();
@@ -458,7 +463,7 @@ async fn an_edited_snapshot_is_detected_and_nothing_is_rolled_back() {
     assert_eq!(failed.count(), 1);
     // Put back as it was, it can be restored.
     fs::write(&file, text).unwrap();
-    lane.daemon.gate.roll_back(review.request, "owner", false).await.unwrap();
+    lane.roll_back(review.request, false).await.unwrap();
     assert_eq!(lane.read("data.db").as_deref(), Some("data.db before\n"));
 }
 
@@ -468,12 +473,23 @@ async fn later_changes_are_only_replaced_with_force() {
     let (review, record) = lane.deleted().await;
     lane.report(&review, &record).await;
     fs::write(lane.at("data.db"), "by hand").unwrap();
-    let refused = lane.daemon.gate.roll_back(review.request, "owner", false).await;
+    let refused = lane.roll_back(review.request, false).await;
     assert!(matches!(refused, Err(RollBackError::Conflicts(_))), "{refused:?}");
     assert_eq!(lane.read("data.db").as_deref(), Some("by hand"));
     assert_eq!(lane.state(&review).await, ReviewState::Open);
-    lane.daemon.gate.roll_back(review.request, "owner", true).await.unwrap();
+    // A session is not enough for that.
+    let owner = lane.daemon.owner().await;
+    let line = format!("POST /v1/reviews/{}/decision", review.request);
+    let body = || Some(json!({"choice": "roll_back", "force": true}));
+    let stolen = lane.daemon.by(&owner, ApiSide::People, &line, body()).await;
+    assert_eq!(stolen.body["type"], "urn:countersign:problem:step-up-required");
+    assert_eq!(lane.read("data.db").as_deref(), Some("by hand"));
+    let done = lane.daemon.change(&owner, &line, body()).await;
+    assert_eq!(done.body["state"], "rolled_back", "{:?}", done.body);
     assert_eq!(lane.read("data.db").as_deref(), Some("data.db before\n"));
+    let ledger = lane.daemon.ledger().await;
+    let noted = ledger.iter().find(|entry| entry["facts"]["step_up"]["proof"] == "passphrase");
+    assert_eq!(noted.unwrap()["kind"], "roll_back");
 }
 
 #[tokio::test]

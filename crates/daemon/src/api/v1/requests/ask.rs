@@ -19,7 +19,9 @@ use serde_json::json;
 use crate::api::fields::{self, Fields};
 use crate::api::v1::document;
 use crate::api::{Api, ApiProblem};
-use crate::gate::{CallSubmission, Caller, GateAnswer, JoinOptions, ToolClaim};
+use crate::gate::{
+    CallSubmission, Caller, GateAnswer, JoinOptions, ToolClaim, VERSION_DETAIL, version_label,
+};
 
 /// The longest session name, tool name or call id.
 const MAX_NAME: usize = 200;
@@ -63,6 +65,8 @@ pub struct ParsedQuestion<'v> {
     pub claim: Option<ToolClaim<'v>>,
     /// The snapshot that the hook took of the files that the call changes.
     pub snapshot: Option<SnapshotClaim>,
+    /// The version of the agent program: a label for people.
+    pub host_version: Option<&'v str>,
 }
 
 /// Reads a question from its object and the object's text.
@@ -79,9 +83,10 @@ pub fn read<'v>(value: &'v Value<'_>, text: &'v str) -> Result<ParsedQuestion<'v
     };
     let claim = fields.get("mcp_tool").map(read_claim).transpose()?;
     let snapshot = super::snapshot::snapshot(&fields)?;
+    let host_version = fields.text("host_version")?.and_then(version_label);
     fields.finish()?;
     let raw = fields.raw_call(text);
-    Ok(ParsedQuestion { call, raw, description, time, permit, join, claim, snapshot })
+    Ok(ParsedQuestion { call, raw, description, time, permit, join, claim, snapshot, host_version })
 }
 
 /// Submits one call, for a single request or a batch.
@@ -99,6 +104,7 @@ pub async fn ask(
     let mut detail = json!({ "description": question.description });
     if let Some(members) = detail.as_object_mut() {
         members.extend(extra.batch.map(|batch| ("batch".to_owned(), batch)));
+        members.extend(question.host_version.map(|it| (VERSION_DETAIL.to_owned(), json!(it))));
         members.extend(unlabelled.map(|server| ("mcp_server".to_owned(), json!(server))));
     }
     let (detail, before) = (|| detail.to_string(), api.gate.clock().now().at);
