@@ -29,6 +29,7 @@ struct File {
     staging_words: Vec<String>,
     development_words: Vec<String>,
     local_contexts: Vec<String>,
+    shell_state: Vec<String>,
     finding: Vec<Structure>,
 }
 
@@ -82,6 +83,7 @@ pub fn generate(path: &Path, out: &Path) -> Result<String, String> {
         ("STAGING_WORDS", &file.staging_words),
         ("DEVELOPMENT_WORDS", &file.development_words),
         ("LOCAL_CONTEXTS", &file.local_contexts),
+        ("SHELL_STATE", &file.shell_state),
     ] {
         if !words.is_sorted() {
             return Err(format!("{}: {name} is not sorted", path.display()));

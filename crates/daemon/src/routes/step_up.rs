@@ -12,7 +12,7 @@ use crate::api::{Api, ApiProblem, authenticate, fields};
 use crate::inbox::{CHECK_EDIT, DENY};
 
 /// Changes of people and rights: each needs a proof.
-pub const NEEDED: [(&str, &str); 27] = [
+pub const NEEDED: [(&str, &str); 28] = [
     ("POST", "/v1/people"),
     ("DELETE", "/v1/people/{name}"),
     ("POST", "/v1/people/{name}/passphrase"),
@@ -39,6 +39,7 @@ pub const NEEDED: [(&str, &str); 27] = [
     ("POST", "/v1/ledger/clock"),
     ("POST", "/v1/mode"),
     ("POST", "/v1/policy"),
+    ("POST", "/v1/config"),
     ("POST", "/v1/thaw"),
 ];
 
@@ -58,7 +59,7 @@ pub const EXEMPT: [(&str, &str); 21] = [
     ("POST", "/respond"),
     // What ran already is kept, or its files become as they were: neither gives a right.
     ("POST", "/v1/reviews/{id}/decision"),
-    // Feedback only takes suggestions away.
+    // Feedback only takes suggestions and learned grants away.
     ("POST", "/v1/requests/{id}/feedback"),
     // A check of an edit assesses the edited call for the person and stores nothing. The approval
     // of the edit is a separate request.
