@@ -8,7 +8,7 @@ use crate::call_context::{CallContext, parse_environment};
 use crate::engine::{Environment, Tier};
 use crate::gate::{
     args as gate, args_admin as admin, args_channel as channel, args_grants, args_people,
-    args_servers,
+    args_reviews, args_servers,
 };
 use crate::gateway::args as gateway;
 use crate::gateway::{args_a2a, args_mcp};
@@ -71,6 +71,10 @@ pub enum CliCommand {
     Agents(args_people::AgentsArgs),
     /// Manage grants (standing permissions).
     Grants(args_grants::GrantsArgs),
+    /// Look at what calls changed that ran first, and keep it or roll it back.
+    Reviews(args_reviews::ReviewsArgs),
+    /// Say whether a call that ran was right.
+    Feedback(args_reviews::FeedbackArgs),
     /// List MCP servers and label their tools.
     Servers(args_servers::ServersArgs),
     /// List and resolve sessions in crisis.

@@ -7,6 +7,7 @@ use crate::engine::{
     self, Assessment, Call, Card, Doubt, Environment, Impact, Platform, Reason, Tier, Touched,
     Value, Verdict,
 };
+use crate::segments;
 use crate::terminal::{self, Paint};
 
 /// How many reasons are shown before "all 7 reasons".
@@ -86,6 +87,7 @@ pub fn print_stored(out: &mut dyn Write, card: &Card, style: Style) -> io::Resul
             call_view::print(out, &call, worst, CallStyle { paint, tier: card.tier, fold })?;
         }
     }
+    segments::print(out, card, style.paint, style.all)?;
     if card.folded > 0 {
         let more = format!("… {} more bytes that are not stored", card.folded);
         writeln!(out, "  {}", paint.strong(more))?;

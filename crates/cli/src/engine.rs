@@ -7,7 +7,7 @@ use countersign_facts::{LookLimits, LookPlace};
 pub use countersign_json::Value;
 use countersign_json::canonical::CallDigest;
 pub use countersign_risk::call::{Annotations, Call};
-pub use countersign_risk::card::Card;
+pub use countersign_risk::card::{Card, CardSegment};
 pub use countersign_risk::context::{Context, Environment, Platform};
 use countersign_risk::facts::{CallFacts, FactObserver};
 pub use countersign_risk::finding::Doubt;

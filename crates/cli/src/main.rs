@@ -26,6 +26,7 @@ mod replay;
 mod rollout;
 mod rules;
 mod screen;
+mod segments;
 mod serve;
 mod service;
 mod stream;
@@ -106,6 +107,8 @@ fn with_the_gate(name: &str, texts: &[String]) -> Result<ExitCode, Failure> {
         "people" => with(texts, |args| gate::people::people(&args)),
         "agents" => with(texts, |args| gate::people::agents(&args)),
         "grants" => with(texts, |args| gate::grants::run(&args)),
+        "reviews" => with(texts, |args| gate::reviews::run(&args)),
+        "feedback" => with(texts, |args| gate::reviews::feedback(&args)),
         "servers" => with(texts, |args| gate::servers::run(&args)),
         "crises" => with(texts, |args| gate::crises::run(&args)),
         "freeze" => with(texts, |args| gate::freeze::freeze(&args)),

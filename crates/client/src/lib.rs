@@ -46,6 +46,7 @@ mod public_paths;
 mod records;
 mod report;
 mod request;
+mod reviews;
 mod servers;
 mod socket;
 mod time;
@@ -85,6 +86,7 @@ pub use request::{
     DeciderRecord, DecisionRecord, DrillRecord, QuorumRecord, RequestRecord, RequestStatus,
     ReviewNote, VoteRecord,
 };
+pub use reviews::{FeedbackRecord, ReviewRecord};
 pub use servers::{ListedToolRecord, NewToolLabel, ServerLearned, ServerRecord};
 pub use socket::{SOCKET_NAME, SYSTEM_SERVICE_FILE, find_socket, system_socket};
 pub use time::Time;

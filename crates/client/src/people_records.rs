@@ -113,13 +113,16 @@ pub struct DecisionAnswer<'a> {
     /// A grant that comes with the approval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grant: Option<&'a GrantWithApproval>,
+    /// The parts of a compound command that are approved, if the command as a whole is not.
+    #[serde(skip_serializing_if = "<[u8]>::is_empty")]
+    pub segments: &'a [u8],
 }
 
 impl<'a> DecisionAnswer<'a> {
     /// An answer about the call with this digest, without a reason, a word or a grant.
     pub fn new(choice: DecisionChoice, digest: &'a str) -> DecisionAnswer<'a> {
         let scope = DecisionScope::Once;
-        DecisionAnswer { choice, scope, digest, reason: "", word: "", grant: None }
+        DecisionAnswer { choice, scope, digest, reason: "", word: "", grant: None, segments: &[] }
     }
 }
 

@@ -9,10 +9,12 @@ use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_policy::CompiledPolicy;
 use countersign_risk::verdict::Mode;
 use countersign_store::{
-    Backend, MODE_FACT, NewestEntries, POLICY_FACT, SETTINGS_FACT, Store as _, StoreError, fact_of,
+    Backend, MODE_FACT, NewestEntries, POLICY_FACT, SETTINGS_FACT, Store as _, StoreError,
+    UNATTENDED_FACT, fact_of,
 };
 use countersign_types::time::Timestamp;
 
+use crate::config::{DaemonRules, UnattendedSettings};
 use crate::freeze::{Freeze, FreezeStage};
 use crate::modes::{mode_from_name, mode_name, stricter};
 
@@ -23,6 +25,8 @@ pub struct RecordedSettings {
     pub mode: Option<Mode>,
     /// The digest of the policy rules in force.
     pub policy: Option<String>,
+    /// The settings by which calls run without a person, as JSON.
+    pub unattended: Option<String>,
     /// The digest of the written settings.
     pub written: Option<String>,
     /// The freeze in force.
@@ -35,7 +39,7 @@ impl RecordedSettings {
     /// Reads them from the newest entries about them.
     pub async fn read(store: &Backend) -> Result<RecordedSettings, StoreError> {
         let newest = store.newest_entries().await?;
-        let NewestEntries { mode, policy, settings, freeze, acknowledge, .. } = &newest;
+        let NewestEntries { mode, policy, unattended, settings, freeze, acknowledge, .. } = &newest;
         let freeze = freeze.as_deref().and_then(|bytes| Entry::decode(bytes).ok());
         let acknowledge = acknowledge.as_deref().and_then(|bytes| Entry::decode(bytes).ok());
         Ok(RecordedSettings {
@@ -43,6 +47,7 @@ impl RecordedSettings {
             mode: fact_of(mode.as_deref(), MODE_FACT)
                 .map(|name| mode_from_name(&name).unwrap_or(Mode::Enforce)),
             policy: fact_of(policy.as_deref(), POLICY_FACT),
+            unattended: fact_of(unattended.as_deref(), UNATTENDED_FACT),
             written: fact_of(settings.as_deref(), SETTINGS_FACT),
             freeze: freeze.as_ref().and_then(freeze_after),
             acknowledged: acknowledge.map(|entry| Timestamp(entry.at)),
@@ -72,6 +77,12 @@ pub fn mode_fact(mode: Mode) -> (Cow<'static, str>, Value<'static>) {
 /// The fact about policy rules in force.
 pub fn policy_fact(policy: &CompiledPolicy) -> (Cow<'static, str>, Value<'static>) {
     (POLICY_FACT.into(), Value::String(policy_digest(policy).into()))
+}
+
+/// The fact about the settings by which calls run without a person.
+pub fn unattended_fact(rules: &DaemonRules) -> (Cow<'static, str>, Value<'static>) {
+    let settings = UnattendedSettings::of(rules).to_json();
+    (UNATTENDED_FACT.into(), Value::String(settings.into()))
 }
 
 /// The fact about the written settings.

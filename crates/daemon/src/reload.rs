@@ -140,6 +140,16 @@ pub fn describe_changes(gate: &Gate, changes: &[String]) -> Option<String> {
             requested.changes.join("; ")
         );
     }
+    if let Some(requested) = gate.requested_settings() {
+        let hash = requested.hash();
+        let _ = write!(
+            text,
+            " Settings wait for an administrator's confirmation (countersign config confirm {}): \
+             {}. The settings before stay in force.",
+            hash.get(..16).unwrap_or(&hash),
+            requested.changes.join("; ")
+        );
+    }
     if gate.rules().mode != Mode::Enforce {
         text.push_str(" The gate does not block risky calls: its mode is not enforce.");
     }

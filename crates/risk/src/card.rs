@@ -21,11 +21,13 @@ use countersign_types::tier::{Points, Tier};
 mod field_names;
 mod fold;
 mod read;
+mod segments;
 
 #[cfg(test)]
 mod tests;
 
 pub use read::CardError;
+pub use segments::CardSegment;
 
 /// The most that a card takes as JSON, in bytes.
 pub const LARGEST: usize = 64 * 1024;
@@ -101,6 +103,9 @@ pub struct Card {
     pub environment: Environment,
     /// What was found on the machine where it would run, one line for each fact.
     pub facts: Vec<String>,
+    /// The parts of a compound command, in its order; empty where it has no separate parts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub segments: Vec<CardSegment>,
 }
 
 impl Card {
@@ -181,6 +186,7 @@ impl Card {
             cwd: None,
             environment: call.context.environment,
             facts: Vec::new(),
+            segments: Vec::new(),
         }
     }
 

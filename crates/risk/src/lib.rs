@@ -41,6 +41,7 @@ pub mod route;
 mod rule_glob;
 pub mod rules;
 pub mod score;
+pub mod segments;
 pub mod session;
 pub mod session_answer;
 mod session_secrets;

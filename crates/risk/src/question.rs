@@ -112,6 +112,11 @@ impl Question {
         other.topics.into_iter().for_each(|topic| self.add_topic(topic));
     }
 
+    /// Whether something asks that no answer for a session can cover.
+    pub(crate) fn is_open(&self) -> bool {
+        self.open
+    }
+
     /// All topics, also of a call for which no answer for the session can be given.
     pub fn all_topics(&self) -> &[Topic] {
         &self.topics

@@ -12,6 +12,7 @@ use crate::assessment::Assessment;
 use crate::effect::{Effect, Effects};
 use crate::finding::Factor;
 use crate::question::Topic;
+use crate::segments::AssessedPart;
 use crate::session::SessionMemory;
 use crate::verdict::Verdict;
 use countersign_json::canonical::{CallDigest, Digest};
@@ -31,6 +32,40 @@ pub struct SessionQuestion {
     /// The same for an answer that counts for the repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repository: Option<RepositoryQuestion>,
+    /// The parts of a compound command, in its order; a person may approve some of them alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<PartQuestion>,
+}
+
+/// What a part of a compound command asks about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartQuestion {
+    /// The key of the part standing alone.
+    pub key: Digest,
+    /// The label of its tier.
+    pub tier: String,
+    /// Whether a person is asked about it.
+    pub asks: bool,
+    /// The keys that an answer for the rest of the session notes; empty if none can be given.
+    pub answers: Vec<Digest>,
+}
+
+impl PartQuestion {
+    /// What this part asks about.
+    pub fn new(part: &AssessedPart) -> PartQuestion {
+        let topics = parts(&part.seen).filter(|_| may_cover(&part.seen));
+        PartQuestion {
+            key: part.key,
+            tier: part.seen.tier.label().to_owned(),
+            asks: part.seen.verdict != Verdict::Allow,
+            answers: topics.into_iter().flatten().map(|topic| *topic.key()).collect(),
+        }
+    }
+
+    /// Its tier; CRITICAL if it cannot be read.
+    pub fn tier(&self) -> Tier {
+        Tier::parse(&self.tier).unwrap_or(Tier::Critical)
+    }
 }
 
 /// What a call asks about, for an answer that counts for the repository it runs in.
@@ -51,7 +86,18 @@ impl SessionQuestion {
             answers: answer_keys(seen, call),
             covered_by: calls.chain(topics).collect(),
             repository: None,
+            parts: Vec::new(),
         }
+    }
+
+    /// The same with the parts of the call, and with the key of the call itself as a part: a denial
+    /// ends approvals of each of them.
+    #[must_use]
+    pub fn with_parts(mut self, own: Option<Digest>, found: &[AssessedPart]) -> SessionQuestion {
+        self.covered_by.extend(own);
+        self.covered_by.extend(found.iter().map(|part| part.key));
+        self.parts = found.iter().map(PartQuestion::new).collect();
+        self
     }
 
     /// The same for a call that runs in this repository.

@@ -133,6 +133,11 @@ impl SessionTrace {
         !self.scripts.is_empty()
     }
 
+    /// The digests of these texts.
+    pub(crate) fn script_digests(&self) -> impl Iterator<Item = &Digest> {
+        self.scripts.iter()
+    }
+
     /// Why the call asks.
     pub fn question(&self) -> &Question {
         &self.question

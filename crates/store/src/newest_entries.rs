@@ -10,6 +10,10 @@ pub const POLICY_FACT: &str = "policy_rules";
 /// The fact of an entry about a start that names the settings of its configuration.
 pub const SETTINGS_FACT: &str = "settings";
 
+/// The fact of an entry about the configuration with the settings in force by which calls run
+/// without a person.
+pub const UNATTENDED_FACT: &str = "unattended";
+
 /// The newest entries about what is in force, encoded, as they were when the store was opened.
 /// Files beside the store can be deleted or replaced by older ones; these entries cannot, because
 /// the ledger continues its signed tree.
@@ -19,6 +23,8 @@ pub struct NewestEntries {
     pub mode: Option<Vec<u8>>,
     /// The policy rules in force.
     pub policy: Option<Vec<u8>>,
+    /// The settings in force by which calls run without a person.
+    pub unattended: Option<Vec<u8>>,
     /// The settings of a start.
     pub settings: Option<Vec<u8>>,
     /// A freeze or a thaw.
@@ -51,6 +57,9 @@ impl NewestEntries {
                 }
                 if has(POLICY_FACT) {
                     self.policy = newest();
+                }
+                if has(UNATTENDED_FACT) {
+                    self.unattended = newest();
                 }
                 if has(SETTINGS_FACT) {
                     self.settings = newest();

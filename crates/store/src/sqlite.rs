@@ -1,6 +1,7 @@
 //! The SQLite backend: one writer thread with group commit, and a few reader threads.
 
 mod apply;
+mod approved_parts;
 mod batch;
 mod checkpointer;
 mod clock_rebase;

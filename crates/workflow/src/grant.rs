@@ -5,6 +5,7 @@ mod command;
 mod details;
 mod index;
 mod members;
+mod part;
 mod pattern;
 mod profile;
 mod words;
@@ -26,6 +27,7 @@ pub use command::{CommandShape, MAX_COMMANDS, ShapeError, ShownCommand};
 pub use details::GrantDetails;
 pub use index::GrantIndex;
 pub use members::{is_command_shape, plain_command};
+pub use part::{PART_LASTS, PartShape};
 pub use pattern::{CommandPattern, PatternHole, PatternPlace};
 pub use profile::CallProfile;
 
@@ -65,6 +67,9 @@ pub enum GrantShape {
     },
     /// Commands of one form that do no more than an approved call did.
     Command(Box<CommandShape>),
+    /// A part of a compound command that was not approved as a whole: alone, or for the rest of
+    /// the session.
+    Part(Box<PartShape>),
     /// Calls that ask only about what a person approved for the rest of the session. Its id is
     /// that of the approved request. Several of them may cover a call together, see
     /// [`covering_answers`].
@@ -182,7 +187,7 @@ impl Grant {
         if asked.crisis || seen.crisis_sensitive {
             return Err(NotCovered::Crisis);
         }
-        if seen.tier == Tier::Critical {
+        if seen.tier == Tier::Critical && !self.may_cover_critical() {
             return Err(NotCovered::Critical);
         }
         if asked.is_decided_by_policy() {
@@ -230,6 +235,7 @@ impl Grant {
                 // What a script says may be another text the next time.
                 !seen.trace.runs_scripts() && shape.covers(asked)
             }
+            GrantShape::Part(part) => part.covers(asked),
             GrantShape::SameQuestion { .. } | GrantShape::SameProgram { .. } => false,
             GrantShape::ToSelf { tool } => {
                 *tool == seen.tool && reaches_only(asked, asked.own_addresses, same_address)

@@ -78,6 +78,7 @@ const DECIDING: [&str; 26] = [
     "POST /v1/ledger/acknowledge",
     "POST /v1/ledger/clock",
     "POST /v1/mode",
+    "POST /v1/config",
     "POST /v1/policy",
     "POST /v1/pki",
     "POST /v1/pki/certificates",

@@ -194,7 +194,8 @@ pub struct Approve {
     /// All pending requests, after you have seen each of them.
     #[arg(
         long,
-        conflicts_with_all = ["request", "word", "for_session", "for_repository", "minutes", "yes"]
+        conflicts_with_all =
+            ["request", "word", "only", "for_session", "for_repository", "minutes", "yes"]
     )]
     pub all: bool,
     /// The reason; required for CRITICAL calls.
@@ -203,6 +204,9 @@ pub struct Approve {
     /// One of the two words of the call, for a HIGH call named by its id.
     #[arg(long, value_name = "WORD")]
     pub word: Option<String>,
+    /// Approve only this part of a compound command, by its number; can be repeated.
+    #[arg(long, value_name = "NUMBER", conflicts_with_all = ["minutes", "for_repository"])]
+    pub only: Vec<u8>,
     /// Approve for this session; lasts up to 12 hours.
     #[arg(long = "session", alias = "for-session", conflicts_with = "minutes")]
     pub for_session: bool,
@@ -227,6 +231,7 @@ Examples:
   countersign approve olive-tractor --session
   countersign approve olive-tractor --repository
   countersign approve olive-tractor --for 30
+  countersign approve olive-tractor --only 2
   countersign approve --all
 
 The request is shown first; Enter alone does not approve.
@@ -234,6 +239,8 @@ The request is shown first; Enter alone does not approve.
 calls, messages, payments and the agent's own settings are asked about each time.
 --repository covers a program without a description, for the same agent in every session in this git
 repository. What else a call does is still asked about.
+--only denies the command as a whole and approves the named part: proposed alone by the same agent
+in the same session and folder, it runs once. 'countersign show' numbers the parts.
 'countersign grants list' lists such approvals, 'countersign grants revoke' ends one.
 Exit codes: 0 approved (or your vote was counted), 1 not approved, 2 an error.";
 

@@ -144,6 +144,14 @@ pub enum ConfigWhat {
         #[arg(long)]
         json: bool,
     },
+    /// Confirm the settings that let more calls run without a person.
+    Confirm {
+        /// The start of their hash, as the daemon announced it (16 characters).
+        hash: String,
+        /// The people API and the person.
+        #[command(flatten)]
+        person: PersonArgs,
+    },
     /// Confirm the weaker mode that the configuration asks for.
     ConfirmMode {
         /// The mode: observe, or the one in which only the crisis rules hold.

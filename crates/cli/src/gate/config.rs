@@ -1,4 +1,4 @@
-//! `countersign config`: check, confirm-mode, example, paths.
+//! `countersign config`: check, confirm, confirm-mode, example, paths.
 
 use std::process::ExitCode;
 
@@ -30,8 +30,17 @@ pub fn run(args: &args_admin::Config) -> Result<ExitCode, Failure> {
             output::say(|out, _| Ok(page::table(out, &rows)?))
         }
         ConfigWhat::Check { file, json } => check(file.as_deref(), *json),
+        ConfigWhat::Confirm { hash, person } => confirm(hash, person),
         ConfigWhat::ConfirmMode { mode, person } => confirm_mode(mode, person),
     }
+}
+
+fn confirm(hash: &str, person: &PersonArgs) -> Result<ExitCode, Failure> {
+    let now = PersonSession::open_to_change(person)?.confirm_config(hash)?;
+    if person.json {
+        return output::json(&now);
+    }
+    output::line("Confirmed. The settings of the file are in force.")
 }
 
 fn confirm_mode(mode: &str, person: &PersonArgs) -> Result<ExitCode, Failure> {

@@ -41,7 +41,10 @@ pub fn approve(args: &args::Approve) -> Result<ExitCode, Failure> {
     let word = if args.yes {
         word_without_prompt(&request, given)?
     } else {
-        output::say(|out, paint| Ok(show::print(out, &request, Style { paint, all: true })?))?;
+        output::say(|out, paint| {
+            show::print(out, &request, Style { paint, all: true })?;
+            Ok(say_parts(out, &args.only)?)
+        })?;
         let Some(word) = agreed(&mut terminal("--yes")?, &request, given)? else {
             return refused();
         };
@@ -49,7 +52,8 @@ pub fn approve(args: &args::Approve) -> Result<ExitCode, Failure> {
     };
     let reason = match &args.reason {
         Some(reason) => reason.clone(),
-        None if needs_reason(&request) => ask_reason(&request)?,
+        // The daemon requires a reason if a named part is CRITICAL.
+        None if needs_reason(&request) && args.only.is_empty() => ask_reason(&request)?,
         None => String::new(),
     };
     let grant = GrantWithApproval { shape: "exact", scope: "until", minutes: args.minutes };
@@ -62,9 +66,20 @@ pub fn approve(args: &args::Approve) -> Result<ExitCode, Failure> {
     // The digest of the shown call is sent with the decision, so exactly that call is approved.
     let id = id(&request)?;
     let answer = DecisionAnswer::new(DecisionChoice::Approve, &request.digest);
-    let answer = DecisionAnswer { scope, reason: &reason, word: &word, grant, ..answer };
+    let segments = args.only.as_slice();
+    let answer = DecisionAnswer { scope, reason: &reason, word: &word, grant, segments, ..answer };
     let after = session.decide(id, &answer)?;
     told(&after, args.person.json)
+}
+
+/// What an approval of parts means, before the prompt.
+fn say_parts(out: &mut dyn std::io::Write, only: &[u8]) -> std::io::Result<()> {
+    if only.is_empty() {
+        return Ok(());
+    }
+    let numbers: Vec<String> = only.iter().map(u8::to_string).collect();
+    let numbers = numbers.join(", ");
+    writeln!(out, "\nOnly part {numbers} will be approved; the command as a whole will be denied.")
 }
 
 /// HIGH requires one of the two words; naming the request by its words is enough.

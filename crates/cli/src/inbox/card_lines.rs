@@ -15,6 +15,7 @@ use super::wrap::{Break, Piece, flow, width};
 use crate::engine::{self, Card, Reason, Tier, thousands};
 use crate::gate::now::relative_time;
 use crate::gate::page;
+use crate::segments;
 use crate::terminal;
 
 /// How many reasons are shown before "all 7 reasons".
@@ -155,6 +156,16 @@ impl CardLines {
         if card.folded > 0 {
             let text = format!("… {} more bytes are not stored", thousands(card.folded));
             self.words(&text, pen.look.wrong(), pen);
+        }
+        for line in segments::lines(card, pen.open) {
+            let accent = pen.look.accent(Some(line.tier), false);
+            let indent = width(&line.label) + 1;
+            let pieces = [(format!("{} ", line.label), accent), (line.text, Style::new())];
+            self.lines.extend(flow(&pieces, pen.room, indent, Break::Words));
+        }
+        if !card.segments.is_empty() {
+            let hint = "One part alone: countersign approve WORDS --only NUMBER";
+            self.words(hint, pen.look.faint(), pen);
         }
     }
 

@@ -160,6 +160,7 @@ fn decide(people: &PeopleClient, answer: SentAnswer) -> InboxEvent {
         reason,
         word,
         grant: None,
+        segments: &[],
     };
     let after = people.decide(&answer.id, &given);
     let after = after.map(Box::new).map_err(|error| why(&error));

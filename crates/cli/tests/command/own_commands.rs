@@ -46,6 +46,8 @@ const HARMLESS: &[&str] = &[
     "policy explain",
     "policy show",
     "policy test",
+    "reviews list",
+    "reviews show",
     "rules check",
     "rules explain",
     "rules list",

@@ -107,3 +107,23 @@ fn replay_names_the_denied_calls_that_would_pass() {
     assert_eq!(passed.len(), 1);
     assert!(passed[0]["call"].as_str().unwrap().contains("/srv/build"), "{report}");
 }
+
+#[test]
+fn feedback_reviews_and_confirmations_say_that_nothing_waits() {
+    let desk = Desk::open();
+    desk.answer(CALL, DENY);
+    let listed = stdout(&desk.person(&["history", "--json"]));
+    let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();
+    let id = listed["requests"][0]["id"].as_str().unwrap();
+    let regret = desk.person(&["feedback", id, "--wrong"]);
+    assert_eq!(regret.status.code(), Some(2), "{}", stdout(&regret));
+    assert!(stderr(&regret).contains("has not run"), "{}", stderr(&regret));
+    assert_eq!(desk.person(&["feedback", id]).status.code(), Some(2));
+    let reviews = stdout(&desk.person(&["reviews", "list"]));
+    assert_eq!(reviews.trim(), "No call waits for a review.");
+    let keep = desk.person(&["reviews", "keep", id]);
+    assert_eq!(keep.status.code(), Some(2), "{}", stdout(&keep));
+    let none = desk.person(&["config", "confirm", "0123456789abcdef"]);
+    assert_eq!(none.status.code(), Some(2), "{}", stdout(&none));
+    assert!(stderr(&none).contains("wait for confirmation"), "{}", stderr(&none));
+}

@@ -57,6 +57,23 @@ fn an_approval_needs_a_terminal_or_a_flag_and_carries_the_shown_digest() {
 }
 
 #[test]
+fn parts_are_approved_by_their_numbers() {
+    let (daemon, words) = daemon("HIGH");
+    let given = ["approve", &words, "--yes", "--only", "2", "--only", "3", "--session"];
+    let output = daemon.run(&given);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let sent = daemon.heard(&format!("POST /v1/requests/{ID}/decision")).unwrap();
+    let body: serde_json::Value =
+        serde_json::from_str(sent.split_once("decision ").unwrap().1).unwrap();
+    assert_eq!(body["segments"], serde_json::json!([2, 3]));
+    assert_eq!((&body["scope"], &body["choice"]), (&"session".into(), &"approve".into()));
+    for wrong in [["--only", "2", "--for", "30"], ["--only", "2", "--repository", "--yes"]] {
+        let output = daemon.run(&[&["approve", &words, "--yes"][..], &wrong[..]].concat());
+        assert_eq!(output.status.code(), Some(2), "{}", stdout(&output));
+    }
+}
+
+#[test]
 fn high_needs_its_word_even_with_yes() {
     let (daemon, words) = daemon("HIGH");
     let decision = format!("POST /v1/requests/{ID}/decision");

@@ -179,3 +179,26 @@ fn what_came_of_a_call_stands_with_its_request() {
     assert_eq!((&reported["status"], &reported["duration_ms"]), (&json!("ok"), &json!(42)));
     assert_eq!(reported["result_digest"].as_str().unwrap().len(), 64);
 }
+
+#[test]
+fn an_approved_part_of_a_command_runs_alone_once() {
+    let home = TestHome::new();
+    let person = home.person();
+    let both = "git push --force && rm -rf /srv/data";
+    let hook = home.hook(&["claude", "--patience", "20"], &bash(both, "toolu_1"));
+    let request = waiting(&person, 1).remove(0);
+    let answer = DecisionAnswer::new(DecisionChoice::Approve, &request.digest);
+    let answer = DecisionAnswer { word: &request.phrase, segments: &[1], ..answer };
+    person.decide(request.id.as_deref().unwrap(), &answer).unwrap();
+    let reason = HookOutput::of(hook).denied();
+    assert!(reason.contains("approved only a part") && reason.contains("nothing was run"));
+    assert!(reason.contains("`git push --force`; not approved: `rm -rf /srv/data`"), "{reason}");
+    let mut alone = bash("git push --force", "toolu_2");
+    alone["tool_input"]["description"] = json!("Push the rewritten branch");
+    let runs = home.says(&["claude", "--patience", "1"], &alone);
+    assert_eq!(runs.claude().0, "allow", "{runs:?}");
+    let again = home.says(&["claude", "--patience", "1"], &bash("git push --force", "toolu_3"));
+    assert!(again.denied().contains("has not decided yet"), "{again:?}");
+    let other = home.says(&["claude", "--patience", "1"], &bash("rm -rf /srv/data", "toolu_4"));
+    assert!(other.denied().contains("has not decided yet"), "{other:?}");
+}

@@ -256,15 +256,8 @@ impl From<TransitionError> for ApiProblem {
                 )
             },
             TransitionError::ClockUnreliable => unavailable(detail),
-            TransitionError::Ended(_)
-            | TransitionError::DeadlinePassed
-            | TransitionError::DigestMismatch
-            | TransitionError::AlreadyAnswered
-            | TransitionError::EditNeedsOnePerson
-            | TransitionError::EditForSession
-            | TransitionError::NotForSession
-            | TransitionError::NotForRepository
-            | TransitionError::EditInCrisis => ApiProblem::conflict(detail),
+            // The request changed meanwhile, or this answer is not possible for it.
+            _ => ApiProblem::conflict(detail),
         }
     }
 }

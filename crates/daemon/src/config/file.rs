@@ -142,6 +142,7 @@ pub struct FloodSection {
     pub denials: Option<u32>,
     pub within_minutes: Option<u32>,
     pub quarantine_minutes: Option<u32>,
+    pub digest_from: Option<u32>,
 }
 
 /// Permits.

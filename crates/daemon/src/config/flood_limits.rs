@@ -30,5 +30,15 @@ pub fn flood(section: &file::FloodSection) -> Result<FloodConfig, ConfigError> {
         denials: number("flood.denials", section.denials, 5, 1..=MAX_COUNT)?,
         within: minutes("flood.within_minutes", section.within_minutes, 10)?,
         quarantine: minutes("flood.quarantine_minutes", section.quarantine_minutes, 5)?,
+        digest_from: digest_from(section)?,
     })
+}
+
+/// One question is no burst: 0, or at least 2.
+fn digest_from(section: &file::FloodSection) -> Result<u32, ConfigError> {
+    let from = section.digest_from.filter(|from| *from > 0);
+    if section.digest_from == Some(0) {
+        return Ok(0);
+    }
+    number("flood.digest_from", from, 4, 2..=1_000)
 }

@@ -21,6 +21,7 @@ mod resolve;
 mod review;
 mod sections;
 mod settings;
+mod unattended;
 mod undo;
 
 #[cfg(test)]
@@ -39,6 +40,7 @@ pub use oncall::{EscalationLevels, OnCall};
 pub use paths::Paths;
 pub use review::ReviewConfig;
 pub use settings::WrittenSettings;
+pub use unattended::UnattendedSettings;
 pub use undo::UndoConfig;
 
 /// The commented file that `countersign config example` prints; a test reads it.

@@ -224,6 +224,9 @@ pub struct FloodConfig {
     pub within: Millis,
     /// … put an agent in quarantine for this long.
     pub quarantine: Millis,
+    /// From this many pending questions of one session on, they are announced and shown as one
+    /// digest; 0 for never.
+    pub digest_from: u32,
 }
 
 /// Drills: made-up requests that keep people attentive.

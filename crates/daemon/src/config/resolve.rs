@@ -30,6 +30,7 @@ use super::sections::{
     test_gates_every, times,
 };
 use super::settings::WrittenSettings;
+use super::unattended::UnattendedSettings;
 use super::undo::undo;
 
 const DAY: u32 = 86_400;
@@ -119,6 +120,12 @@ impl DaemonRules {
     /// Sets other policy rules, and the hash that belongs to them.
     pub fn set_policy(&mut self, policy: Arc<CompiledPolicy>) {
         self.policy = policy;
+        self.rehash();
+    }
+
+    /// Sets what may run without a person, and the hash that belongs to it.
+    pub fn set_unattended(&mut self, settings: UnattendedSettings) {
+        (self.review, self.learning) = (settings.review, settings.learning);
         self.rehash();
     }
 

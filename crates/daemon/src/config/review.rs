@@ -14,7 +14,7 @@ use super::error::ConfigError;
 const MAX_PATTERNS: usize = 100;
 /// The classes of paths whose files may be changed first: no secrets, no settings, nothing that
 /// runs by itself.
-const CLASSES: [&str; 3] = ["project", "data", "package-caches"];
+pub(super) const CLASSES: [&str; 3] = ["project", "data", "package-caches"];
 
 /// The review lane, as written.
 #[derive(Debug, Clone, Default, Deserialize)]

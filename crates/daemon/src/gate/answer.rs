@@ -58,7 +58,10 @@ pub enum Rejection {
     #[error("denied {0}")]
     RefusedByRule(String),
     /// This agent has too many pending requests, or makes them too fast.
-    #[error("denied: too many requests at once; retry in {0} s")]
+    #[error(
+        "denied: this agent asks people too often; continue with other work that needs no \
+         approval, and propose this call again after {0} s"
+    )]
     TooManyQuestions(u32),
     /// This agent's passes and refusals have filled its share of the disk.
     #[error("denied: the records of this agent fill its share of the disk; retry in {0} s")]

@@ -7,15 +7,17 @@ use countersign_store::{Store as _, StoreError};
 use countersign_types::time::Clock as _;
 
 use super::state::Gate;
-use crate::config::{DaemonRules, mode_name};
-use crate::recorded_settings::{mode_fact, policy_fact, written_fact};
+use crate::config::{DaemonRules, UnattendedSettings, mode_name};
+use crate::recorded_settings::{mode_fact, policy_fact, unattended_fact, written_fact};
 
 impl Gate {
-    /// Replaces the rules, after the change is in the ledger. A weaker mode waits for a person.
+    /// Replaces the rules, after the change is in the ledger. A weaker mode
+    /// and wider settings wait for a person.
     pub async fn change_rules(&self, rules: DaemonRules) -> Result<(), StoreError> {
         let changes = self.rules().written.changes(&rules.written);
         let mut rules = self.confirmed(rules).await?;
         self.hold_weaker_policy(&mut rules, &self.rules().policy);
+        self.hold_wider_settings(&mut rules, &UnattendedSettings::of(&self.rules()));
         let mut entry = Entry::new(0, EntryKind::Config, rules.hash);
         let text = |text: String| countersign_json::Value::String(text.into());
         if !changes.is_empty() {
@@ -30,6 +32,12 @@ impl Gate {
             let waiting = countersign_json::Value::Array(waiting);
             entry.facts.push(("requested_policy".into(), waiting));
         }
+        if let Some(requested) = self.requested_settings() {
+            let waiting = requested.changes.into_iter().map(text).collect();
+            let waiting = countersign_json::Value::Array(waiting);
+            entry.facts.push(("requested_settings".into(), waiting));
+        }
+        entry.facts.push(unattended_fact(&rules));
         entry.facts.push(mode_fact(rules.mode));
         entry.facts.push(written_fact(&rules.written.to_json()));
         if !self.is_policy_unknown() {

@@ -309,5 +309,6 @@ impl FloodConfig {
         denials: u32::MAX,
         within: Millis(0),
         quarantine: Millis(0),
+        digest_from: 0,
     };
 }

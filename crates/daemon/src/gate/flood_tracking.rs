@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use countersign_json::Value;
 use countersign_ledger::entry::{Entry, EntryKind};
+use countersign_risk::segments::APPROVED_ONLY;
 use countersign_store::{Store as _, StoreError, StoreEvent, StoredRequest, WriteContext};
 use countersign_types::id::Id;
 use countersign_types::time::Clock as _;
@@ -26,10 +27,19 @@ impl Gate {
     pub(super) async fn has_ended(&self, id: Id, state: State) {
         self.waiters.ended(id);
         // A freeze denies every pending request; no agent is to blame for that.
-        let denied = state == State::Denied && self.freeze.check().is_ok();
+        let denied = state == State::Denied
+            && self.freeze.check().is_ok()
+            && !self.is_partly_approved(id).await;
         let now = self.clock.now().at;
         let quarantine = self.flood.record_end(&self.rules().flood, id, denied, now);
         self.log_quarantine(quarantine).await;
+    }
+
+    /// Whether a person approved parts of the denied command.
+    async fn is_partly_approved(&self, id: Id) -> bool {
+        let stored = self.store.request(id).await.ok().flatten();
+        let decision = stored.and_then(|stored| stored.request.decision);
+        decision.is_some_and(|decision| decision.reason.starts_with(APPROVED_ONLY))
     }
 
     /// Counts events that no caller waited for: a cancelled submission counts too.

@@ -52,6 +52,12 @@ impl GrantCache {
         given.covering(asked, now, said)
     }
 
+    /// Whether approvals for the session and the repository cover all that a call asks about.
+    pub fn has_answers(&self, asked: &GrantQuery<'_>, now: Moment) -> bool {
+        let given = self.given.read().unwrap_or_else(PoisonError::into_inner);
+        given.has_answers(asked, now)
+    }
+
     /// Whether a grant is active, as far as is known in memory.
     pub fn in_force(&self, grant: &Grant, now: Timestamp) -> bool {
         let listed = self.listed.read().unwrap_or_else(PoisonError::into_inner);
@@ -72,6 +78,8 @@ impl GrantCache {
             GrantShape::SameQuestion { .. } => "for this session".to_owned(),
             GrantShape::SameProgram { .. } => "for this repository".to_owned(),
             GrantShape::Command(shape) => shape.words(),
+            GrantShape::Part(part) if part.is_for_session() => "for this session".to_owned(),
+            GrantShape::Part(_) => "this part of a command".to_owned(),
             _ => return None,
         };
         Some(format!("{scope}, by {}", found.made_by))
@@ -83,13 +91,14 @@ impl GrantCache {
     }
 
     /// Follows the decision of a request: an approval for the session or the repository is a grant,
-    /// and a denial ends those that it contradicts. The store checks each grant when it is used, so
-    /// that a mistake here allows nothing.
-    pub fn follow(&self, decided: &StoredRequest, now: Timestamp) {
+    /// and a denial ends those that it contradicts, except for the keys of `approved` parts. The
+    /// store checks each grant when it is used, so that a mistake here allows nothing.
+    pub fn follow(&self, decided: &StoredRequest, approved: &[Digest], now: Timestamp) {
         let mut given = self.given.write().unwrap_or_else(PoisonError::into_inner);
         given.retain(|grant| {
-            let ended = !grant.is_active(now) || contradicts(decided, grant);
-            !(grant.shape.is_answer() && ended)
+            let ended = !grant.is_active(now) || contradicts(decided, approved, grant);
+            let is_part = matches!(grant.shape, GrantShape::Part(_));
+            !((grant.shape.is_answer() || is_part) && ended)
         });
         if let Some(grant) = answer(decided) {
             given.add(grant);
@@ -142,22 +151,26 @@ impl GrantCache {
 
 /// Whether a request was denied that this approval for the session or the repository would cover in
 /// part.
-fn contradicts(decided: &StoredRequest, grant: &Grant) -> bool {
-    let keys = match &grant.shape {
-        GrantShape::SameQuestion { keys } if grant.session.as_deref() == Some(&decided.session) => {
-            keys
+fn contradicts(decided: &StoredRequest, approved: &[Digest], grant: &Grant) -> bool {
+    let denied = decided.session_question.covered_by.iter();
+    let denied: Vec<Digest> = denied.filter(|key| !approved.contains(key)).copied().collect();
+    let is_of_session = grant.session.as_deref() == Some(&decided.session);
+    let concerned = match &grant.shape {
+        GrantShape::SameQuestion { keys } if is_of_session => {
+            keys.iter().any(|key| denied.contains(key))
         }
+        GrantShape::Part(part) if is_of_session => part.is_denied_by(&denied),
         GrantShape::SameProgram { repository, keys }
             if decided.session_question.repository.as_ref().map(|found| &found.folder)
                 == Some(repository) =>
         {
-            keys
+            keys.iter().any(|key| denied.contains(key))
         }
         _ => return false,
     };
-    decided.request.state == State::Denied
+    concerned
+        && decided.request.state == State::Denied
         && grant.agent.as_deref() == Some(decided.request.requester.name())
-        && keys.iter().any(|key| decided.session_question.covered_by.contains(key))
 }
 
 /// The grant that an approval for the session or the repository makes.

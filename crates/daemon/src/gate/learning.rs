@@ -136,7 +136,7 @@ impl Gate {
         Ok(())
     }
 
-    fn learning_note(&self) -> WriteContext {
+    pub(super) fn learning_note(&self) -> WriteContext {
         WriteContext { policy: self.rules().hash, facts: None, edited: None }
     }
 
@@ -230,7 +230,7 @@ fn covers(grant: &Grant, form: &CommandForm, stored: &StoredRequest) -> bool {
 }
 
 /// The form of a learned grant.
-fn learned_form(grant: &Grant) -> Option<CommandForm> {
+pub(super) fn learned_form(grant: &Grant) -> Option<CommandForm> {
     match &grant.shape {
         GrantShape::Command(shape) if grant.made_by == LEARNED => {
             CommandForm::of_shape(grant.agent.as_deref()?, shape)

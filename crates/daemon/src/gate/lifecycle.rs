@@ -88,7 +88,7 @@ impl Gate {
         event: Event,
         note: WriteContext,
     ) -> Result<Applied, StoreError> {
-        if matches!(event, Event::Answer { choice: Choice::Approve, .. }) {
+        if matches!(event, Event::Answer { choice: Choice::Approve, .. } | Event::AnswerParts(_)) {
             self.integrity.check()?;
             if let Err(frozen) = self.freeze.check() {
                 return Err(StoreError::Halted(frozen.to_string()));
@@ -99,6 +99,10 @@ impl Gate {
     }
 
     async fn apply(&self, id: Id, event: Event, note: WriteContext) -> Result<Applied, StoreError> {
+        let parts = match &event {
+            Event::AnswerParts(given) => (given.keys(), given.grants.clone()),
+            _ => (Vec::new(), Vec::new()),
+        };
         let applied = self.store.apply(id, event, note).await?;
         let state = applied.stored.request.state;
         if state.has_ended() && applied.stored.request.requester.is_drill() {
@@ -112,7 +116,8 @@ impl Gate {
             }
             self.note_crisis_answer(&applied.stored);
             self.session_memories.settle(id, state == State::Approved);
-            self.grants.follow(&applied.stored, self.clock.now().at);
+            self.grants.follow(&applied.stored, &parts.0, self.clock.now().at);
+            parts.1.into_iter().for_each(|grant| self.grants.add(grant));
             self.learn(&applied.stored).await;
             if let Some(judge) = self.judge.current() {
                 judge.decided(&applied.stored);

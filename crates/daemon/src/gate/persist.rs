@@ -3,7 +3,6 @@
 use countersign_json::canonical::CallDigest;
 use countersign_risk::assess::Assessment;
 use countersign_risk::card::Card;
-use countersign_risk::session_answer::SessionQuestion;
 use countersign_store::{NewRequest, NewReview, Store as _, SubmitResult, WriteContext};
 use countersign_types::id::Id;
 use countersign_types::tier::Tier;
@@ -17,7 +16,7 @@ use super::answer::{self, GateAnswer, Rejection};
 use super::caller::Caller;
 use super::flood::AskSlot;
 use super::log_span::request_span;
-use super::repository;
+use super::session_question::session_question;
 use super::state::Gate;
 use super::submission::CallSubmission;
 use crate::config::DaemonRules;
@@ -137,15 +136,16 @@ impl Gate {
         let requester = Requester::Agent(caller.agent.clone());
         let request = Request::new(id, requester, digest, terms, schedule);
         let request = self.settle_request(request, settled, now.at);
-        let card = Card::new(&submission.call, seen, &digest);
+        let mut card = Card::new(&submission.call, seen, &digest);
         let written = |card: &Card| serde_json::to_string(card).map_err(|_| Rejection::Unwritable);
         // In a crisis people must see what they approve, but nothing of it is kept afterwards.
         let minimal = crisis.then(|| written(&Card::minimal(&submission.call, seen, &digest)));
         let facts = Some(settled.facts(seen, crisis));
         let context = WriteContext { policy: rules.hash, facts, edited: None };
         let mut question = session_question(submission, seen, &digest, crisis);
+        let shown = (!settled.is_automatic() && !crisis).then_some(&mut card);
         if settled != Settled::Policy {
-            question = with_repository(question, submission, caller, seen).await;
+            question = self.with_places(question, (rules, submission, caller), seen, shown).await;
         }
         let new = NewRequest {
             request,
@@ -244,36 +244,6 @@ pub(super) fn quorum(rules: &DaemonRules, seen: &Assessment, crisis: bool) -> Qu
     let usual = rules.quorum.of(seen.tier, crisis);
     let wanted = seen.policy.as_ref().and_then(|ruling| ruling.quorum).unwrap_or_default();
     Quorum { approve: usual.approve.max(wanted), ..usual }
-}
-
-/// What a call asks about, for an answer that counts for the rest of its session. Nothing of a
-/// call in a crisis is kept.
-fn session_question(
-    submission: &CallSubmission<'_>,
-    seen: &Assessment,
-    digest: &CallDigest,
-    crisis: bool,
-) -> SessionQuestion {
-    if crisis || submission.call.session.as_deref().is_none_or(str::is_empty) {
-        return SessionQuestion::default();
-    }
-    SessionQuestion::new(seen, digest)
-}
-
-/// The same with the repository that the call runs in, for an answer that counts there.
-async fn with_repository(
-    question: SessionQuestion,
-    submission: &CallSubmission<'_>,
-    caller: &Caller,
-    seen: &Assessment,
-) -> SessionQuestion {
-    if !question.is_answerable() {
-        return question;
-    }
-    match repository::find(caller, &submission.call.context).await {
-        Some(folder) => question.in_repository(seen, folder),
-        None => question,
-    }
 }
 
 /// How long the permit is valid. An agent that comes back later finds the answer: one approval, one

@@ -22,6 +22,7 @@ use super::policy_marker::PolicyMarker;
 use super::session_concerns::SessionConcerns;
 use super::session_memory::SessionMemories;
 use super::session_words::SessionWords;
+use super::unattended::WaitingSettings;
 use super::waiters::Waiters;
 use crate::clock::DaemonClock;
 use crate::config::DaemonRules;
@@ -49,6 +50,7 @@ pub struct Gate {
     pub(super) policy_marker: PolicyMarker,
     pub(super) confirmed_policy: OnceLock<ConfirmedPolicy>,
     pub(super) requested_mode: RwLock<Option<Mode>>,
+    pub(super) waiting_settings: OnceLock<WaitingSettings>,
     pub(super) metrics: Metrics,
     pub(super) facts_key: OnceLock<FactsKey>,
     pub(super) judge: JudgeSlot,
@@ -98,6 +100,7 @@ impl Gate {
             policy_marker: PolicyMarker::default(),
             confirmed_policy: OnceLock::new(),
             requested_mode: RwLock::default(),
+            waiting_settings: OnceLock::new(),
             metrics,
             facts_key: OnceLock::new(),
             judge,

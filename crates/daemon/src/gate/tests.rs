@@ -28,6 +28,7 @@ mod policy;
 mod repository_answers;
 mod reviews;
 mod session_answers;
+mod unattended;
 
 const READ: &str = r#"{"command":"ls -la"}"#;
 const DELETE: &str = r#"{"command":"rm -rf /tmp/build"}"#;

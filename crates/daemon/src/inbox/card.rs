@@ -9,6 +9,7 @@ use super::answer_form::{self, answer};
 use super::assessment::{assessed_call, badge};
 use super::crisis_context;
 use super::labels::{self, relative_time};
+use super::segments;
 use super::view::RequestView;
 use crate::drills;
 
@@ -33,7 +34,12 @@ pub fn card(view: &RequestView) -> Markup {
                 @if !view.is_pending() { (decision_summary(view)) (super::edited::approved(view)) }
                 @if let Some(crisis) = &view.crisis { (crisis_context::on_card(crisis, view.now)) }
                 @match &view.card {
-                    Some(card) => (assessed_call(card)),
+                    Some(card) => {
+                        (assessed_call(card))
+                        @if view.is_pending() {
+                            (segments::answerable_parts(card, &view.word_pair()))
+                        } @else { (segments::parts(card)) }
+                    }
                     None => p.wrong { "The call cannot be shown, so it cannot be approved here." },
                 }
                 (requester_facts(view))

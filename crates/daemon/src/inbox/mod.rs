@@ -15,6 +15,7 @@ mod crises;
 mod crisis_context;
 mod delegated_tasks;
 mod devices;
+mod digests;
 mod drills;
 mod edited;
 mod feedback;
@@ -34,6 +35,7 @@ mod people;
 mod plot;
 mod review;
 mod reviews;
+mod segments;
 mod servers;
 mod sessions;
 mod settings;
@@ -54,6 +56,7 @@ pub fn pages() -> Router<Api> {
         .route("/", get(pending::page))
         .route("/inbox/rail", get(pending::rail))
         .route("/inbox/ids", get(pending::ids))
+        .route("/inbox/digests", get(digests::fragment))
         .route("/inbox/row/{id}", get(pending::row))
         .route("/inbox/card/{id}", get(pending::card))
         .route(CHECK_EDIT, post(edited::check))

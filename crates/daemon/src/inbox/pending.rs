@@ -12,7 +12,7 @@ use serde::Deserialize;
 use super::labels::shape;
 use super::page::{ApiState, PageResult, signed_in, signed_in_page};
 use super::view::RequestView;
-use super::{controls, layout, reviews, servers};
+use super::{controls, digests, layout, reviews, servers};
 use crate::api::{Api, ApiProblem};
 use crate::config::mode_name;
 use crate::gate::CrisisContext;
@@ -48,9 +48,7 @@ pub async fn page(
     let servers = servers::notice(&api).await.map_err(failed)?;
     let reviews = reviews::notice(&api).await.map_err(failed)?;
     let body = html! {
-        (alarms(&api))
-        (servers)
-        (reviews)
+        (alarms(&api)) (servers) (reviews)
         div.desk {
             aside.rail aria-label="Pending requests" {
                 div.head {
@@ -60,6 +58,7 @@ pub async fn page(
                     }
                     button.quiet #deny-all type="button" hidden[views.is_empty()] { "Deny all" }
                 }
+                div #digests { (digests::cards(&api, &views)) }
                 div.rows #rows { @for view in &views { (entry(view, looked_at)) } }
                 p.keys {
                     kbd { "j" }
@@ -88,6 +87,7 @@ fn alarms(api: &Api) -> Markup {
             p.alarm role="alert" { (fault.to_string()) ". " a href="/ledger" { "Acknowledge" } }
         }
         (mode_notice(api))
+        (settings_notice(api))
         @for alarm in api.proofs.alarms() { p.alarm role="alert" { (controls::shown(&alarm)) } }
     }
 }
@@ -110,6 +110,24 @@ fn mode_notice(api: &Api) -> Markup {
                     ". It waits for confirmation; " (mode_name(mode)) " stays in force."
                 }
                 button type="submit" { "Confirm " (mode_name(asked)) }
+                p.wrong role="alert" {}
+            }
+        }
+    }
+}
+
+/// Settings of the file that let more calls run without a person, and wait.
+fn settings_notice(api: &Api) -> Markup {
+    html! {
+        @if let Some(asked) = api.gate.requested_settings() {
+            form.api.line.alarm data-method="POST" data-path="/v1/config" {
+                input type="hidden" name="hash" value=(asked.hash());
+                span {
+                    "The configuration asks for settings that let more calls run without a person: "
+                    strong { (asked.changes.join("; ")) }
+                    ". They wait for confirmation; the settings before stay in force."
+                }
+                button type="submit" { "Confirm these settings" }
                 p.wrong role="alert" {}
             }
         }

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use super::labels::{percent_encode, relative_time, shape};
 use super::page::{ApiState, PageResult, signed_in_page};
 use super::view::RequestView;
-use super::{assessment, layout, pending};
+use super::{assessment, layout, pending, segments};
 
 /// The most requests on one page.
 const MOST: usize = 50;
@@ -20,6 +20,8 @@ const MOST: usize = 50;
 #[derive(Deserialize)]
 pub struct ReviewQuery {
     agent: Option<String>,
+    /// The session of a digest; its HIGH calls are answered alone.
+    session: Option<String>,
     /// The batch of calls that an agent submitted as a plan.
     group: Option<String>,
 }
@@ -34,13 +36,17 @@ pub async fn page(
     let identity = signed_in_page(&api, &headers, &uri)?;
     let failed = |error: StoreError| layout::error_page(&error.into(), Some(&identity));
     let (together, alone): (Vec<_>, Vec<_>) =
-        pending::pending(&api).await.map_err(failed)?.into_iter().partition(may_be_together);
+        pending::pending(&api).await.map_err(failed)?.into_iter().partition(|view| {
+            let is_high = view.stored.request.tier >= Tier::High;
+            may_be_together(view) && !(is_high && which.session.is_some())
+        });
     let agents = agents(&together);
-    let of = which.agent.filter(|agent| !agent.is_empty());
+    let of = which.agent.as_deref().filter(|agent| !agent.is_empty());
     let group = which.group.as_deref().and_then(Id::parse);
     let fits = |view: &RequestView| {
         let requester = view.stored.request.requester.display_name();
-        of.as_deref().is_none_or(|agent| requester == agent)
+        of.is_none_or(|agent| requester == agent)
+            && which.session.as_deref().is_none_or(|session| view.stored.session == session)
             && group.is_none_or(|group| view.stored.group == Some(group))
     };
     let mut chosen: Vec<RequestView> = together.into_iter().filter(fits).collect();
@@ -57,12 +63,13 @@ pub async fn page(
             p.hint {
                 "Each answer is a separate decision, for exactly the call that you see here. "
                 "To approve a HIGH call, open it and type one of its two words."
-                @if !alone.is_empty() {
+                @if !alone.is_empty() && which.session.is_none() {
                     " " (number(alone.len())) " CRITICAL or in a crisis: "
                     a href="/" { "answered alone" } "."
                 }
             }
-            @if agents.len() > 1 && group.is_none() { (filter(&agents, of.as_deref())) }
+            @if which.session.is_some() { (answered_alone(alone.iter().filter(|view| fits(view)))) }
+            @if agents.len() > 1 && group.is_none() { (filter(&agents, of)) }
             p.hint.fresh role="status" hidden {}
             ol.together { @for view in &views { (item(view)) } }
             @if !views.is_empty() { (bar()) }
@@ -74,6 +81,18 @@ pub async fn page(
 /// Whether it may be answered together with others.
 fn may_be_together(view: &RequestView) -> bool {
     view.stored.request.tier < Tier::Critical && !view.stored.request.crisis
+}
+
+/// The calls of a digest that are answered one by one.
+fn answered_alone<'v>(views: impl Iterator<Item = &'v RequestView>) -> Markup {
+    html! {
+        ul.list { @for view in views {
+            li {
+                span.tiername { (view.stored.request.tier.label()) } " " (view.brief()) " "
+                a href={ "/?r=" (view.stored.request.id) } { "Answer alone" }
+            }
+        } }
+    }
 }
 
 fn title(shown: usize, all: usize) -> String {
@@ -162,6 +181,7 @@ fn call_details(view: &RequestView) -> Markup {
         @match &view.card {
             Some(read) => {
                 (assessment::assessed_call(read))
+                (segments::parts(read))
                 @if !read.one_tap() {
                     p.gone { "The whole call does not fit here, so it must be approved alone: "
                         a href={ "/?r=" (view.stored.request.id) } { "open it" } }

@@ -9,6 +9,7 @@ use countersign_types::time::Clock as _;
 use tokio::sync::OwnedRwLockReadGuard;
 use tokio::task::JoinSet;
 
+use super::burst::coalesce;
 use super::context::{NotifierContext, RequestAnnouncements};
 use super::deliver::deliver;
 use super::outbox_delivery::{self, OutboxDelivery, escalation_levels, pause_after, with_browsers};
@@ -60,6 +61,10 @@ pub async fn announce(
     targets.retain(|(target, _)| !(target.early && stored.request.requester.is_drill()));
     if targets.is_empty() {
         finish_without_channels(&context, &outgoing).await;
+        return DeliveryEnd { done: true };
+    }
+    let channels = targets.iter().map(|(target, _)| target);
+    if coalesce(&context, &outgoing, &stored, channels).await {
         return DeliveryEnd { done: true };
     }
     let open = targets.len();

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use countersign_types::time::Timestamp;
 use tokio::sync::{RwLock, watch};
 
+use super::burst::ToldBursts;
 use super::channel_pool::ChannelPool;
 use crate::buttons::Buttons;
 use crate::gate::Gate;
@@ -29,6 +30,8 @@ pub struct NotifierContext {
     pub buttons: Arc<Buttons>,
     pub presence: Arc<Presence>,
     pub started: Timestamp,
+    /// The sessions whose questions were announced as one.
+    pub bursts: ToldBursts,
 }
 
 /// The announcements of one request in progress.

@@ -5,6 +5,7 @@
 
 mod announce;
 pub mod announcement;
+mod burst;
 mod channel_pool;
 mod context;
 mod deliver;
@@ -106,7 +107,9 @@ impl Dispatcher {
     fn new(gate: Arc<Gate>, parts: NotifierParts) -> Dispatcher {
         let started = gate.clock().now().at;
         let NotifierParts { channels, buttons, presence } = parts;
-        let context = Arc::new(NotifierContext { gate, channels, buttons, presence, started });
+        let bursts = burst::ToldBursts::default();
+        let context = NotifierContext { gate, channels, buttons, presence, started, bursts };
+        let context = Arc::new(context);
         Dispatcher {
             context,
             deliveries: JoinSet::new(),

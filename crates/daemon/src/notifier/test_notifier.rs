@@ -84,8 +84,13 @@ impl TestNotifier {
     }
 
     pub async fn ask(&self, command: &str) -> StoredRequest {
+        self.ask_in("", command).await
+    }
+
+    pub async fn ask_in(&self, session: &str, command: &str) -> StoredRequest {
+        let session = (!session.is_empty()).then(|| session.into());
         let asks = CallSubmission {
-            call: Call::shell(command),
+            call: Call { session, ..Call::shell(command) },
             raw: command.as_bytes(),
             time: None,
             key: None,

@@ -210,3 +210,44 @@ async fn a_channel_does_not_announce_above_its_max_tier() {
     assert!(hook.got().is_empty());
     assert_eq!(notifier.ledger_lines(&asked, "notify_failed").await.len(), 1);
 }
+
+#[tokio::test]
+async fn a_burst_of_one_session_is_one_message_until_it_is_answered() {
+    let folder = tempfile::tempdir().unwrap();
+    let hook = WebhookReceiver::start(ReceiverBehavior::Answers(204)).await;
+    let text = format!(
+        "[escalation]\nfirst = [\"hook\"]\n[flood]\ndenials = 100\n{}",
+        hook.channel("hook", folder.path())
+    );
+    let notifier = TestNotifier::open(folder.path(), &text).await.start();
+    let mut asked = Vec::new();
+    for number in 1..=3 {
+        asked.push(notifier.ask_in("s1", &format!("frobnicate {number}")).await);
+    }
+    until("three questions", async || hook.kinds() == ["asked", "asked", "asked"]).await;
+    notifier.outbox_is_empty().await;
+    for number in 4..=6 {
+        asked.push(notifier.ask_in("s1", &format!("frobnicate {number}")).await);
+    }
+    notifier.outbox_is_empty().await;
+    let got = hook.got();
+    assert_eq!(got.len(), 4, "one digest: {got:?}");
+    let digest = got[3].1.to_string();
+    assert!(digest.contains("questions from coder in session s1"), "{digest}");
+    assert!(digest.contains("/review?agent=coder&session=s1"), "{digest}");
+    // CRITICAL is always announced, and other sessions are.
+    notifier.ask_in("s1", "rm -rf /").await;
+    notifier.ask_in("s2", "frobnicate 1").await;
+    until("both", async || hook.got().len() == 6).await;
+    // Once it is answered, the next question is announced again.
+    for one in &asked {
+        notifier.deny(one).await;
+    }
+    notifier.outbox_is_empty().await;
+    let before = hook.kinds().iter().filter(|kind| *kind == "asked").count();
+    notifier.ask_in("s1", "frobnicate 7").await;
+    until("the next question", async || {
+        hook.kinds().iter().filter(|kind| *kind == "asked").count() == before + 1
+    })
+    .await;
+}

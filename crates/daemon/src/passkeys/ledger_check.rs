@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use countersign_json::Value;
 use countersign_json::base64;
+use countersign_json::canonical::Digest;
 use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_types::id::Id;
 use countersign_workflow::request::{ApprovalScope, Choice};
@@ -68,7 +69,12 @@ impl LedgerSignatureCheck {
         let relying_party = (person.to_owned(), text("id")?.to_owned());
         let key =
             self.keys.get(&relying_party).ok_or("a signature by a passkey of another person")?;
+        // Where parts of a command were approved, they are what was signed.
+        let parts = fact(entry, "segments").and_then(|parts| parts.get("digest"));
+        let parts = parts.and_then(Value::as_str).map(Digest::parse);
+        let parts = parts.transpose().map_err(|_| LACKS)?;
         let choice = match (entry.kind, fact(entry, "choice").and_then(Value::as_str)) {
+            _ if parts.is_some() => Choice::Approve,
             (EntryKind::Deny, _) | (EntryKind::Vote, Some("deny")) => Choice::Deny,
             _ => Choice::Approve,
         };
@@ -76,7 +82,7 @@ impl LedgerSignatureCheck {
         let scope = scope.unwrap_or(Some(ApprovalScope::Once)).ok_or(LACKS)?;
         let decided = SignedDecision {
             request: entry.request.as_deref().and_then(Id::parse).ok_or(LACKS)?,
-            digest: entry.digest.ok_or(LACKS)?,
+            digest: parts.or(entry.digest).ok_or(LACKS)?,
             choice,
             scope,
         };

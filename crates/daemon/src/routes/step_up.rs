@@ -40,6 +40,7 @@ pub const NEEDED: [(&str, &str); 28] = [
     ("POST", "/v1/ledger/clock"),
     ("POST", "/v1/mode"),
     ("POST", "/v1/policy"),
+    ("POST", "/v1/config"),
     ("POST", "/v1/thaw"),
 ];
 
@@ -60,7 +61,7 @@ pub const EXEMPT: [(&str, &str); 20] = [
     // What ran already is kept, or its files become as they were: neither gives a right. `force`
     // replaces later changes, and is checked where the decision is read.
     ("POST", "/v1/reviews/{id}/decision"),
-    // Feedback only takes suggestions away.
+    // Feedback only takes suggestions and learned grants away.
     ("POST", "/v1/requests/{id}/feedback"),
     // A check of an edit assesses the edited call for the person and stores nothing. The approval
     // of the edit is a separate request.

@@ -1,6 +1,7 @@
 //! What a denial tells the model: what happened, why, and what to do next.
 
 use countersign_client::{Error, Outcome, RequestRecord};
+use countersign_risk::segments::APPROVED_ONLY;
 
 /// Why a decided request may not run.
 pub fn denied(ended: &Outcome) -> String {
@@ -11,6 +12,12 @@ pub fn denied(ended: &Outcome) -> String {
     };
     match ended {
         Outcome::Approved(_) => invalid_answer(),
+        Outcome::Denied(_) if request.reason().starts_with(APPROVED_ONLY) => format!(
+            "Countersign: a person ({}) approved only a part of this command, so nothing was run. \
+             {} Do not try the rest another way.",
+            request.decided_by(),
+            request.reason().trim()
+        ),
         Outcome::Denied(_) if request.decision.as_ref().is_some_and(|d| d.by.kind == "people") => {
             format!(
                 "Countersign: a person ({}) denied this call.{reason} Do not try it another way; \
@@ -57,6 +64,10 @@ pub fn failed(error: &Error) -> String {
         Error::Denied(problem) if problem.name() == "frozen" => {
             let why = problem.detail.trim_start_matches("denied: ");
             format!("Countersign: {why}. Stop, and tell the person; do not try it another way.")
+        }
+        Error::Denied(problem) if problem.name() == "too-many-questions" => {
+            let why = problem.detail.trim_start_matches("denied: ");
+            format!("Countersign: {why}. No person denied it; do not try it another way.")
         }
         Error::Denied(problem) => {
             let why = problem.detail.trim_start_matches("denied: ");

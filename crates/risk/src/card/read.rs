@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::field_names::{CLASSES, DOUBTS, EFFECTS, FACTORS, FIELDS, LISTS, PLATFORMS};
+use super::segments::{CardSegment, MAX_SEGMENTS};
 use super::{Card, LARGEST, REASONS, RedactedKind};
 use crate::assess::Reason;
 use crate::context::Environment;
@@ -43,10 +44,7 @@ impl Card {
             tool: string(value, "tool")?,
             arguments: string(value, "arguments")?,
             command: optional(value, "command")?,
-            tier: Tier::ALL
-                .into_iter()
-                .find(|tier| text(value, "tier") == Ok(tier.label()))
-                .ok_or_else(|| wrong("tier"))?,
+            tier: tier(value)?,
             points,
             risk: number(value, "risk")?,
             confidence: number(value, "confidence")?,
@@ -68,6 +66,7 @@ impl Card {
                 .filter(|e| text(value, "environment") == Ok(e.label()))
                 .ok_or_else(|| wrong("environment"))?,
             facts: fact_texts(value)?,
+            segments: segments(value)?,
         };
         let same = |a: f64, b: f64| (a - b).abs() < 1e-9;
         if card.tier != points.tier() || !same(card.risk, points.risk()) {
@@ -228,4 +227,26 @@ fn fact_texts(value: &Value<'_>) -> Read<Vec<String>> {
     }
     let text = |item: &Value<'_>| item.as_str().map(str::to_owned).ok_or_else(|| wrong("facts"));
     list(value, "facts", REASONS)?.iter().map(text).collect()
+}
+
+fn tier(value: &Value<'_>) -> Read<Tier> {
+    let found = Tier::ALL.into_iter().find(|tier| text(value, "tier") == Ok(tier.label()));
+    found.ok_or_else(|| wrong("tier"))
+}
+
+/// The parts of a command; most cards have none.
+fn segments(value: &Value<'_>) -> Read<Vec<CardSegment>> {
+    if value.get("segments").is_none() {
+        return Ok(Vec::new());
+    }
+    let segment = |one: &Value<'_>| {
+        only(one, &["text", "tier", "asks", "approved"], "segments")?;
+        Ok(CardSegment {
+            text: string(one, "text")?,
+            tier: tier(one)?,
+            asks: truth(one, "asks")?,
+            approved: truth(one, "approved")?,
+        })
+    };
+    list(value, "segments", MAX_SEGMENTS)?.iter().map(segment).collect()
 }

@@ -9,6 +9,7 @@ use countersign_workflow::request::{
 };
 use rusqlite::{OptionalExtension as _, params};
 
+use super::approved_parts::ApprovedParts;
 use super::batch::Batch;
 use super::columns::{DecisionColumns, drill_kind};
 use super::entry::{Fact, entry, number_fact, set_request, text_fact};
@@ -36,6 +37,7 @@ pub(super) fn apply(
         ));
     }
     let scope = session_answers::scope_of(&event);
+    let parts = ApprovedParts::of(&event, &stored)?;
     let votes = stored.request.votes.len();
     let change = stored.request.apply(event, batch.now)?;
     session_answers::check_scope(&stored, scope)?;
@@ -60,7 +62,7 @@ pub(super) fn apply(
     if card_after.is_some() && matches!(change, Transition::Ended(_)) {
         replace_card(batch, &mut stored)?;
     }
-    publish(batch, &stored, &change, context)?;
+    publish(batch, &stored, &change, (&parts, context))?;
     Ok(Applied { stored, change })
 }
 
@@ -69,7 +71,7 @@ fn publish(
     batch: &mut Batch<'_>,
     stored: &StoredRequest,
     change: &Transition,
-    context: &WriteContext,
+    (parts, context): (&ApprovedParts, &WriteContext),
 ) -> StoreResult<()> {
     let id = stored.request.id;
     match change {
@@ -82,7 +84,7 @@ fn publish(
             batch.publish(StoreEvent::Voted(id));
         }
         Transition::Ended(decision) => {
-            settle_session(batch, stored, context)?;
+            settle_session(batch, stored, (parts, context))?;
             announce(batch, id, AnnouncementKind::Ended(decision.state))?;
             batch.publish_end(stored.clone());
         }
@@ -95,14 +97,17 @@ fn publish(
 fn settle_session(
     batch: &mut Batch<'_>,
     stored: &StoredRequest,
-    context: &WriteContext,
+    (parts, context): (&ApprovedParts, &WriteContext),
 ) -> StoreResult<()> {
     let request = &stored.request;
     match request.state {
         // The call of a drill does not exist.
         State::Approved if request.requester.is_drill() => Ok(()),
         State::Approved => session_answers::create(batch, stored),
-        State::Denied => session_answers::end_denied(batch, stored, context),
+        State::Denied => {
+            parts.end_denied(batch, stored, context)?;
+            parts.create(batch, context)
+        }
         _ => Ok(()),
     }
 }

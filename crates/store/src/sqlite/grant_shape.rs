@@ -2,7 +2,7 @@
 
 use countersign_json::canonical::{CallDigest, Digest};
 use countersign_risk::session_answer::RepositoryQuestion;
-use countersign_workflow::grant::{CommandShape, GrantShape};
+use countersign_workflow::grant::{CommandShape, GrantShape, PartShape};
 
 use super::columns::{Columns, texts, texts_json};
 use super::errors::corrupt;
@@ -38,6 +38,11 @@ pub(super) fn shape_columns(shape: &GrantShape) -> StoreResult<ShapeColumns<'_>>
             let tool = Some(shape.tool.as_str());
             ShapeColumns { word: "command", tool, commands: Some(commands), ..empty }
         }
+        GrantShape::Part(part) => {
+            let part = serde_json::to_string(part);
+            let part = part.map_err(|error| StoreError::Invalid(error.to_string()))?;
+            ShapeColumns { word: "part", commands: Some(part), ..empty }
+        }
         GrantShape::SameQuestion { .. } | GrantShape::SameProgram { .. } => {
             return Err(StoreError::Invalid(
                 "an approval for the session or the repository is made by approving its request"
@@ -70,6 +75,11 @@ pub(super) fn read_shape(columns: &mut Columns<'_, '_>) -> StoreResult<GrantShap
             let shape = serde_json::from_str::<CommandShape>(commands.as_deref().unwrap_or("null"));
             let shape = shape.map_err(|error| corrupt(format!("invalid commands: {error}")))?;
             GrantShape::Command(Box::new(shape))
+        }
+        ("part", ..) => {
+            let part = serde_json::from_str::<PartShape>(commands.as_deref().unwrap_or("null"));
+            let part = part.map_err(|error| corrupt(format!("invalid part: {error}")))?;
+            GrantShape::Part(Box::new(part))
         }
         ("same_question", ..) => {
             GrantShape::SameQuestion { keys: question(asked.as_deref())?.answers }

@@ -1,6 +1,7 @@
 //! Uses grants for a new request.
 
 use countersign_types::id::Id;
+use countersign_types::tier::Tier;
 use countersign_types::time::Timestamp;
 use countersign_workflow::request::TransitionError;
 use rusqlite::{Connection, OptionalExtension as _, params};
@@ -21,6 +22,9 @@ pub(super) fn use_grant(batch: &Batch<'_>, id: Id, new: &NewRequest) -> StoreRes
     }
     // A grant is not believed because a row says so.
     if !believed(batch.conn, id, batch.now.at, &batch.ledger())? {
+        return Err(StoreError::GrantInactive);
+    }
+    if new.request.tier == Tier::Critical && !is_part_once(batch, id)? {
         return Err(StoreError::GrantInactive);
     }
     check_rate(batch, id)?;
@@ -52,6 +56,13 @@ pub(super) fn use_grant(batch: &Batch<'_>, id: Id, new: &NewRequest) -> StoreRes
     };
     let recorded = is_recorded(batch.conn, id, claim, batch.now.at, &batch.ledger())?;
     if recorded { Ok(()) } else { Err(StoreError::GrantInactive) }
+}
+
+/// Whether a grant is a part of a command that a person approved once. No other grant covers a
+/// CRITICAL call.
+fn is_part_once(batch: &Batch<'_>, id: Id) -> StoreResult<bool> {
+    let sql = "SELECT 1 FROM given WHERE id = ?1 AND shape = 'part' AND uses_left IS NOT NULL";
+    Ok(batch.conn.prepare_cached(sql)?.exists([id.as_bytes()])?)
 }
 
 /// Rejects a use beyond the rate limit of a grant. The row counts the uses of this commit, the

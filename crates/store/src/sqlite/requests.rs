@@ -130,10 +130,8 @@ fn validate(new: &NewRequest) -> StoreResult<()> {
         (Some(decision), state) if decision.state == state => match decision.by {
             Decider::Policy if matches!(state, State::Approved | State::Denied) => Ok(()),
             Decider::Grant(_) if state != State::Approved => invalid("a grant can only approve"),
-            // No grant covers these, whatever the caller decided.
-            Decider::Grant(_) if request.crisis || request.tier == Tier::Critical => {
-                Err(StoreError::GrantInactive)
-            }
+            // No grant covers a crisis, and only a part that was approved once covers CRITICAL.
+            Decider::Grant(_) if request.crisis => Err(StoreError::GrantInactive),
             Decider::Grant(_) if decision.digest == request.digest => Ok(()),
             // People decide these, whatever a model says.
             Decider::Judge(_) if request.crisis || request.tier >= Tier::High => {

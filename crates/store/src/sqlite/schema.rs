@@ -8,7 +8,7 @@ use crate::error::OpenError;
 const APPLICATION: i64 = 0x4353_474E;
 
 /// The migration at index `n` upgrades schema `n` to `n + 1`. Released migrations never change.
-const MIGRATIONS: [&str; 14] = [
+const MIGRATIONS: [&str; 15] = [
     include_str!("../../migrations/sqlite/0001_first.sql"),
     include_str!("../../migrations/sqlite/0002_fewer_trees.sql"),
     include_str!("../../migrations/sqlite/0003_ways_in.sql"),
@@ -23,6 +23,7 @@ const MIGRATIONS: [&str; 14] = [
     include_str!("../../migrations/sqlite/0013_crisis_takeover.sql"),
     include_str!("../../migrations/sqlite/0015_reviews.sql"),
     include_str!("../../migrations/sqlite/0016_command_grants.sql"),
+    include_str!("../../migrations/sqlite/0017_approved_parts.sql"),
 ];
 
 /// Upgrades the store to the newest schema, and rejects a newer one. Foreign keys must be off,

@@ -100,18 +100,25 @@ fn forget_old(batch: &Batch<'_>, agent: &str, session: &str) -> StoreResult<()> 
     Ok(())
 }
 
-/// Ends the approvals of the session and the repository that could cover a part of a denied
+/// Ends the approvals of the session and the repository that have one of these keys of a denied
 /// request.
 pub(super) fn end_denied(
     batch: &mut Batch<'_>,
     stored: &StoredRequest,
+    denied: &[Digest],
     context: &WriteContext,
 ) -> StoreResult<()> {
-    let denied = &stored.session_question.covered_by;
-    if denied.is_empty() || stored.request.requester.is_drill() {
-        return Ok(());
-    }
     let ended = answers_about(batch.conn, stored, denied)?;
+    end(batch, stored, ended, context)
+}
+
+/// Ends approvals because a request was denied.
+pub(super) fn end(
+    batch: &mut Batch<'_>,
+    stored: &StoredRequest,
+    ended: Vec<Id>,
+    context: &WriteContext,
+) -> StoreResult<()> {
     let person = stored.request.votes.last().map(|vote| vote.person.as_str());
     let denial = stored.request.id.to_string();
     for id in ended {

@@ -1,6 +1,8 @@
 //! The contract of a store: each test runs on each backend that is listed here.
 
 #[cfg(test)]
+mod approved_parts;
+#[cfg(test)]
 mod command_grants;
 #[cfg(test)]
 mod durability;
@@ -64,6 +66,10 @@ mod sqlite {
         races::a_counted_grant_covers_exactly_its_uses,
         races::concurrent_redemptions_use_a_permit_once,
         races::concurrent_submissions_with_one_key_make_one_request,
+        approved_parts::an_approved_part_is_a_grant_of_its_own_for_one_call,
+        approved_parts::a_part_of_another_request_agent_or_person_is_refused,
+        approved_parts::only_a_part_that_was_approved_once_covers_critical,
+        approved_parts::a_denial_ends_approved_parts_that_it_contradicts,
         command_grants::a_command_grant_is_stored_with_its_last_use,
         command_grants::a_rate_limit_holds_in_every_hour,
         settings::grants_are_active_until_expired_or_revoked,

@@ -22,8 +22,8 @@ fn keys(bytes: &[u8]) -> Vec<Digest> {
 
 /// A request that asks about these topics.
 pub fn asks(approve: u8, topics: &[u8]) -> NewRequest {
-    let question =
-        SessionQuestion { answers: keys(topics), covered_by: keys(topics), repository: None };
+    let (answers, covered_by) = (keys(topics), keys(topics));
+    let question = SessionQuestion { answers, covered_by, ..SessionQuestion::default() };
     NewRequest { session_question: question, ..asked(approve) }
 }
 

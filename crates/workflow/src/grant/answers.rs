@@ -44,7 +44,11 @@ fn keys_for<'g>(grant: &'g Grant, asked: &GrantQuery<'_>) -> Option<&'g [Digest]
         GrantShape::SameProgram { repository, keys } => {
             (asked.repository == Some(repository.as_str())).then_some(keys)
         }
-        GrantShape::Exact { .. }
+        GrantShape::Part(part) if part.is_for_session() => {
+            (grant.session.as_deref() == Some(asked.session)).then_some(&part.keys)
+        }
+        GrantShape::Part(_)
+        | GrantShape::Exact { .. }
         | GrantShape::Action { .. }
         | GrantShape::Targets { .. }
         | GrantShape::Command(_)

@@ -7,6 +7,7 @@ use countersign_types::id::Id;
 use countersign_types::time::Moment;
 
 use super::members::plain_command;
+use super::part::own_key;
 use super::{Grant, GrantQuery, GrantShape, covering_answers};
 
 /// How many grants that cover a call alone are named. Where all of them are used up meanwhile, a
@@ -98,6 +99,12 @@ impl GrantIndex {
         single.chain(answers).collect()
     }
 
+    /// Whether approvals for the session and the repository together cover all that a call asks
+    /// about.
+    pub fn has_answers(&self, asked: &GrantQuery<'_>, now: Moment) -> bool {
+        covering_answers(self.at(&answer_keys(asked)), asked, now).is_some()
+    }
+
     fn at<'i>(&'i self, keys: &'i [GrantKey]) -> impl Iterator<Item = &'i Grant> {
         let ids = keys.iter().filter_map(|key| self.places.get(key)).flatten();
         ids.filter_map(|id| self.grants.get(id))
@@ -132,7 +139,8 @@ fn keys(grant: &Grant) -> Vec<GrantKey> {
             let texts = shape.commands.iter().map(|pattern| first_words(&pattern.to_string()));
             texts.map(|text| GrantKey::Tool(shape.tool.clone(), text)).collect()
         }
-        GrantShape::SameQuestion { .. } => {
+        GrantShape::Part(part) if !part.is_for_session() => vec![GrantKey::Call(part.key)],
+        GrantShape::Part(_) | GrantShape::SameQuestion { .. } => {
             vec![GrantKey::Session(agent, grant.session.clone().unwrap_or_default())]
         }
         GrantShape::SameProgram { repository, .. } => {
@@ -149,7 +157,8 @@ fn asked_keys(asked: &GrantQuery<'_>) -> Vec<GrantKey> {
     let command = plain_command(tool, asked.arguments);
     let texts = std::iter::once("").chain(recipients).chain(command);
     let named = texts.map(|text| GrantKey::Tool(tool.clone(), first_words(text)));
-    std::iter::once(GrantKey::Call(asked.digest.canonical)).chain(named).collect()
+    let part = own_key(asked).map(GrantKey::Call);
+    std::iter::once(GrantKey::Call(asked.digest.canonical)).chain(part).chain(named).collect()
 }
 
 /// Where the approvals are that could cover a call together.

@@ -2,6 +2,7 @@
 //! grant for mail to oneself does not include attachments.
 
 use countersign_json::Value;
+use countersign_risk::segments::BESIDE_A_COMMAND;
 use countersign_risk::tools;
 
 /// Members that name recipients: each address must be in the grant's list.
@@ -12,9 +13,6 @@ const SENDERS: [&str; 2] = ["from", "sender"];
 const LINES: [&str; 2] = ["subject", "title"];
 /// Members that are the message itself.
 const TEXTS: [&str; 4] = ["body", "text", "message", "content"];
-/// Members of a command that do not affect what runs.
-const BESIDE_A_COMMAND: [&str; 5] =
-    ["description", "explanation", "timeout", "timeout_ms", "timeout_seconds"];
 
 /// Whether a message has only known members and reaches only listed addresses.
 pub(super) fn is_plain_message(

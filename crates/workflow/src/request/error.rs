@@ -34,6 +34,10 @@ pub enum TransitionError {
     EditInCrisis,
     /// An edited call is approved once.
     EditForSession,
+    /// The command has no parts that can be approved alone.
+    NoParts,
+    /// Parts of a call that several people decide cannot be approved by one.
+    PartsNeedOnePerson,
     /// No approval for the rest of a session covers this call.
     NotForSession,
     /// No approval for the repository covers this call.
@@ -80,6 +84,8 @@ impl fmt::Display for TransitionError {
             TransitionError::EditNeedsOnePerson => {
                 "several people decide this call, so it cannot be edited"
             }
+            TransitionError::NoParts => "this call has no parts that can be approved alone",
+            TransitionError::PartsNeedOnePerson => "several people decide this call, not its parts",
             TransitionError::EditForSession => {
                 "an edited call is approved once, not for the session or the repository"
             }

@@ -3,9 +3,10 @@
 use serde::Serialize;
 
 use super::error::TransitionError;
+use super::parts_answer::PartsAnswer;
 use super::scope::ApprovalScope;
 use super::stop_cause::StopCause;
-use super::{Decider, Decision, EscalationLevel, Quorum, Request, Requester, State};
+use super::{Decider, Decision, EscalationLevel, Quorum, Request, Requester, State, needs_word};
 use crate::assurance::{Authority, RequiredAssurance, may_approve};
 use countersign_json::canonical::CallDigest;
 use countersign_risk::word_pair::word_pair;
@@ -82,6 +83,8 @@ pub enum Event {
         /// The person's authority, and what the current rules require.
         standing: (Authority, RequiredAssurance),
     },
+    /// A person approves parts of a compound command; the whole does not run.
+    AnswerParts(Box<PartsAnswer>),
     /// The requester cancels it.
     Cancel {
         /// The authenticated requester.
@@ -130,12 +133,6 @@ struct Shown<'a> {
     word: &'a str,
 }
 
-/// Whether an approval takes one of the call's two words: for HIGH. Above that, and in a crisis,
-/// it takes a reason.
-pub fn needs_word(tier: Tier, crisis: bool) -> bool {
-    tier == Tier::High && !crisis
-}
-
 impl Request {
     /// Applies an event. An error changes nothing.
     pub fn apply(&mut self, event: Event, now: Moment) -> Result<Transition, TransitionError> {
@@ -145,6 +142,7 @@ impl Request {
         }
         match event {
             Event::Time => Ok(self.pass_time(now)),
+            Event::AnswerParts(given) => self.answer_parts(*given, now),
             Event::Cancel { by } => self.cancel(&by, now),
             Event::Stop { .. } if self.schedule.is_over(now.at) => Ok(self.pass_time(now)),
             Event::Stop { person, cause } => Ok(self.stop(person, cause, now)),
@@ -262,7 +260,7 @@ impl Request {
 
     /// Whether this person had the right to answer before the request, and has completed the
     /// waiting period.
-    fn may_vote(&self, standing: Authority, now: Moment) -> Result<(), TransitionError> {
+    pub(super) fn may_vote(&self, standing: Authority, now: Moment) -> Result<(), TransitionError> {
         if standing.tenure.since > self.schedule.created {
             Err(TransitionError::NewerThanRequest)
         } else if standing.tenure.active_from > now.at {
@@ -272,7 +270,7 @@ impl Request {
         }
     }
 
-    fn object(&mut self, vote: Vote) -> Transition {
+    pub(super) fn object(&mut self, vote: Vote) -> Transition {
         let (channel, reason, at) = (vote.channel.clone(), vote.reason.clone(), vote.at);
         self.votes.push(vote);
         let objections = self.tally(Choice::Deny);

@@ -7,6 +7,8 @@ mod error;
 mod escalation;
 mod event;
 mod freeze;
+mod parts;
+mod parts_answer;
 mod scope;
 mod stop_cause;
 
@@ -22,8 +24,9 @@ use countersign_types::time::Timestamp;
 
 pub use error::TransitionError;
 pub use escalation::{EscalationLevel, EscalationTimes, Profile, Schedule};
-pub use event::{Choice, EditedCall, Event, Transition, Vote, needs_word};
+pub use event::{Choice, EditedCall, Event, Transition, Vote};
 pub use freeze::{FREEZE, TAKE_OVER};
+pub use parts_answer::PartsAnswer;
 pub use scope::ApprovalScope;
 pub use stop_cause::StopCause;
 
@@ -267,6 +270,12 @@ impl Request {
     fn due_level(&self, now: Timestamp) -> EscalationLevel {
         if self.crisis { self.schedule.crisis_level_at(now) } else { self.schedule.level_at(now) }
     }
+}
+
+/// Whether an approval takes one of the call's two words: for HIGH. Above that, and in a crisis,
+/// it takes a reason.
+pub fn needs_word(tier: Tier, crisis: bool) -> bool {
+    tier == Tier::High && !crisis
 }
 
 /// The channel of a decision of the model judge.

@@ -17,6 +17,7 @@ mod plans;
 mod push;
 mod reports;
 mod screen;
+mod segments;
 mod take_over;
 mod tool_labels;
 mod typed_word;

@@ -3,6 +3,7 @@
 mod answer;
 mod edit;
 mod grant_request;
+mod segments;
 mod session_scope;
 
 use axum::Router;
@@ -22,6 +23,7 @@ pub use answer::deny;
 use answer::{PersonAnswer, answer, find};
 use edit::AssessedEdit;
 use grant_request::GrantRequest;
+use segments::ChosenParts;
 
 use super::requests;
 use crate::api::fields::{self, Fields};
@@ -87,6 +89,7 @@ async fn challenge(
     word(&fields)?;
     let (edited, _) = (fields.get("edited_arguments"), fields.get("grant"));
     let scope = scope(&fields, choice)?;
+    let chosen = ChosenParts::read(&fields, choice)?;
     let checked = digest_of(&fields, "edited_digest")?;
     fields.finish()?;
     let stored = find(&api, requests::id(&text)?).await?;
@@ -97,6 +100,7 @@ async fn challenge(
     }
     let edit = AssessedEdit::checked(&api, &stored, edited, checked)?;
     let digest = edit.map_or(asked, |edit| edit.call.digest.canonical);
+    let digest = chosen.map_or(Ok(digest), |chosen| chosen.digest(&stored))?;
     let decided = SignedDecision { request: stored.request.id, digest, choice, scope };
     passkey_signature::ask(&api, &identity, &parts.headers, decided)
 }
@@ -113,12 +117,21 @@ async fn decide(State(api): State<Api>, Path(text): Path<String>, request: Reque
     let edited = fields.get("edited_arguments");
     let checked = digest_of(&fields, "edited_digest")?;
     let scope = scope(&fields, choice)?;
+    let chosen = ChosenParts::read(&fields, choice)?;
     let wanted = fields.get("grant").map(GrantRequest::read).transpose()?;
     let signed = fields.get("passkey").map(passkey_signature::assertion).transpose()?;
     fields.finish()?;
     let id = requests::id(&text)?;
     let stored = find(&api, id).await?;
     check_extras(&stored, choice, edited.is_some(), wanted.is_some())?;
+    if let Some(chosen) = chosen {
+        if edited.is_some() || wanted.is_some() {
+            return Err(ApiProblem::bad_request("segments cannot be edited or have a grant"));
+        }
+        let given = PersonAnswer { choice, scope, seen, reason, word, edit: None, signed };
+        let denied = chosen.approve(&api, &identity, &stored, given).await?;
+        return Ok(axum::Json(requests::for_people(&api, &denied).await?).into_response());
+    }
     session_scope::check(&stored, scope, edited.is_some(), wanted.is_some())?;
     let edit = AssessedEdit::checked(&api, &stored, edited, checked)?;
     let mut note = api.gate.note_by(&identity.person);

@@ -1,10 +1,11 @@
-//! What people say about a call that ran: whether it was right. It gives no right to anyone.
+//! What people say about a call that ran: whether it was right. It gives no right to anyone, and a
+//! regretted call ends what was learned of its form.
 
 use axum::Router;
 use axum::extract::{Path, Request, State};
 use axum::response::IntoResponse as _;
 use axum::routing::post;
-use countersign_store::{CallFeedback, Store as _, StoreError};
+use countersign_store::{CallFeedback, StoreError};
 use countersign_types::time::Clock as _;
 use serde_json::json;
 
@@ -32,13 +33,13 @@ async fn give(State(api): State<Api>, Path(text): Path<String>, request: Request
         person: identity.person.clone(),
         at: api.gate.clock().now().at,
     };
-    let note = api.gate.note();
-    api.gate.store().give_feedback(said.clone(), note).await.map_err(|error| match error {
+    let ended = api.gate.give_feedback(said.clone()).await.map_err(|error| match error {
         StoreError::Invalid(why) => ApiProblem::conflict(why),
         error => error.into(),
     })?;
     let body = json!({
         "request": said.request, "right": !said.regretted, "person": said.person, "at": said.at,
+        "revoked": ended,
     });
     Ok(axum::Json(body).into_response())
 }

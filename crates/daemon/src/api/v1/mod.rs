@@ -11,6 +11,7 @@ mod batches;
 mod calibration;
 mod channels;
 mod clock;
+mod config;
 mod crises;
 mod decisions;
 mod document;
@@ -76,6 +77,7 @@ pub fn people() -> Router<Api> {
         .merge(agents::people())
         .merge(calibration::people())
         .merge(channels::people())
+        .merge(config::people())
         .merge(crises::people())
         .merge(decisions::people())
         .merge(drills::people())

@@ -11,6 +11,7 @@ const LIMITS: FloodConfig = FloodConfig {
     denials: 3,
     within: Millis::from_seconds(600),
     quarantine: Millis::from_seconds(300),
+    digest_from: 0,
 };
 const NOW: Timestamp = Timestamp(1_000_000_000);
 

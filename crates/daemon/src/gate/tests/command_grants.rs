@@ -178,3 +178,40 @@ impl Fixture {
         assert_eq!(reply.status, 200, "{command}: {}", reply.body);
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_regretted_call_ends_the_learned_grant_of_its_form() {
+    let fixture = Fixture::new(LEARN).await;
+    for number in [1, 2, 3] {
+        fixture.answer(&format!("frobnicate task {number}"), "approve").await;
+    }
+    let learned = async || {
+        let grants = fixture.grants().await;
+        grants.iter().filter(|one| one["made_by"] == "learned from approvals").count()
+    };
+    assert_eq!(learned().await, 1);
+    let ran = fixture.ask("frobnicate task 2").await;
+    assert_eq!(ran["decision"]["by"]["kind"], "grant", "{ran}");
+    let id = ran["id"].as_str().unwrap();
+    let outcome = format!("POST /v1/requests/{id}/outcome");
+    let body = Some(json!({ "status": "ok" }));
+    let reply = fixture.daemon.by(&fixture.agent, ApiSide::Agents, &outcome, body).await;
+    assert_eq!(reply.status, 200, "{}", reply.body);
+    let say = async |right: bool| {
+        let line = format!("POST /v1/requests/{id}/feedback");
+        let body = Some(json!({ "right": right }));
+        fixture.daemon.by(&fixture.owner, ApiSide::People, &line, body).await.body
+    };
+    assert_eq!(say(true).await["revoked"], json!([]), "praise changes nothing");
+    assert_eq!(learned().await, 1);
+    let said = say(false).await;
+    assert_eq!(said["revoked"].as_array().unwrap().len(), 1, "{said}");
+    assert_eq!(learned().await, 0);
+    assert!(
+        !fixture.passes("frobnicate task 1").await && !fixture.passes("frobnicate task 2").await
+    );
+    let entries = fixture.daemon.ledger().await;
+    let revoked = entries.iter().rfind(|entry| entry["kind"] == "revoke").unwrap();
+    assert_eq!(revoked["facts"]["regretted"], id, "{revoked}");
+    assert_eq!(revoked["person"], "owner");
+}

@@ -29,11 +29,17 @@ function isTyped(field) {
   return typed !== "" && (typed === words || words.split("-").includes(typed));
 }
 
+// The field for the word: of the edited call, of a part of the command, or of the call itself.
+function typedWord(card, { edited, segment, tier }) {
+  if (segment && tier !== "HIGH") return null;
+  return one(`${edited ? ".checked" : segment ? ".segments" : ".answer"} input[name=word]`, card);
+}
+
 // What an approval still lacks: the field, and what to say about it.
-function lacking(card, edited) {
+function lacking(card, { edited, segment, tier }) {
   const reason = one("input[name=reason]", card);
-  const word = one(edited ? ".checked input[name=word]" : ".answer input[name=word]", card);
-  const needsReason = edited ? edited.tier === "CRITICAL" || reason.dataset.needed : reason.dataset.needed;
+  const word = typedWord(card, { edited, segment, tier });
+  const needsReason = segment ? tier === "CRITICAL" : edited?.tier === "CRITICAL" || reason.dataset.needed;
   if (needsReason && !reason.value.trim()) return [reason, "Enter a reason first."];
   if (word && !isTyped(word)) return [word, `Type one of the two words first: ${word.dataset.words}.`];
   return undefined;
@@ -43,17 +49,18 @@ async function answer(card, choice, extra = {}) {
   if (!answerable(card) || performance.now() - shownAt < SETTLE_MS) return;
   const reason = extra.says ?? one("input[name=reason]", card).value.trim();
   const wrong = one(".wrong[role=alert]", card);
-  const lack = choice === "approve" && lacking(card, extra.edited);
+  const lack = choice === "approve" && lacking(card, extra);
   if (lack) {
     wrong.textContent = lack[1];
     lack[0].focus();
     return;
   }
   const body = { choice, reason, digest: card.dataset.digest };
-  const word = one(extra.edited ? ".checked input[name=word]" : ".answer input[name=word]", card);
+  const word = typedWord(card, extra);
   if (choice === "approve" && word) body.word = word.value.trim();
   if (extra.shape) body.grant = { shape: extra.shape, scope: extra.scope, ...(extra.minutes && { minutes: Number(extra.minutes) }) };
   else if (extra.scope) body.scope = extra.scope;
+  if (extra.segment) body.segments = [Number(extra.segment)];
   if (extra.edited) body.edited_digest = extra.edited.digest;
   const exact = extra.edited && { name: "edited_arguments", text: extra.edited.text };
   for (const button of all("button", card)) button.disabled = true;

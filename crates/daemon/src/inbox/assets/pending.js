@@ -41,7 +41,38 @@ function count() {
   one("#count").textContent = pending === 0 ? "Nothing pending" : `${pending} pending`;
   one("#deny-all").hidden = one("#review-all").hidden = pending === 0;
   document.title = (pending ? `(${pending}) ` : "") + "Inbox · Countersign";
+  digestSoon();
 }
+
+// ---- digests: many questions of one session are one card; their rows are folded ----------------
+const digests = one("#digests");
+const unfolded = new Set(); // requests whose rows a person asked to see
+let digesting = 0;
+function digestSoon() {
+  if (!digests) return;
+  clearTimeout(digesting);
+  digesting = setTimeout(async () => {
+    try { digests.replaceChildren(await fetched("/inbox/digests")); } catch { return; }
+    foldRows();
+  }, 300);
+}
+
+function foldRows() {
+  const folded = new Set(all("[data-ids]", digests).flatMap((card) => card.dataset.ids.split(" ")));
+  for (const [id, row] of known) row.classList.toggle("folded", folded.has(id) && !unfolded.has(id));
+}
+
+digests?.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-digest]");
+  if (!button) return;
+  const ids = button.closest("[data-ids]").dataset.ids.split(" ");
+  if (button.dataset.digest === "unfold") { for (const id of ids) unfolded.add(id); foldRows(); return; }
+  button.disabled = true;
+  const requests = ids.map((id) => ({ id }));
+  try { await send("POST", "/v1/decisions", { choice: "deny", reason: "all questions of this session were denied at once", requests }); }
+  catch (error) { ask("Not denied", error.message); }
+  synchronise();
+});
 
 function before(a, b) {
   const [x, y] = [Number(a.dataset.rank), Number(b.dataset.rank)];

@@ -19,6 +19,7 @@ pub fn check_useful(api: &Api, shape: &GrantShape) -> Result<(), ApiProblem> {
     let (tool, by_name) = match shape {
         GrantShape::Exact { .. }
         | GrantShape::Command(_)
+        | GrantShape::Part(_)
         | GrantShape::SameQuestion { .. }
         | GrantShape::SameProgram { .. } => return Ok(()),
         GrantShape::Action { tool } => (tool, true),

@@ -1,0 +1,89 @@
+//! An edited file cannot let calls run without a person: wider settings wait for a confirmation.
+
+use serde_json::{Value, json};
+
+use crate::config::{DaemonConfig, Paths};
+use crate::test_daemon::{ApiSide, TestDaemon};
+
+const REVIEW: &str = "[review]\nenabled = true\nmax_tier = \"LOW\"\n";
+const LEARN: &str = "[learning]\nautomatic = true\n";
+
+async fn reload(daemon: &TestDaemon, text: &str) {
+    let place = daemon.state();
+    let paths = Paths { config: place.join("c.toml"), state: place.clone(), runtime: place };
+    let rules = DaemonConfig::read(text, &paths).unwrap().rules;
+    daemon.gate.change_rules(rules).await.unwrap();
+}
+
+/// Whether reviews and learning are in force.
+fn in_force(daemon: &TestDaemon) -> (bool, bool) {
+    let rules = daemon.gate.rules();
+    (rules.review.is_some(), rules.learning.automatic)
+}
+
+async fn requested(daemon: &TestDaemon, owner: &str) -> Value {
+    let shown = daemon.by(owner, ApiSide::People, "GET /v1/config", None).await;
+    assert_eq!(shown.status, 200, "{}", shown.body);
+    shown.body["requested"].clone()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_edited_file_switches_nothing_on_until_a_person_confirms() {
+    let daemon = TestDaemon::default().await;
+    let owner = daemon.owner().await;
+    let both = format!("{REVIEW}{LEARN}");
+    reload(&daemon, &both).await;
+    assert_eq!(in_force(&daemon), (false, false), "a reload");
+    let daemon = daemon.restart(&both, |_| {}).await;
+    assert_eq!(in_force(&daemon), (false, false), "a restart with the edited file");
+    let gone = |state: &std::path::Path| {
+        let _ = std::fs::remove_file(state.join("settings.json"));
+        let _ = std::fs::remove_file(state.join("policy.confirmed"));
+    };
+    let daemon = daemon.restart(&both, gone).await;
+    assert_eq!(in_force(&daemon), (false, false), "without the files beside the store");
+    let asked = requested(&daemon, &owner).await;
+    assert_eq!(asked["changes"].as_array().unwrap().len(), 2, "{asked}");
+    let (line, body) = ("POST /v1/config", json!({ "hash": asked["hash"] }));
+    let stolen = daemon.by(&owner, ApiSide::People, line, Some(body.clone())).await;
+    assert_eq!(stolen.body["type"], "urn:countersign:problem:step-up-required");
+    for other in ["0".repeat(64), "0".repeat(16), "0".to_owned()] {
+        let body = json!({ "hash": other });
+        assert_eq!(daemon.change(&owner, line, Some(body)).await.status, 409, "{other}");
+    }
+    assert_eq!(in_force(&daemon), (false, false));
+    let done = daemon.change(&owner, line, Some(body)).await;
+    assert_eq!((done.status.as_u16(), &done.body["requested"]), (200, &Value::Null));
+    assert_eq!(in_force(&daemon), (true, true));
+    let entries = daemon.ledger().await;
+    let confirmed = |entry: &&Value| entry["facts"]["confirmed_settings"].is_array();
+    assert_eq!(entries.iter().find(confirmed).unwrap()["person"], "owner");
+    // A confirmation lasts; a tighter file is in force at once, and the way back waits again.
+    let daemon = daemon.restart(&both, |_| {}).await;
+    assert_eq!(in_force(&daemon), (true, true));
+    reload(&daemon, "").await;
+    assert_eq!(in_force(&daemon), (false, false));
+    reload(&daemon, &both).await;
+    assert_eq!(in_force(&daemon), (false, false));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wider_review_keeps_the_settings_before() {
+    // The operator chooses the settings of a new installation.
+    let daemon = TestDaemon::with("", REVIEW).await;
+    assert_eq!(in_force(&daemon), (true, false));
+    let before = daemon.gate.rules().review.clone();
+    for wider in [
+        REVIEW.replace("LOW", "MEDIUM"),
+        format!("{REVIEW}max_files = 500\n"),
+        format!("{REVIEW}{LEARN}"),
+    ] {
+        reload(&daemon, &wider).await;
+        assert_eq!(daemon.gate.rules().review, before, "{wider}");
+        assert!(!daemon.gate.rules().learning.automatic, "{wider}");
+        assert!(daemon.gate.requested_settings().is_some(), "{wider}");
+    }
+    reload(&daemon, &format!("{REVIEW}max_files = 5\n")).await;
+    assert_eq!(daemon.gate.rules().review.as_ref().unwrap().max_files, 5);
+    assert!(daemon.gate.requested_settings().is_none());
+}

@@ -1,0 +1,43 @@
+//! Digest cards: several questions of one session as one card above the list.
+
+use axum::extract::State;
+use axum::http::HeaderMap;
+use maud::{Markup, html};
+
+use super::page::{ApiState, PageResult, signed_in};
+use super::view::RequestView;
+use super::{layout, pending};
+use crate::api::{Api, ApiProblem};
+use crate::gate::{Burst, bursts};
+
+/// The digest cards alone.
+pub async fn fragment(State(api): ApiState, headers: HeaderMap) -> PageResult {
+    signed_in(&api, &headers)?;
+    let views = pending::pending(&api).await.map_err(ApiProblem::from)?;
+    Ok(layout::part(cards(&api, &views)))
+}
+
+/// A card for each session with many pending questions.
+pub fn cards(api: &Api, views: &[RequestView]) -> Markup {
+    let from = api.gate.rules().flood.digest_from;
+    let found = bursts(views.iter().map(|view| &view.stored), from);
+    html! { @for burst in &found { (card(burst)) } }
+}
+
+fn card(burst: &Burst<'_>) -> Markup {
+    let ids: Vec<String> =
+        burst.requests.iter().map(|stored| stored.request.id.to_string()).collect();
+    html! {
+        div.digest data-ids=(ids.join(" ")) {
+            p.what { strong { (burst.title()) } }
+            p.by { (burst.tiers()) }
+            div.choices {
+                a.button href=(burst.path()) { "Answer together" }
+                button.quiet type="button" data-digest="unfold" { "List them" }
+                button.quiet.deny type="button" data-digest="deny" {
+                    "Deny all " (burst.requests.len())
+                }
+            }
+        }
+    }
+}
