@@ -9,7 +9,8 @@ use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_policy::CompiledPolicy;
 use countersign_risk::verdict::Mode;
 use countersign_store::{
-    Backend, MODE_FACT, NewestEntries, POLICY_FACT, SETTINGS_FACT, Store as _, StoreError, fact_of,
+    Backend, MODE_FACT, NewestEntries, POLICY_FACT, PROJECTS_FACT, SETTINGS_FACT, Store as _,
+    StoreError, fact_of,
 };
 use countersign_types::time::Timestamp;
 
@@ -23,6 +24,8 @@ pub struct RecordedSettings {
     pub mode: Option<Mode>,
     /// The digest of the policy rules in force.
     pub policy: Option<String>,
+    /// The digest of the adopted project rules.
+    pub projects: Option<String>,
     /// The digest of the written settings.
     pub written: Option<String>,
     /// The freeze in force.
@@ -35,7 +38,7 @@ impl RecordedSettings {
     /// Reads them from the newest entries about them.
     pub async fn read(store: &Backend) -> Result<RecordedSettings, StoreError> {
         let newest = store.newest_entries().await?;
-        let NewestEntries { mode, policy, settings, freeze, acknowledge, .. } = &newest;
+        let NewestEntries { mode, policy, projects, settings, freeze, acknowledge, .. } = &newest;
         let freeze = freeze.as_deref().and_then(|bytes| Entry::decode(bytes).ok());
         let acknowledge = acknowledge.as_deref().and_then(|bytes| Entry::decode(bytes).ok());
         Ok(RecordedSettings {
@@ -43,6 +46,7 @@ impl RecordedSettings {
             mode: fact_of(mode.as_deref(), MODE_FACT)
                 .map(|name| mode_from_name(&name).unwrap_or(Mode::Enforce)),
             policy: fact_of(policy.as_deref(), POLICY_FACT),
+            projects: fact_of(projects.as_deref(), PROJECTS_FACT),
             written: fact_of(settings.as_deref(), SETTINGS_FACT),
             freeze: freeze.as_ref().and_then(freeze_after),
             acknowledged: acknowledge.map(|entry| Timestamp(entry.at)),

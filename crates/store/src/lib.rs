@@ -21,7 +21,9 @@ pub use contract::Store;
 pub use error::{OpenError, StoreError, StoreResult};
 pub use event::StoreEvent;
 pub use feedback::{CallFeedback, RegrettedCall};
-pub use newest_entries::{MODE_FACT, NewestEntries, POLICY_FACT, SETTINGS_FACT, fact_of};
+pub use newest_entries::{
+    MODE_FACT, NewestEntries, POLICY_FACT, PROJECTS_FACT, SETTINGS_FACT, fact_of,
+};
 pub use people::{
     LinkedAccount, Passkey, PushSubscription, Role, StoredAgent, StoredLogin, StoredPerson,
 };

@@ -7,6 +7,8 @@ use countersign_ledger::entry::{Entry, EntryKind};
 pub const MODE_FACT: &str = "mode";
 /// The fact of an entry about the configuration that names the policy rules in force.
 pub const POLICY_FACT: &str = "policy_rules";
+/// The fact of an entry about the configuration that names the adopted project rules.
+pub const PROJECTS_FACT: &str = "project_rules";
 /// The fact of an entry about a start that names the settings of its configuration.
 pub const SETTINGS_FACT: &str = "settings";
 
@@ -19,6 +21,8 @@ pub struct NewestEntries {
     pub mode: Option<Vec<u8>>,
     /// The policy rules in force.
     pub policy: Option<Vec<u8>>,
+    /// The adopted project rules.
+    pub projects: Option<Vec<u8>>,
     /// The settings of a start.
     pub settings: Option<Vec<u8>>,
     /// A freeze or a thaw.
@@ -51,6 +55,9 @@ impl NewestEntries {
                 }
                 if has(POLICY_FACT) {
                     self.policy = newest();
+                }
+                if has(PROJECTS_FACT) {
+                    self.projects = newest();
                 }
                 if has(SETTINGS_FACT) {
                     self.settings = newest();

@@ -67,7 +67,7 @@ pub async fn check_edit(
         return Err(TransitionError::DigestMismatch.into());
     }
     let edited = edited.ok_or_else(|| ApiProblem::bad_request("`edited_arguments` is required"))?;
-    let card = AssessedEdit::new(api, &stored, edited)?.card;
+    let card = AssessedEdit::new(api, &stored, edited).await?.card;
     let tier = card.tier.max(stored.request.tier);
     Ok((card, tier))
 }
@@ -95,7 +95,7 @@ async fn challenge(
     if seen != Some(asked) {
         return Err(TransitionError::DigestMismatch.into());
     }
-    let edit = AssessedEdit::checked(&api, &stored, edited, checked)?;
+    let edit = AssessedEdit::checked(&api, &stored, edited, checked).await?;
     let digest = edit.map_or(asked, |edit| edit.call.digest.canonical);
     let decided = SignedDecision { request: stored.request.id, digest, choice, scope };
     passkey_signature::ask(&api, &identity, &parts.headers, decided)
@@ -120,7 +120,7 @@ async fn decide(State(api): State<Api>, Path(text): Path<String>, request: Reque
     let stored = find(&api, id).await?;
     check_extras(&stored, choice, edited.is_some(), wanted.is_some())?;
     session_scope::check(&stored, scope, edited.is_some(), wanted.is_some())?;
-    let edit = AssessedEdit::checked(&api, &stored, edited, checked)?;
+    let edit = AssessedEdit::checked(&api, &stored, edited, checked).await?;
     let mut note = api.gate.note_by(&identity.person);
     if wanted.as_ref().is_some_and(GrantRequest::needs_step_up) {
         note = step_up::prove(&api, &identity, &parts, &bytes).await?.note(&api, &identity.person);

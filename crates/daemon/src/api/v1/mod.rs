@@ -33,6 +33,8 @@ mod people;
 mod permits;
 mod pki;
 mod policy;
+mod policy_projects;
+mod policy_rules;
 pub mod push;
 mod quarantines;
 mod recover;
@@ -91,6 +93,8 @@ pub fn people() -> Router<Api> {
         .merge(metrics::people())
         .merge(mode::people())
         .merge(policy::people())
+        .merge(policy_projects::people())
+        .merge(policy_rules::people())
         .merge(openapi::people())
         .merge(passkeys::people())
         .merge(people::people())
