@@ -1,4 +1,5 @@
-//! What policy rules add to the time of a call: 1,000 rules over a file of calls, or a few calls.
+//! What policy rules add to the time of a call: 1,000 rules over a file of calls, over the recorded
+//! sessions in the folder `COUNTERSIGN_SESSIONS`, or over a few calls.
 //!
 //! `cargo run --release -p benches --bin policy -- calls.jsonl`
 
@@ -22,7 +23,9 @@ const CALLS: &str = r#"{"command":"ls -la"}
 {"tool":"send_message","arguments":{"to":"bo@example.com","text":"hi"}}"#;
 
 fn main() {
-    let text = match std::env::args().nth(1) {
+    let sessions = std::env::var("COUNTERSIGN_SESSIONS").ok();
+    let file = std::env::args().nth(1).or(sessions.map(|folder| folder + "/sessions.jsonl"));
+    let text = match file {
         Some(file) => std::fs::read_to_string(file).unwrap_or_default(),
         None => CALLS.to_owned(),
     };
@@ -48,10 +51,28 @@ fn main() {
     print("rules added", added);
 }
 
+/// Rules about what agents really do, so that some of them match.
+const COMMON: [(&str, &str); 10] = [
+    ("ask", "commands = [\"git push\", \"npm publish\"]"),
+    ("ask", "commands = [\"docker run\", \"kubectl apply\"]"),
+    ("deny", "commands = [\"terraform destroy\"]"),
+    ("deny", "paths = [\"/etc\", \"~/.ssh\"]"),
+    ("ask", "hosts = [\"github.com\"]"),
+    ("ask", "recipients = [\"@example.com\"]"),
+    ("ask", "tools = [\"send_message\"]\nquorum = 2"),
+    ("allow", "commands = [\"npm test\", \"cargo test\", \"git commit\"]"),
+    ("allow", "commands = [\"npm install\"]\nenvironments = [\"container\"]"),
+    ("allow", "exact_commands = [\"make deploy\"]"),
+];
+
 /// Rules of every kind, as an organisation would have them.
 fn rules() -> String {
     let mut text = "permit_up_to = \"MEDIUM\"\n".to_owned();
-    for number in 0..RULES / 2 {
+    for (number, (decision, what)) in COMMON.iter().enumerate() {
+        let rule = format!("[[rule]]\nname = \"c{number}\"\ndecision = \"{decision}\"\n{what}\n");
+        text.push_str(&rule);
+    }
+    for number in COMMON.len()..RULES {
         // A rule with commands or paths becomes two.
         let (decision, what) = match number % 5 {
             0 => ("deny", format!("commands = [\"program{number} action{number}\"]")),

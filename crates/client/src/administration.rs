@@ -269,17 +269,6 @@ impl PeopleClient {
         Ok(done.mode)
     }
 
-    /// Confirms the policy rules that wait, by the start of their hash; returns how many rules are
-    /// in force.
-    pub fn confirm_policy(&self, hash: &str) -> Result<usize, Error> {
-        #[derive(serde::Deserialize)]
-        struct InForce {
-            rules: Vec<serde::de::IgnoredAny>,
-        }
-        let done: InForce = self.change("/v1/policy", &serde_json::json!({ "hash": hash }))?;
-        Ok(done.rules.len())
-    }
-
     /// The requests compared with the ledger entries about them.
     pub fn ledger_rows(&self) -> Result<LedgerRows, Error> {
         self.read("/v1/ledger/rows")

@@ -48,6 +48,8 @@ pub struct CallRequest {
     pub ignore_grants: bool,
     /// What was found on the machine where the call would run.
     pub facts: Option<FactsMember>,
+    /// The project rules that were found, as the JSON text of a look.
+    pub project_rules: Option<String>,
     /// The snapshot that was taken of the files that the call changes.
     pub snapshot: Option<SnapshotMember>,
     /// Which definition of a tool of an MCP server the call uses.
@@ -183,6 +185,7 @@ impl CallRequest {
             text(&mut out, "facts_observer", observer);
             text(&mut out, "facts_proof", proof);
         }
+        text(&mut out, "project_rules", self.project_rules.as_deref());
         out
     }
 }

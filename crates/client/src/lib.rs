@@ -41,6 +41,7 @@ mod outcome;
 mod people;
 mod people_records;
 mod pki;
+mod policy_rules;
 mod project;
 mod public_paths;
 mod records;
@@ -74,6 +75,7 @@ pub use people_records::{
     LoginToken, RequestPage,
 };
 pub use pki::{CertificateRecord, FleetRecord, IssuedRecord};
+pub use policy_rules::AdoptedProjectRecord;
 pub use project::{git_root, home_folder, process_project};
 pub use public_paths::{fetch, post_public};
 pub use records::{

@@ -9,8 +9,8 @@ use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_policy::CompiledPolicy;
 use countersign_risk::verdict::Mode;
 use countersign_store::{
-    Backend, MODE_FACT, NewestEntries, POLICY_FACT, SETTINGS_FACT, Store as _, StoreError,
-    UNATTENDED_FACT, fact_of,
+    Backend, MODE_FACT, NewestEntries, POLICY_FACT, PROJECTS_FACT, SETTINGS_FACT, Store as _,
+    StoreError, UNATTENDED_FACT, fact_of,
 };
 use countersign_types::time::Timestamp;
 
@@ -27,6 +27,8 @@ pub struct RecordedSettings {
     pub policy: Option<String>,
     /// The settings by which calls run without a person, as JSON.
     pub unattended: Option<String>,
+    /// The digest of the adopted project rules.
+    pub projects: Option<String>,
     /// The digest of the written settings.
     pub written: Option<String>,
     /// The freeze in force.
@@ -39,7 +41,8 @@ impl RecordedSettings {
     /// Reads them from the newest entries about them.
     pub async fn read(store: &Backend) -> Result<RecordedSettings, StoreError> {
         let newest = store.newest_entries().await?;
-        let NewestEntries { mode, policy, unattended, settings, freeze, acknowledge, .. } = &newest;
+        let NewestEntries { mode, policy, projects, unattended, settings, .. } = &newest;
+        let NewestEntries { freeze, acknowledge, .. } = &newest;
         let freeze = freeze.as_deref().and_then(|bytes| Entry::decode(bytes).ok());
         let acknowledge = acknowledge.as_deref().and_then(|bytes| Entry::decode(bytes).ok());
         Ok(RecordedSettings {
@@ -48,6 +51,7 @@ impl RecordedSettings {
                 .map(|name| mode_from_name(&name).unwrap_or(Mode::Enforce)),
             policy: fact_of(policy.as_deref(), POLICY_FACT),
             unattended: fact_of(unattended.as_deref(), UNATTENDED_FACT),
+            projects: fact_of(projects.as_deref(), PROJECTS_FACT),
             written: fact_of(settings.as_deref(), SETTINGS_FACT),
             freeze: freeze.as_ref().and_then(freeze_after),
             acknowledged: acknowledge.map(|entry| Timestamp(entry.at)),

@@ -40,6 +40,7 @@ pub async fn check_store(
     gate.apply_confirmed_mode().await?;
     gate.use_confirmed_policy(&config.state, keys, &recorded).await?;
     gate.use_confirmed_settings(&recorded).await?;
+    gate.use_adopted_projects(&config.state, keys, &recorded);
     Ok(recorded)
 }
 

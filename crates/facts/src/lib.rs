@@ -13,9 +13,11 @@ mod look;
 mod make;
 mod package;
 mod path;
+mod project_file;
 mod script;
 mod tree;
 
 pub use limits::LookLimits;
 pub use local_look::LookPlace;
 pub use look::{assess_with_look, assess_with_look_by, look};
+pub use project_file::{MAX_PROJECT_FILES, ProjectFile, ProjectLook, has_project_file};

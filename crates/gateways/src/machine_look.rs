@@ -10,7 +10,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use countersign_client::{CallRequest, FactsMember, SnapshotMember, home_folder};
-use countersign_facts::{LookLimits, LookPlace, assess_with_look, assess_with_look_by};
+use countersign_facts::{
+    LookLimits, LookPlace, ProjectLook, assess_with_look, assess_with_look_by,
+};
 use countersign_json::canonical::Digest;
 use countersign_json::{self as json, Value};
 use countersign_risk::assess::Assessment;
@@ -59,9 +61,12 @@ impl MachineLook {
         MachineLook { key: None }
     }
 
-    /// Looks at what a call names, and adds the facts to its question.
+    /// Looks at what a call names and at the rules of its project, and adds both to its question.
     pub fn add_facts(&self, question: &mut CallRequest, at: &LookedAt<'_>) {
         question.facts = self.facts(at);
+        let look = ProjectLook::new(at.cwd.map(Path::new), at.project.map(Path::new));
+        let found = (!look.is_empty()).then(|| serde_json::to_string(&look).ok());
+        question.project_rules = found.flatten();
     }
 
     /// A claim about a snapshot of the files of a call. None without the key.

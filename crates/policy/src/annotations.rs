@@ -1,6 +1,7 @@
 //! What the annotations of a rule say. They can only make a decision stricter.
 
 use cedar_policy::{Effect, Policy};
+use countersign_workflow::assurance::Assurance;
 
 /// What a rule does when it matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +36,10 @@ pub struct RuleAnnotations {
     pub reason: String,
     /// How many people must approve at least.
     pub quorum: Option<u8>,
+    /// Channels and rotas that are told beside the usual ones.
+    pub route: Vec<String>,
+    /// How certain the identity of an approver must be at least.
+    pub assurance: Option<Assurance>,
     /// Whether it names one exact command, and so may cover HIGH.
     pub exact: bool,
 }
@@ -42,6 +47,8 @@ pub struct RuleAnnotations {
 /// The longest name and the longest reason, in bytes.
 const MAX_NAME: usize = 80;
 const MAX_REASON: usize = 400;
+/// How many channels a rule can name.
+const MAX_ROUTE: usize = 16;
 
 impl RuleAnnotations {
     /// Reads the annotations. `plain`: the rule was written in `countersign.toml`.
@@ -56,6 +63,7 @@ impl RuleAnnotations {
             Effect::Forbid => RuleKind::Deny,
         };
         let (mut reason, mut quorum, mut exact) = (String::new(), None, false);
+        let (mut route, mut assurance) = (Vec::new(), None);
         for (key, value) in policy.annotations() {
             match key {
                 "id" => {}
@@ -63,18 +71,29 @@ impl RuleAnnotations {
                 "reason" if value.len() <= MAX_REASON => value.clone_into(&mut reason),
                 "reason" => return Err(format!("@reason is longer than {MAX_REASON} bytes")),
                 "quorum" => quorum = Some(people(value)?),
+                "route" => route = channels(value)?,
+                "assurance" => assurance = Some(level(value)?),
                 "exact" if plain => exact = true,
                 other => {
                     return Err(format!(
-                        "@{other} is not supported; use @id, @decision, @reason and @quorum"
+                        "@{other} is not supported; use @id, @decision, @reason, @quorum, @route \
+                         and @assurance"
                     ));
                 }
             }
         }
-        if quorum.is_some() && kind != RuleKind::Ask {
-            return Err("@quorum needs a rule that asks: forbid with @decision(\"ask\")".to_owned());
+        let demands = [
+            ("quorum", quorum.is_some()),
+            ("route", !route.is_empty()),
+            ("assurance", assurance.is_some()),
+        ];
+        if let Some((name, _)) = demands.iter().find(|(_, is_set)| *is_set && kind != RuleKind::Ask)
+        {
+            let rule = "a rule that asks: forbid with @decision(\"ask\")";
+            return Err(format!("@{name} needs {rule}"));
         }
-        Ok(RuleAnnotations { name: name.to_owned(), kind, reason, quorum, exact })
+        let name = name.to_owned();
+        Ok(RuleAnnotations { name, kind, reason, quorum, route, assurance, exact })
     }
 }
 
@@ -98,4 +117,24 @@ fn decision(kind: RuleKind, value: &str) -> Result<RuleKind, String> {
 fn people(value: &str) -> Result<u8, String> {
     let number = value.parse().ok().filter(|number| (1..=100).contains(number));
     number.ok_or_else(|| format!("@quorum(\"{value}\") is not a number from 1 to 100"))
+}
+
+/// The names in a list such as `ops, @oncall`. The configuration says which of them exist.
+fn channels(value: &str) -> Result<Vec<String>, String> {
+    let names: Vec<&str> = value.split(',').map(str::trim).collect();
+    let plain = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_');
+    let is_channel = |name: &&str| {
+        let name = name.strip_prefix('@').unwrap_or(name);
+        !name.is_empty() && name.len() <= MAX_NAME && name.bytes().all(plain)
+    };
+    if names.len() <= MAX_ROUTE && names.iter().all(is_channel) {
+        Ok(names.into_iter().map(str::to_owned).collect())
+    } else {
+        Err(format!("@route(\"{value}\") is not a list of channels such as \"ops, @oncall\""))
+    }
+}
+
+fn level(value: &str) -> Result<Assurance, String> {
+    let labels = Assurance::ALL.map(Assurance::label).join(", ");
+    Assurance::parse(value).ok_or_else(|| format!("@assurance(\"{value}\") is not one of {labels}"))
 }

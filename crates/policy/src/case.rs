@@ -98,7 +98,7 @@ impl CompiledPolicy {
 }
 
 /// The time that a call names in `hour` and `weekday`; noon of a Monday if it names none.
-fn call_time(value: &json::Value<'_>) -> Result<CallTime, String> {
+pub(crate) fn call_time(value: &json::Value<'_>) -> Result<CallTime, String> {
     let mut time = CallTime::default();
     if let Some(hour) = value.get("hour") {
         let hour = hour.as_number().and_then(|hour| hour.parse().ok()).filter(|hour| *hour < 24);

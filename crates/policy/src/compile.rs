@@ -17,10 +17,21 @@ use crate::source::{PolicyProblem, PolicySource};
 
 /// How many rules there may be.
 const MAX_RULES: usize = 10_000;
+/// The longest summary of a problem, in characters.
+const MAX_SUMMARY: usize = 200;
 
 /// Everything that is wrong with a policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyErrors(pub Vec<PolicyProblem>);
+
+impl PolicyErrors {
+    /// The first problem in one short line, for a card.
+    pub fn summary(&self) -> String {
+        let text = self.0.first().map(ToString::to_string).unwrap_or_default();
+        let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        line.chars().take(MAX_SUMMARY).collect()
+    }
+}
 
 impl fmt::Display for PolicyErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -118,7 +129,8 @@ fn rule_info(
     let required = anchor::required_facts(policy);
     let names_command = anchor::names(&required, &["command", "exact_command"]);
     let names_tool = anchor::names(&required, &["tool"]);
-    let meaning = format!("{:?} {:?} {} {json}", about.kind, about.quorum, about.exact);
+    let RuleAnnotations { kind, quorum, route, assurance, exact, .. } = &about;
+    let meaning = format!("{kind:?} {quorum:?} {route:?} {assurance:?} {exact} {json}");
     let text = policy.to_cedar().unwrap_or_else(|| policy.to_string());
     PolicyRule { about, file: source.file.clone(), text, plain, meaning, names_command, names_tool }
 }

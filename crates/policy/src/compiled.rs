@@ -120,6 +120,11 @@ impl CompiledPolicy {
         }
     }
 
+    /// The highest tier that a rule may let pass.
+    pub fn permit_up_to(&self) -> Tier {
+        self.permit_up_to
+    }
+
     /// The hash of the rules: two policies with the same hash decide alike.
     pub fn hash(&self) -> Digest {
         self.hash
@@ -135,9 +140,27 @@ impl CompiledPolicy {
         &self.rules
     }
 
+    /// The channels and rotas that rules announce to, each with its rule.
+    pub fn routes(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.rules.iter().flat_map(|rule| {
+            rule.about.route.iter().map(|channel| (rule.about.name.as_str(), channel.as_str()))
+        })
+    }
+
     /// Whether a rule denies or asks: then also a call that only reads has to be checked.
     pub fn restricts(&self) -> bool {
         self.rules.iter().any(|rule| rule.about.kind != RuleKind::Permit)
+    }
+
+    /// These rules without those that allow.
+    pub(crate) fn restrictions(&self) -> CompiledPolicy {
+        let read = self.read().filter(|(rule, _)| rule.about.kind != RuleKind::Permit);
+        CompiledPolicy::of(read.collect(), Tier::Low, Vec::new())
+    }
+
+    /// The rules as they were read.
+    pub(crate) fn read(&self) -> impl Iterator<Item = (PolicyRule, Policy)> + '_ {
+        self.rules.iter().cloned().zip(self.policies.iter().cloned())
     }
 
     /// The rules that match a call.

@@ -1,5 +1,6 @@
 //! What the rules decide about a call, and what no rule can allow.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use countersign_risk::assess::{Assessment, Reason};
@@ -8,6 +9,7 @@ use countersign_risk::finding::{Doubt, Factor};
 use countersign_risk::policy_ruling::{PolicyRuling, RuleDecision};
 use countersign_risk::verdict::Verdict;
 use countersign_types::tier::{Points, Tier};
+use countersign_workflow::assurance::Assurance;
 
 use crate::annotations::RuleKind;
 use crate::compiled::{CompiledPolicy, Matches, PolicyRule};
@@ -30,6 +32,8 @@ pub enum PermitLimit {
     CommandNotNamed,
     /// The tool has no description, and the rule does not name it.
     ToolNotNamed,
+    /// No administrator adopted the file of the project.
+    NotAdopted,
 }
 
 impl fmt::Display for PermitLimit {
@@ -50,6 +54,7 @@ impl fmt::Display for PermitLimit {
             PermitLimit::ToolNotNamed => {
                 f.write_str("the tool is not described and the rule does not name it")
             }
+            PermitLimit::NotAdopted => f.write_str("the rule waits for adoption"),
         }
     }
 }
@@ -189,6 +194,8 @@ impl PolicyDecision {
             rules: rules.iter().map(|rule| rule.about.name.clone()).collect(),
             reason: reason.unwrap_or_default(),
             quorum: rules.iter().filter_map(|rule| rule.about.quorum).max(),
+            route: all_of(rules.iter().flat_map(|rule| rule.about.route.iter().cloned())),
+            assurance: rules.iter().filter_map(|rule| rule.about.assurance).max().map(label),
         };
         PolicyDecision { ruling: Some(ruling), held_back: Vec::new() }
     }
@@ -201,5 +208,16 @@ fn failed(found: &Matches) -> PolicyRuling {
         rules,
         reason: errors.into_iter().next().unwrap_or_default(),
         quorum: None,
+        route: Vec::new(),
+        assurance: None,
     }
+}
+
+/// The names, each once.
+pub(crate) fn all_of(names: impl Iterator<Item = String>) -> Vec<String> {
+    names.collect::<BTreeSet<String>>().into_iter().collect()
+}
+
+const fn label(assurance: Assurance) -> &'static str {
+    assurance.label()
 }

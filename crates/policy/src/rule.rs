@@ -36,6 +36,10 @@ pub struct RuleSection {
     pub reason: Option<String>,
     /// How many people must approve at least.
     pub quorum: Option<u8>,
+    /// Channels, and `@rota`, that are told beside the usual ones.
+    pub route: Vec<String>,
+    /// How certain the identity of an approver must be: reached, linked, login or passkey.
+    pub assurance: Option<String>,
     /// Agents.
     pub agents: Vec<String>,
     /// Tools.
@@ -109,10 +113,18 @@ impl RuleSection {
         if !is_name(&self.name) {
             return Err("`name` must consist of letters, digits, `-`, `_` and `.`".to_owned());
         }
+        let demands = [
+            ("quorum", self.quorum.is_some()),
+            ("route", !self.route.is_empty()),
+            ("assurance", self.assurance.is_some()),
+        ];
+        let demand = demands.iter().find(|(_, is_set)| *is_set && self.decision != "ask");
+        if let Some((name, _)) = demand {
+            return Err(format!("`{name}` needs decision = \"ask\""));
+        }
         match self.decision.as_str() {
             "allow" => self.permit(),
             "ask" => self.forbid("@decision(\"ask\")\n"),
-            "deny" if self.quorum.is_some() => Err("`quorum` needs decision = \"ask\"".to_owned()),
             "deny" => self.forbid(""),
             "" => Err("`decision` is missing; write allow, ask or deny".to_owned()),
             other => Err(format!("decision: `{other}` is not allow, ask or deny")),
@@ -156,9 +168,6 @@ impl RuleSection {
     }
 
     fn permit(&self) -> Result<String, String> {
-        if self.quorum.is_some() {
-            return Err("`quorum` needs decision = \"ask\"".to_owned());
-        }
         let mut all = self.common()?;
         all.extend(one_of("tool", &self.tools));
         let commands = list("commands", &self.commands, allowed_command)?;
@@ -205,6 +214,12 @@ impl RuleSection {
         }
         if let Some(quorum) = self.quorum.filter(|_| effect == "forbid") {
             let _ = writeln!(text, "@quorum(\"{quorum}\")");
+        }
+        if !self.route.is_empty() {
+            let _ = writeln!(text, "@route({})", quoted(&self.route.join(", ")));
+        }
+        if let Some(assurance) = &self.assurance {
+            let _ = writeln!(text, "@assurance({})", quoted(assurance));
         }
         let _ = write!(
             text,

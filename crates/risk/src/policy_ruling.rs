@@ -2,6 +2,9 @@
 
 use serde::Serialize;
 
+/// The code of the note that rules of the project wait for adoption. It is no finding.
+pub const ADOPTION_NOTE: &str = "policy.project";
+
 /// What the rules decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -29,6 +32,12 @@ pub struct PolicyRuling {
     /// How many people must approve at least, if a rule says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quorum: Option<u8>,
+    /// Channels and rotas that are told beside the usual ones.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub route: Vec<String>,
+    /// How certain the identity of an approver must be at least, by its label.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub assurance: Option<&'static str>,
 }
 
 impl PolicyRuling {
@@ -52,10 +61,30 @@ impl PolicyRuling {
             RuleDecision::Failed => ("A person must decide: not evaluated:", self.rules.len() > 1),
         };
         let rules = if several { "rules" } else { "rule" };
-        if self.reason.is_empty() {
+        let mut text = if self.reason.is_empty() {
             format!("{word} {rules} {names}.")
         } else {
             format!("{word} {rules} {names}: {}", self.reason)
+        };
+        if !self.demands().is_empty() && !text.ends_with(['.', '!', '?']) {
+            text.push('.');
         }
+        text + &self.demands()
+    }
+
+    /// What the rules demand beside a person's answer, as sentences.
+    fn demands(&self) -> String {
+        let mut text = String::new();
+        if let Some(assurance) = self.assurance {
+            text.push_str(" An approval needs at least: ");
+            text.push_str(assurance);
+            text.push('.');
+        }
+        if !self.route.is_empty() {
+            text.push_str(" Also announced to: ");
+            text.push_str(&self.route.join(", "));
+            text.push('.');
+        }
+        text
     }
 }

@@ -64,6 +64,46 @@ mod protection {
     }
 
     #[test]
+    fn the_rules_of_a_project_are_guarded_like_the_gates_own_files() {
+        assert_all(
+            &[
+                "rm .countersign.toml",
+                "rm -f ./.countersign.toml",
+                "rm /srv/app/.countersign.toml",
+                "rm .countersign*",
+                "echo > .countersign.toml",
+                "truncate -s 0 .countersign.toml",
+                "sed -i /deny/d .countersign.toml",
+                "mv .countersign.toml old.toml",
+                "mv new.toml .countersign.toml",
+                "cp new.toml .countersign.toml",
+                "ln -sf /dev/null .countersign.toml",
+                "chmod 000 .countersign.toml",
+                "find . -name .countersign.toml -delete",
+                "tee .countersign.toml < new.toml",
+                "git rm .countersign.toml",
+                "git mv .countersign.toml old.toml",
+                "git checkout HEAD~1 -- .countersign.toml",
+                "git restore --source=HEAD~3 .countersign.toml",
+                "python3 -c 'import os; os.remove(\".countersign.toml\")'",
+                "cd sub && rm ../.countersign.toml",
+            ],
+            |tier| tier == Tier::Critical,
+        );
+        for (tool, field) in [("Write", "file_path"), ("write_file", "path")] {
+            let arguments = format!(r#"{{"{field}":"/srv/app/.countersign.toml","content":"x"}}"#);
+            let text = format!(r#"{{"tool":"{tool}","arguments":{arguments}}}"#);
+            let value = countersign_json::parse(&text).unwrap();
+            let call = Call::from_json(&value).unwrap();
+            assert_eq!(assess(&call, &Policy::default()).tier, Tier::Critical, "{tool}");
+        }
+        assert_all(
+            &["cat .countersign.toml", "git diff .countersign.toml", "grep deny .countersign.toml"],
+            |tier| tier == Tier::Safe,
+        );
+    }
+
+    #[test]
     fn ordinary_work_beside_the_gate_passes() {
         assert_all(
             &[

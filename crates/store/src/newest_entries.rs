@@ -7,6 +7,8 @@ use countersign_ledger::entry::{Entry, EntryKind};
 pub const MODE_FACT: &str = "mode";
 /// The fact of an entry about the configuration that names the policy rules in force.
 pub const POLICY_FACT: &str = "policy_rules";
+/// The fact of an entry about the configuration that names the adopted project rules.
+pub const PROJECTS_FACT: &str = "project_rules";
 /// The fact of an entry about a start that names the settings of its configuration.
 pub const SETTINGS_FACT: &str = "settings";
 
@@ -25,6 +27,8 @@ pub struct NewestEntries {
     pub policy: Option<Vec<u8>>,
     /// The settings in force by which calls run without a person.
     pub unattended: Option<Vec<u8>>,
+    /// The adopted project rules.
+    pub projects: Option<Vec<u8>>,
     /// The settings of a start.
     pub settings: Option<Vec<u8>>,
     /// A freeze or a thaw.
@@ -60,6 +64,9 @@ impl NewestEntries {
                 }
                 if has(UNATTENDED_FACT) {
                     self.unattended = newest();
+                }
+                if has(PROJECTS_FACT) {
+                    self.projects = newest();
                 }
                 if has(SETTINGS_FACT) {
                     self.settings = newest();

@@ -13,6 +13,9 @@ pub const FREEZE_MARKER: &str = "frozen";
 /// that only reads may be one of them, so that gateways ask the daemon about every call.
 pub const POLICY_MARKER: &str = "policy";
 
+/// The file with the policy rules of a project, in its root folder.
+pub const PROJECT_FILE: &str = ".countersign.toml";
+
 /// The runtime folder of a daemon that is a system service, with the agents' socket in it. Only
 /// root can create it.
 #[cfg(not(target_os = "macos"))]

@@ -69,6 +69,17 @@ impl Default for RequiredAssurance {
 }
 
 impl RequiredAssurance {
+    /// The same, with at least this assurance for every tier.
+    #[must_use]
+    pub fn at_least(self, assurance: Option<Assurance>) -> RequiredAssurance {
+        let Some(least) = assurance else { return self };
+        RequiredAssurance {
+            medium: self.medium.max(least),
+            high: self.high.max(least),
+            critical: self.critical.max(least),
+        }
+    }
+
     /// The minimum, regardless of the configuration.
     const fn floor(tier: Tier, crisis: bool) -> Assurance {
         match tier {
@@ -243,6 +254,24 @@ mod tests {
         let signs = may_approve(&needs, Authority::login(true, TENURE), Tier::Critical, false);
         assert_eq!(signs, Err(InsufficientAssurance::Required(Assurance::Passkey)));
         assert_eq!(may_approve(&needs, Authority::login(true, TENURE), Tier::High, false), Ok(()));
+    }
+
+    #[test]
+    fn a_rule_can_raise_what_an_approval_needs_and_never_lower_it() {
+        let strict = RequiredAssurance {
+            medium: Assurance::Login,
+            high: Assurance::Passkey,
+            critical: Assurance::Passkey,
+        };
+        for needs in [RequiredAssurance::default(), strict] {
+            assert_eq!(needs.at_least(None), needs);
+            for least in Assurance::ALL {
+                for tier in TIERS {
+                    let raised = needs.at_least(Some(least)).of(tier, false, false);
+                    assert_eq!(raised, needs.of(tier, false, false).max(least));
+                }
+            }
+        }
     }
 
     #[test]

@@ -327,6 +327,8 @@ mod simulation {
                 rules: vec!["rule".to_owned()],
                 reason: String::new(),
                 quorum: None,
+                route: Vec::new(),
+                assurance: None,
             });
             // Sometimes the same call is assessed as riskier than when it was granted.
             if self.dice.one_in(10) {

@@ -62,7 +62,7 @@ const NOT_FOR_PEOPLE_ONLY: [&str; 35] = [
 ];
 
 /// Routes that decide or change who may: they must be in the document, or nothing would be tried.
-const DECIDING: [&str; 26] = [
+const DECIDING: [&str; 29] = [
     "POST /respond",
     "POST /v1/requests/{id}/decision",
     "POST /v1/requests/{id}/challenge",
@@ -80,6 +80,9 @@ const DECIDING: [&str; 26] = [
     "POST /v1/mode",
     "POST /v1/config",
     "POST /v1/policy",
+    "POST /v1/policy/projects",
+    "POST /v1/policy/projects/revoke",
+    "POST /v1/policy/rules",
     "POST /v1/pki",
     "POST /v1/pki/certificates",
     "POST /v1/pki/revocations",

@@ -25,8 +25,11 @@ Examples:
   countersign policy diff old/countersign.toml countersign.toml --calls calls.jsonl
   countersign policy show no-force-push
   countersign policy confirm 0123456789abcdef
+  countersign policy adopt ~/src/shop
+  countersign policy apply rules.cedar
 
-Rules are in [policy] of countersign.toml and in policy/*.cedar next to it.
+Rules are in [policy] of countersign.toml and in policy/*.cedar next to it. A project can have more
+of them in .countersign.toml in its root folder.
 Exit codes: 0 success; 1 invalid rules, a failed test, or different verdicts; 2 invalid input.";
 
 /// The actions of `policy`.
@@ -34,7 +37,8 @@ Exit codes: 0 success; 1 invalid rules, a failed test, or different verdicts; 2 
 pub enum PolicyWhat {
     /// Check the rules and run their tests, as the daemon does before it uses them.
     Check {
-        /// The configuration file [default: the standard path]
+        /// The configuration file, or the .countersign.toml of a project [default: the standard
+        /// path]
         file: Option<String>,
         /// Print JSON.
         #[arg(long)]
@@ -65,6 +69,36 @@ pub enum PolicyWhat {
     Confirm {
         /// The hash of the rules, at least its first 16 characters, as the daemon printed it.
         hash: String,
+        /// The people API and the person.
+        #[command(flatten)]
+        person: PersonArgs,
+    },
+    /// Propose rules in Cedar: people decide about them as about a CRITICAL call.
+    Apply {
+        /// The file; `-` reads standard input. Its rules replace those that were applied before.
+        file: String,
+        /// The people API and the person.
+        #[command(flatten)]
+        person: PersonArgs,
+    },
+    /// Adopt the rules in `.countersign.toml` of a project: they may also allow from then on.
+    Adopt {
+        /// The project's root folder [default: the repository of this folder]
+        path: Option<String>,
+        /// The people API and the person.
+        #[command(flatten)]
+        person: PersonArgs,
+    },
+    /// List the projects whose rules were adopted.
+    Projects {
+        /// The people API and the person.
+        #[command(flatten)]
+        person: PersonArgs,
+    },
+    /// Revoke the adoption of a project's rules: they only restrict from then on.
+    Revoke {
+        /// The project's root folder, as `countersign policy projects` lists it.
+        path: String,
         /// The people API and the person.
         #[command(flatten)]
         person: PersonArgs,

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::args::PolicyExplainArgs;
 use super::load::valid;
+use super::projects;
 use crate::failure::Failure;
 use crate::gate::{output, page};
 use crate::input::{self, Files};
@@ -16,11 +17,23 @@ use crate::input::{self, Files};
 pub fn run(args: &PolicyExplainArgs) -> Result<ExitCode, Failure> {
     let call = call_json(args)?;
     let written = valid(args.config.as_deref())?;
-    let explained = written.policy.explain(&call, &written.assessment).map_err(Failure::Input)?;
+    let (cwd, project) = (args.context.cwd.as_deref(), args.context.project.as_deref());
+    let limit = written.policy.permit_up_to();
+    let projects = projects::readings(cwd, project, limit);
+    let explained = written.policy.explain_in(&call, &written.assessment, &projects);
+    let explained = explained.map_err(Failure::Input)?;
+    let waiting: Vec<String> =
+        projects.iter().filter_map(|project| project.as_ref().ok()?.waiting_sentence()).collect();
     if args.json {
-        return output::json(&document(&explained));
+        return output::json(&document(&explained, &waiting));
     }
-    output::say(|out, _| print(out, &explained, args.facts))
+    output::say(|out, _| {
+        print(out, &explained, args.facts)?;
+        for sentence in &waiting {
+            writeln!(out, "{}", page::safe(sentence, 1000))?;
+        }
+        Ok(())
+    })
 }
 
 /// The call as JSON, with its context.
@@ -60,7 +73,7 @@ fn call_json(args: &PolicyExplainArgs) -> Result<String, Failure> {
     Ok(Value::Object(call).to_string())
 }
 
-fn document(explained: &ExplainedCall) -> Value {
+fn document(explained: &ExplainedCall, waiting: &[String]) -> Value {
     let held_back = explained.decision.held_back.iter();
     let held_back: Vec<Value> =
         held_back.map(|(rule, limit)| json!({ "rule": rule, "why": limit.to_string() })).collect();
@@ -70,6 +83,7 @@ fn document(explained: &ExplainedCall) -> Value {
         "tier": explained.assessment.tier.label(),
         "policy": explained.assessment.policy,
         "held_back": held_back,
+        "wait_for_adoption": waiting,
         "facts": facts(explained),
     })
 }

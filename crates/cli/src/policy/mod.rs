@@ -1,14 +1,19 @@
-//! `countersign policy`: check, test, explain, diff, show.
+//! `countersign policy`: check, test, explain, diff, show, adopt.
 
 pub mod args;
 mod diff;
 mod explain;
 mod load;
+mod projects;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use countersign_daemon::config::policy::WrittenPolicy;
 use countersign_policy::SCHEMA;
+use countersign_risk::verdict::Policy;
+use countersign_types::PROJECT_FILE;
+use countersign_types::tier::Tier;
 
 use crate::failure::Failure;
 use crate::gate::args::PersonArgs;
@@ -16,6 +21,7 @@ use crate::gate::credential::PersonSession;
 use crate::gate::{output, page};
 use args::{PolicyArgs, PolicyWhat};
 use load::{load, valid};
+use projects::CheckedProject;
 
 /// Runs the command.
 pub fn run(args: &PolicyArgs) -> Result<ExitCode, Failure> {
@@ -25,6 +31,10 @@ pub fn run(args: &PolicyArgs) -> Result<ExitCode, Failure> {
         PolicyWhat::Explain(args) => explain::run(args),
         PolicyWhat::Diff { old, new, calls, json } => diff::run(old, new, calls, *json),
         PolicyWhat::Confirm { hash, person } => confirm(hash, person),
+        PolicyWhat::Apply { file, person } => apply(file, person),
+        PolicyWhat::Adopt { path, person } => projects::adopt(path.as_deref(), person),
+        PolicyWhat::Projects { person } => projects::list(person),
+        PolicyWhat::Revoke { path, person } => projects::revoke(path, person),
         PolicyWhat::Show { schema: true, .. } => {
             output::say(|out, _| Ok(out.write_all(SCHEMA.as_bytes())?))
         }
@@ -33,7 +43,14 @@ pub fn run(args: &PolicyArgs) -> Result<ExitCode, Failure> {
 }
 
 fn check(file: Option<&str>, json: bool) -> Result<ExitCode, Failure> {
-    let loaded = load(file)?;
+    let project = file.map(Path::new).filter(|file| file.ends_with(PROJECT_FILE));
+    let loaded = load(file.filter(|_| project.is_none()))?;
+    let none = (Policy::default(), Tier::Medium);
+    let (settings, limit) =
+        loaded.as_ref().map_or(none, |written| (written.assessment, written.policy.permit_up_to()));
+    let folder = project.map(|file| std::path::absolute(file).unwrap_or_default());
+    let folder = folder.as_deref().and_then(Path::parent);
+    let projects = projects::checked(folder, &settings, limit);
     let problems: Vec<String> = match &loaded {
         Err(error) => error.to_string().lines().map(str::to_owned).collect(),
         Ok(written) => {
@@ -45,11 +62,13 @@ fn check(file: Option<&str>, json: bool) -> Result<ExitCode, Failure> {
         let policy = &written.policy;
         (policy.rules().len(), policy.case_count(), policy.hash().to_string())
     });
-    let code = if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    let fine = problems.is_empty() && projects.iter().all(|one| one.problems.is_empty());
+    let code = if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     if json {
         output::json(&serde_json::json!({
-            "ok": problems.is_empty(), "rules": rules, "tests": tests, "hash": hash,
+            "ok": fine, "rules": rules, "tests": tests, "hash": hash,
             "problems": problems,
+            "projects": projects.iter().map(CheckedProject::document).collect::<Vec<_>>(),
         }))?;
         return Ok(code);
     }
@@ -62,7 +81,7 @@ fn check(file: Option<&str>, json: bool) -> Result<ExitCode, Failure> {
             let (rules, tests) = (counted(rules, "rule"), counted(tests, "test"));
             writeln!(out, "{rules}, {tests} passed. Policy {hash}.")?;
         }
-        Ok(())
+        projects.iter().try_for_each(|project| project.print(out))
     })?;
     Ok(code)
 }
@@ -115,6 +134,26 @@ fn confirm(hash: &str, person: &PersonArgs) -> Result<ExitCode, Failure> {
         return output::json(&serde_json::json!({ "rules": rules }));
     }
     output::line(&format!("The rules are in force: {}.", counted(rules, "rule")))
+}
+
+/// Proposes the rules in a file.
+fn apply(file: &str, person: &PersonArgs) -> Result<ExitCode, Failure> {
+    let text = match file {
+        "-" => std::io::read_to_string(std::io::stdin()),
+        _ => std::fs::read_to_string(file),
+    };
+    let text = text.map_err(|error| Failure::at(file, error))?;
+    let request = PersonSession::open_to_change(person)?.propose_policy(&text)?;
+    if person.json {
+        return output::json(&request);
+    }
+    output::say(|out, _| {
+        let brief = request.brief.as_deref().unwrap_or_default();
+        writeln!(out, "{}", page::safe(brief, 2000))?;
+        let words = &request.phrase;
+        let more = "The rules are in force once the request is approved";
+        Ok(writeln!(out, "{more}: countersign approve {words}")?)
+    })
 }
 
 fn counted(number: usize, word: &str) -> String {

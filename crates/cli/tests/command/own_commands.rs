@@ -44,6 +44,7 @@ const HARMLESS: &[&str] = &[
     "policy check",
     "policy diff",
     "policy explain",
+    "policy projects",
     "policy show",
     "policy test",
     "reviews list",

@@ -94,6 +94,37 @@ fn rules_are_shown_as_cedar() {
     assert!(stdout(&run(&["policy", "show", "--schema"])).contains("entity Environment enum"));
 }
 
+#[test]
+fn the_rules_of_a_project_are_checked_and_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = fs::canonicalize(folder.path()).unwrap();
+    let config = written(&root, "c/countersign.toml", "[policy]\npermit_up_to = \"MEDIUM\"\n");
+    let allow = "[policy]\npermit_up_to = \"MEDIUM\"\n[[policy.rule]]\nname = \"deploys\"\n\
+        decision = \"allow\"\ncommands = [\"acmectl deploy\"]\n";
+    let project = written(&root, "shop/.countersign.toml", &format!("{allow}{DENY}"));
+    let checked = run(&["policy", "check", &project]);
+    let found = stdout(&checked);
+    assert_eq!(checked.status.code(), Some(0), "{found}");
+    assert!(found.contains("shop/.countersign.toml: 3 rules, 1 test passed."), "{found}");
+    assert!(found.contains("1 rule of this project waits for adoption"), "{found}");
+    fs::create_dir_all(root.join("shop/src")).unwrap();
+    let cwd = root.join("shop/src").to_str().unwrap().to_owned();
+    let explain =
+        |call: &str| stdout(&run(&["policy", "explain", "--config", &config, "--cwd", &cwd, call]));
+    let denied = explain("sudo terraform destroy");
+    assert!(denied.contains("Denied by rule project:no-destroy"), "{denied}");
+    let waits = explain("acmectl deploy");
+    assert!(waits.starts_with("ask  "), "{waits}");
+    assert!(waits.contains("Rule project:deploys permits the call"), "{waits}");
+    assert!(waits.contains("the rule waits for adoption"), "{waits}");
+    written(&root, "shop/.countersign.toml", "[policy]\nenabled = false\n");
+    let checked = run(&["policy", "check", &project]);
+    assert_eq!(checked.status.code(), Some(1), "{}", stdout(&checked));
+    let asks = explain("mkdir build");
+    assert!(asks.starts_with("ask  ") && asks.contains(&project), "{asks}");
+    assert!(explain("ls").starts_with("allow  "));
+}
+
 /// The examples of the page are checked with their tests.
 #[test]
 fn the_examples_of_the_page_work() {

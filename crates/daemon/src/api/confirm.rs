@@ -121,13 +121,16 @@ async fn submit(api: &Api, caller: &Caller, bytes: Bytes) -> Result<GateAnswer, 
         json!({ "seed": { "action": action, "description": sanitized_description(description) } })
             .to_string()
     };
+    let context = context(&fields)?;
+    let projects = api.gate.find_projects(caller, &context, None).await;
     let submission = CallSubmission {
+        projects,
         call: Call {
             tool: Cow::Borrowed(action),
             arguments: payload.reborrow(),
             agent: None,
             session: session.map(Cow::Borrowed),
-            context: context(&fields)?,
+            context,
             annotations: Annotations::default(),
             claimed,
             facts: None,

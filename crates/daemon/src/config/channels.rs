@@ -19,6 +19,11 @@ pub const NO_CHANNEL: &str = "notifier";
 const LONGEST_NAME: usize = 40;
 const MOST_PER_MINUTE: u32 = 6_000;
 
+/// Whether a channel needs no configuration.
+pub fn is_built_in(name: &str) -> bool {
+    BUILT_IN.iter().any(|(known, _)| *known == name)
+}
+
 /// All channels: the configured ones, and those that need no configuration.
 pub fn channels(
     section: &BTreeMap<String, Table>,

@@ -169,7 +169,7 @@ impl OnCall {
     }
 
     /// Replaces rotations by the channel that is on call.
-    fn resolve_rotas(&self, level: Vec<String>, now: Timestamp) -> Vec<String> {
+    pub fn resolve_rotas(&self, level: Vec<String>, now: Timestamp) -> Vec<String> {
         let on_duty = |name: String| match name.strip_prefix(ROTA) {
             None => Some(name),
             Some(rota) => self.rotas.get(rota)?.on_call(now).map(str::to_owned),

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use countersign_policy::{CompiledPolicy, PolicySection, PolicySource};
 use countersign_risk::verdict::Policy;
 
+use super::channels::is_built_in;
 use super::error::ConfigError;
 use super::paths::Paths;
 use super::settings::CONFIG_FILE;
@@ -15,6 +16,8 @@ use super::{file, sections};
 
 /// The folder beside the configuration.
 const FOLDER: &str = "policy";
+/// The file in the state folder with the rules that people applied through the API.
+pub const API_RULES: &str = "api.cedar";
 /// How many files are read, and how large they may be.
 const MAX_FILES: usize = 256;
 const MAX_BYTES: u64 = 1 << 20;
@@ -38,7 +41,12 @@ impl WrittenPolicy {
         let written: file::ConfigFile = toml::from_str(&text)
             .map_err(|error| ConfigError::Syntax(error.to_string().trim_end().to_owned()))?;
         let assessment = sections::assessment(&written.assessment)?;
-        Ok(WrittenPolicy { policy: compile(&written.policy, paths)?, assessment })
+        let policy = compile(&written.policy, paths)?;
+        check_routes(&policy, |name| {
+            let rota = name.strip_prefix('@').is_some_and(|name| written.rota.contains_key(name));
+            rota || is_built_in(name) || written.channels.contains_key(name)
+        })?;
+        Ok(WrittenPolicy { policy, assessment })
     }
 }
 
@@ -58,8 +66,27 @@ pub fn tested_policy(
     }
 }
 
+/// A rule with an unknown channel would announce to no one.
+pub fn check_routes(
+    policy: &CompiledPolicy,
+    is_known: impl Fn(&str) -> bool,
+) -> Result<(), ConfigError> {
+    match unknown_route(policy, is_known) {
+        None => Ok(()),
+        Some(problem) => Err(ConfigError::Policy(problem)),
+    }
+}
+
+/// What is wrong with the channels that rules name.
+pub fn unknown_route(policy: &CompiledPolicy, is_known: impl Fn(&str) -> bool) -> Option<String> {
+    let (rule, name) = policy.routes().find(|(_, name)| !is_known(name))?;
+    let what = if name.starts_with('@') { "rota" } else { "channel" };
+    Some(format!("rule {rule}: route: the {what} `{name}` is not configured"))
+}
+
 fn compile(section: &PolicySection, paths: &Paths) -> Result<CompiledPolicy, ConfigError> {
-    let sources = sources(&paths.config.with_file_name(FOLDER))?;
+    let mut sources = sources(&paths.config.with_file_name(FOLDER))?;
+    sources.extend(api_rules(&paths.state.join(API_RULES))?);
     CompiledPolicy::compile(CONFIG_FILE, section, &sources)
         .map_err(|errors| ConfigError::Policy(errors.to_string()))
 }
@@ -83,6 +110,20 @@ fn sources(folder: &Path) -> Result<Vec<PolicySource>, ConfigError> {
         return Err(ConfigError::Policy(problem));
     }
     files.into_iter().map(|path| read_source(&path)).collect()
+}
+
+/// The rules that people applied through the API. The command line may not be allowed to enter the
+/// daemon's folder; the daemon always is.
+fn api_rules(path: &Path) -> Result<Option<PolicySource>, ConfigError> {
+    let denied = [ErrorKind::NotFound, ErrorKind::PermissionDenied];
+    match fs::symlink_metadata(path) {
+        Err(error) if denied.contains(&error.kind()) => Ok(None),
+        Err(error) => Err(unreadable(path, &error)),
+        Ok(_) => {
+            let source = read_source(path)?;
+            Ok(Some(PolicySource { file: API_RULES.to_owned(), ..source }))
+        }
+    }
 }
 
 fn read_source(path: &Path) -> Result<PolicySource, ConfigError> {

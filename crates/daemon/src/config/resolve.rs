@@ -23,7 +23,7 @@ use super::listen::{check_exposure, hosts, listen_address, socket, tls};
 use super::model::{DaemonConfig, DaemonRules};
 use super::oncall::OnCall;
 use super::paths::Paths;
-use super::policy::tested_policy;
+use super::policy::{check_routes, tested_policy};
 use super::review::review;
 use super::sections::{
     absolute, assessment, crisis, drills, environment, ledger, log, mode, needs, quorum,
@@ -106,6 +106,7 @@ fn rules(config: ConfigFile, paths: &Paths) -> Result<DaemonRules, ConfigError> 
         hash: Digest::from_bytes([0; 32]),
     };
     known_channels(&rules)?;
+    check_routes(&rules.policy, |name| rules.is_channel_or_rota(name))?;
     rules.hash = hash(&rules);
     Ok(rules)
 }
@@ -115,6 +116,11 @@ impl DaemonRules {
     pub fn set_mode(&mut self, mode: Mode) {
         self.mode = mode;
         self.rehash();
+    }
+
+    /// Whether this names a channel, or with `@` a rota.
+    pub fn is_channel_or_rota(&self, name: &str) -> bool {
+        self.channels.contains_key(name) || self.oncall.is_rota(name)
     }
 
     /// Sets other policy rules, and the hash that belongs to them.
@@ -183,7 +189,7 @@ fn inbox(listen: &file::ListenSection) -> Result<String, ConfigError> {
 /// A level with an unknown channel would notify no one.
 fn known_channels(rules: &DaemonRules) -> Result<(), ConfigError> {
     for name in rules.escalation.iter().flatten().chain(rules.oncall.channel_names()) {
-        if !rules.channels.contains_key(name) && !rules.oncall.is_rota(name) {
+        if !rules.is_channel_or_rota(name) {
             return Err(invalid(
                 "escalation",
                 format!("channel `{name}` is not configured: add [channels.{name}]"),

@@ -9,20 +9,35 @@ use countersign_risk::facts::FactObserver;
 use countersign_risk::route::{Route, Standing, route};
 
 use super::answer::Rejection;
+use super::call_projects::CallProjects;
 use super::caller::Caller;
 use super::state::Gate;
 use crate::config::DaemonRules;
 
 impl Gate {
-    /// Assesses a call without a question.
+    /// Assesses a call without a question, and without the rules of its project.
     pub fn assess<'c>(&self, call: &mut Call<'c>, caller: &'c Caller) -> (Assessment, Route) {
+        self.assess_in(call, caller, &CallProjects::default())
+    }
+
+    /// Assesses a call without a question.
+    pub fn assess_in<'c>(
+        &self,
+        call: &mut Call<'c>,
+        caller: &'c Caller,
+        projects: &CallProjects,
+    ) -> (Assessment, Route) {
         let rules = self.rules();
-        self.assess_call(&rules, call, caller, true)
+        self.assess_call(&rules, call, caller, (true, projects))
     }
 
     /// Assesses a call that a person edited: the assessment, and whether the crisis rules apply. An
     /// edit cannot approve a call that the policy denies.
-    pub fn assess_edit(&self, call: &Call<'_>) -> Result<(Assessment, bool), Rejection> {
+    pub fn assess_edit(
+        &self,
+        call: &Call<'_>,
+        projects: &CallProjects,
+    ) -> Result<(Assessment, bool), Rejection> {
         let rules = self.rules();
         let mut context = call.context;
         if context.environment != Environment::Production {
@@ -32,7 +47,7 @@ impl Gate {
         let mut seen = assess(&call, &rules.assessment);
         let agent = call.agent.as_deref().unwrap_or_default();
         let crisis = self.crises.holds(agent, call.session.as_deref());
-        self.apply_policy(&rules, &call, &mut seen, (crisis, false));
+        self.apply_policy(&rules, (&call, projects), &mut seen, (crisis, false));
         match route(&seen, Standing { mode: rules.mode, crisis }) {
             Route::Refuse => Err(Rejection::refused(&seen)),
             Route::Ask { crisis } => Ok((seen, crisis)),
@@ -46,7 +61,7 @@ impl Gate {
         rules: &DaemonRules,
         call: &mut Call<'c>,
         caller: &'c Caller,
-        may_permit: bool,
+        (may_permit, projects): (bool, &CallProjects),
     ) -> (Assessment, Route) {
         // The agent is the authenticated one; claims about the environment can only raise the risk.
         call.agent = Some(caller.agent.as_str().into());
@@ -60,7 +75,7 @@ impl Gate {
         }
         let mut seen = self.session_memories.assess(call, &rules.assessment);
         let crisis = self.crises.holds(&caller.agent, call.session.as_deref());
-        self.apply_policy(rules, call, &mut seen, (crisis, may_permit));
+        self.apply_policy(rules, (call, projects), &mut seen, (crisis, may_permit));
         let goes = route(&seen, Standing { mode: rules.mode, crisis });
         (seen, goes)
     }

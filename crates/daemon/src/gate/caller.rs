@@ -14,6 +14,11 @@ pub struct Caller {
 }
 
 impl Caller {
+    /// An agent that nothing is known of but its name.
+    pub fn named(agent: &str) -> Caller {
+        Caller { agent: agent.to_owned(), own_addresses: [].into(), is_socket_peer: false }
+    }
+
     /// The agent program that a call names, if this caller may name it. Tools of an agent program
     /// are known by name alone, so a token may only name the program that it is registered as.
     pub fn accepted_host<'h>(&self, claimed: Option<&'h str>) -> Option<&'h str> {

@@ -94,6 +94,8 @@ impl Gate {
                 return Err(StoreError::Halted(frozen.to_string()));
             }
             self.check_takeover(id).await?;
+            let event = self.with_demands(id, event).await?;
+            return self.apply(id, event, note).instrument(request_span(id)).await;
         }
         self.apply(id, event, note).instrument(request_span(id)).await
     }
@@ -124,6 +126,9 @@ impl Gate {
             }
             tracing::debug!(state = state.label(), "a request has ended");
             self.has_ended(id, state).await;
+            if matches!(applied.change, Transition::Ended(_)) {
+                Box::pin(self.apply_policy_change(&applied.stored)).await;
+            }
         }
         Ok(applied)
     }

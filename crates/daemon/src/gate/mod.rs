@@ -4,12 +4,15 @@
 //! announces) → wait → decide → persist → permit → outcome. Every failure on the way is a
 //! [`Rejection`]: the call does not run.
 
+mod adopted_projects;
 mod answer;
+mod api_policy;
 mod ask;
 mod asking_agent;
 mod assess_call;
 mod bursts;
 mod call_entry;
+mod call_projects;
 mod caller;
 mod certificate_entry;
 mod change_rules;
@@ -19,8 +22,10 @@ mod crisis_context;
 mod crisis_sessions;
 mod crisis_turns;
 mod deduplication;
+mod demanded_answer;
 mod disk_budget;
 mod drill;
+mod find_projects;
 mod flood;
 mod flood_tracking;
 mod freeze;
@@ -43,9 +48,12 @@ mod mode;
 mod news;
 mod open_drill;
 mod persist;
+mod policy_change;
 mod policy_confirmation;
+mod policy_demands;
 mod policy_marker;
 mod policy_step;
+mod project_adoption;
 mod record_screening;
 mod regret;
 mod reported_passes;
@@ -55,6 +63,7 @@ mod review_snapshot;
 mod review_step;
 mod review_view;
 mod reviews;
+mod sealed_file;
 mod segments;
 mod session_concerns;
 mod session_memory;
@@ -72,11 +81,13 @@ mod whitelist;
 #[cfg(test)]
 mod tests;
 
+pub use adopted_projects::{AdoptedByFolder, AdoptedProject};
 pub use answer::{GateAnswer, Passed, Rejection, Settlement};
 pub use asking_agent::{
     ANONYMOUS, VERSION_DETAIL, agent_label, agent_version, asking_name, version_label,
 };
 pub use bursts::{Burst, burst_key, bursts};
+pub use call_projects::CallProjects;
 pub use caller::Caller;
 pub use clock_rebase::RebaseError;
 pub use crisis_context::{CrisisContext, crisis_level};
@@ -95,6 +106,7 @@ pub use label_memory::{ToolClaim, ToolLabels};
 pub use learning::{FormSuggestion, LEARNED};
 pub use news::GateNews;
 pub use open_drill::OpenDrill;
+pub use policy_demands::PolicyDemands;
 pub use record_screening::ScreeningRecord;
 pub use reported_passes::PassReport;
 pub use review_view::{ChangedFileView, DiffRow, ReviewChanges, change_view};

@@ -16,6 +16,7 @@ use super::answer::{self, GateAnswer, Rejection};
 use super::caller::Caller;
 use super::flood::AskSlot;
 use super::log_span::request_span;
+use super::policy_demands::{self, PolicyDemands};
 use super::session_question::session_question;
 use super::state::Gate;
 use super::submission::CallSubmission;
@@ -99,9 +100,12 @@ impl Settled<'_> {
     }
 
     /// The data for the calling API, with what the judge thinks.
-    fn detail(self, submission: &CallSubmission<'_>, crisis: bool) -> String {
+    fn detail(self, submission: &CallSubmission<'_>, seen: &Assessment, crisis: bool) -> String {
         let context = &submission.call.context;
-        let detail = answer::stored_detail(&(submission.detail)(), context, crisis);
+        let mut detail = answer::stored_detail(&(submission.detail)(), context, crisis);
+        if let Some(demands) = PolicyDemands::of(seen).to_json() {
+            detail = answer::with_member(&detail, policy_demands::MEMBER, &demands);
+        }
         match self {
             Settled::Flagged(opinion) => answer::with_member(&detail, "judge", opinion),
             Settled::Review(review) => {
@@ -155,7 +159,7 @@ impl Gate {
             brief: card.brief.clone(),
             card: written(&card)?,
             card_after: minimal.transpose()?,
-            detail: settled.detail(submission, crisis),
+            detail: settled.detail(submission, seen, crisis),
             idempotency: submission.key.clone(),
             group: submission.group,
             session_question: question,
@@ -164,7 +168,8 @@ impl Gate {
             review: settled.review(),
             context,
         };
-        let kept = self.write_down(new, slot).instrument(request_span(id)).await?;
+        let kept =
+            self.noting_routes(seen).write_down(new, slot).instrument(request_span(id)).await?;
         self.remember_writes(id, submission, seen, &kept);
         Ok(kept)
     }

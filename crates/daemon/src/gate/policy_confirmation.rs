@@ -46,6 +46,7 @@ impl Gate {
         keys: &Keys,
         recorded: &RecordedSettings,
     ) -> Result<(), StoreError> {
+        self.api_rules.set_folder(folder);
         let kept = ConfirmedPolicy::at(folder, keys);
         let mut rules = (*self.rules()).clone();
         let before = self.rules_before(kept.read(), &rules.policy, recorded);

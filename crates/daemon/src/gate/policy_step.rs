@@ -2,12 +2,16 @@
 
 use std::path::Path;
 
-use countersign_policy::{CallTime, PolicyFacts, apply_ruling};
-use countersign_risk::assess::Assessment;
+use countersign_policy::{CallTime, PolicyFacts, apply_ruling, strictest};
+use countersign_risk::assess::{Assessment, Reason};
 use countersign_risk::call::Call;
-use countersign_risk::policy_ruling::RuleDecision;
+use countersign_risk::finding::Factor;
+use countersign_risk::policy_ruling::{ADOPTION_NOTE, PolicyRuling, RuleDecision};
+use countersign_risk::verdict::Verdict;
+use countersign_types::tier::Points;
 use countersign_types::time::Clock as _;
 
+use super::call_projects::CallProjects;
 use super::state::Gate;
 use crate::config::DaemonRules;
 
@@ -17,11 +21,11 @@ impl Gate {
     pub(super) fn apply_policy(
         &self,
         rules: &DaemonRules,
-        call: &Call<'_>,
+        (call, projects): (&Call<'_>, &CallProjects),
         seen: &mut Assessment,
         (crisis, may_permit): (bool, bool),
     ) {
-        if rules.policy.is_empty() {
+        if rules.policy.is_empty() && projects.is_empty() {
             return;
         }
         let now = self.clock.now();
@@ -29,14 +33,19 @@ impl Gate {
         let hour = u8::try_from(wall.minute / 60).unwrap_or_default();
         let time = CallTime { hour, weekday: wall.day };
         let facts = PolicyFacts::new(call, seen, crisis, time);
-        let Some(ruling) = rules.policy.decide(&facts, seen).ruling else { return };
+        let mut rulings = projects.rulings(&facts, seen);
+        rulings.extend(rules.policy.decide(&facts, seen).ruling);
+        let ruling = strictest(rulings);
         // A permit is an approval without a person, like a grant.
-        let is_permit = ruling.decision == RuleDecision::Allowed;
+        let is_permit = |ruling: &PolicyRuling| ruling.decision == RuleDecision::Allowed;
         let may_permit = may_permit
             && !self.freeze.suspends_grants()
             && self.check_automatic_decision(now).is_ok();
-        if !is_permit || may_permit {
+        if let Some(ruling) = ruling.filter(|ruling| !is_permit(ruling) || may_permit) {
             apply_ruling(ruling, seen);
+        }
+        if seen.verdict == Verdict::Ask {
+            seen.reasons.extend(projects.waiting().map(adoption_note));
         }
     }
 
@@ -50,5 +59,18 @@ impl Gate {
     pub fn restore_markers(&self) {
         self.freeze.restore_marker();
         self.policy_marker.restore(self.rules().policy.restricts());
+    }
+}
+
+/// The note for people that rules of the project wait.
+fn adoption_note(message: String) -> Reason {
+    Reason {
+        code: ADOPTION_NOTE.into(),
+        factor: Factor::Context,
+        weight: Points(0),
+        message: message.into(),
+        suggestion: None,
+        argument: "".into(),
+        span: None,
     }
 }

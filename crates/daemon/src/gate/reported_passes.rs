@@ -12,6 +12,7 @@ use countersign_types::time::Clock as _;
 
 use super::answer;
 use super::call_entry::call_entry;
+use super::call_projects::CallProjects;
 use super::caller::Caller;
 use super::state::Gate;
 
@@ -35,7 +36,8 @@ impl Gate {
         reported: PassReport<'_>,
     ) -> Result<bool, StoreError> {
         let rules = self.rules();
-        let (seen, goes) = self.assess_call(&rules, &mut call, caller, false);
+        let (seen, goes) =
+            self.assess_call(&rules, &mut call, caller, (false, &CallProjects::default()));
         let would_ask = !matches!(goes, Route::Pass { .. });
         self.metrics.call(&goes, seen.tier, &caller.agent, self.clock.now().at);
         let digest = digest(&call, raw.as_bytes());

@@ -1,5 +1,6 @@
 //! The gate and its parts. The other files of this folder add the steps of a call.
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use countersign_risk::facts::FactsKey;
@@ -7,6 +8,8 @@ use countersign_risk::verdict::Mode;
 use countersign_store::{Backend, Store as _, StoreError};
 use countersign_types::time::Clock as _;
 
+use super::api_policy::ApiRulesFile;
+use super::call_projects::ProjectRules;
 use super::confirmed_policy::ConfirmedPolicy;
 use super::crisis_sessions::CrisisSessions;
 use super::crisis_turns::CrisisTurns;
@@ -18,6 +21,7 @@ use super::integrity_state::Integrity;
 use super::label_memory::ToolLabels;
 use super::news::GateNews;
 use super::open_drill::OpenDrill;
+use super::policy_demands::has_project_routes;
 use super::policy_marker::PolicyMarker;
 use super::session_concerns::SessionConcerns;
 use super::session_memory::SessionMemories;
@@ -49,6 +53,12 @@ pub struct Gate {
     pub(super) freeze: FreezeState,
     pub(super) policy_marker: PolicyMarker,
     pub(super) confirmed_policy: OnceLock<ConfirmedPolicy>,
+    pub(super) projects: Arc<ProjectRules>,
+    /// Whether a project may announce to channels of its own.
+    pub(super) project_routes: AtomicBool,
+    pub(super) api_rules: ApiRulesFile,
+    /// Held while the adopted projects or the rules of the API change.
+    pub(super) adopting: tokio::sync::Mutex<()>,
     pub(super) requested_mode: RwLock<Option<Mode>>,
     pub(super) waiting_settings: OnceLock<WaitingSettings>,
     pub(super) metrics: Metrics,
@@ -99,6 +109,10 @@ impl Gate {
             freeze: FreezeState::default(),
             policy_marker: PolicyMarker::default(),
             confirmed_policy: OnceLock::new(),
+            projects: Arc::default(),
+            project_routes: AtomicBool::new(has_project_routes(&pending)),
+            api_rules: ApiRulesFile::default(),
+            adopting: tokio::sync::Mutex::default(),
             requested_mode: RwLock::default(),
             waiting_settings: OnceLock::new(),
             metrics,

@@ -5,10 +5,14 @@ use countersign_risk::facts::snapshot_claim::SnapshotClaim;
 use countersign_types::id::Id;
 use countersign_types::time::Millis;
 
+use super::call_projects::CallProjects;
+
 /// A call submitted to the gate.
 pub struct CallSubmission<'a> {
     /// The call, as the agent described it.
     pub call: Call<'a>,
+    /// The rules of the projects that it belongs to.
+    pub projects: CallProjects,
     /// Its arguments as received.
     pub raw: &'a [u8],
     /// How long the agent waits.

@@ -103,8 +103,8 @@ impl Gate {
         caller: &'c Caller,
     ) -> FirstStep<'c> {
         let rules = self.rules();
-        let may_permit = !submission.join.ignore_grants;
-        let (seen, goes) = self.assess_call(&rules, &mut submission.call, caller, may_permit);
+        let by = (!submission.join.ignore_grants, &submission.projects);
+        let (seen, goes) = self.assess_call(&rules, &mut submission.call, caller, by);
         let now = self.clock.now().at;
         self.metrics.call(&goes, seen.tier, &caller.agent, now);
         let digest = digest(&submission.call, submission.raw);
@@ -160,8 +160,8 @@ impl Gate {
     ) -> Result<Settlement, Rejection> {
         self.freeze.check()?;
         let rules = self.rules();
-        let may_permit = !submission.join.ignore_grants;
-        let (seen, goes) = self.assess_call(&rules, &mut submission.call, caller, may_permit);
+        let by = (!submission.join.ignore_grants, &submission.projects);
+        let (seen, goes) = self.assess_call(&rules, &mut submission.call, caller, by);
         let digest = digest(&submission.call, submission.raw);
         match goes {
             Route::Pass { why } => {

@@ -25,6 +25,8 @@ mod command_grants;
 mod feedback;
 mod judge;
 mod policy;
+mod policy_demands;
+mod project_rules;
 mod repository_answers;
 mod reviews;
 mod session_answers;
@@ -54,6 +56,7 @@ fn question(text: &'static str) -> CallSubmission<'static> {
         time: None,
         key: None,
         group: None,
+        projects: CallProjects::default(),
         permit: false,
         join: JoinOptions::default(),
         snapshot: None,

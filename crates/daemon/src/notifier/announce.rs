@@ -37,9 +37,11 @@ pub async fn announce(
     let alone =
         if has_ended { Some(Arc::clone(&announcements.turn).write_owned().await) } else { None };
     // With the default levels the targets are known without the request; often there are none.
+    // Policy rules may name channels for a request.
     let rules = context.gate.rules();
     let default = || ask_targets(&with_browsers(&context, rules.escalation.clone()), &outgoing);
-    let asked = (!has_ended && rules.oncall.is_default()).then(default);
+    let is_default = rules.oncall.is_default() && !context.gate.has_routes();
+    let asked = (!has_ended && is_default).then(default);
     let nobody = match &asked {
         Some(targets) => targets.is_empty(),
         None => has_ended && no_channel_was_told(&context, &outgoing).await,

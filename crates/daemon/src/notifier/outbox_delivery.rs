@@ -16,6 +16,7 @@ use tokio::sync::Mutex;
 use super::context::{NotifierContext, RequestAnnouncements};
 use super::plan::{self, Target};
 use crate::config::EscalationLevels;
+use crate::gate::PolicyDemands;
 
 /// Between two attempts to read or write, while the store fails.
 const STORE_PAUSE: Duration = Duration::from_secs(1);
@@ -36,8 +37,22 @@ struct Closing {
     done: bool,
 }
 
-/// The channels of a request: none in quiet hours, unless its tier is high.
+/// The channels of a request: those of its escalation levels, and those that policy rules name.
 pub fn escalation_levels(context: &NotifierContext, stored: &StoredRequest) -> EscalationLevels {
+    let mut levels = usual_levels(context, stored);
+    let (rules, now) = (context.gate.rules(), context.gate.clock().now().at);
+    let route = rules.oncall.resolve_rotas(PolicyDemands::of_request(stored).route, now);
+    let [first, ..] = &mut levels;
+    for channel in route.into_iter().filter(|channel| rules.channels.contains_key(channel)) {
+        if !first.contains(&channel) {
+            first.push(channel);
+        }
+    }
+    levels
+}
+
+/// The channels of a request without policy rules: none in quiet hours, unless its tier is high.
+fn usual_levels(context: &NotifierContext, stored: &StoredRequest) -> EscalationLevels {
     let (rules, now) = (context.gate.rules(), context.gate.clock().now().at);
     let (tier, crisis) = (stored.request.tier, stored.request.crisis);
     if rules.oncall.is_quiet(tier, crisis, now) {

@@ -19,7 +19,7 @@ use tokio::task::JoinSet;
 use super::NotifierParts;
 use crate::clock::DaemonClock;
 use crate::config::{DaemonConfig, Paths};
-use crate::gate::{CallSubmission, Caller, Gate, GateAnswer, JoinOptions};
+use crate::gate::{CallProjects, CallSubmission, Caller, Gate, GateAnswer, JoinOptions};
 
 /// A gate with its notifier and inbound channels.
 pub struct TestNotifier {
@@ -95,6 +95,7 @@ impl TestNotifier {
             time: None,
             key: None,
             group: None,
+            projects: CallProjects::default(),
             permit: false,
             join: JoinOptions::default(),
             snapshot: None,

@@ -12,7 +12,7 @@ use crate::api::{Api, ApiProblem, authenticate, fields};
 use crate::inbox::{CHECK_EDIT, DENY};
 
 /// Changes of people and rights: each needs a proof.
-pub const NEEDED: [(&str, &str); 28] = [
+pub const NEEDED: [(&str, &str); 31] = [
     ("POST", "/v1/people"),
     ("DELETE", "/v1/people/{name}"),
     ("POST", "/v1/people/{name}/passphrase"),
@@ -41,6 +41,9 @@ pub const NEEDED: [(&str, &str); 28] = [
     ("POST", "/v1/mode"),
     ("POST", "/v1/policy"),
     ("POST", "/v1/config"),
+    ("POST", "/v1/policy/projects"),
+    ("POST", "/v1/policy/projects/revoke"),
+    ("POST", "/v1/policy/rules"),
     ("POST", "/v1/thaw"),
 ];
 

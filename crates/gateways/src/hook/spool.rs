@@ -50,7 +50,7 @@ impl Spool {
 
     /// Adds one call. After an error the call is not recorded and must not pass.
     pub fn add(&self, gateway: &str, call: &ProposedCall) -> io::Result<()> {
-        if asks_about_every_call(&self.folder) {
+        if asks_about_every_call(&self.folder, call.cwd.as_deref(), call.project.as_deref()) {
             return Err(io::Error::other("the daemon decides about every call at present"));
         }
         let line = line(gateway, call, now());

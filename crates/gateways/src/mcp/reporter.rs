@@ -75,7 +75,7 @@ impl Reporter {
             let _ = write!(call, ",\"project\":{}", serde_json::Value::from(project));
         }
         let is_full = call.len() > MAX_CALL || self.waiting.load(Ordering::Relaxed) >= MAX_WAITING;
-        if is_full || asks_about_every_call(&self.folder) {
+        if is_full || asks_about_every_call(&self.folder, None, project) {
             return false;
         }
         let is_sent = self.send(Job::Pass(call, Instant::now()));

@@ -175,7 +175,7 @@ fn note_act(
     if matches!(class.id, "autostart" | "shell-startup" | "git-hooks") && act == Act::Write {
         out.effect(Effect::Persist);
     }
-    let ours = matches!(class.id, "countersign" | "countersign-keys" | "countersign-program");
+    let ours = class.id.starts_with("countersign");
     let agent = matches!(class.id, "agent-hooks" | "agent-control" | "agent-instructions");
     if (ours || agent) && act != Act::Read {
         out.effect(Effect::SelfChange);

@@ -115,7 +115,7 @@ fn disposable(environment: Environment, class: &str, act: Act) -> bool {
         }
         Environment::Container => {
             own || (changes
-                && !matches!(class, "countersign" | "countersign-keys" | "countersign-program")
+                && !class.starts_with("countersign")
                 && !matches!(class, "agent-hooks" | "device" | "memory" | "root" | "kernel"))
         }
     }

@@ -7,6 +7,7 @@ use countersign_risk::card::Card;
 use countersign_risk::effect::{Effect, EffectClass, Effects};
 use countersign_risk::finding::Doubt;
 use countersign_risk::impact::Impact;
+use countersign_risk::policy_ruling::ADOPTION_NOTE;
 use countersign_types::tier::Tier;
 
 /// Lists of the impact that are paths.
@@ -85,8 +86,12 @@ impl CallProfile {
     }
 
     fn new(tier: Tier, reasons: &[Reason], effects: Effects, class: EffectClass) -> CallProfile {
-        let mut codes: Vec<String> =
-            reasons.iter().map(|reason| reason.code.clone().into_owned()).collect();
+        // A note for people is no part of what a call does.
+        let mut codes: Vec<String> = reasons
+            .iter()
+            .filter(|reason| reason.code != ADOPTION_NOTE)
+            .map(|reason| reason.code.clone().into_owned())
+            .collect();
         codes.sort_unstable();
         codes.dedup();
         CallProfile {

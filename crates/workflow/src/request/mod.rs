@@ -73,7 +73,8 @@ impl State {
     }
 }
 
-/// Who requests a call. A requester can never answer its own request.
+/// Who requests a call. An agent can never answer its own request, and a person only where one
+/// person is enough.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Requester {

@@ -149,10 +149,14 @@ fn each_person_counts_once_and_one_denial_ends_it() {
 
 #[test]
 fn a_requester_cannot_answer_or_cancel_for_others() {
-    let mut asked = request(Tier::Medium, Quorum::default());
+    let mut asked = request(Tier::Medium, Quorum { approve: 2, deny: 1 });
     asked.requester = Requester::Person("ana".to_owned());
     let own = asked.apply(says("ana", Choice::Approve, ""), at(1));
     assert_eq!(own, Err(TransitionError::OwnRequest));
+    let mut alone = request(Tier::Medium, Quorum::default());
+    alone.requester = Requester::Person("ana".to_owned());
+    alone.apply(says("ana", Choice::Approve, ""), at(1)).unwrap();
+    assert_eq!(alone.state, State::Approved);
     let foreign = Event::Cancel { by: Requester::Agent("ana".to_owned()) };
     assert_eq!(asked.apply(foreign, at(1)), Err(TransitionError::NotRequester));
     let own = Event::Cancel { by: Requester::Person("ana".to_owned()) };

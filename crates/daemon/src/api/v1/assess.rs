@@ -25,10 +25,12 @@ async fn assess(State(api): State<Api>, request: Request) -> ApiResult {
     let value = fields::parse(&bytes)?;
     let fields = Fields::new(&value)?;
     let mut call = requests::read_call(&fields, &value)?;
+    let observed = requests::observed_projects(&fields)?;
     fields.finish()?;
     let text = std::str::from_utf8(&bytes).unwrap_or_default();
     let raw = fields.raw_call(text);
-    let (assessment, decided_route) = api.gate.assess(&mut call, &caller);
+    let projects = api.gate.find_projects(&caller, &call.context, observed).await;
+    let (assessment, decided_route) = api.gate.assess_in(&mut call, &caller, &projects);
     let digest = digest(&call, raw.as_bytes());
     let (route, crisis) = match decided_route {
         Route::Pass { .. } => ("pass", false),

@@ -69,7 +69,7 @@ pub async fn check_edit(
         return Err(TransitionError::DigestMismatch.into());
     }
     let edited = edited.ok_or_else(|| ApiProblem::bad_request("`edited_arguments` is required"))?;
-    let card = AssessedEdit::new(api, &stored, edited)?.card;
+    let card = AssessedEdit::new(api, &stored, edited).await?.card;
     let tier = card.tier.max(stored.request.tier);
     Ok((card, tier))
 }
@@ -98,7 +98,7 @@ async fn challenge(
     if seen != Some(asked) {
         return Err(TransitionError::DigestMismatch.into());
     }
-    let edit = AssessedEdit::checked(&api, &stored, edited, checked)?;
+    let edit = AssessedEdit::checked(&api, &stored, edited, checked).await?;
     let digest = edit.map_or(asked, |edit| edit.call.digest.canonical);
     let digest = chosen.map_or(Ok(digest), |chosen| chosen.digest(&stored))?;
     let decided = SignedDecision { request: stored.request.id, digest, choice, scope };
@@ -133,7 +133,7 @@ async fn decide(State(api): State<Api>, Path(text): Path<String>, request: Reque
         return Ok(axum::Json(requests::for_people(&api, &denied).await?).into_response());
     }
     session_scope::check(&stored, scope, edited.is_some(), wanted.is_some())?;
-    let edit = AssessedEdit::checked(&api, &stored, edited, checked)?;
+    let edit = AssessedEdit::checked(&api, &stored, edited, checked).await?;
     let mut note = api.gate.note_by(&identity.person);
     if wanted.as_ref().is_some_and(GrantRequest::needs_step_up) {
         note = step_up::prove(&api, &identity, &parts, &bytes).await?.note(&api, &identity.person);

@@ -34,6 +34,8 @@ mod people;
 mod permits;
 mod pki;
 mod policy;
+mod policy_projects;
+mod policy_rules;
 pub mod push;
 mod quarantines;
 mod recover;
@@ -93,6 +95,8 @@ pub fn people() -> Router<Api> {
         .merge(metrics::people())
         .merge(mode::people())
         .merge(policy::people())
+        .merge(policy_projects::people())
+        .merge(policy_rules::people())
         .merge(openapi::people())
         .merge(passkeys::people())
         .merge(people::people())

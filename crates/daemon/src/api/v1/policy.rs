@@ -5,6 +5,7 @@ use axum::extract::{Request, State};
 use axum::http::HeaderMap;
 use axum::response::IntoResponse as _;
 use axum::routing::get;
+use countersign_types::time::Timestamp;
 use serde_json::{Value, json};
 
 use crate::api::fields::{self, Fields};
@@ -26,10 +27,21 @@ fn document(api: &Api) -> Value {
     let requested = api.gate.requested_policy().map(|requested| {
         json!({ "hash": requested.policy.hash().to_string(), "changes": requested.changes })
     });
+    let adopted = api.gate.adopted_projects();
+    let projects: Vec<Value> = adopted
+        .iter()
+        .map(|(folder, one)| {
+            json!({
+                "folder": folder, "digest": one.digest().to_string(), "by": one.person,
+                "at": Timestamp(one.at), "allows": one.allows,
+            })
+        })
+        .collect();
     json!({
         "hash": rules.policy.hash().to_string(),
         "rules": listed,
         "requested": requested,
+        "projects": projects,
     })
 }
 

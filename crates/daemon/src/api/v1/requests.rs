@@ -3,6 +3,7 @@
 mod ask;
 mod facts;
 mod list;
+mod projects;
 mod shared;
 mod snapshot;
 
@@ -27,6 +28,7 @@ pub use ask::{
     AskExtras, AskResult, ParsedQuestion, ask, call_id, check_length, idempotency_key, read,
     read_call, sanitize_text,
 };
+pub use projects::observed_projects;
 pub use shared::{
     DEFAULT_WAIT, QueryResult, Seconds, for_agent, for_people, id, not_found, own, query, wait_time,
 };

@@ -11,7 +11,7 @@ use countersign_workflow::request::{
 };
 
 use super::{answer, caller};
-use crate::gate::{CallSubmission, Caller, GateAnswer, JoinOptions};
+use crate::gate::{CallProjects, CallSubmission, Caller, GateAnswer, JoinOptions};
 use crate::test_daemon::TestDaemon;
 
 /// Two repositories and a folder beside them.
@@ -56,6 +56,7 @@ async fn ask(daemon: &TestDaemon, caller: &Caller, call: &serde_json::Value) -> 
         time: None,
         key: None,
         group: None,
+        projects: CallProjects::default(),
         permit: false,
         join: JoinOptions::default(),
         snapshot: None,
@@ -190,6 +191,7 @@ async fn a_revoked_approval_a_denial_and_a_freeze_end_it() {
         time: None,
         key: None,
         group: None,
+        projects: CallProjects::default(),
         permit: false,
         join: JoinOptions::default(),
         snapshot: None,

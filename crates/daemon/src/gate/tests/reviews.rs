@@ -19,7 +19,9 @@ use serde_json::{Value, json};
 
 use super::{answer, caller};
 use crate::freeze::FreezeStage;
-use crate::gate::{CallSubmission, Caller, GateAnswer, JoinOptions, RollBackError, change_view};
+use crate::gate::{
+    CallProjects, CallSubmission, Caller, GateAnswer, JoinOptions, RollBackError, change_view,
+};
 use crate::test_daemon::{ApiSide, TestDaemon};
 
 const ON: &str = "[review]\nenabled = true\n";
@@ -134,6 +136,7 @@ impl Lane {
             time: None,
             key: None,
             group: None,
+            projects: CallProjects::default(),
             permit: false,
             join: JoinOptions::default(),
             snapshot: claim,

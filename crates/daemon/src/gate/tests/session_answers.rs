@@ -8,7 +8,7 @@ use countersign_workflow::request::{
 };
 
 use super::{answer, caller};
-use crate::gate::{CallSubmission, GateAnswer, JoinOptions};
+use crate::gate::{CallProjects, CallSubmission, GateAnswer, JoinOptions};
 use crate::test_daemon::TestDaemon;
 
 /// A shell call of a session, in a folder.
@@ -32,6 +32,7 @@ async fn submit(daemon: &TestDaemon, agent: &str, text: &str) -> GateAnswer {
         time: None,
         key: None,
         group: None,
+        projects: CallProjects::default(),
         permit: false,
         join: JoinOptions::default(),
         snapshot: None,

@@ -111,3 +111,32 @@ async fn a_channel_that_does_not_interrupt_is_not_delayed() {
     notifier.ask(HIGH).await;
     until("the question", async || tiers(&hook) == ["HIGH"]).await;
 }
+
+#[tokio::test]
+async fn a_policy_rule_tells_further_channels_also_in_quiet_hours() {
+    let folder = tempfile::tempdir().unwrap();
+    let (usual, ops) = (
+        WebhookReceiver::start(ReceiverBehavior::Answers(200)).await,
+        WebhookReceiver::start(ReceiverBehavior::Answers(200)).await,
+    );
+    let rule = "[[policy.rule]]\nname = \"told\"\ndecision = \"ask\"\n\
+        commands = [\"acmectl\"]\nroute = [\"ops\"]\n";
+    let channels =
+        format!("{}{}", usual.channel("usual", folder.path()), ops.channel("ops", folder.path()));
+    let text = format!("[escalation]\nfirst = [\"usual\"]\n{rule}{channels}");
+    let notifier = TestNotifier::open(folder.path(), &text).await.start();
+    notifier.ask(MEDIUM).await;
+    let told = notifier.ask("acmectl deploy").await;
+    notifier.outbox_is_empty().await;
+    assert_eq!((usual.kinds().len(), ops.kinds().len()), (2, 1));
+    notifier.deny(&told).await;
+    notifier.outbox_is_empty().await;
+    assert_eq!(ops.kinds(), ["asked", "ended"]);
+    notifier.crash().await;
+    let quiet = tempfile::tempdir().unwrap();
+    let text = format!("[escalation]\nfirst = []\n{ALWAYS_QUIET}{rule}{channels}");
+    let notifier = TestNotifier::open(quiet.path(), &text).await.start();
+    notifier.ask("acmectl start").await;
+    notifier.outbox_is_empty().await;
+    assert_eq!((usual.kinds().len(), ops.kinds().len()), (3, 3));
+}

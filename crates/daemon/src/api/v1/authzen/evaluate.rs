@@ -5,6 +5,7 @@ use axum::response::IntoResponse as _;
 use countersign_json::Value as Json;
 use countersign_json::canonical::CallDigest;
 use countersign_risk::assess::Assessment;
+use countersign_risk::call::Call;
 use countersign_risk::call_digest::digest;
 use countersign_risk::card::Card;
 use countersign_risk::route::{Pass, Route};
@@ -20,7 +21,9 @@ use super::result::{EvaluationMeta, insert};
 use crate::api::access_offer::OfferTerms;
 use crate::api::fields::{self, Fields};
 use crate::api::{Api, ApiProblem, ApiResult, authenticate};
-use crate::gate::{CallSubmission, Caller, GateAnswer, JoinOptions, Rejection, Settlement};
+use crate::gate::{
+    CallProjects, CallSubmission, Caller, GateAnswer, JoinOptions, Rejection, Settlement,
+};
 use crate::random;
 
 /// How long an offer is valid.
@@ -142,9 +145,10 @@ impl Evaluator<'_> {
             Presented::Unknown => return Ok(meta.denied("approval_unverifiable", "none")),
             Presented::Approval(id) => return self.evaluate_approval(asked, id, meta).await,
         }
-        let card = asked.call.clone();
         let detail = || json!({ "evaluation": meta.id }).to_string();
+        let (card, projects) = (asked.call.clone(), self.projects(&asked.call).await);
         let submission = CallSubmission {
+            projects,
             call: asked.call,
             raw: asked.raw.as_bytes(),
             time: None,
@@ -180,6 +184,11 @@ impl Evaluator<'_> {
         }
     }
 
+    /// The rules of the projects of a call.
+    async fn projects(&self, call: &Call<'_>) -> CallProjects {
+        self.api.gate.find_projects(self.caller, &call.context, None).await
+    }
+
     /// Evaluates with an approval: the same call, in time, once, and under the current rules.
     async fn evaluate_approval(
         &self,
@@ -192,7 +201,9 @@ impl Evaluator<'_> {
         if !stored.request.requester.is_agent(&self.caller.agent) {
             return Ok(unknown());
         }
-        let (assessment, route) = self.api.gate.assess(&mut asked.call, self.caller);
+        let projects = self.projects(&asked.call).await;
+        let gate = &self.api.gate;
+        let (assessment, route) = gate.assess_in(&mut asked.call, self.caller, &projects);
         let digest = digest(&asked.call, asked.raw.as_bytes());
         let refused =
             |reason: &str| self.deny_with_offer(meta, reason, &asked, &assessment, &digest);

@@ -88,8 +88,10 @@ pub async fn create(State(api): State<Api>, request: Request) -> ApiResult {
     }
     let evaluation = denial.check(&api, &caller, &mut asked)?;
     let detail = || json!({ "evaluation": evaluation }).to_string();
+    let projects = api.gate.find_projects(&caller, &asked.call.context, None).await;
     let submission = CallSubmission {
         call: asked.call,
+        projects,
         raw: asked.raw.as_bytes(),
         time: None,
         key,

@@ -87,7 +87,7 @@ pub async fn answer(
         facts: (!facts.is_empty()).then(|| json!(facts).to_string()),
         edited: given.edit.as_ref().map(AssessedEdit::record).transpose()?,
     };
-    let needs = api.gate.rules().needs;
+    let edited = given.edit.as_ref().and_then(|edit| edit.assurance);
     let event = Event::Answer {
         person: identity.person.clone(),
         choice: given.choice,
@@ -97,7 +97,7 @@ pub async fn answer(
         channel: identity.channel.clone(),
         reason: given.reason,
         word: given.word,
-        standing: (standing, needs),
+        standing: (standing, api.gate.rules().needs.at_least(edited)),
     };
     Ok(api.gate.decide(stored.request.id, event, note).await?.stored)
 }

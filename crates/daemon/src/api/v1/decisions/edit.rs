@@ -10,10 +10,12 @@ use countersign_risk::call_digest::digest;
 use countersign_risk::card::Card;
 use countersign_risk::context::{Context, Environment, Platform};
 use countersign_store::{EditRecord, StoredRequest};
+use countersign_workflow::assurance::Assurance;
 use countersign_workflow::request::EditedCall;
 use serde_json::json;
 
 use crate::api::{Api, ApiProblem};
+use crate::gate::{Caller, PolicyDemands};
 
 /// The call as a person changed it, with its assessment.
 pub struct AssessedEdit {
@@ -26,12 +28,14 @@ pub struct AssessedEdit {
     pub card: Card,
     /// The card that is kept: in a crisis, nothing of the call is on it.
     kept: Card,
+    /// How certain the identity of an approver must be, if a rule says so.
+    pub assurance: Option<Assurance>,
 }
 
 impl AssessedEdit {
     /// The edit of an answer. The answer names the digest of the edited call whose assessment the
     /// person saw, so that no one approves an edit without its assessment.
-    pub fn checked(
+    pub async fn checked(
         api: &Api,
         stored: &StoredRequest,
         edited: Option<&Value<'_>>,
@@ -45,7 +49,7 @@ impl AssessedEdit {
                 }
             };
         };
-        let edit = AssessedEdit::new(api, stored, arguments)?;
+        let edit = AssessedEdit::new(api, stored, arguments).await?;
         match checked {
             Some(digest) if digest == edit.call.digest.canonical => Ok(Some(edit)),
             Some(_) => Err(ApiProblem::conflict(
@@ -66,7 +70,7 @@ impl AssessedEdit {
     }
 
     /// Assesses the edited call.
-    pub fn new(
+    pub async fn new(
         api: &Api,
         stored: &StoredRequest,
         arguments: &Value<'_>,
@@ -77,7 +81,9 @@ impl AssessedEdit {
         let call = edited_call(stored, (&card, &detail), arguments);
         // An edit can make a call riskier than the original. The workflow approves it under the
         // higher tier of the two.
-        let (assessment, crisis) = api.gate.assess_edit(&call)?;
+        let caller = Caller::named(stored.request.requester.name());
+        let projects = api.gate.find_projects(&caller, &call.context, None).await;
+        let (assessment, crisis) = api.gate.assess_edit(&call, &projects)?;
         let arguments = canonical(arguments).text;
         let digest = digest(&call, arguments.as_bytes());
         // The agent reads the edit as JSON and would read another number than was approved.
@@ -95,9 +101,10 @@ impl AssessedEdit {
         let card = Card::new(&call, &assessment, &digest);
         let crisis = crisis || stored.request.crisis;
         let kept = if crisis { Card::minimal(&call, &assessment, &digest) } else { card.clone() };
-        let quorum = api.gate.rules().quorum.of(assessment.tier, crisis);
+        let quorum = api.gate.quorum_of(&assessment, crisis);
+        let assurance = PolicyDemands::of(&assessment).assurance;
         let call = EditedCall { digest, tier: assessment.tier, crisis, quorum };
-        Ok(AssessedEdit { call, arguments, facts, card, kept })
+        Ok(AssessedEdit { call, arguments, facts, card, kept, assurance })
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::http::HeaderMap;
+use countersign_facts::ProjectLook;
 use countersign_json::Value;
 use countersign_json::canonical::Digest;
 use countersign_redact::redact_text;
@@ -16,6 +17,7 @@ use countersign_types::id::Id;
 use countersign_types::time::{Clock as _, Millis};
 use serde_json::json;
 
+use super::projects::observed_projects;
 use crate::api::fields::{self, Fields};
 use crate::api::v1::document;
 use crate::api::{Api, ApiProblem};
@@ -67,6 +69,8 @@ pub struct ParsedQuestion<'v> {
     pub snapshot: Option<SnapshotClaim>,
     /// The version of the agent program: a label for people.
     pub host_version: Option<&'v str>,
+    /// The project rules that the caller found.
+    pub observed: Option<ProjectLook>,
 }
 
 /// Reads a question from its object and the object's text.
@@ -84,9 +88,22 @@ pub fn read<'v>(value: &'v Value<'_>, text: &'v str) -> Result<ParsedQuestion<'v
     let claim = fields.get("mcp_tool").map(read_claim).transpose()?;
     let snapshot = super::snapshot::snapshot(&fields)?;
     let host_version = fields.text("host_version")?.and_then(version_label);
+    let observed = observed_projects(&fields)?;
     fields.finish()?;
     let raw = fields.raw_call(text);
-    Ok(ParsedQuestion { call, raw, description, time, permit, join, claim, snapshot, host_version })
+    let parsed = ParsedQuestion {
+        call,
+        raw,
+        description,
+        time,
+        permit,
+        join,
+        claim,
+        snapshot,
+        host_version,
+        observed,
+    };
+    Ok(parsed)
 }
 
 /// Submits one call, for a single request or a batch.
@@ -101,15 +118,16 @@ pub async fn ask(
     let is_unknown = label.is_none() && !tools::is_described(&question.call.tool);
     let unlabelled = question.claim.filter(|_| is_unknown).map(|claim| claim.server);
     let session = question.call.session.as_deref().map(ToOwned::to_owned);
-    let mut detail = json!({ "description": question.description });
-    if let Some(members) = detail.as_object_mut() {
-        members.extend(extra.batch.map(|batch| ("batch".to_owned(), batch)));
-        members.extend(question.host_version.map(|it| (VERSION_DETAIL.to_owned(), json!(it))));
-        members.extend(unlabelled.map(|server| ("mcp_server".to_owned(), json!(server))));
+    let mut detail = detail(question.description.as_deref(), extra.batch, unlabelled);
+    if let (Some(members), Some(version)) = (detail.as_object_mut(), question.host_version) {
+        members.insert(VERSION_DETAIL.to_owned(), json!(version));
     }
     let (detail, before) = (|| detail.to_string(), api.gate.clock().now().at);
+    let observed = question.observed.take();
+    let projects = api.gate.find_projects(caller, &question.call.context, observed).await;
     let submission = CallSubmission {
         call: question.call,
+        projects,
         raw: question.raw.as_bytes(),
         time: question.time,
         key: extra.key,
@@ -146,6 +164,20 @@ pub async fn ask(
     })
 }
 
+/// The data that is stored with a request.
+fn detail(
+    description: Option<&str>,
+    batch: Option<serde_json::Value>,
+    unlabelled: Option<Id>,
+) -> serde_json::Value {
+    let mut detail = json!({ "description": description });
+    if let Some(members) = detail.as_object_mut() {
+        members.extend(batch.map(|batch| ("batch".to_owned(), batch)));
+        members.extend(unlabelled.map(|server| ("mcp_server".to_owned(), json!(server))));
+    }
+    detail
+}
+
 /// Reads which definition of an MCP tool a call uses.
 fn read_claim<'v>(value: &'v Value<'_>) -> Result<ToolClaim<'v>, ApiProblem> {
     let fields = Fields::new(value)?;
@@ -163,7 +195,7 @@ pub fn read_call<'v>(
     fields: &Fields<'v, '_>,
     value: &'v Value<'_>,
 ) -> Result<Call<'v>, ApiProblem> {
-    const MEMBERS: [&str; 18] = [
+    const MEMBERS: [&str; 19] = [
         "tool",
         "arguments",
         "command",
@@ -182,6 +214,7 @@ pub fn read_call<'v>(
         "facts",
         "facts_observer",
         "facts_proof",
+        "project_rules",
     ];
     for member in MEMBERS {
         fields.get(member);

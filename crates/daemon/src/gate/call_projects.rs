@@ -1,0 +1,246 @@
+//! The rules of the projects that a call belongs to: read by the daemon itself where it can, and
+//! as the hook or another caller saw them. Whoever brings a text, it can only restrict, unless an
+//! administrator adopted exactly this text for this folder.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use countersign_facts::{ProjectFile, ProjectLook};
+use countersign_json::canonical::Digest;
+use countersign_policy::{PolicyFacts, ProjectPolicy, unreadable_project};
+use countersign_risk::assess::Assessment;
+use countersign_risk::policy_ruling::PolicyRuling;
+use countersign_risk::route::passes_everywhere;
+use countersign_types::tier::Tier;
+use tokio::sync::Semaphore;
+
+use super::adopted_projects::AdoptedProjects;
+use crate::config::DaemonRules;
+use crate::config::policy::unknown_route;
+
+/// How many looks may run at once: one that hangs keeps its thread.
+const MAX_LOOKS: usize = 32;
+/// How many compiled files are kept; all are forgotten when there are more.
+const MAX_COMPILED: usize = 256;
+
+/// The rules of the projects of a call.
+#[derive(Debug, Clone, Default)]
+pub struct CallProjects(Vec<FoundRules>);
+
+#[derive(Debug, Clone)]
+enum FoundRules {
+    Rules {
+        policy: Arc<ProjectPolicy>,
+        /// Whether the rules that allow count.
+        is_adopted: bool,
+        /// Whether no person adopted them.
+        waits: bool,
+    },
+    Unreadable {
+        folder: String,
+        problem: String,
+    },
+}
+
+/// Compiled project files, and the adopted ones.
+pub struct ProjectRules {
+    pub(super) adopted: AdoptedProjects,
+    compiled: Mutex<HashMap<(String, Digest, Tier), CompiledFile>>,
+    pub(super) looks: Arc<Semaphore>,
+}
+
+type CompiledFile = Result<Arc<ProjectPolicy>, String>;
+
+impl Default for ProjectRules {
+    fn default() -> ProjectRules {
+        ProjectRules {
+            adopted: AdoptedProjects::default(),
+            compiled: Mutex::default(),
+            looks: Arc::new(Semaphore::new(MAX_LOOKS)),
+        }
+    }
+}
+
+impl CallProjects {
+    /// Whether no project has a say.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What the projects say about a call. Only a call that plainly reads goes on where the rules
+    /// could not be read.
+    pub(super) fn rulings(&self, facts: &PolicyFacts, seen: &Assessment) -> Vec<PolicyRuling> {
+        let reads = passes_everywhere(seen);
+        let ruling = |found: &FoundRules| match found {
+            FoundRules::Rules { policy, is_adopted, .. } => {
+                policy.decide(facts, seen, *is_adopted).ruling
+            }
+            FoundRules::Unreadable { folder, problem } => {
+                (!reads).then(|| unreadable_project(folder, problem))
+            }
+        };
+        self.0.iter().filter_map(ruling).collect()
+    }
+
+    /// The sentences about rules that wait for adoption.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = String> + '_ {
+        self.0.iter().filter_map(|found| match found {
+            FoundRules::Rules { policy, waits: true, .. } => policy.waiting_sentence(),
+            _ => None,
+        })
+    }
+
+    /// Where nothing could be read.
+    pub(super) fn unreadable(folder: String, problem: &str) -> CallProjects {
+        CallProjects(vec![FoundRules::Unreadable { folder, problem: problem.to_owned() }])
+    }
+}
+
+impl ProjectRules {
+    /// The rules in a text, compiled once.
+    pub(super) fn compiled(&self, folder: &str, text: &str, permit_up_to: Tier) -> CompiledFile {
+        let key = (folder.to_owned(), Digest::of(text.as_bytes()), permit_up_to);
+        let known = self.compiled.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+        if let Some(known) = known {
+            return known;
+        }
+        let compiled = ProjectPolicy::compile(folder, text, permit_up_to);
+        let compiled = compiled.map(Arc::new).map_err(|errors| errors.summary());
+        let mut all = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= MAX_COMPILED {
+            all.clear();
+        }
+        all.insert(key, compiled.clone());
+        compiled
+    }
+
+    /// Reads the rules of a call.
+    pub(super) fn read(&self, look: &PlacesToLook, rules: &DaemonRules) -> CallProjects {
+        let own = ProjectLook::new(look.cwd.as_deref(), look.project.as_deref());
+        self.combine(own, look, rules)
+    }
+
+    /// The rules that the daemon found itself, those that the caller found, and the adopted ones.
+    fn combine(&self, own: ProjectLook, look: &PlacesToLook, rules: &DaemonRules) -> CallProjects {
+        let permit_up_to = rules.policy.permit_up_to();
+        let checked = |compiled: CompiledFile| {
+            let policy = compiled?;
+            let is_known = |name: &str| rules.is_channel_or_rota(name);
+            unknown_route(policy.rules(), is_known).map_or(Ok(policy), Err)
+        };
+        let ProjectLook { root, is_hidden, files } = own;
+        // Where the daemon cannot look, nobody else can say which repository a folder is in.
+        let is_place = |folder: &str| is_hidden && look.cwd.as_deref() == Some(Path::new(folder));
+        let own = files.into_iter().map(|file| (root.as_ref() == Some(&file.folder), file));
+        let observed = look.observed.iter().flat_map(|look| look.files.iter().cloned());
+        let observed = observed.map(|file| {
+            // A text of the caller's own must not be on the card.
+            let problem = file.problem.map(|_| "the caller could not read it".to_owned());
+            (is_place(&file.folder), ProjectFile { problem, ..file })
+        });
+        let mut found: Vec<FoundRules> = Vec::new();
+        for (is_root, ProjectFile { folder, text, problem }) in own.chain(observed) {
+            let read = match (text, problem) {
+                (Some(text), None) => checked(self.compiled(&folder, &text, permit_up_to)),
+                (_, problem) => Err(problem.unwrap_or_else(|| "it was not read".to_owned())),
+            };
+            found.push(match read {
+                Ok(policy) => {
+                    let waits = !self.adopted.allows(&policy);
+                    let is_adopted = is_root && look.is_local && !waits;
+                    FoundRules::Rules { policy, is_adopted, waits }
+                }
+                Err(problem) => FoundRules::Unreadable { folder, problem },
+            });
+        }
+        // What was adopted restricts also after the file was changed or deleted.
+        for (folder, adopted) in self.adopted.around(&look.places(root.as_deref())) {
+            let is_same = |one: &FoundRules| match one {
+                FoundRules::Rules { policy, .. } => {
+                    policy.folder() == folder && policy.digest() == adopted.digest()
+                }
+                FoundRules::Unreadable { .. } => false,
+            };
+            if found.iter().any(is_same) {
+                continue;
+            }
+            found.push(match checked(self.compiled(&folder, &adopted.text, permit_up_to)) {
+                Ok(policy) => FoundRules::Rules { policy, is_adopted: false, waits: false },
+                Err(problem) => FoundRules::Unreadable { folder, problem },
+            });
+        }
+        CallProjects(found)
+    }
+}
+
+/// Where to look for the rules of a call.
+pub(super) struct PlacesToLook {
+    /// The working directory.
+    pub cwd: Option<PathBuf>,
+    /// The project's root folder.
+    pub project: Option<PathBuf>,
+    /// What the caller found.
+    pub observed: Option<ProjectLook>,
+    /// Whether the kernel says who asks.
+    pub is_local: bool,
+}
+
+impl PlacesToLook {
+    /// The places, also with their symlinks resolved.
+    fn places(&self, root: Option<&str>) -> Vec<PathBuf> {
+        let named = [self.cwd.as_deref(), self.project.as_deref(), root.map(Path::new)];
+        let files = self.observed.iter().flat_map(|look| &look.files);
+        let folders = files.map(|file| Path::new(&file.folder));
+        let all = named.into_iter().flatten().chain(folders);
+        all.flat_map(|place| [Some(place.to_owned()), place.canonicalize().ok()])
+            .flatten()
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use countersign_types::time::Timestamp;
+
+    use super::*;
+    use crate::config::{DaemonConfig, Paths};
+    use crate::gate::AdoptedProject;
+
+    const RULES: &str = "[[policy.rule]]\nname = \"deploys\"\ndecision = \"allow\"\n\
+        commands = [\"acmectl deploy\"]\n";
+
+    fn adopted(found: &CallProjects) -> Vec<bool> {
+        let is_adopted =
+            |one: &FoundRules| matches!(one, FoundRules::Rules { is_adopted: true, .. });
+        found.0.iter().map(is_adopted).collect()
+    }
+
+    #[test]
+    fn where_the_daemon_cannot_look_the_adopted_text_counts_in_its_own_folder_only() {
+        let place = PathBuf::from("/s");
+        let paths = Paths { config: place.clone(), state: place.clone(), runtime: place };
+        let rules = DaemonConfig::read("", &paths).unwrap().rules;
+        let projects = ProjectRules::default();
+        let one = AdoptedProject {
+            text: RULES.to_owned(),
+            person: "ana".to_owned(),
+            at: Timestamp(0).0,
+            allows: true,
+        };
+        projects.adopted.replace([("/hidden/shop".to_owned(), one)].into());
+        let found = |cwd: &str, is_hidden: bool, is_local: bool| {
+            let text = Some(RULES.to_owned());
+            let file = ProjectFile { folder: "/hidden/shop".to_owned(), text, problem: None };
+            let observed = Some(ProjectLook { files: vec![file], ..ProjectLook::default() });
+            let look = PlacesToLook { cwd: Some(cwd.into()), project: None, observed, is_local };
+            let own = ProjectLook { is_hidden, ..ProjectLook::default() };
+            adopted(&projects.combine(own, &look, &rules))
+        };
+        assert_eq!(found("/hidden/shop", true, true), [true]);
+        assert_eq!(found("/hidden/shop", true, false), [false], "an agent's own claim");
+        assert_eq!(found("/hidden/shop", false, true), [false], "the daemon sees another file");
+        assert_eq!(found("/hidden/shop/vendor", true, true), [false], "perhaps another repository");
+        assert_eq!(found("/tmp", true, true), [false], "another folder");
+    }
+}

@@ -1,0 +1,109 @@
+//! Administrators adopt the rules of a project, after which they may also allow, or revoke that.
+
+use std::path::Path;
+
+use countersign_json::Value;
+use countersign_ledger::entry::{Entry, EntryKind};
+use countersign_store::{PROJECTS_FACT, Store as _, StoreError, WriteContext};
+use countersign_types::time::Clock as _;
+
+use super::adopted_projects::{AdoptedByFolder, AdoptedProject, adoptions_digest};
+use super::integrity::owned_facts;
+use super::state::Gate;
+use crate::config::policy::unknown_route;
+use crate::keys::Keys;
+use crate::recorded_settings::RecordedSettings;
+
+/// How many projects can be adopted.
+const MAX_ADOPTED: usize = 1_000;
+
+impl Gate {
+    /// Uses the adoptions in the state folder, as far as the ledger confirms them.
+    pub fn use_adopted_projects(&self, folder: &Path, keys: &Keys, recorded: &RecordedSettings) {
+        let recorded = recorded.projects.as_deref().filter(|_| self.integrity.fault().is_none());
+        self.projects.adopted.open(folder, keys, recorded);
+    }
+
+    /// The adopted projects, by their folder.
+    pub fn adopted_projects(&self) -> std::sync::Arc<AdoptedByFolder> {
+        self.projects.adopted.all()
+    }
+
+    /// A person adopts the rules in a text for a folder. Returns how many rules there are, or what
+    /// is wrong with them: their tests must pass.
+    pub async fn adopt_project(
+        &self,
+        (folder, text): (&str, &str),
+        person: &str,
+        note: WriteContext,
+    ) -> Result<Result<usize, String>, StoreError> {
+        self.integrity.check()?;
+        let rules = self.rules();
+        let policy = match self.projects.compiled(folder, text, rules.policy.permit_up_to()) {
+            Ok(policy) => policy,
+            Err(problem) => return Ok(Err(problem)),
+        };
+        let is_known = |name: &str| rules.is_channel_or_rota(name);
+        if let Some(problem) = unknown_route(policy.rules(), is_known) {
+            return Ok(Err(problem));
+        }
+        if let Some(failed) = policy.run_cases(&rules.assessment).first() {
+            return Ok(Err(format!("test {failed}")));
+        }
+        let _turn = self.adopting.lock().await;
+        let mut all = (*self.adopted_projects()).clone();
+        if all.len() >= MAX_ADOPTED && !all.contains_key(folder) {
+            return Ok(Err(format!("{MAX_ADOPTED} projects are adopted; revoke one first")));
+        }
+        let adopted = AdoptedProject {
+            text: text.to_owned(),
+            person: person.to_owned(),
+            at: self.clock.now().at.0,
+            allows: true,
+        };
+        all.insert(folder.to_owned(), adopted);
+        let digest = policy.digest().to_string();
+        let what = [("adopted_project", folder), ("file_digest", digest.as_str())];
+        self.record_projects(all, (person, note), &what).await?;
+        tracing::warn!(person, folder, digest = %policy.digest(), "project rules were adopted");
+        Ok(Ok(policy.rules().rules().len()))
+    }
+
+    /// A person revokes an adoption. Returns whether there was one.
+    pub async fn revoke_project(
+        &self,
+        folder: &str,
+        person: &str,
+        note: WriteContext,
+    ) -> Result<bool, StoreError> {
+        self.integrity.check()?;
+        let _turn = self.adopting.lock().await;
+        let mut all = (*self.adopted_projects()).clone();
+        if all.remove(folder).is_none() {
+            return Ok(false);
+        }
+        self.record_projects(all, (person, note), &[("revoked_project", folder)]).await?;
+        tracing::warn!(person, folder, "an adoption of project rules was revoked");
+        Ok(true)
+    }
+
+    /// Replaces the adoptions, after the change is in the ledger.
+    async fn record_projects(
+        &self,
+        all: AdoptedByFolder,
+        (person, note): (&str, WriteContext),
+        what: &[(&'static str, &str)],
+    ) -> Result<(), StoreError> {
+        let mut entry = Entry::new(0, EntryKind::Config, self.rules().hash);
+        entry.person = Some(person.to_owned().into());
+        entry.facts = owned_facts(&note);
+        let digest = adoptions_digest(&all);
+        for (name, value) in what.iter().copied().chain([(PROJECTS_FACT, &*digest)]) {
+            entry.facts.retain(|(known, _)| known != name);
+            entry.facts.push((name.into(), Value::String(value.to_owned().into())));
+        }
+        self.store.append(vec![entry]).await?;
+        self.projects.adopted.replace(all);
+        Ok(())
+    }
+}
