@@ -46,6 +46,7 @@ mod public_paths;
 mod records;
 mod report;
 mod request;
+mod screening;
 mod servers;
 mod socket;
 mod time;
@@ -82,9 +83,10 @@ pub use records::{
 };
 pub use report::{Batch, BatchItem, RedeemedPermit, ReportStatus, RunReport};
 pub use request::{
-    DeciderRecord, DecisionRecord, DrillRecord, QuorumRecord, RequestRecord, RequestStatus,
-    ReviewNote, VoteRecord,
+    DeciderRecord, DecisionRecord, DrillRecord, JudgeNote, QuorumRecord, RequestRecord,
+    RequestStatus, ReviewNote, VoteRecord,
 };
+pub use screening::{CARD_WAIT, ScreenedMessage, screen_message};
 pub use servers::{ListedToolRecord, NewToolLabel, ServerLearned, ServerRecord};
 pub use socket::{SOCKET_NAME, SYSTEM_SERVICE_FILE, find_socket, system_socket};
 pub use time::Time;

@@ -7,6 +7,7 @@ use countersign_risk::verdict::Mode;
 use countersign_store::{Backend, Store as _, StoreError};
 use countersign_types::time::Clock as _;
 
+use super::card_settings::PublishedCardSettings;
 use super::confirmed_policy::ConfirmedPolicy;
 use super::crisis_sessions::CrisisSessions;
 use super::crisis_turns::CrisisTurns;
@@ -47,6 +48,7 @@ pub struct Gate {
     pub(super) integrity: Integrity,
     pub(super) freeze: FreezeState,
     pub(super) policy_marker: PolicyMarker,
+    pub(super) card_settings: PublishedCardSettings,
     pub(super) confirmed_policy: OnceLock<ConfirmedPolicy>,
     pub(super) requested_mode: RwLock<Option<Mode>>,
     pub(super) metrics: Metrics,
@@ -96,6 +98,7 @@ impl Gate {
             integrity: Integrity::default(),
             freeze: FreezeState::default(),
             policy_marker: PolicyMarker::default(),
+            card_settings: PublishedCardSettings::default(),
             confirmed_policy: OnceLock::new(),
             requested_mode: RwLock::default(),
             metrics,

@@ -24,6 +24,7 @@ use crate::test_daemon::TestDaemon;
 mod command_grants;
 mod feedback;
 mod judge;
+mod judge_opinions;
 mod policy;
 mod repository_answers;
 mod reviews;
