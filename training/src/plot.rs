@@ -26,11 +26,13 @@ const STYLE: &str = "\
 <style>
   .paper { fill: #ffffff } text { fill: #1f2328; font: 11px system-ui, sans-serif }
   .title { font-weight: 600 } .axis { fill: #59636e; font-size: 9px }
-  .grid { stroke: #d1d9e0; stroke-width: 1 } .curve { fill: none; stroke: #0969da; stroke-width: 1.6 }
+  .grid { stroke: #d1d9e0; stroke-width: 1 }
+  .curve { fill: none; stroke: #0969da; stroke-width: 1.6 }
   .english { fill: none; stroke: #9198a1; stroke-width: 1; stroke-dasharray: 3 2 }
   .possible { fill: #bc4c00 } .likely { fill: #cf222e }
   @media (prefers-color-scheme: dark) {
-    .paper { fill: #0d1117 } text { fill: #f0f6fc } .axis { fill: #9198a1 } .grid { stroke: #3d444d }
+    .paper { fill: #0d1117 } text { fill: #f0f6fc } .axis { fill: #9198a1 }
+    .grid { stroke: #3d444d }
     .curve { stroke: #4493f8 } .english { stroke: #656c76 } .possible { fill: #db6d28 }
     .likely { fill: #f85149 }
   }
@@ -69,7 +71,8 @@ pub fn picture(curves: &[Curve]) -> String {
         line(&mut out, "curve", &curve.points);
         for (class, point) in ["possible", "likely"].into_iter().zip(curve.in_use) {
             let (x, y) = place(point);
-            let _ = writeln!(out, "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\"/>");
+            let _ =
+                writeln!(out, "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"3\"/>");
         }
         out.push_str("</g>\n");
     }
@@ -110,11 +113,14 @@ fn axes(out: &mut String) {
 
 fn line(out: &mut String, class: &str, points: &[(f64, f64)]) {
     let shown = points.iter().filter(|(alarms, _)| *alarms <= MOST_ALARMS);
-    let text: Vec<String> = shown
-        .map(|point| {
-            let (x, y) = place(*point);
-            format!("{x:.1},{y:.1}")
-        })
-        .collect();
-    let _ = writeln!(out, "<polyline class=\"{class}\" points=\"{}\"/>", text.join(" "));
+    let mut text = String::new();
+    let mut last = (f64::MIN, f64::MIN);
+    for (x, y) in shown.map(|point| place(*point)) {
+        // A point closer than a pixel cannot be seen.
+        if (x - last.0).abs() + (y - last.1).abs() >= 1.5 {
+            let _ = write!(text, "{x:.1},{y:.1} ");
+            last = (x, y);
+        }
+    }
+    let _ = writeln!(out, "<polyline class=\"{class}\" points=\"{}\"/>", text.trim_end());
 }

@@ -21,8 +21,8 @@ pub struct ScreenedMessage {
     pub daemon: Option<Value>,
 }
 
-/// Screens a person's message and tells the daemon about it. The daemon that `find` returns gets the
-/// message in any case; its card counts if it comes within `wait`, else the own one, worded by
+/// Screens a person's message and tells the daemon about it. The daemon that `find` returns gets
+/// the message in any case; its card counts if it comes within `wait`, else the own one, worded by
 /// `options`. No failure of the daemon keeps the card back.
 pub fn screen_message(
     find: impl FnOnce() -> Option<AgentClient> + Send + 'static,

@@ -1,5 +1,5 @@
-//! The card of a person in crisis comes at once: beside a flood of questions, and with a guard model
-//! that never answers.
+//! The card of a person in crisis comes at once: beside a flood of questions, and with a guard
+//! model that never answers.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -78,8 +78,9 @@ fn cards(client: &mut Client, name: &str, many: usize) -> [(Duration, Duration);
             .map(|number| {
                 let session = format!("{name}-{concern}-{number}");
                 let asked = Instant::now();
-                let reply =
-                    client.post("/v1/screen", &json!({ "text": text, "session": session })).unwrap();
+                let reply = client
+                    .post("/v1/screen", &json!({ "text": text, "session": session }))
+                    .unwrap();
                 let took = asked.elapsed();
                 assert_eq!(reply.text("concern"), concern, "{}", reply.body);
                 assert!(reply.body["card"]["text"].is_string(), "{}", reply.body);
@@ -127,8 +128,7 @@ fn answer(mut stream: TcpStream) {
         (_, true) => "unsafe\\nS9",
         _ => "safe",
     };
-    let body =
-        format!(r#"{{"model":"m","response":"{word}","done":true,"done_reason":"stop"}}"#);
+    let body = format!(r#"{{"model":"m","response":"{word}","done":true,"done_reason":"stop"}}"#);
     let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", body.len());
     let _ = stream.write_all(format!("{head}{body}").as_bytes());
 }

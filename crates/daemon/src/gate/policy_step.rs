@@ -40,8 +40,8 @@ impl Gate {
         }
     }
 
-    /// Uses this folder for the files that tell gateways about a freeze, about policy rules and about
-    /// the crisis card.
+    /// Uses this folder for the files that tell gateways about a freeze, about policy rules and
+    /// about the crisis card.
     pub fn set_markers(&self, folder: &Path) {
         self.freeze.set_marker(folder);
         self.policy_marker.set_folder(folder);

@@ -168,7 +168,9 @@ impl Store for SqliteStore {
             let about: Vec<Id> =
                 opinions.filter_map(|entry| Id::parse(entry.request.as_deref()?)).collect();
             batch.append_all(entries)?;
-            about.into_iter().for_each(|id| batch.publish(StoreEvent::Opinion(id)));
+            for id in about {
+                batch.publish(StoreEvent::Opinion(id));
+            }
             Ok(())
         })
         .await

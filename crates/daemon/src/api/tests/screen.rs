@@ -284,7 +284,7 @@ const DECISIONS: [&str; 5] = [
     "end_conversation",
 ];
 
-/// {phrases} × {inbound, outbound, support, decision} × {every mode, with grants and without a judge
+/// {phrases} × {inbound, outbound, support, decision} × {every mode, with grants, without a judge
 /// or with one that allows, denies, escalates or fails}. Each mode and judge meet once, with 60
 /// phrases; each phrase meets every mode.
 #[tokio::test]
@@ -342,7 +342,8 @@ async fn with_trusted_judge(
 async fn outside_a_crisis(api: &TestApi, tool: &str) -> bool {
     for number in 0..5 {
         let text = format!("lunch is ready {number}");
-        let body = json!({ "tool": tool, "arguments": { "to": "bo", "text": text } });
+        let arguments = json!({ "to": "bo", "text": text });
+        let body = json!({ "tool": tool, "arguments": arguments, "platform": "cli" });
         let (_, answer) = api.agent("POST", "/v1/requests", body).await;
         if answer["state"] == "approved" {
             return true;
