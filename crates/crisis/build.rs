@@ -8,6 +8,8 @@ use serde::Deserialize;
 
 use countersign_text::words::split_words;
 
+#[path = "build/ages.rs"]
+mod ages;
 #[path = "build/evidence.rs"]
 mod evidence;
 #[path = "src/hash.rs"]
@@ -127,6 +129,7 @@ fn generate(rules: &Path, out: &Path) -> Result<(), String> {
     let mut text = String::new();
     compile(&files, &mut text)?;
     cards(&files, &mut text)?;
+    ages::generate(&rules.join("ages.toml"), &mut text)?;
     helplines::generate(&rules.join("helplines.toml"), &mut text)?;
     std::fs::write(out.join("crisis.rs"), text).map_err(|e| e.to_string())
 }

@@ -2,7 +2,9 @@
 //!
 //! ```sh
 //! cargo run -p crisis-training -- train                    # writes weights.bin and model.toml
+//! cargo run -p crisis-training -- check                    # trains and compares with these files
 //! cargo run -p crisis-training -- measure [FILE.jsonl …]   # cross-validates; FILEs: only measured
+//! cargo run -p crisis-training -- docs                     # tables and plot of docs/crisis.md
 //! ```
 
 #![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a tool of developers")]
@@ -10,6 +12,7 @@
 mod logistic;
 mod measure;
 mod model;
+mod plot;
 mod rows;
 mod write;
 
@@ -17,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use rows::Row;
+use write::ModelFiles;
 
 /// The rows that may be learned from. All of them are our own.
 const BATCHES: [&str; 4] = ["first", "second", "third", "developer"];
@@ -26,11 +30,15 @@ fn main() -> ExitCode {
     let task = words.next().unwrap_or_default();
     let extra: Vec<PathBuf> = words.map(PathBuf::from).collect();
     let done = match task.as_str() {
-        "train" if extra.is_empty() => train(),
+        "train" if extra.is_empty() => trained().and_then(|files| files.write(&folder())),
+        "check" if extra.is_empty() => trained().and_then(|files| files.compare(&folder())),
+        "docs" if extra.is_empty() => docs(),
+        "across" => own_rows().map(|rows| {
+            let t = measure::Thresholds { english: [0.663, 3.376], others: [0.395, 2.342] };
+            println!("{}", measure::other_table(&measure::across_batches(&rows, &t)));
+        }),
         "measure" => measure_all(&extra),
-        _ => {
-            Err("usage: crisis-training train | crisis-training measure [FILE.jsonl …]".to_owned())
-        }
+        _ => Err("usage: crisis-training train | check | docs | measure [FILE.jsonl …]".to_owned()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -62,7 +70,7 @@ fn own_rows() -> Result<Vec<Row>, String> {
     Ok(all)
 }
 
-fn train() -> Result<(), String> {
+fn trained() -> Result<ModelFiles, String> {
     let rows = own_rows()?;
     println!("{} rows; cross-validation for the thresholds …", rows.len());
     let scores = measure::cross_validate(&rows);
@@ -70,8 +78,31 @@ fn train() -> Result<(), String> {
     println!("training on all rows …");
     let all: Vec<&Row> = rows.iter().collect();
     let trained = model::Trained::on(&all);
-    write::model(&folder(), &trained, &thresholds)
+    Ok(ModelFiles::of(&trained, &thresholds))
 }
+
+/// Writes the tables into `docs/crisis.md`, and the picture beside it.
+fn docs() -> Result<(), String> {
+    let rows = own_rows()?;
+    let scores = measure::cross_validate(&rows);
+    let thresholds = measure::thresholds(&rows, &scores);
+    let others = measure::across_batches(&rows, &thresholds);
+    let tables = measure::tables(&rows, &scores, &thresholds, &others);
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
+    let picture = plot::picture(&measure::curves(&rows, &scores, &thresholds));
+    let failed = |error: std::io::Error| error.to_string();
+    std::fs::write(docs.join("pictures/crisis-trade-off.svg"), picture).map_err(failed)?;
+    let page = docs.join("crisis.md");
+    let text = std::fs::read_to_string(&page).map_err(failed)?;
+    let parts = text.split_once(BEGIN).zip(text.split_once(END));
+    let ((before, _), (_, after)) = parts.ok_or("docs/crisis.md has no place for the tables")?;
+    let text = format!("{before}{BEGIN}\n\n{tables}\n{END}{after}");
+    std::fs::write(page, text).map_err(failed)
+}
+
+/// Around the tables in `docs/crisis.md`.
+const BEGIN: &str = "<!-- written by crisis-training docs -->";
+const END: &str = "<!-- end of what crisis-training wrote -->";
 
 fn measure_all(extra: &[PathBuf]) -> Result<(), String> {
     let rows = own_rows()?;
@@ -88,6 +119,6 @@ fn measure_all(extra: &[PathBuf]) -> Result<(), String> {
             measure::report(&other, &scores, &thresholds);
         }
     }
-    measure::across_batches(&rows, &thresholds);
+    println!("\n{}", measure::other_table(&measure::across_batches(&rows, &thresholds)));
     Ok(())
 }

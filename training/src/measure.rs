@@ -1,8 +1,11 @@
 //! Cross-validation, thresholds and tables.
 
-use std::collections::BTreeMap;
+use std::borrow::Borrow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 use crate::model::Trained;
+use crate::plot::Curve;
 use crate::rows::{FOLDS, Row};
 
 /// From which score a crisis is possible, and likely.
@@ -17,14 +20,21 @@ pub struct Thresholds {
 /// which we have fewer rows about ordinary distress than people write.
 const MOST_ALARMS: [[f64; 2]; 2] = [[0.15, 0.03], [0.15, 0.03]];
 
+/// The batches that were written as tests.
+const TESTS: [&str; 2] = ["first", "second"];
+
 /// The score of each row by a model that was trained without its part.
-pub fn cross_validate(rows: &[Row]) -> Vec<f64> {
+pub fn cross_validate<R: Borrow<Row>>(rows: &[R]) -> Vec<f64> {
     let mut scores = vec![0.0; rows.len()];
     for fold in 0..FOLDS {
-        let known: Vec<&Row> = rows.iter().filter(|row| row.fold != fold).collect();
+        let all = rows.iter().map(Borrow::borrow);
+        let known: Vec<&Row> = all.filter(|row: &&Row| row.fold != fold).collect();
         let trained = Trained::on(&known);
-        for (row, score) in rows.iter().zip(&mut scores).filter(|(row, _)| row.fold == fold) {
-            *score = trained.score(row);
+        for (row, score) in rows.iter().zip(&mut scores) {
+            let row: &Row = row.borrow();
+            if row.fold == fold {
+                *score = trained.score(row);
+            }
         }
     }
     scores
@@ -32,10 +42,10 @@ pub fn cross_validate(rows: &[Row]) -> Vec<f64> {
 
 /// Thresholds with as many false alarms as allowed among hard look-alikes. A match of the rules is
 /// always possible, so it takes its share.
-pub fn thresholds(rows: &[Row], scores: &[f64]) -> Thresholds {
+pub fn thresholds<R: Borrow<Row>>(rows: &[R], scores: &[f64]) -> Thresholds {
     let group = |english: bool| {
         let alike = |row: &Row| !row.crisis && row.batch != "developer";
-        let own = rows.iter().zip(scores);
+        let own = rows.iter().map(Borrow::<Row>::borrow).zip(scores);
         let own = own.filter(|(row, _)| alike(row) && row.reads_english == english);
         let unless = |certain: bool, score: f64| if certain { f64::MAX } else { score };
         let possible = own.clone().map(|(row, score)| unless(row.by_rules.by_rules, *score));
@@ -74,9 +84,19 @@ impl Count {
         self.likely += u32::from(score >= likely || row.by_rules.crisis);
     }
 
+    fn share(&self, count: u32) -> f64 {
+        100.0 * f64::from(count) / f64::from(self.rows.max(1))
+    }
+
     fn shares(&self) -> String {
-        let share = |n: u32| 100.0 * f64::from(n) / f64::from(self.rows.max(1));
-        format!("{:5} {:5.1} {:5.1}", self.rows, share(self.possible), share(self.likely))
+        let (possible, likely) = (self.share(self.possible), self.share(self.likely));
+        format!("{:5} {possible:5.1} {likely:5.1}", self.rows)
+    }
+
+    /// Three cells of a table.
+    fn cells(&self) -> String {
+        let (possible, likely) = (self.share(self.possible), self.share(self.likely));
+        format!("{} | {possible:.1} % | {likely:.1} %", self.rows)
     }
 }
 
@@ -96,20 +116,161 @@ pub fn report(rows: &[Row], scores: &[f64], thresholds: &Thresholds) {
     }
 }
 
-/// Trains on one batch and measures the other, both ways.
-pub fn across_batches(rows: &[Row], thresholds: &Thresholds) {
+/// A batch that was not learned from, and what is found in it.
+pub struct OtherBatch {
+    /// The batch that was learned from, the one that was measured, and the thresholds.
+    title: String,
+    /// English, then the other languages: crises, then look-alikes.
+    counts: [[Count; 2]; 2],
+}
+
+/// Trains on one batch and measures the other, both ways: with thresholds from the batch that was
+/// learned from, and with the thresholds in use.
+pub fn across_batches(rows: &[Row], in_use: &Thresholds) -> Vec<OtherBatch> {
+    let mut list = Vec::new();
     for (known, other) in [("first", "second"), ("second", "first")] {
         let learned: Vec<&Row> = rows.iter().filter(|row| row.batch == known).collect();
+        let own = thresholds(&learned, &cross_validate(&learned));
         let trained = Trained::on(&learned);
-        let (mut crisis, mut alike) =
-            ([Count::default(), Count::default()], [Count::default(), Count::default()]);
-        for row in rows.iter().filter(|row| row.batch == other) {
-            let counts = if row.crisis { &mut crisis } else { &mut alike };
-            counts[usize::from(row.lang != "en")].add(row, trained.score(row), thresholds);
-        }
-        println!("\nlearned from {known} alone, measured on {other}");
-        for (name, at) in [("English", 0), ("other languages", 1)] {
-            println!("{name:28} {} | {}", crisis[at].shares(), alike[at].shares());
+        for (whose, limits) in [("own", &own), ("in use", in_use)] {
+            let mut counts: [[Count; 2]; 2] = Default::default();
+            for row in rows.iter().filter(|row| row.batch == other) {
+                let count = &mut counts[usize::from(row.lang != "en")][usize::from(!row.crisis)];
+                count.add(row, trained.score(row), limits);
+            }
+            let title = format!("{known}, {other}, thresholds {whose}");
+            list.push(OtherBatch { title, counts });
         }
     }
+    list
 }
+
+/// The table of what is found in a batch that was not learned from.
+pub fn other_table(list: &[OtherBatch]) -> String {
+    let mut out = format!("| learned from, measured on | {HEAD}\n{LINE}\n");
+    for OtherBatch { title, counts } in list {
+        for (group, [crisis, alike]) in ["English", "other languages"].iter().zip(counts) {
+            let (crisis, alike) = (crisis.cells(), alike.cells());
+            let _ = writeln!(out, "| {title}: {group} | {crisis} | {alike} |");
+        }
+    }
+    out
+}
+
+const HEAD: &str = "crises | possible | likely | look-alikes | possible | likely |";
+const LINE: &str = "| --- | --- | --- | --- | --- | --- | --- |";
+
+/// The tables of the documentation: by language, and for a batch that was not learned from.
+pub fn tables(
+    rows: &[Row],
+    scores: &[f64],
+    thresholds: &Thresholds,
+    others: &[OtherBatch],
+) -> String {
+    let mut out = format!("| language | {HEAD}\n{LINE}\n");
+    for lang in languages(rows) {
+        let mut counts: [Count; 2] = Default::default();
+        for (row, score) in of_language(rows, scores, &lang) {
+            counts[usize::from(!row.crisis)].add(row, score, thresholds);
+        }
+        let [crisis, alike] = counts.map(|count| count.cells());
+        let _ = writeln!(out, "| {} | {crisis} | {alike} |", name(&lang));
+    }
+    let _ = write!(
+        out,
+        "\nLearned from one of the two batches alone and measured on the other one, which other \
+         people wrote. *Own* thresholds are set by the same rule with the rows of the batch that \
+         was learned from:\n\n{}",
+        other_table(others)
+    );
+    out
+}
+
+/// The curve of each language, English first.
+pub fn curves(rows: &[Row], scores: &[f64], thresholds: &Thresholds) -> Vec<Curve> {
+    languages(rows)
+        .iter()
+        .map(|lang| {
+            let own = of_language(rows, scores, lang);
+            let mut counts: [Count; 2] = Default::default();
+            for (row, score) in &own {
+                counts[usize::from(!row.crisis)].add(row, *score, thresholds);
+            }
+            let [crisis, alike] = counts;
+            let in_use = [
+                (alike.share(alike.possible), crisis.share(crisis.possible)),
+                (alike.share(alike.likely), crisis.share(crisis.likely)),
+            ];
+            Curve { title: name(lang).to_owned(), points: falling(own, &crisis, &alike), in_use }
+        })
+        .collect()
+}
+
+/// What is found, and what is a false alarm, as the threshold falls.
+fn falling(mut rows: Vec<(&Row, f64)>, crisis: &Count, alike: &Count) -> Vec<(f64, f64)> {
+    rows.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    let (mut found, mut alarms, mut points) = (0, 0, vec![(0.0, 0.0)]);
+    for (row, _) in rows {
+        if row.crisis {
+            found += 1;
+        } else {
+            alarms += 1;
+        }
+        points.push((alike.share(alarms), crisis.share(found)));
+    }
+    points
+}
+
+/// The languages of the batches that were written as tests, English first.
+fn languages(rows: &[Row]) -> Vec<String> {
+    let tests = rows.iter().filter(|row| TESTS.contains(&row.batch.as_str()));
+    let found: BTreeSet<&str> = tests.map(|row| row.lang.as_str()).collect();
+    let mut list: Vec<String> = found.into_iter().map(str::to_owned).collect();
+    list.sort_by_key(|lang| (lang != "en", name(lang).to_owned()));
+    list
+}
+
+fn of_language<'r>(rows: &'r [Row], scores: &[f64], lang: &str) -> Vec<(&'r Row, f64)> {
+    let own = rows.iter().zip(scores.iter().copied());
+    own.filter(|(row, _)| row.lang == lang && TESTS.contains(&row.batch.as_str())).collect()
+}
+
+/// The English name of a language.
+fn name(lang: &str) -> &str {
+    NAMES.iter().find(|(code, _)| *code == lang).map_or(lang, |(_, name)| name)
+}
+
+const NAMES: [(&str, &str); 32] = [
+    ("ar", "Arabic"),
+    ("bn", "Bengali"),
+    ("cs", "Czech"),
+    ("de", "German"),
+    ("el", "Greek"),
+    ("en", "English"),
+    ("es", "Spanish"),
+    ("fa", "Persian"),
+    ("fr", "French"),
+    ("he", "Hebrew"),
+    ("hi", "Hindi"),
+    ("hu", "Hungarian"),
+    ("id", "Indonesian"),
+    ("it", "Italian"),
+    ("ja", "Japanese"),
+    ("ko", "Korean"),
+    ("ms", "Malay"),
+    ("nl", "Dutch"),
+    ("pl", "Polish"),
+    ("pt", "Portuguese"),
+    ("ro", "Romanian"),
+    ("ru", "Russian"),
+    ("sv", "Swedish"),
+    ("sw", "Swahili"),
+    ("ta", "Tamil"),
+    ("th", "Thai"),
+    ("tl", "Filipino"),
+    ("tr", "Turkish"),
+    ("uk", "Ukrainian"),
+    ("ur", "Urdu"),
+    ("vi", "Vietnamese"),
+    ("zh", "Chinese"),
+];

@@ -8,8 +8,50 @@ use crate::logistic::Weights;
 use crate::measure::Thresholds;
 use crate::model::{CONCEPT_SHARE, RULE_FEATURES, Trained, rule_weight};
 
-/// Writes `weights.bin` and `model.toml`.
-pub fn model(folder: &Path, trained: &Trained, thresholds: &Thresholds) -> Result<(), String> {
+/// The files of the model.
+pub struct ModelFiles {
+    weights: Vec<u8>,
+    model: String,
+}
+
+impl ModelFiles {
+    /// Writes them.
+    pub fn write(&self, folder: &Path) -> Result<(), String> {
+        fs::write(folder.join("weights.bin"), &self.weights).map_err(|e| e.to_string())?;
+        fs::write(folder.join("model.toml"), &self.model).map_err(|e| e.to_string())
+    }
+
+    /// Whether they are the files of a folder. A weight may differ by one step, because the
+    /// logarithm of another machine may round another way.
+    pub fn compare(&self, folder: &Path) -> Result<(), String> {
+        let weights = fs::read(folder.join("weights.bin")).map_err(|e| e.to_string())?;
+        let model = fs::read_to_string(folder.join("model.toml")).map_err(|e| e.to_string())?;
+        let apart = |(a, b): (&u8, &u8)| a.cast_signed().abs_diff(b.cast_signed());
+        let (most, changed) = weights
+            .iter()
+            .zip(&self.weights)
+            .map(apart)
+            .fold((0, 0_u32), |(most, changed), apart| {
+                (apart.max(most), changed + u32::from(apart > 0))
+            });
+        if weights.len() != self.weights.len() || most > 1 || changed > 100 {
+            return Err(format!("weights.bin is not what `train` writes: {changed} differ"));
+        }
+        if model != self.model {
+            return Err(format!("model.toml is not what `train` writes:\n{}", self.model));
+        }
+        println!("weights.bin and model.toml are what `train` writes; {changed} weights differ");
+        Ok(())
+    }
+
+    /// The files of a model.
+    pub fn of(trained: &Trained, thresholds: &Thresholds) -> ModelFiles {
+        let (weights, model) = model(trained, thresholds);
+        ModelFiles { weights, model }
+    }
+}
+
+fn model(trained: &Trained, thresholds: &Thresholds) -> (Vec<u8>, String) {
     let (mut bytes, word_step) = quantized(&trained.words);
     let (concepts, concept_step) = quantized(&trained.concepts);
     bytes.extend(concepts);
@@ -32,8 +74,7 @@ pub fn model(folder: &Path, trained: &Trained, thresholds: &Thresholds) -> Resul
     let _ = writeln!(text, "rules_crisis = {}", rule(0));
     let _ = writeln!(text, "levels = {levels:?}");
     let _ = writeln!(text, "kinds = {kinds:?}");
-    fs::write(folder.join("weights.bin"), bytes).map_err(|e| e.to_string())?;
-    fs::write(folder.join("model.toml"), text).map_err(|e| e.to_string())
+    (bytes, text)
 }
 
 /// Signed bytes, and the weight of one step.

@@ -48,6 +48,7 @@ mod records;
 mod report;
 mod request;
 mod reviews;
+mod screening;
 mod servers;
 mod socket;
 mod time;
@@ -85,10 +86,11 @@ pub use records::{
 };
 pub use report::{Batch, BatchItem, RedeemedPermit, ReportStatus, RunReport};
 pub use request::{
-    DeciderRecord, DecisionRecord, DrillRecord, QuorumRecord, RequestRecord, RequestStatus,
-    ReviewNote, VoteRecord,
+    DeciderRecord, DecisionRecord, DrillRecord, JudgeNote, QuorumRecord, RequestRecord,
+    RequestStatus, ReviewNote, VoteRecord,
 };
 pub use reviews::{FeedbackRecord, ReviewRecord};
+pub use screening::{CARD_WAIT, ScreenedMessage, screen_message};
 pub use servers::{ListedToolRecord, NewToolLabel, ServerLearned, ServerRecord};
 pub use socket::{SOCKET_NAME, SYSTEM_SERVICE_FILE, find_socket, system_socket};
 pub use time::Time;

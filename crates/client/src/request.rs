@@ -33,6 +33,19 @@ impl RequestStatus {
     }
 }
 
+/// The opinion of the model judge on a call that people decide.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JudgeNote {
+    /// The model.
+    pub model: String,
+    /// `deny` or `allow`.
+    pub verdict: String,
+    /// What worries the model, as a stable word.
+    pub concern: String,
+    /// The opinion in one sentence.
+    pub text: String,
+}
+
 /// A call that was submitted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "the members of the JSON record")]
@@ -117,6 +130,9 @@ pub struct RequestRecord {
     /// The card of the edited call, if one was approved (to people only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edited_card: Option<serde_json::Value>,
+    /// What the model judge thinks of it (to people only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judge: Option<JudgeNote>,
     /// The votes (to people only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub votes: Option<Vec<VoteRecord>>,

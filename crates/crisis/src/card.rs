@@ -26,6 +26,7 @@ pub struct CardLine {
 
 /// What the person sees, immediately and without approval.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "the members of the JSON record")]
 pub struct CrisisCard {
     /// The whole card as text.
     pub text: String,
@@ -43,6 +44,8 @@ pub struct CrisisCard {
     pub imminent: bool,
     /// Worded for a person who worries about another.
     pub helper: bool,
+    /// Helplines for young people come first.
+    pub youth: bool,
     /// A short check-in for a possible crisis instead of the whole card.
     pub check_in: bool,
 }
@@ -73,9 +76,9 @@ pub fn render(
     let wanted = options.lang.unwrap_or(guess);
     let at = tables::langs().iter().position(|l| *l == wanted).unwrap_or(0);
     let lang = tables::langs().get(at).copied().unwrap_or("en");
-    let lines = lines(known, options.unverified);
+    let lines = lines(known, options.unverified, options.minor);
     let text = match (options.preset, tables::card_words(at)) {
-        (Preset::Soul, _) => soul(known, &lines, imminent),
+        (Preset::Soul, _) => soul(known, &lines, imminent, options.minor),
         (Preset::Neutral, Some(words)) => neutral(words, known, &lines, imminent, helper),
         (Preset::Neutral, None) => String::new(),
     };
@@ -88,6 +91,7 @@ pub fn render(
         lines,
         imminent,
         helper,
+        youth: options.minor,
         check_in: false,
     }
 }
@@ -106,11 +110,11 @@ pub fn check_in(options: &ScreenOptions, guess: &'static str) -> CrisisCard {
     CrisisCard { text, lines, check_in: true, ..card }
 }
 
-/// The helplines of a country, those for everybody first.
-fn lines(known: Option<&'static Country>, unverified: bool) -> Vec<CardLine> {
+/// The helplines of a country: those for everybody first, or those for young people.
+fn lines(known: Option<&'static Country>, unverified: bool, minor: bool) -> Vec<CardLine> {
     let mut list: Vec<&Helpline> = known.map(|c| c.lines.iter().collect()).unwrap_or_default();
     list.retain(|l| unverified || l.grade != Grade::C);
-    list.sort_by_key(|l| (l.grade == Grade::C, l.audience != "all"));
+    list.sort_by_key(|l| (!(minor && l.is_for_youth()), l.grade == Grade::C, l.audience != "all"));
     let line = |l: &Helpline| CardLine {
         name: l.name,
         number: l.number,
@@ -158,13 +162,18 @@ fn neutral(
     out
 }
 
-fn soul(known: Option<&Country>, lines: &[CardLine], imminent: bool) -> String {
+fn soul(known: Option<&Country>, lines: &[CardLine], imminent: bool, minor: bool) -> String {
     let mut out = String::new();
     if imminent {
         let number = known.map_or("your local emergency number (911 in the US)", |c| c.emergency);
         let _ = writeln!(out, "If you are in danger now, call {number}.\n");
     }
-    out.push_str(SOUL);
+    if minor {
+        // What a line may keep to itself is another question for a child.
+        out.push_str(&SOUL.replace(", free and confidential", ", free"));
+    } else {
+        out.push_str(SOUL);
+    }
     if known.is_some_and(|c| c.code != "US") {
         list(&mut out, lines);
     } else {

@@ -122,3 +122,98 @@ fn crisis_helplines_are_checked_in_time() {
     assert!(helplines_due("soon"));
     assert!(helplines_due(""));
 }
+
+/// The text of the string literals of an SDK's file after the name of the constant.
+fn static_card(path: &str) -> String {
+    let file = format!("{}/../../sdk/{path}", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(file).unwrap();
+    let text = text.split_once("STATIC_CARD =").unwrap().1;
+    let parts: Vec<&str> = text.split('"').skip(1).step_by(2).collect();
+    parts.concat().replace("\\n", "\n")
+}
+
+#[test]
+fn the_sdks_have_the_check_in_for_messages_that_nothing_could_screen() {
+    let card = check_in_card(&ScreenOptions::default()).text;
+    assert!(card.contains("findahelpline.com"), "{card}");
+    assert!(!card.contains(['"', '\\']), "a plain literal holds it: {card}");
+    for path in ["python/src/countersign/static_card.py", "typescript/src/static-card.ts"] {
+        assert_eq!(static_card(path), card, "{path}");
+    }
+}
+
+#[test]
+fn a_possible_minor_sees_the_lines_for_young_people_first() {
+    for (code, number) in [
+        ("GB", "0800 1111"),
+        ("CA", "1-800-668-6868"),
+        ("AT", "147"),
+        ("CH", "147"),
+        ("IT", "19696"),
+        ("PL", "116 111"),
+    ] {
+        let told = screen("I'm 14 and I want to kill myself", &within(code));
+        assert!(told.possible_minor, "{code}");
+        let card = told.card.unwrap();
+        assert_eq!(card.lines.first().map(|line| line.number), Some(number), "{code}");
+        assert!(card.youth, "{code}");
+        let adult = screen("my 14 year old daughter says I want to kill myself", &within(code));
+        let card = adult.card.unwrap();
+        assert!(!adult.possible_minor && !card.youth, "{code}");
+        // Poland has no other verified line.
+        let first = card.lines.first().map(|line| line.number);
+        assert_eq!(first == Some(number), code == "PL", "{code}");
+        // The check-in has one line: that one.
+        let short = check_in_card(&ScreenOptions { minor: true, ..within(code) });
+        assert_eq!(short.lines.first().map(|line| line.number), Some(number), "{code}");
+    }
+}
+
+/// What a child says may have to be passed on, so no card says that it is kept to itself.
+#[test]
+fn no_card_promises_a_minor_secrecy() {
+    let secret = [
+        "confidential",
+        "secret",
+        "private",
+        "nobody will know",
+        "vertraulich",
+        "geheim",
+        "anonym",
+        "confidentiel",
+        "confidencial",
+        "secreto",
+        "riservat",
+        "segreto",
+        "sigilo",
+        "poufn",
+        "tajemnic",
+        "конфиденц",
+        "тайн",
+        "конфіденц",
+        "таємн",
+        "保密",
+        "秘密",
+        "匿名",
+        "비밀",
+        "익명",
+    ];
+    for lang in tables::langs() {
+        for preset in [Preset::Neutral, Preset::Soul] {
+            for country in [None, Some("US"), Some("GB"), Some("DE")] {
+                let options = ScreenOptions {
+                    lang: Some(lang),
+                    preset,
+                    country,
+                    minor: true,
+                    unverified: true,
+                };
+                for card in [full_card(&options, true), check_in_card(&options)] {
+                    let text = card.text.to_lowercase();
+                    let found = secret.iter().find(|word| text.contains(**word));
+                    assert_eq!(found, None, "{lang}, {country:?}: {}", card.text);
+                }
+            }
+        }
+    }
+}

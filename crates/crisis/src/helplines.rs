@@ -30,6 +30,13 @@ pub struct Helpline {
     pub grade: Grade,
 }
 
+impl Helpline {
+    /// Whether it is for children and young people.
+    pub fn is_for_youth(&self) -> bool {
+        self.audience == "youth" || self.audience.starts_with("under ")
+    }
+}
+
 /// A country with its numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Country {

@@ -4,6 +4,7 @@
 //! a level of the C-SSRS scale, not a diagnosis. Frames such as quotation, laughter or recovery
 //! lower the level, and only quotation, code and non-human subjects lower it to none.
 
+mod age;
 mod card;
 #[cfg(test)]
 mod card_tests;
@@ -26,6 +27,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
+pub use age::may_be_minor;
 pub use card::{CardLine, CrisisCard, country};
 pub use concern::{Concern, Evidence};
 pub use helplines::{Country, Grade, Helpline};
@@ -56,7 +58,9 @@ const CERTAIN_LEVEL: u8 = 5;
 pub fn screen(text: &str, options: &ScreenOptions) -> Screening {
     let screening = screen_by_rules(text);
     let (concern, evidence) = evidence::weigh(text, &screening);
-    raise(Screening { evidence, ..screening }, concern, options)
+    let concern = concern.max(screening.concern);
+    let possible_minor = concern > Concern::None && may_be_minor(text);
+    raise(Screening { evidence, possible_minor, ..screening }, concern, options)
 }
 
 /// The screening with at least this concern, and the card that belongs to it. Other evidence than
@@ -65,6 +69,8 @@ pub fn raise(screening: Screening, concern: Concern, options: &ScreenOptions) ->
     let concern = concern.max(screening.concern);
     let crisis = concern == Concern::Likely;
     let helper = screening.kind == Some(SignalKind::ThirdParty);
+    let possible_minor = screening.possible_minor || options.minor;
+    let options = &ScreenOptions { minor: possible_minor, ..*options };
     let card = match concern {
         Concern::Likely => Some(card::render(options, screening.lang, screening.imminent, helper)),
         Concern::Possible => Some(card::check_in(options, screening.lang)),
@@ -72,7 +78,7 @@ pub fn raise(screening: Screening, concern: Concern, options: &ScreenOptions) ->
     };
     // Without a rule, what is known is the lowest level.
     let level = if crisis { screening.level.max(1) } else { screening.level };
-    Screening { crisis, concern, level, card, ..screening }
+    Screening { crisis, concern, level, possible_minor, card, ..screening }
 }
 
 /// The whole card without a text, to show it again.
@@ -125,6 +131,7 @@ pub fn screen_by_rules(text: &str) -> Screening {
         signals,
         lang,
         evidence,
+        possible_minor: false,
         card: None,
     }
 }

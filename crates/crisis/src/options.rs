@@ -24,4 +24,7 @@ pub struct ScreenOptions<'a> {
     pub lang: Option<&'a str>,
     /// Also show helplines with only one source, marked as unverified.
     pub unverified: bool,
+    /// The person may be under 18, as is known from elsewhere: helplines for young people come
+    /// first.
+    pub minor: bool,
 }

@@ -8,6 +8,7 @@ use crate::signal::{Signal, SignalKind};
 
 /// What a text indicates about the person who wrote it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "the members of the JSON record")]
 pub struct Screening {
     /// Whether to show the card and enter crisis mode: the concern is `likely`.
     pub crisis: bool,
@@ -27,6 +28,8 @@ pub struct Screening {
     pub lang: &'static str,
     /// What the weighted evidence says.
     pub evidence: Evidence,
+    /// The person may be under 18, by what they wrote. Looked for only if there is a concern.
+    pub possible_minor: bool,
     /// The answer: the whole card when it is a crisis, a short check-in when it is possible.
     pub card: Option<CrisisCard>,
 }

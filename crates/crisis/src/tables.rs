@@ -1,5 +1,6 @@
 //! The static tables that the build script generates from the rules, and their types.
 
+use super::age::{AgeLanguage, AgeSign};
 use super::hash::{SEED, step};
 use super::helplines::{CardText, Country, Grade, Helpline};
 use super::signal::{Frame, SignalKind};
@@ -212,6 +213,22 @@ pub fn countries() -> &'static [Country] {
 /// The directory of helplines for other countries.
 pub fn directory() -> &'static str {
     DIRECTORY
+}
+
+/// The signs that a person may be under 18, by their first word.
+pub fn age_signs() -> &'static [AgeSign] {
+    AGE_SIGNS
+}
+
+/// The languages of these signs.
+pub fn age_languages() -> &'static [AgeLanguage] {
+    AGE_LANGUAGES
+}
+
+/// Their examples: language, text, whether it is a sign.
+#[cfg(test)]
+pub fn age_examples() -> &'static [(&'static str, &'static str, bool)] {
+    AGE_EXAMPLES
 }
 
 /// A rule as documentation.

@@ -103,6 +103,7 @@ impl Due {
             StoreEvent::Ended(id, _) => self.set(id, None),
             StoreEvent::Escalated(..)
             | StoreEvent::Voted(_)
+            | StoreEvent::Opinion(_)
             | StoreEvent::Undelivered(_)
             | StoreEvent::Settings => {}
         }

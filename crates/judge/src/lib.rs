@@ -36,4 +36,4 @@ pub use reply::{InvalidReply, JudgeConcern, JudgeReply, MAX_REPLY, ModelVerdict,
 pub use subject::{JudgeSubject, NeverReleased};
 pub use table::{JudgeAction, OpinionUse, act, use_of};
 pub use user_words::{MAX_WORDS, UserWords, WordSource};
-pub use verdict_cache::{CacheKey, VerdictCache};
+pub use verdict_cache::{CacheKey, CachedVerdict, VerdictCache};

@@ -10,6 +10,8 @@ pub enum StoreEvent {
     Asked(Id),
     /// A person voted, and more votes are needed.
     Voted(Id),
+    /// The model judge gave its opinion on a request that waits for people.
+    Opinion(Id),
     /// A request was escalated to this level.
     Escalated(Id, EscalationLevel),
     /// A message about a request was reported as undelivered after it counted as delivered.

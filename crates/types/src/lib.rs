@@ -13,6 +13,10 @@ pub const FREEZE_MARKER: &str = "frozen";
 /// that only reads may be one of them, so that gateways ask the daemon about every call.
 pub const POLICY_MARKER: &str = "policy";
 
+/// The file in the same folder with the configured country and wording of the crisis card, so that
+/// a gateway whose daemon does not answer shows the helplines of the right country.
+pub const CARD_SETTINGS: &str = "card";
+
 /// The file with the policy rules of a project, in its root folder.
 pub const PROJECT_FILE: &str = ".countersign.toml";
 

@@ -7,6 +7,8 @@ mod agent_cannot_decide;
 #[cfg(test)]
 mod api_fuzzing;
 #[cfg(test)]
+mod cards;
+#[cfg(test)]
 mod clock;
 #[cfg(test)]
 mod disk_full;

@@ -16,6 +16,7 @@ import { resolveConnection, type ConnectionOptions } from "./endpoint.js";
 import { Fault, NotApproved } from "./errors.js";
 import { exchange } from "./http.js";
 import { isPlainObject, wellFormed } from "./json.js";
+import { screenMessage } from "./screening.js";
 import { outcomeDocument, RunTimer, type Outcome, type Report } from "./outcome.js";
 import {
   approval,
@@ -220,6 +221,11 @@ export class Countersign {
    * Looks for signs of a person in crisis in a text, and asks the guard model about it. `role` is
    * `user` for what a person wrote (the default) and `agent` for a text before it goes out. With
    * `ask` a person is asked about an agent's text that must not go out by itself.
+   *
+   * A person's text is screened by the `countersign` program (`COUNTERSIGN_BINARY`, else on the
+   * path) if the daemon fails, or if it takes longer than 300 ms and the text shows signs. Without
+   * the program the answer has a fixed card and the concern `unknown`. Such an answer has the
+   * member `offline`. A text of the agent needs the daemon.
    */
   async screen(
     text: string,
@@ -227,8 +233,15 @@ export class Countersign {
     more: { role?: "user" | "agent"; ask?: boolean } = {},
   ): Promise<Record<string, unknown>> {
     const { role = "user", ask = false } = more;
-    const body = JSON.stringify({ text: wellFormed(text), session, role, ...(ask ? { ask } : {}) });
-    const found = await this.send("POST", "/v1/screen", { body });
+    if (role === "agent") return this.#screened({ text: wellFormed(text), session, role, ask });
+    if (ask) throw new Fault("input", "`ask` is for texts of an agent");
+    const message = wellFormed(text);
+    const answer = this.#screened({ text: message, session, role });
+    return screenMessage(answer, message, this.#given.variables ?? process.env);
+  }
+
+  async #screened(asked: object): Promise<Record<string, unknown>> {
+    const found = await this.send("POST", "/v1/screen", { body: JSON.stringify(asked) });
     if (!isPlainObject(found)) throw unexpected("the body is not a screening");
     return found;
   }

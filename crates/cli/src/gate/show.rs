@@ -148,6 +148,11 @@ pub fn print(out: &mut dyn Write, request: &RequestRecord, style: Style) -> io::
     if let Some(words) = request.description.as_deref().filter(|words| !words.is_empty()) {
         fact("it says", page::safe(words, 2000))?;
     }
+    if let Some(opinion) = &request.judge {
+        let text = page::safe(&opinion.text, 400);
+        let against = opinion.verdict == "deny";
+        fact("judge", if against { paint.strong(text).to_string() } else { text })?;
+    }
     let session = request.session.as_deref().filter(|session| !session.is_empty());
     let session =
         session.map_or(String::new(), |name| format!(", session {}", page::safe(name, 80)));

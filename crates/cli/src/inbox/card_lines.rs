@@ -1,6 +1,6 @@
 //! A card as lines: summary, exact call, reasons, requester, time left.
 
-use countersign_client::RequestRecord;
+use countersign_client::{JudgeNote, RequestRecord};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
@@ -216,6 +216,11 @@ impl CardLines {
             let limit = if pen.open { TEXT } else { 160 };
             self.fact("it says", &format!("“{}”", page::safe(claim, limit)), Style::new(), pen);
         }
+        if let Some(opinion) = judge_note(request, looked) {
+            let against = opinion.verdict == "deny";
+            let style = if against { pen.look.strong() } else { Style::new() };
+            self.fact("judge", &page::safe(&opinion.text, TEXT), style, pen);
+        }
         let session = request.session.as_deref().filter(|name| !name.is_empty());
         let session =
             session.map_or(String::new(), |name| format!(", session {}", page::safe(name, 80)));
@@ -257,6 +262,12 @@ impl CardLines {
         }
         self.words(&text, pen.look.faint(), pen);
     }
+}
+
+/// The judge's opinion: lists do not have it, so it comes with the card.
+fn judge_note<'a>(request: &'a RequestRecord, looked: &'a CardPage) -> Option<&'a JudgeNote> {
+    let whole = if let CardPage::There(whole, _) = looked { whole.judge.as_ref() } else { None };
+    whole.or(request.judge.as_ref())
 }
 
 /// Who has been asked.

@@ -90,7 +90,7 @@ fn follow(people: &PeopleClient, told: &Sender<UiMessage>) -> Result<(), Error> 
         let request = serde_json::from_str::<RequestRecord>(&event.data).ok();
         heard = match (event.name.as_str(), request) {
             ("settings", _) => true,
-            ("asked" | "voted" | "escalated" | "ended", Some(request)) => {
+            ("asked" | "voted" | "opinion" | "escalated" | "ended", Some(request)) => {
                 tell(InboxEvent::Changed(Box::new(request)))
             }
             // An unknown event reloads the list.

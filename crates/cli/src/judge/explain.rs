@@ -32,6 +32,10 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
         let (model, verdict) = (text("/recorded/model"), text("/recorded/verdict"));
         let head = format!("{model}: {verdict}, {}", text("/recorded/concern"));
         writeln!(out, "{}", paint.strong(head))?;
+        if let Some(from) = found.pointer("/recorded/cached_from").and_then(Value::as_str) {
+            let from = page::safe(from, 60);
+            writeln!(out, "The verdict was cached; the model was asked for request {from}.")?;
+        }
         if found.pointer("/exchange/system").is_none() {
             let why = if found.pointer("/recorded/cached") == Some(&Value::Bool(true)) {
                 "The verdict was cached: the same call was asked about shortly before."

@@ -1,6 +1,9 @@
 //! Whatever breaks, hangs or lies: the answer is no, and it comes before the host loses patience.
 
 use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
 
 use super::fixture::{HookOutput, RISKY, TestHome, approve, bash, deaf, until, waiting};
 
@@ -12,6 +15,39 @@ fn a_daemon_that_never_answers_is_a_no_in_time() {
     assert!(said.denied().contains("not run"), "{said:?}");
     // What only reads needs no daemon.
     assert_eq!(home.says(&["claude"], &bash("ls", "t")).claude().0, "nothing");
+}
+
+#[test]
+fn a_daemon_that_never_answers_does_not_hold_back_the_card() {
+    let home = TestHome::empty();
+    let _deaf = deaf(home.folder.path());
+    let message = json!({
+        "hook_event_name": "UserPromptSubmit", "session_id": "s",
+        "prompt": "I want to kill myself tonight",
+    });
+    let began = Instant::now();
+    let said = home.says(&["claude", "--patience", "20"], &message);
+    assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
+    assert!(said.out.contains("988") && said.out.contains("findahelpline.com"), "{said:?}");
+    // Where the agent has no patience at all, the card comes too.
+    let said = home.says(&["claude", "--patience", "1"], &message);
+    assert!(said.out.contains("988"), "{said:?}");
+}
+
+#[test]
+fn without_its_daemon_the_card_has_the_configured_country() {
+    let mut home = TestHome::empty();
+    let folder = home.folder.path().join(".config/countersign");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("countersign.toml"), "[crisis]\ncountry = \"DE\"\n").unwrap();
+    home.start();
+    home.kill();
+    let message = json!({
+        "hook_event_name": "UserPromptSubmit", "session_id": "s",
+        "prompt": "I want to kill myself tonight",
+    });
+    let said = home.says(&["claude", "--patience", "5"], &message);
+    assert!(said.out.contains("0800 111 0 111") && !said.out.contains("741741"), "{said:?}");
 }
 
 #[test]

@@ -85,3 +85,17 @@ fn clip(score: i64) -> i32 {
 }
 
 const _: () = assert!(WEIGHTS.len() == (WORD_BUCKETS + CONCEPT_BUCKETS) as usize);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::features::{CONCEPT_BUCKETS, WORD_BUCKETS};
+
+    #[test]
+    fn the_weights_are_small_and_complete() {
+        assert!(WEIGHTS.len() <= 2 << 20, "{} bytes", WEIGHTS.len());
+        assert_eq!(WEIGHTS.len(), (WORD_BUCKETS + CONCEPT_BUCKETS) as usize);
+        let used = WEIGHTS.iter().filter(|weight| **weight != 0).count();
+        assert!(used > WEIGHTS.len() / 20, "{used} weights are not zero");
+    }
+}

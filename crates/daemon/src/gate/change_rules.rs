@@ -49,6 +49,7 @@ impl Gate {
         self.keep_policy(&rules.policy);
         self.judge.configure(rules.judge.as_ref());
         self.policy_marker.update(rules.policy.restricts());
+        self.card_settings.update(&rules);
         *self.rules.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rules);
         Ok(())
     }

@@ -13,6 +13,10 @@ const TURNS_IN_MESSAGE: usize = 2;
 /// Helplines in a message of a channel.
 const HELPLINES_IN_MESSAGE: usize = 3;
 
+/// What a person must know about a young user.
+pub const POSSIBLE_MINOR: &str = "The user may be under 18. Do not promise secrecy. Whether to contact \
+                                  parents is a person's decision: home may be the danger.";
+
 /// A session in a crisis with what is known about it. In memory only.
 #[derive(Debug)]
 pub struct CrisisContext {
@@ -40,6 +44,7 @@ impl CrisisContext {
             preset: crisis::Preset::Neutral,
             lang: None,
             unverified: false,
+            minor: signs.minor,
         };
         CrisisContext {
             card: crisis::full_card(&options, crisis.imminent),
@@ -67,6 +72,7 @@ impl CrisisContext {
                 self.signs.words.iter().map(|words| format!("“{words}”")).collect();
             lines.push(format!("Signs: {}", words.join(", ")));
         }
+        lines.extend(self.signs.minor.then(|| POSSIBLE_MINOR.to_owned()));
         let skipped = self.turns.len().saturating_sub(TURNS_IN_MESSAGE);
         let turns = self.turns.iter().skip(skipped);
         lines.extend(turns.map(|turn| format!("{}: {}", turn.role, turn.text)));

@@ -53,6 +53,8 @@ pub struct CrisisSigns {
     pub words: Vec<String>,
     /// The country whose helplines were shown, if it is known.
     pub country: Option<&'static str>,
+    /// Whether the user may be under 18.
+    pub minor: bool,
 }
 
 #[derive(Debug, Default)]
@@ -103,6 +105,11 @@ impl CrisisTurns {
             let extra = signs.words.len().saturating_sub(MAX_SIGNS);
             signs.words.drain(..extra);
         });
+    }
+
+    /// Keeps that the user of a conversation may be under 18.
+    pub fn note_minor(&self, agent: &str, session: &str, now: Timestamp) {
+        self.change(agent, session, now, |conversation| conversation.signs.minor = true);
     }
 
     /// What was a sign in the messages of a conversation.

@@ -6,9 +6,10 @@ use countersign_judge::{Comparison, ModelVerdict, PersonChoice};
 use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_store::{RequestQuery, Store as _, StoreError, StoredRequest};
 use countersign_types::id::Id;
+use countersign_types::tier::Tier;
 
 use super::state::Gate;
-use crate::judge::{ModelJudge, choice_of};
+use crate::judge::{ModelJudge, ShownOpinion, choice_of};
 
 /// The number of ledger entries that are read at once.
 const SLICE: u32 = 60;
@@ -29,6 +30,19 @@ impl Gate {
             .collect();
         let compared = self.earlier_comparison(judge.identity()).await?;
         judge.restore(&decided, compared);
+        self.restore_shown_opinions().await
+    }
+
+    /// Shows the opinions on pending requests again.
+    async fn restore_shown_opinions(&self) -> Result<(), StoreError> {
+        for stored in self.store.pending().await? {
+            let id = stored.request.id;
+            let history = self.store.request_history(id).await?;
+            let told = history.iter().find_map(|told| shown_in(&told.entry, stored.request.tier));
+            if let Some(told) = told {
+                self.judge.show(id, told);
+            }
+        }
         Ok(())
     }
 
@@ -60,6 +74,16 @@ impl Gate {
         }
         Ok(compared)
     }
+}
+
+/// The opinion in an entry that people see while they decide: one that is not compared with their
+/// decision.
+fn shown_in(bytes: &[u8], tier: Tier) -> Option<ShownOpinion> {
+    let entry = Entry::decode(bytes).ok().filter(|it| it.kind == EntryKind::JudgeOpinion)?;
+    let (_, facts) = entry.facts.iter().find(|(name, _)| name == "judge")?;
+    let facts: serde_json::Value = serde_json::from_str(&facts.to_json()).ok()?;
+    let compared = facts.get("compared").and_then(serde_json::Value::as_bool);
+    (compared == Some(false)).then(|| ShownOpinion::read(&facts, tier)).flatten()
 }
 
 /// The opinion in an entry, if it is this judge's and counts.

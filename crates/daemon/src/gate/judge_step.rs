@@ -5,14 +5,13 @@ use std::sync::Arc;
 
 use countersign_json::Value;
 use countersign_json::canonical::CallDigest;
-use countersign_judge::{
-    JudgeAction, JudgeSubject, ModelVerdict, NeverReleased, OpinionUse, act, use_of,
-};
+use countersign_judge::{JudgeAction, JudgeSubject, NeverReleased, OpinionUse, act, use_of};
 use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_risk::assess::Assessment;
 use countersign_risk::card::Card;
 use countersign_risk::policy_ruling::PolicyRuling;
 use countersign_store::{Store as _, StoredRequest};
+use countersign_types::tier::Tier;
 use countersign_types::time::Clock as _;
 use serde_json::json;
 
@@ -22,7 +21,9 @@ use super::persist::{JudgeRuling, quorum};
 use super::state::Gate;
 use super::submission::CallSubmission;
 use crate::config::DaemonRules;
-use crate::judge::{JudgeExchange, JudgeOpinion, JudgeQuestion, ModelJudge, OpinionJob, choice_of};
+use crate::judge::{
+    JudgeExchange, JudgeOpinion, JudgeQuestion, ModelJudge, OpinionJob, ShownOpinion, choice_of,
+};
 use crate::random;
 
 /// What the judge was asked, and what follows from it.
@@ -103,8 +104,8 @@ impl Gate {
             JudgeAction::Allow => (Some(ruling(true)), None, "released"),
             JudgeAction::Deny => (Some(ruling(false)), None, "denied"),
             JudgeAction::Ask { flagged } => {
-                let told = flagged.then(|| shown(&judge, &opinion)).flatten();
-                (None, told, if flagged { "flagged" } else { "asked" })
+                let told = shown(&judge, &opinion, question.subject.tier).filter(|_| flagged);
+                (None, told.map(|told| told.stored()), if flagged { "flagged" } else { "asked" })
             }
         };
         self.metrics.judge_action(counted);
@@ -162,6 +163,7 @@ impl Gate {
             Consulted::Now(consultation) => {
                 let Consultation { judge, question, opinion, ruling, .. } = *consultation;
                 self.log_exchange(&judge, stored, &opinion);
+                judge.asked_for(&question, &opinion, stored.request.id);
                 match ruling {
                     Some(ruling) if ruling.approves => judge.released(),
                     Some(_) => {}
@@ -179,6 +181,7 @@ impl Gate {
         match self.store.request(request).await {
             Ok(Some(stored)) => {
                 self.log_exchange(&judge, &stored, &opinion);
+                judge.asked_for(&question, &opinion, request);
                 self.record_opinion(&judge, &question, &opinion, &stored).await;
             }
             Ok(None) => {}
@@ -186,7 +189,8 @@ impl Gate {
         }
     }
 
-    /// Writes an opinion to the ledger and compares it with the person's decision.
+    /// Writes an opinion to the ledger and compares it with the person's decision. An opinion that
+    /// is not compared is shown to people while they decide.
     async fn record_opinion(
         &self,
         judge: &ModelJudge,
@@ -205,6 +209,12 @@ impl Gate {
             entry.facts.push((Cow::Borrowed("judge"), Value::into_owned(facts)));
         }
         let request = &stored.request;
+        let told = shown(judge, opinion, request.tier).filter(|_| !question.decides);
+        if let Some(told) = told {
+            self.metrics.judge_action(if told.is_against() { "flagged" } else { "shown" });
+            // Before the entry, whose commit tells open pages to read the request again.
+            self.judge.show(request.id, told);
+        }
         entry.agent = Some(Cow::Owned(request.requester.name().to_owned()));
         entry.session = Some(Cow::Owned(stored.session.clone()));
         entry.request = Some(Cow::Owned(request.id.to_string()));
@@ -259,9 +269,7 @@ fn is_sampled(percent: u32) -> bool {
     random::bytes::<4>().map_or(true, |bytes| u32::from_le_bytes(bytes) % 100 < percent)
 }
 
-/// What people are told about an opinion against a call.
-fn shown(judge: &ModelJudge, opinion: &JudgeOpinion) -> Option<serde_json::Value> {
-    let reply = opinion.result.as_ref().ok()?;
-    let against = reply.verdict == ModelVerdict::Deny;
-    against.then(|| json!({ "model": judge.model(), "concern": reply.concern.label() }))
+/// What people are told about an opinion.
+fn shown(judge: &ModelJudge, opinion: &JudgeOpinion, tier: Tier) -> Option<ShownOpinion> {
+    opinion.result.as_ref().ok().and_then(|reply| ShownOpinion::new(judge.model(), tier, *reply))
 }

@@ -49,16 +49,20 @@ impl Gate {
         }
     }
 
-    /// Uses this folder for the files that tell gateways about a freeze and about policy rules.
+    /// Uses this folder for the files that tell gateways about a freeze, about policy rules and
+    /// about the crisis card.
     pub fn set_markers(&self, folder: &Path) {
         self.freeze.set_marker(folder);
         self.policy_marker.set_folder(folder);
+        self.card_settings.set_folder(folder);
+        self.card_settings.update(&self.rules());
     }
 
     /// Creates these files again if an agent deleted them.
     pub fn restore_markers(&self) {
         self.freeze.restore_marker();
         self.policy_marker.restore(self.rules().policy.restricts());
+        self.card_settings.update(&self.rules());
     }
 }
 

@@ -1,10 +1,10 @@
 //! Signs in the recent messages of a session: several possible ones together are likely, and one
 //! calm message does not make them forgotten.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
-use countersign_crisis::Concern;
+use countersign_crisis::{Concern, may_be_minor};
 use countersign_types::time::{Millis, Timestamp};
 
 /// This many possible messages within [`RAISE_WITHIN`] are likely together.
@@ -22,6 +22,10 @@ type SignTimes = HashMap<(String, String), Vec<Timestamp>>;
 #[derive(Debug, Default)]
 pub struct SessionConcerns {
     signs: Mutex<SignTimes>,
+    /// Sessions that are in a crisis since their last answer, and have not seen the whole card.
+    owed: Mutex<HashSet<(String, String)>>,
+    /// Sessions whose user may be under 18.
+    minors: Mutex<HashSet<(String, String)>>,
 }
 
 impl SessionConcerns {
@@ -58,8 +62,39 @@ impl SessionConcerns {
         if times.is_some_and(recent) { Concern::Possible } else { Concern::None }
     }
 
+    /// Whether the user of a session may be under 18, by this message or an earlier one.
+    pub fn note_age(&self, agent: &str, session: &str, text: &str) -> bool {
+        let is_sign = may_be_minor(text);
+        if session.is_empty() {
+            return is_sign;
+        }
+        let mut minors = self.minors.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (agent.to_owned(), session.to_owned());
+        if is_sign && minors.len() < MAX_SESSIONS {
+            minors.insert(key.clone());
+        }
+        is_sign || minors.contains(&key)
+    }
+
+    /// Shows the whole card with the next answer to this session.
+    pub fn owe_card(&self, agent: &str, session: &str) {
+        let mut owed = self.owed.lock().unwrap_or_else(PoisonError::into_inner);
+        if owed.len() < MAX_SESSIONS {
+            owed.insert((agent.to_owned(), session.to_owned()));
+        }
+    }
+
+    /// Whether the session has not seen the whole card yet; asked once.
+    pub fn take_owed_card(&self, agent: &str, session: &str) -> bool {
+        let mut owed = self.owed.lock().unwrap_or_else(PoisonError::into_inner);
+        !owed.is_empty() && owed.remove(&(agent.to_owned(), session.to_owned()))
+    }
+
     /// Forgets a session, because a person resolved its crisis.
     pub fn forget(&self, agent: &str, session: &str) {
+        self.take_owed_card(agent, session);
+        let mut minors = self.minors.lock().unwrap_or_else(PoisonError::into_inner);
+        minors.remove(&(agent.to_owned(), session.to_owned()));
         let mut signs = self.signs.lock().unwrap_or_else(PoisonError::into_inner);
         signs.remove(&(agent.to_owned(), session.to_owned()));
     }

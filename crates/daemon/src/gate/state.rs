@@ -10,6 +10,7 @@ use countersign_types::time::Clock as _;
 
 use super::api_policy::ApiRulesFile;
 use super::call_projects::ProjectRules;
+use super::card_settings::PublishedCardSettings;
 use super::confirmed_policy::ConfirmedPolicy;
 use super::crisis_sessions::CrisisSessions;
 use super::crisis_turns::CrisisTurns;
@@ -52,6 +53,7 @@ pub struct Gate {
     pub(super) integrity: Integrity,
     pub(super) freeze: FreezeState,
     pub(super) policy_marker: PolicyMarker,
+    pub(super) card_settings: PublishedCardSettings,
     pub(super) confirmed_policy: OnceLock<ConfirmedPolicy>,
     pub(super) projects: Arc<ProjectRules>,
     /// Whether a project may announce to channels of its own.
@@ -108,6 +110,7 @@ impl Gate {
             integrity: Integrity::default(),
             freeze: FreezeState::default(),
             policy_marker: PolicyMarker::default(),
+            card_settings: PublishedCardSettings::default(),
             confirmed_policy: OnceLock::new(),
             projects: Arc::default(),
             project_routes: AtomicBool::new(has_project_routes(&pending)),

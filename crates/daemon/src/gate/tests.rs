@@ -24,6 +24,7 @@ use crate::test_daemon::TestDaemon;
 mod command_grants;
 mod feedback;
 mod judge;
+mod judge_opinions;
 mod policy;
 mod policy_demands;
 mod project_rules;

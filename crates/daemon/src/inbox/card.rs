@@ -1,6 +1,5 @@
 //! The card: summary, exact call, reasons, who asks, and the answer form.
 
-use countersign_judge::JudgeConcern;
 use countersign_text::sanitize::sanitize_within;
 use countersign_workflow::request::Choice;
 use maud::{Markup, html};
@@ -57,8 +56,12 @@ fn requester_facts(view: &RequestView) -> Markup {
     html! {
         dl.facts.who {
             @if let Some(claim) = view.claim() { dt { "description" } dd.claim { (claim) } }
-            @if let Some(advice) = judge_advice(&view.stored.detail) {
-                dt { "model judge" } dd { strong { (advice) } }
+            @if let Some(opinion) = &view.opinion {
+                dt { "model judge" }
+                dd {
+                    @if opinion.is_against() { strong { (opinion.sentence()) } }
+                    @else { (opinion.sentence()) }
+                }
             }
             dt { "agent" }
             dd {
@@ -104,14 +107,4 @@ fn decision_summary(view: &RequestView) -> Markup {
             }
         }
     }
-}
-
-/// What the model judge advises against, if it did before people were asked. The words are ours:
-/// the model only chooses among them.
-fn judge_advice(detail: &str) -> Option<String> {
-    let detail: serde_json::Value = serde_json::from_str(detail).ok()?;
-    let word = |pointer| detail.pointer(pointer).and_then(serde_json::Value::as_str);
-    let concern = JudgeConcern::parse(word("/judge/concern")?)?;
-    let model = sanitize_within(word("/judge/model")?, 80).text;
-    Some(format!("{model} advises against this call: {}", concern.sentence()))
 }

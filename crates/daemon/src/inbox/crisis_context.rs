@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use super::controls::shown;
 use super::labels::relative_time;
-use crate::gate::{CrisisContext, crisis_level};
+use crate::gate::{CrisisContext, POSSIBLE_MINOR, crisis_level};
 
 /// Everything but the forms.
 pub fn markup(context: &CrisisContext, now: Timestamp) -> Markup {
@@ -21,6 +21,7 @@ pub fn markup(context: &CrisisContext, now: Timestamp) -> Markup {
                 @if at > 0 { ", " } "“" (shown(words)) "”"
             } }
         }
+        @if context.signs.minor { p { strong { (POSSIBLE_MINOR) } } }
         @if !context.turns.is_empty() {
             ol.turns { @for turn in &context.turns {
                 li { strong { (turn.role) } ", " (relative_time(turn.at, now)) ": "

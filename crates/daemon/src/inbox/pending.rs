@@ -192,6 +192,7 @@ pub async fn one(api: &Api, id: Id) -> Result<Option<RequestView>, ApiProblem> {
         similar: Some(similar),
         stopped_waiting_at,
         crisis,
+        opinion: api.gate.judge().shown(&stored),
         ..RequestView::new(stored, now)
     }))
 }

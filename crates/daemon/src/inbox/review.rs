@@ -55,7 +55,10 @@ pub async fn page(
         // A plan is read in its order.
         chosen.sort_by_key(|view| view.plan_step().map(|step| step.at));
     }
-    let read = |view: RequestView| RequestView::new(view.stored, view.now);
+    let read = |view: RequestView| RequestView {
+        opinion: api.gate.judge().shown(&view.stored),
+        ..RequestView::new(view.stored, view.now)
+    };
     let views: Vec<RequestView> = chosen.into_iter().take(MOST).map(read).collect();
     let body = html! {
         section.wide.review #review {
@@ -178,6 +181,7 @@ fn item(view: &RequestView) -> Markup {
 fn call_details(view: &RequestView) -> Markup {
     html! {
         @if let Some(claim) = view.claim() { p.claim { "The agent's description: " (claim) } }
+        @if let Some(opinion) = &view.opinion { p { "Model judge: " (opinion.sentence()) } }
         @match &view.card {
             Some(read) => {
                 (assessment::assessed_call(read))

@@ -10,6 +10,7 @@ use countersign_types::time::Timestamp;
 use countersign_workflow::request::{Choice, State};
 
 use crate::gate::{CrisisContext, asking_name};
+use crate::judge::ShownOpinion;
 
 /// How much of a name is shown.
 const NAME: usize = 120;
@@ -31,6 +32,8 @@ pub struct RequestView {
     pub stopped_waiting_at: Option<Timestamp>,
     /// The conversation, if the call belongs to one in a crisis.
     pub crisis: Option<CrisisContext>,
+    /// What the model judge thinks of it, if people may know.
+    pub opinion: Option<ShownOpinion>,
 }
 
 /// The place of a call in the plan of an agent.
@@ -59,6 +62,7 @@ impl RequestView {
             similar: None,
             stopped_waiting_at: None,
             crisis: None,
+            opinion: None,
         }
     }
 

@@ -6,6 +6,7 @@ use countersign_json::canonical::Digest;
 use countersign_judge::{
     CacheKey, Delimiter, JudgeReply, JudgeSubject, Prompt, UserWords, prompt, read_reply,
 };
+use countersign_types::id::Id;
 use countersign_types::time::{Millis, Timestamp};
 
 use super::model_judge::ModelJudge;
@@ -17,8 +18,9 @@ impl ModelJudge {
     pub async fn consult(&self, question: &JudgeQuestion, now: Timestamp) -> JudgeOpinion {
         let key = self.key(question);
         let cached = self.lock().cache.get(&key, now);
-        if let Some(reply) = cached {
-            return JudgeOpinion::without_exchange(Ok(reply));
+        if let Some(kept) = cached {
+            let opinion = JudgeOpinion::without_exchange(Ok(kept.reply));
+            return JudgeOpinion { cached_from: kept.request, ..opinion };
         }
         let words = &question.words;
         let prompt = match self.prompt(&question.subject, words) {
@@ -32,6 +34,15 @@ impl ModelJudge {
             memory.agents.entry(question.agent.clone(), Default::default).note(reply.verdict, now);
         }
         opinion
+    }
+
+    /// Notes that the model was asked for this request, so that a later use of the verdict can name
+    /// it.
+    pub fn asked_for(&self, question: &JudgeQuestion, opinion: &JudgeOpinion, request: Id) {
+        if !opinion.cached {
+            let key = self.key(question);
+            self.lock().cache.note_request(&key, request);
+        }
     }
 
     /// The verdict on a call that nothing depends on: a canary, or a row of a corpus.
@@ -93,6 +104,7 @@ impl ModelJudge {
         let spent = (tokens.0 + tokens.1).max(u64::try_from(length / 4).unwrap_or(0));
         memory.budget.spend(spent, ended);
         drop(memory);
-        JudgeOpinion { result, prompt: Some(prompt), reply, cached: false, millis, tokens }
+        let prompt = Some(prompt);
+        JudgeOpinion { result, prompt, reply, cached: false, cached_from: None, millis, tokens }
     }
 }

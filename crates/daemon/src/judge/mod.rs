@@ -11,10 +11,12 @@ mod model_judge;
 mod opinion;
 #[cfg(test)]
 pub mod scripted_model_tests;
+mod shown_opinion;
 mod slot;
 
 pub use evidence::choice_of;
 pub use exchange_log::{ExchangeLog, JudgeExchange};
 pub use model_judge::{JudgeStatus, ModelJudge};
 pub use opinion::{JudgeOpinion, JudgeQuestion, NoOpinion};
+pub use shown_opinion::ShownOpinion;
 pub use slot::{JudgeSlot, OpinionJob};

@@ -2,6 +2,7 @@
 
 use countersign_judge::{InvalidReply, JudgeReply, JudgeSubject, ModelVerdict, Prompt, UserWords};
 use countersign_judge_client::ModelError;
+use countersign_types::id::Id;
 use serde_json::{Value, json};
 
 /// A call that the judge is asked about.
@@ -73,6 +74,8 @@ pub struct JudgeOpinion {
     pub reply: Option<String>,
     /// Whether the verdict is from the cache.
     pub cached: bool,
+    /// The request for which the model was asked, if the verdict is from the cache.
+    pub cached_from: Option<Id>,
     /// How long it took.
     pub millis: u64,
     /// Tokens of prompt and reply.
@@ -83,7 +86,8 @@ impl JudgeOpinion {
     /// An opinion without any exchange.
     pub const fn without_exchange(result: Result<JudgeReply, NoOpinion>) -> JudgeOpinion {
         let cached = result.is_ok();
-        JudgeOpinion { result, prompt: None, reply: None, cached, millis: 0, tokens: (0, 0) }
+        let (prompt, reply, cached_from) = (None, None, None);
+        JudgeOpinion { result, prompt, reply, cached, cached_from, millis: 0, tokens: (0, 0) }
     }
 
     /// The verdict, if there is one.
@@ -100,7 +104,8 @@ impl JudgeOpinion {
         let digest = |text: &str| countersign_json::canonical::Digest::of(text.as_bytes());
         json!({
             "model": model, "judge": judge, "mode": mode, "verdict": verdict, "concern": concern,
-            "cached": self.cached, "ms": self.millis,
+            "cached": self.cached,
+            "cached_from": self.cached_from.map(|request| request.to_string()), "ms": self.millis,
             "prompt": self.prompt.as_ref().map(|prompt| prompt.digest().to_string()),
             "reply": self.reply.as_deref().map(|text| digest(text).to_string()),
         })

@@ -3,16 +3,21 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
+use countersign_store::StoredRequest;
 use countersign_types::id::Id;
 use tokio::sync::mpsc;
 
+use super::bounded_set::BoundedMap;
 use super::exchange_log::ExchangeLog;
 use super::model_judge::ModelJudge;
 use super::opinion::JudgeQuestion;
+use super::shown_opinion::ShownOpinion;
 use crate::config::JudgeConfig;
 
 /// The most opinions that wait; further requests get none.
 const MAX_WAITING: usize = 256;
+/// The most opinions that people see; the ledger has all of them.
+const MAX_SHOWN: usize = 2_000;
 
 /// An opinion to form while a person is asked.
 #[derive(Debug)]
@@ -32,13 +37,15 @@ pub struct JudgeSlot {
     folder: OnceLock<PathBuf>,
     jobs: mpsc::Sender<OpinionJob>,
     waiting: Mutex<Option<mpsc::Receiver<OpinionJob>>>,
+    shown: Mutex<BoundedMap<Id, ShownOpinion>>,
 }
 
 impl Default for JudgeSlot {
     fn default() -> JudgeSlot {
         let (jobs, waiting) = mpsc::channel(MAX_WAITING);
         let waiting = Mutex::new(Some(waiting));
-        JudgeSlot { current: RwLock::default(), folder: OnceLock::new(), jobs, waiting }
+        let shown = Mutex::new(BoundedMap::new(MAX_SHOWN));
+        JudgeSlot { current: RwLock::default(), folder: OnceLock::new(), jobs, waiting, shown }
     }
 }
 
@@ -77,6 +84,22 @@ impl JudgeSlot {
     /// Queues an opinion, or drops it: the gate never waits for the judge's background.
     pub fn queue(&self, job: OpinionJob) -> bool {
         self.jobs.try_send(job).is_ok()
+    }
+
+    /// Shows people an opinion that came while they were asked.
+    pub fn show(&self, id: Id, opinion: ShownOpinion) {
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        shown.entry(id, || opinion.clone()).clone_from(&opinion);
+    }
+
+    /// The opinion on a request that people see: the one that came before they were asked, or the
+    /// one that came meanwhile.
+    pub fn shown(&self, stored: &StoredRequest) -> Option<ShownOpinion> {
+        let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        shown.get(&stored.request.id).cloned().or_else(|| {
+            let detail: serde_json::Value = serde_json::from_str(&stored.detail).ok()?;
+            ShownOpinion::read(detail.get("judge")?, stored.request.tier)
+        })
     }
 
     /// The queue, for the one task that works on it.

@@ -80,7 +80,9 @@ fn reasons(gate: &Gate, stored: &StoredRequest, card: &Card) -> Vec<String> {
         let context = CrisisContext::of_call(gate, agent, &stored.session);
         return context.map(|context| context.lines()).unwrap_or_default();
     }
-    card.reasons.iter().take(MAX_REASONS).map(|reason| reason.message.to_string()).collect()
+    let judge = gate.judge().shown(stored).map(|opinion| format!("{}.", opinion.sentence()));
+    let own = card.reasons.iter().take(MAX_REASONS).map(|reason| reason.message.to_string());
+    judge.into_iter().chain(own).collect()
 }
 
 /// How a person can reply through this channel.

@@ -58,7 +58,7 @@ pub async fn run(gate: Arc<Gate>, parts: NotifierParts, mut stop: Stop) {
         let pause = if look { Duration::from_millis(250) } else { SWEEP_INTERVAL };
         tokio::select! {
             heard = happenings.recv() => match heard {
-                Ok(StoreEvent::Voted(_) | StoreEvent::Settings) => {}
+                Ok(StoreEvent::Voted(_) | StoreEvent::Opinion(_) | StoreEvent::Settings) => {}
                 Ok(_) | Err(RecvError::Lagged(_)) => look = true,
                 Err(RecvError::Closed) => return,
             },

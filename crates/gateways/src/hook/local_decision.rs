@@ -20,6 +20,7 @@ use super::session_place::SessionPlace;
 use super::spool::Spool;
 use super::stages::stages;
 use crate::agents::{HookAgent, HookAnswer, HookEvent, HookReply, ProposedCall};
+use crate::daemon_markers::card_options;
 use crate::machine_look::{AssessCall, LookedAt, assess_passing, place};
 
 /// A longer input is assessed by the program that can stop an assessment in time.
@@ -113,13 +114,18 @@ impl LocalGate {
     pub fn without_daemon(&self, bytes: &[u8], why: &str) -> HookReply {
         let answer = match self.parse_event(bytes) {
             Ok(HookEvent::Message { .. }) => {
-                let card = crisis::check_in_card(&ScreenOptions::default());
+                let card = crisis::check_in_card(&self.card_options());
                 HookAnswer::Card(Some(card.text))
             }
             Ok(HookEvent::After(_)) => HookAnswer::Noted,
             _ => HookAnswer::Denied(messages::unreachable(why)),
         };
         (self.agent.hook.reply)(&answer)
+    }
+
+    /// How a card is worded that does not come from the daemon.
+    pub fn card_options(&self) -> ScreenOptions<'static> {
+        card_options(self.spool.folder())
     }
 
     /// Whether a call may run without a question.

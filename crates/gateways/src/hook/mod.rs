@@ -26,7 +26,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use countersign_client as client;
-use countersign_crisis::{self as crisis, ScreenOptions};
 
 use crate::agents::{CompletedCall, HookAgent, HookAnswer, HookEvent, HookReply, ProposedCall};
 use crate::machine_look::MachineLook;
@@ -138,13 +137,18 @@ impl HookProcess {
         HookAnswer::Noted
     }
 
-    /// A message of a person in a crisis: shows the card at once and reports it to the daemon.
+    /// A message of a person in a crisis: reports it to the daemon and shows the card, which does
+    /// not wait for a daemon that hangs.
     fn message(&self, text: &str, session: Option<&str>) -> HookAnswer {
-        let own = crisis::screen(text, &ScreenOptions::default()).card.map(|card| card.text);
-        // The daemon knows the country; without it the card is still a good one.
-        let screened = (self.daemon)().ok().and_then(|daemon| daemon.screen(text, session).ok());
-        let card = screened.as_ref().and_then(|screened| screened.pointer("/card/text"));
-        HookAnswer::Card(card.and_then(|text| text.as_str()).map(ToOwned::to_owned).or(own))
+        let find = Arc::clone(&self.daemon);
+        let options = self.local.card_options();
+        let screened = client::screen_message(
+            move || find().ok(),
+            (text, session),
+            &options,
+            client::CARD_WAIT,
+        );
+        HookAnswer::Card(screened.card)
     }
 }
 

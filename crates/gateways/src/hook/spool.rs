@@ -48,6 +48,11 @@ impl Spool {
         Spool { folder }
     }
 
+    /// The folder, where the daemon also keeps its files for gateways.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Adds one call. After an error the call is not recorded and must not pass.
     pub fn add(&self, gateway: &str, call: &ProposedCall) -> io::Result<()> {
         if asks_about_every_call(&self.folder, call.cwd.as_deref(), call.project.as_deref()) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_json::canonical::CallDigest;
-use countersign_ledger::entry::Entry;
+use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_types::id::Id;
 use countersign_types::tier::Tier;
 use countersign_types::time::Timestamp;
@@ -159,7 +159,17 @@ impl Store for SqliteStore {
     }
 
     async fn append(&self, entries: Vec<Entry<'static>>) -> StoreResult<()> {
-        self.write_validated(move |batch| batch.append_all(entries)).await
+        self.write_validated(move |batch| {
+            let opinions = entries.iter().filter(|entry| entry.kind == EntryKind::JudgeOpinion);
+            let about: Vec<Id> =
+                opinions.filter_map(|entry| Id::parse(entry.request.as_deref()?)).collect();
+            batch.append_all(entries)?;
+            for id in about {
+                batch.publish(StoreEvent::Opinion(id));
+            }
+            Ok(())
+        })
+        .await
     }
 
     async fn revoke_grant(

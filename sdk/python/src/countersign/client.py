@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from . import steps
+from . import screening, steps
 from .call import Call
 from .daemon_key import KeySource
 from .endpoint import Endpoint, agent_endpoint
@@ -178,8 +178,16 @@ class Client(_Agent):
 
         ``role`` is ``user`` for what a person wrote and ``agent`` for a text before it goes out.
         With ``ask`` a person is asked about an agent's text that must not go out by itself.
+
+        A person's text is screened by the ``countersign`` program if the daemon fails, or if it
+        takes longer than 0.3 seconds and the text shows signs. Without the program the answer has a
+        fixed card and the concern ``unknown``. Such an answer has the member ``offline``. A text of
+        the agent needs the daemon.
         """
-        return self._do(steps.screen(text, session, role, ask))
+        if role != "user":
+            return self._do(steps.screen(text, session, role, ask))
+        _check_ask(ask)
+        return screening.screen(lambda: self._do(steps.screen(text, session)), text)
 
     def pending(self) -> list[dict[str, Any]]:
         """The pending requests, in the format of the original API."""
@@ -316,7 +324,10 @@ class AsyncClient(_Agent):
         self, text: str, session: str | None = None, *, role: str = "user", ask: bool = False
     ) -> dict[str, Any]:
         """Like :meth:`Client.screen`."""
-        return await self._do(steps.screen(text, session, role, ask))
+        if role != "user":
+            return await self._do(steps.screen(text, session, role, ask))
+        _check_ask(ask)
+        return await screening.screen_async(self._do(steps.screen(text, session)), text)
 
     async def jwks(self) -> str:
         """Like :meth:`Client.jwks`."""
@@ -359,6 +370,11 @@ class _Waiting:
         if request.id is not None:
             self.names.append(request.id)
         self._asked(request)
+
+
+def _check_ask(ask: bool) -> None:
+    if ask:
+        raise BadInput("`ask` is for texts of an agent")
 
 
 def _outcome(said: Outcome | str, summary: str) -> Outcome:

@@ -2,10 +2,12 @@
 
 use std::sync::{Arc, Mutex};
 
+use countersign_judge::Comparison;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::*;
+use crate::judge::scripted_model_tests::{ScriptedModel, ScriptedReply};
 use crate::notifier::test_notifier::until;
 
 const CALM: &str = "please list the files of the project";
@@ -57,7 +59,13 @@ impl FakeGuard {
     }
 }
 
+/// A reply that never comes.
+const HANGS: &str = "hangs";
+
 async fn answer(mut stream: TcpStream, reply: Option<&str>) {
+    if reply == Some(HANGS) {
+        std::future::pending::<()>().await;
+    }
     let mut bytes = Vec::new();
     let mut buffer = [0; 8192];
     while !String::from_utf8_lossy(&bytes).contains("\"truncate\"") {
@@ -141,15 +149,43 @@ async fn the_guard_raises_a_concern_and_never_lowers_it() {
 async fn a_possible_sign_that_the_guard_confirms_is_likely() {
     let guard = FakeGuard::start().await;
     let api = guard.api("").await;
+    let (holds, turns) = (
+        |session: &str| api.api.gate.crises().holds(CODER, Some(session)),
+        |session: &str| api.api.gate.crisis_turns().turns(CODER, session).len(),
+    );
     guard.says(Some("safe"));
     let first = screened(&api, json!({ "text": POSSIBLE, "session": "t" })).await;
-    let (concern, holds) = (first["concern"].clone(), first["context"].clone());
+    assert_eq!(first["concern"], "possible", "the guard lowers nothing");
+    let safe = "role=\"user\",result=\"safe\"} 1";
+    until("the verdict", async || metrics(&api).await.contains(safe)).await;
+    assert!(!holds("t"));
     guard.says(None);
     let text = format!("{POSSIBLE}, so sad");
     let second = screened(&api, json!({ "text": text, "session": "s" })).await;
-    assert_eq!((concern, holds), (json!("possible"), json!("none")), "the guard lowers nothing");
-    assert_eq!((&second["concern"], &second["context"]), (&json!("likely"), &json!("crisis")));
-    assert_eq!(second["card"]["check_in"], false, "the whole card is shown");
+    assert_eq!(
+        (&second["concern"], &second["card"]["check_in"]),
+        (&json!("possible"), &json!(true))
+    );
+    until("the crisis", async || holds("s")).await;
+    until("the turn that people see", async || turns("s") == 1).await;
+    // The whole card comes with the next answer, whatever the message is, and once.
+    let next = screened(&api, json!({ "text": CALM, "session": "s" })).await;
+    assert_eq!((&next["concern"], &next["context"]), (&json!("likely"), &json!("crisis")));
+    assert_eq!(next["card"]["check_in"], false, "{next}");
+    let after = screened(&api, json!({ "text": CALM, "session": "s" })).await;
+    assert_eq!((&after["card"], &after["context"]), (&Value::Null, &json!("crisis")));
+}
+
+#[tokio::test]
+async fn a_check_in_does_not_wait_for_a_guard_that_never_answers() {
+    let guard = FakeGuard::start().await;
+    let api = guard.api("").await;
+    guard.says(Some(HANGS));
+    let sign = inbound(&api, POSSIBLE).await;
+    assert_eq!((&sign["concern"], &sign["card"]["check_in"]), (&json!("possible"), &json!(true)));
+    assert_eq!(sign["guard"]["state"], "pending", "{sign}");
+    let sign = inbound(&api, "I want to kill myself tonight, I have the pills here").await;
+    assert_eq!((&sign["concern"], &sign["guard"]["state"]), (&json!("likely"), &json!("skipped")));
 }
 
 #[tokio::test]
@@ -239,25 +275,81 @@ fn phrases(wanted: usize) -> Vec<String> {
     likely.into_iter().step_by(step).take(wanted).map(str::to_owned).collect()
 }
 
-/// {phrases} × {inbound, outbound, support, decision} × {every mode, with grants}.
+/// The decisions that always wait for a person.
+const DECISIONS: [&str; 5] = [
+    "contact_emergency_services",
+    "share_location",
+    "notify_contacts",
+    "promise_follow_up",
+    "end_conversation",
+];
+
+/// {phrases} × {inbound, outbound, support, decision} × {every mode, with grants, without a judge
+/// or with one that allows, denies, escalates or fails}. Each mode and judge meet once, with 60
+/// phrases; each phrase meets every mode.
 #[tokio::test]
 async fn in_a_crisis_help_comes_at_once_and_a_person_decides_whatever_goes_out() {
     let phrases = phrases(300);
     assert_eq!(phrases.len(), 300);
-    let decisions = ["contact_emergency_services", "share_location", "end_conversation"];
-    // An agent may have only so many pending requests in crises at once.
-    for (mode, phrases) in ["observe", "crisis_only", "enforce"]
-        .into_iter()
-        .flat_map(|mode| phrases.chunks(60).map(move |part| (mode, part)))
-    {
-        let api = TestApi::with(&format!("mode = \"{mode}\"\n")).await;
-        for tool in ["send_message"].into_iter().chain(decisions) {
-            api.grant(tool).await;
-        }
-        for (number, phrase) in phrases.iter().enumerate() {
-            help_and_hold(&api, mode, phrase, (&number.to_string(), decisions[number % 3])).await;
+    let judges: [Option<fn(&str) -> ScriptedReply>; 5] = [
+        None,
+        Some(|_| ScriptedReply::Verdict("allow", "none")),
+        Some(|_| ScriptedReply::Verdict("deny", "unclear")),
+        Some(|_| ScriptedReply::Verdict("escalate", "unclear")),
+        Some(|_| ScriptedReply::Status(503)),
+    ];
+    for (at, mode) in ["observe", "crisis_only", "enforce"].into_iter().enumerate() {
+        // An agent may have only so many pending requests in crises at once.
+        for (part, phrases) in phrases.chunks(60).enumerate() {
+            let which = (part + at) % judges.len();
+            let (api, model) = with_trusted_judge(mode, judges[which]).await;
+            if (mode, which) == ("enforce", 1) {
+                assert!(outside_a_crisis(&api, "send_message").await, "the judge releases calls");
+            }
+            for tool in ["send_message"].into_iter().chain(DECISIONS) {
+                api.grant(tool).await;
+            }
+            assert!(outside_a_crisis(&api, "send_message").await, "the grant covers the call");
+            let asked = model.as_ref().map(ScriptedModel::questions);
+            for (number, phrase) in phrases.iter().enumerate() {
+                let tool = DECISIONS[number % DECISIONS.len()];
+                help_and_hold(&api, mode, phrase, (&number.to_string(), tool)).await;
+            }
+            let nothing_more = model.as_ref().map(ScriptedModel::questions);
+            assert_eq!(nothing_more, asked, "{mode}: the judge sees nothing of a crisis");
         }
     }
+}
+
+/// An API whose judge may release calls, if it has one.
+async fn with_trusted_judge(
+    mode: &str,
+    script: Option<fn(&str) -> ScriptedReply>,
+) -> (TestApi, Option<ScriptedModel>) {
+    let mode = format!("mode = \"{mode}\"\n");
+    let Some(script) = script else { return (TestApi::with(&mode).await, None) };
+    let model = ScriptedModel::start(script).await;
+    let api = TestApi::with(&format!("{mode}{}", model.section("release", ""))).await;
+    let (judge, now) = (api.api.gate.judge().current().unwrap(), api.api.gate.clock().now().at);
+    judge.restore(&[], Comparison { allowed_approved: 1_000, ..Comparison::default() });
+    judge.end_canaries(Some(Vec::new()), now);
+    assert_eq!(judge.held_back(now), None);
+    (api, Some(model))
+}
+
+/// Whether a call of this tool passes in a session without a crisis: at least one of a few, because
+/// people get a sample of what the judge releases.
+async fn outside_a_crisis(api: &TestApi, tool: &str) -> bool {
+    for number in 0..5 {
+        let text = format!("lunch is ready {number}");
+        let arguments = json!({ "to": "bo", "text": text });
+        let body = json!({ "tool": tool, "arguments": arguments, "platform": "cli" });
+        let (_, answer) = api.agent("POST", "/v1/requests", body).await;
+        if answer["state"] == "approved" {
+            return true;
+        }
+    }
+    false
 }
 
 /// One phrase in a session of its own: help at once, support passes, everything else waits.
@@ -313,6 +405,12 @@ async fn cards_are_counted_without_their_text() {
     assert!(entry.contains("\"concern\":\"possible\"") && !entry.contains("wake"), "{entry}");
 }
 
+async fn metrics(api: &TestApi) -> String {
+    let metrics = send(&api.people, 6001, "GET", "/metrics", Some(ANA_TOKEN), &[], Value::Null);
+    let bytes = axum::body::to_bytes(metrics.await.into_body(), 1 << 20).await.unwrap();
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
 #[tokio::test]
 async fn checks_of_the_guard_are_counted_by_family() {
     let guard = FakeGuard::start().await;
@@ -320,11 +418,10 @@ async fn checks_of_the_guard_are_counted_by_family() {
     inbound(&api, CALM).await;
     outbound(&api, CALM, false).await;
     outbound(&api, "how to build a bomb", false).await;
-    let long = "a ".repeat(60_000 / 2);
-    let unavailable = outbound(&api, &long, false).await;
-    let metrics = send(&api.people, 6001, "GET", "/metrics", Some(ANA_TOKEN), &[], Value::Null);
-    let bytes = axum::body::to_bytes(metrics.await.into_body(), 1 << 20).await.unwrap();
-    let text = String::from_utf8(bytes.to_vec()).unwrap();
+    guard.says(Some("Safe, I think"));
+    let unavailable = outbound(&api, CALM, false).await;
+    assert_eq!(unavailable["guard"]["reason"], "unparseable", "{unavailable}");
+    let text = metrics(&api).await;
     let line = |name: &str, labels: &str| {
         let wanted = format!("countersign_guard_{name}{{family=\"llama_guard\"{labels}}} ");
         text.lines().find_map(|line| line.strip_prefix(&wanted).map(str::to_owned))
@@ -332,10 +429,7 @@ async fn checks_of_the_guard_are_counted_by_family() {
     let one = Some("1".to_owned());
     assert_eq!(line("checks_total", ",role=\"user\",result=\"safe\""), one, "{text}");
     assert_eq!(line("checks_total", ",role=\"agent\",result=\"unsafe\""), one, "{text}");
-    let reason = unavailable["guard"]["reason"].as_str();
-    if let Some(reason) = reason {
-        assert_eq!(line("unavailable_total", &format!(",reason=\"{reason}\"")), one, "{text}");
-    }
+    assert_eq!(line("unavailable_total", ",reason=\"unparseable\""), one, "{text}");
     assert_eq!(line("seconds_count", ""), Some("4".to_owned()), "{text}");
     assert!(line("seconds_bucket", ",le=\"+Inf\"").is_some());
 }

@@ -30,12 +30,17 @@ pub fn for_agent(
     Value::Object(document)
 }
 
-/// The document for people, with the card.
-pub fn for_people(stored: &StoredRequest, deliveries: &[DeliveryStatus]) -> Value {
+/// The document for people, with the card and the judge's opinion.
+pub fn for_people(
+    stored: &StoredRequest,
+    deliveries: &[DeliveryStatus],
+    opinion: Option<Value>,
+) -> Value {
     let mut document = for_the_list(stored);
     let card: Value = serde_json::from_str(&stored.card).unwrap_or_default();
     document.insert("card".to_owned(), card);
     document.insert("edited_card".to_owned(), json!(edited_card(stored)));
+    document.insert("judge".to_owned(), json!(opinion));
     let deliveries = deliveries.iter().filter(|one| one.channel != NO_CHANNEL);
     let deliveries: Vec<Value> = deliveries.map(delivery).collect();
     document.insert("deliveries".to_owned(), json!(deliveries));

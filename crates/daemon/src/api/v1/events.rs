@@ -146,6 +146,8 @@ impl EventStream {
         let (name, id) = match event {
             StoreEvent::Asked(id) => ("asked", id),
             StoreEvent::Voted(id) => ("voted", id),
+            StoreEvent::Opinion(_) if matches!(self.reader, Reader::Agent(_)) => return None,
+            StoreEvent::Opinion(id) => ("opinion", id),
             StoreEvent::Escalated(id, _) => ("escalated", id),
             StoreEvent::Ended(id, _) => ("ended", id),
             StoreEvent::Undelivered(_) => return None,
@@ -168,7 +170,13 @@ impl EventStream {
                 requests::for_agent(&self.api, &stored)
             }
             Reader::Agent(_) => return None,
-            Reader::Person => Value::Object(document::for_the_list(&stored)),
+            Reader::Person => {
+                let mut document = document::for_the_list(&stored);
+                let opinion = self.api.gate.judge().shown(&stored);
+                let opinion = opinion.map_or(Value::Null, |opinion| opinion.document());
+                document.insert("judge".to_owned(), opinion);
+                Value::Object(document)
+            }
         };
         let state = stored.request.state.label();
         Some(Bytes::from(format!("event: {name}\nid: {id}-{state}\ndata: {data}\n\n")))

@@ -2,7 +2,7 @@
 
 use axum::Router;
 use axum::extract::{Path, State};
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse as _;
 use axum::routing::get;
 use countersign_judge::Proportion;
@@ -65,19 +65,41 @@ async fn exchange(
     authenticate::person(&api, &headers)?;
     let none = || ApiProblem::not_found("The model judge was not asked about this request.");
     let id = Id::parse(&text).ok_or_else(none)?;
-    let story = api.gate.store().request_history(id).await?;
-    let recorded = story.iter().find_map(|told| recorded_opinion(&told.entry)).ok_or_else(none)?;
-    let kept = api.gate.judge().exchanges().and_then(|log| log.read(id));
-    let digest = recorded.get("prompt").and_then(Value::as_str).map(str::to_owned);
-    let is_recorded = kept.as_ref().map(|kept| Some(kept.prompt_digest()) == digest);
+    let recorded = recorded_opinion(&api, id).await?.ok_or_else(none)?;
+    let stored = api.gate.store().request(id).await?;
+    let pending = stored.is_some_and(|stored| !stored.request.state.has_ended());
+    if pending && recorded.get("compared") == Some(&Value::Bool(true)) {
+        let detail = "This opinion is compared with your decision; you can read it afterwards.";
+        return Err(ApiProblem::new(
+            StatusCode::CONFLICT,
+            "opinion-compared",
+            "Not shown before the decision",
+            detail,
+        ));
+    }
+    // The exchange of a cached verdict is the one of the request that the model was asked about.
+    let from = recorded.get("cached_from").and_then(Value::as_str).and_then(Id::parse);
+    let asked = match from {
+        Some(from) => recorded_opinion(&api, from).await?,
+        None => Some(recorded.clone()),
+    };
+    let kept = api.gate.judge().exchanges().and_then(|log| log.read(from.unwrap_or(id)));
+    let digest = asked.as_ref().and_then(|asked| asked.get("prompt")?.as_str());
+    let is_recorded = kept.as_ref().map(|kept| Some(&*kept.prompt_digest()) == digest);
     let body = json!({
         "request": id, "recorded": recorded, "exchange": kept, "matches_ledger": is_recorded,
     });
     Ok(axum::Json(body).into_response())
 }
 
+/// What the ledger has about the judge's opinion on a request.
+async fn recorded_opinion(api: &Api, id: Id) -> Result<Option<Value>, ApiProblem> {
+    let history = api.gate.store().request_history(id).await?;
+    Ok(history.iter().find_map(|told| judge_facts(&told.entry)))
+}
+
 /// The facts of the judge in an entry.
-fn recorded_opinion(bytes: &[u8]) -> Option<Value> {
+fn judge_facts(bytes: &[u8]) -> Option<Value> {
     let entry = Entry::decode(bytes).ok()?;
     let kinds = [EntryKind::JudgeOpinion, EntryKind::JudgeRelease, EntryKind::Deny];
     let (_, facts) = entry.facts.iter().find(|(name, _)| name == "judge")?;

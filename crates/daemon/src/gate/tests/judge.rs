@@ -16,7 +16,7 @@ use crate::judge::scripted_model_tests::{ScriptedModel, ScriptedReply};
 const NEEDED: usize = 20;
 
 /// A MEDIUM call of its own digest; the scripted models know it by `hi`.
-fn message(number: usize, session: &str) -> &'static str {
+pub(super) fn message(number: usize, session: &str) -> &'static str {
     let text = format!(
         r#"{{"tool":"send_message","arguments":{{"to":"bo","text":"hi {number}"}},
             "session":"{session}"}}"#
@@ -25,7 +25,7 @@ fn message(number: usize, session: &str) -> &'static str {
 }
 
 /// Allows the messages of these tests and nothing else.
-fn careful(user: &str) -> ScriptedReply {
+pub(super) fn careful(user: &str) -> ScriptedReply {
     if user.contains("\"text\":\"hi ") {
         ScriptedReply::Verdict("allow", "none")
     } else {
@@ -41,16 +41,18 @@ fn obedient(user: &str) -> ScriptedReply {
 }
 
 /// Keeps the background running until it is dropped.
-struct Background(#[expect(dead_code, reason = "dropping it ends the task")] watch::Sender<bool>);
+pub(super) struct Background(
+    #[expect(dead_code, reason = "dropping it ends the task")] watch::Sender<bool>,
+);
 
-fn background(daemon: &TestDaemon) -> Background {
+pub(super) fn background(daemon: &TestDaemon) -> Background {
     let (stop, stopping) = watch::channel(false);
     tokio::spawn(crate::judge_watch::run(Arc::clone(&daemon.gate), stopping));
     Background(stop)
 }
 
 /// A gate whose judge has agreed with a person often enough, and has caught the canaries.
-async fn trusted(model: &ScriptedModel, more: &str) -> (TestDaemon, Background) {
+pub(super) async fn trusted(model: &ScriptedModel, more: &str) -> (TestDaemon, Background) {
     let flood = "[flood]\nopen_per_agent = 1000\nasks_per_minute = 1000\n\
                  asks_per_hour = 1000\n";
     let sections = format!("{flood}{}", model.section("release", more));

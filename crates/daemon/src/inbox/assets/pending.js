@@ -337,7 +337,9 @@ function follow() {
   const hear = (name, act) => source.addEventListener(name, (event) => act(JSON.parse(event.data)));
   hear("asked", (request) => soon(request.id));
   hear("escalated", (request) => soon(request.id));
-  hear("voted", (request) => { if (shownCard()?.dataset.id === request.id) refresh(); });
+  for (const name of ["voted", "opinion"]) {
+    hear(name, (request) => { if (shownCard()?.dataset.id === request.id) refresh(); });
+  }
   hear("ended", (request) => end(request.id, request.state));
   hear("again", () => readAll().then(agree, () => setTimeout(synchronise, RETRY_MS)));
   // Events before the stream was open reached nobody: compare the list, and read the card again.

@@ -30,6 +30,9 @@ pub enum GuardResult {
     Off,
     /// The guard was not asked, because its verdict could change nothing.
     Skipped,
+    /// The guard is asked, and the answer does not wait for it: its verdict may raise the session
+    /// later.
+    Pending,
     /// The guard was asked.
     Asked(GuardVerdict),
 }
@@ -40,6 +43,7 @@ impl GuardResult {
         let (state, found, why) = match self {
             GuardResult::Off => ("off", None, None),
             GuardResult::Skipped => ("skipped", None, None),
+            GuardResult::Pending => ("pending", None, None),
             GuardResult::Asked(GuardVerdict::Safe) => ("safe", None, None),
             GuardResult::Asked(GuardVerdict::Unsafe(found)) => ("unsafe", Some(found), None),
             GuardResult::Asked(GuardVerdict::Unavailable(why)) => ("unavailable", None, Some(why)),

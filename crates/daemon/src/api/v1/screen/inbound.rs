@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use countersign_crisis::{self as crisis, Concern, Screening};
+use countersign_crisis::{self as crisis, Concern, ScreenOptions, Screening};
 use countersign_guard::{GuardFailure, GuardRole, GuardVerdict};
 use countersign_risk::verdict::Mode;
 use countersign_store::CrisisSession;
@@ -19,8 +19,8 @@ use crate::gate::{Caller, ScreeningRecord};
 
 /// The response waits at most 3 ms for the crisis to be stored; a timer may be up to 1 ms late.
 const MAX_WAIT: Duration = Duration::from_millis(2);
-/// How long a check-in waits for the guard. The guard's verdict counts for the session even later.
-const CHECK_IN_WAIT: Duration = Duration::from_millis(300);
+/// How much longer than the guard's own time limit an answer waits for it.
+const GUARD_GRACE: Duration = Duration::from_millis(300);
 /// What is answered to an unsafe text.
 const REFUSAL: &str = "I can't help with that. Is there another question that I can help with?";
 
@@ -31,12 +31,15 @@ pub async fn screen(
     screened: &ScreenedText<'_>,
 ) -> Result<Value, ApiProblem> {
     let rules = api.gate.rules();
-    let options = screened.options(&rules);
     let now = api.gate.clock().now().at;
+    let minor = api.gate.concerns().note_age(&caller.agent, screened.session, screened.text);
+    let options = ScreenOptions { minor, ..screened.options(&rules) };
     let own = crisis::screen(screened.text, &options);
     let together = api.gate.concerns().note(&caller.agent, screened.session, own.concern, now);
-    let mut screening = crisis::raise(own, together, &options);
-    let guard = ask_guard(api, caller, screened, screening.concern).await;
+    let owed = api.gate.concerns().take_owed_card(&caller.agent, screened.session);
+    let owed = if owed { Concern::Likely } else { Concern::None };
+    let mut screening = crisis::raise(own, together.max(owed), &options);
+    let guard = ask_guard(api, caller, screened, &screening).await;
     screening = crisis::raise(screening.clone(), with_guard(screening.concern, &guard), &options);
     if screening.crisis
         && let Some(writing) = begin(api, caller, screened.session, &screening)
@@ -47,10 +50,7 @@ pub async fn screen(
     record(api, caller, screened.session, &screening);
     let in_crisis = api.gate.crises().holds(&caller.agent, Some(screened.session));
     if in_crisis {
-        let turns = api.gate.crisis_turns();
-        turns.add(&caller.agent, screened.session, "user", screened.text, now);
-        let signs = (&*sign_words(&screening, screened.text), country(&screening));
-        turns.add_signs(&caller.agent, screened.session, signs, now);
+        note_turn(api, caller, screened.session, (screened.text, &screening));
     }
     let recent = api.gate.concerns().of_session(&caller.agent, screened.session, now);
     let session_concern = if in_crisis { Concern::Likely } else { recent.max(screening.concern) };
@@ -99,37 +99,58 @@ fn with_guard(concern: Concern, guard: &GuardResult) -> Concern {
     }
 }
 
-/// Asks the guard in a task of its own: a check-in does not wait long, and a late verdict still
-/// begins the crisis.
+/// Asks the guard in a task of its own. A check-in does not wait for it: a verdict that comes later
+/// begins the crisis, and the whole card comes with the next answer.
 async fn ask_guard(
     api: &Api,
     caller: &Caller,
     screened: &ScreenedText<'_>,
-    concern: Concern,
+    screening: &Screening,
 ) -> GuardResult {
     let rules = api.gate.rules();
     let Some(guard) = api.guard.follow(rules.guard.as_ref()) else { return GuardResult::Off };
-    if concern == Concern::Likely {
-        return GuardResult::Skipped;
+    let text = screened.text.to_owned();
+    match screening.concern {
+        Concern::Likely => GuardResult::Skipped,
+        Concern::Possible => {
+            let (api, caller) = (api.clone(), caller.clone());
+            let (session, screening) = (screened.session.to_owned(), screening.clone());
+            tokio::spawn(async move {
+                let verdict = guard_check::check(&api.gate, &guard, GuardRole::User, &text).await;
+                if verdict.is_self_harm() {
+                    raise_later(&api, &caller, &session, (&text, &screening));
+                }
+            });
+            GuardResult::Pending
+        }
+        Concern::None => {
+            let wait = guard.settings().timeout + GUARD_GRACE;
+            let gate = std::sync::Arc::clone(&api.gate);
+            let checking = tokio::spawn(async move {
+                guard_check::check(&gate, &guard, GuardRole::User, &text).await
+            });
+            let timed_out = GuardVerdict::Unavailable(GuardFailure::TimedOut);
+            let verdict = tokio::time::timeout(wait, checking).await;
+            GuardResult::Asked(verdict.ok().and_then(Result::ok).unwrap_or(timed_out))
+        }
     }
-    let wait = match concern {
-        Concern::Possible => CHECK_IN_WAIT.min(guard.settings().timeout),
-        Concern::None | Concern::Likely => guard.settings().timeout + CHECK_IN_WAIT,
-    };
-    let (text, session) = (screened.text.to_owned(), screened.session.to_owned());
-    let (api, caller) = (api.clone(), caller.clone());
-    let checking = tokio::spawn(async move {
-        let verdict = guard_check::check(&api.gate, &guard, GuardRole::User, &text).await;
-        if concern == Concern::Possible && verdict.is_self_harm() {
-            begin_at(&api, &caller, &session, 1, false);
-        }
-        verdict
-    });
-    match tokio::time::timeout(wait, checking).await {
-        Ok(Ok(verdict)) => GuardResult::Asked(verdict),
-        Ok(Err(_)) | Err(_) => {
-            GuardResult::Asked(GuardVerdict::Unavailable(GuardFailure::TimedOut))
-        }
+}
+
+/// Begins a crisis because of a message whose check-in was shown before the guard's verdict.
+fn raise_later(api: &Api, caller: &Caller, session: &str, (text, screening): (&str, &Screening)) {
+    begin_at(api, caller, session, 1, false);
+    api.gate.concerns().owe_card(&caller.agent, session);
+    note_turn(api, caller, session, (text, screening));
+}
+
+/// Keeps what people see of a message in a crisis.
+fn note_turn(api: &Api, caller: &Caller, session: &str, (text, screening): (&str, &Screening)) {
+    let (turns, now) = (api.gate.crisis_turns(), api.gate.clock().now().at);
+    turns.add(&caller.agent, session, "user", text, now);
+    let signs = (&*sign_words(screening, text), country(screening));
+    turns.add_signs(&caller.agent, session, signs, now);
+    if screening.possible_minor {
+        turns.note_minor(&caller.agent, session, now);
     }
 }
 

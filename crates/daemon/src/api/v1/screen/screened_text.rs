@@ -62,6 +62,7 @@ impl<'v> ScreenedText<'v> {
             preset: rules.preset,
             lang: self.lang,
             unverified: false,
+            minor: false,
         }
     }
 }

@@ -1,0 +1,57 @@
+//! A person's message is screened even if the daemon does not answer: this library has the rules.
+
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
+
+use countersign_crisis::{self as crisis, ScreenOptions};
+use serde_json::Value;
+
+use crate::agent::AgentClient;
+
+/// How long a card waits for the daemon.
+pub const CARD_WAIT: Duration = Duration::from_millis(300);
+
+/// What became of a person's message.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScreenedMessage {
+    /// The card to show at once.
+    pub card: Option<String>,
+    /// The daemon's answer, if it came in time. It knows the session and the guard model.
+    pub daemon: Option<Value>,
+}
+
+/// Screens a person's message and tells the daemon about it. The daemon that `find` returns gets
+/// the message in any case; its card counts if it comes within `wait`, else the own one, worded by
+/// `options`. No failure of the daemon keeps the card back.
+pub fn screen_message(
+    find: impl FnOnce() -> Option<AgentClient> + Send + 'static,
+    (text, session): (&str, Option<&str>),
+    options: &ScreenOptions<'_>,
+    wait: Duration,
+) -> ScreenedMessage {
+    let own = crisis::screen(text, options).card.map(|card| card.text);
+    let (text, session) = (text.to_owned(), session.map(ToOwned::to_owned));
+    let (sender, answer) = channel();
+    let asking = thread::Builder::new().spawn(move || {
+        let screened = find().and_then(|daemon| daemon.screen(&text, session.as_deref()).ok());
+        // Nobody listens if the answer is late.
+        let _ = sender.send(screened);
+    });
+    let daemon = asking.ok().and_then(|_| answer.recv_timeout(wait).ok()).flatten();
+    let card = daemon.as_ref().and_then(|it| it.pointer("/card/text")).and_then(Value::as_str);
+    ScreenedMessage { card: card.map(ToOwned::to_owned).or(own), daemon }
+}
+
+impl AgentClient {
+    /// Screens a person's message with this daemon, and without it if it fails or is late.
+    pub fn screen_message(
+        &self,
+        text: &str,
+        session: Option<&str>,
+        options: &ScreenOptions<'_>,
+    ) -> ScreenedMessage {
+        let daemon = self.clone();
+        screen_message(move || Some(daemon), (text, session), options, CARD_WAIT)
+    }
+}
