@@ -79,7 +79,7 @@ impl Gate {
         }
         let parts = assessed_parts(call, seen, |part| {
             let mut seen = self.session_memories.assess(part, &rules.assessment);
-            self.apply_policy(rules, part, &mut seen, (false, true));
+            self.apply_policy(rules, (part, &submission.projects), &mut seen, (false, true));
             seen
         });
         if parts.iter().any(|part| !matches!(part.seen.verdict, Verdict::Allow | Verdict::Ask)) {

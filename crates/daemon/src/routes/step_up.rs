@@ -12,7 +12,7 @@ use crate::api::{Api, ApiProblem, authenticate, fields};
 use crate::inbox::{CHECK_EDIT, DENY};
 
 /// Changes of people and rights: each needs a proof.
-pub const NEEDED: [(&str, &str); 31] = [
+pub const NEEDED: [(&str, &str); 32] = [
     ("POST", "/v1/people"),
     ("DELETE", "/v1/people/{name}"),
     ("POST", "/v1/people/{name}/passphrase"),
