@@ -21,6 +21,7 @@ use crate::gate::{burst_key, bursts};
 
 /// How many pending questions of a session are looked at.
 const MOST: u32 = 200;
+
 /// Announces a question as a part of its burst. False if it has to be announced on its own.
 pub async fn coalesce(
     context: &NotifierContext,
