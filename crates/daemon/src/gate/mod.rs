@@ -59,6 +59,7 @@ mod record_screening;
 mod regret;
 mod reported_passes;
 mod repository;
+mod requested_settings;
 mod restore_quarantines;
 mod review_snapshot;
 mod review_step;

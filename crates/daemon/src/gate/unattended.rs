@@ -2,14 +2,14 @@
 //! widen them, a person must confirm the change, because whoever can edit a file could otherwise
 //! let calls run first or have approvals learned.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError};
 
 use countersign_json::Value;
-use countersign_json::canonical::Digest;
 use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_store::{Store as _, StoreError, UNATTENDED_FACT, WriteContext};
 
 use super::integrity::owned_facts;
+use super::requested_settings::{RequestedSettings, WaitingSettings};
 use super::state::Gate;
 use crate::config::{DaemonRules, UnattendedSettings};
 use crate::ledger_mark::LedgerMark;
@@ -17,25 +17,6 @@ use crate::recorded_settings::{RecordedSettings, unattended_fact};
 
 /// How many characters of a hash name it.
 const MIN_HASH: usize = 16;
-
-/// Settings that wait for a person.
-#[derive(Debug, Clone)]
-pub struct RequestedSettings {
-    /// The settings of the file.
-    pub settings: UnattendedSettings,
-    /// What lets more calls run without a person.
-    pub changes: Vec<String>,
-}
-
-impl RequestedSettings {
-    /// The hash by which a person names them.
-    pub fn hash(&self) -> String {
-        Digest::of(self.settings.to_json().as_bytes()).to_string()
-    }
-}
-
-/// The settings that wait, once the gate knows which were confirmed.
-pub(super) type WaitingSettings = RwLock<Option<Box<RequestedSettings>>>;
 
 impl Gate {
     /// The settings of the file that wait for a person.

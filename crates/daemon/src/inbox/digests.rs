@@ -1,21 +1,10 @@
 //! Digest cards: several questions of one session as one card above the list.
 
-use axum::extract::State;
-use axum::http::HeaderMap;
 use maud::{Markup, html};
 
-use super::page::{ApiState, PageResult, signed_in};
 use super::view::RequestView;
-use super::{layout, pending};
-use crate::api::{Api, ApiProblem};
+use crate::api::Api;
 use crate::gate::{Burst, bursts};
-
-/// The digest cards alone.
-pub async fn fragment(State(api): ApiState, headers: HeaderMap) -> PageResult {
-    signed_in(&api, &headers)?;
-    let views = pending::pending(&api).await.map_err(ApiProblem::from)?;
-    Ok(layout::part(cards(&api, &views)))
-}
 
 /// A card for each session with many pending questions.
 pub fn cards(api: &Api, views: &[RequestView]) -> Markup {

@@ -56,7 +56,7 @@ pub fn pages() -> Router<Api> {
         .route("/", get(pending::page))
         .route("/inbox/rail", get(pending::rail))
         .route("/inbox/ids", get(pending::ids))
-        .route("/inbox/digests", get(digests::fragment))
+        .route("/inbox/digests", get(pending::digest_cards))
         .route("/inbox/row/{id}", get(pending::row))
         .route("/inbox/card/{id}", get(pending::card))
         .route(CHECK_EDIT, post(edited::check))

@@ -141,6 +141,13 @@ pub async fn rail(State(api): ApiState, headers: HeaderMap) -> PageResult {
     Ok(layout::part(html! { @for view in &views { (entry(view, None)) } }))
 }
 
+/// The digest cards alone.
+pub async fn digest_cards(State(api): ApiState, headers: HeaderMap) -> PageResult {
+    signed_in(&api, &headers)?;
+    let views = pending(&api).await.map_err(ApiProblem::from)?;
+    Ok(layout::part(digests::cards(&api, &views)))
+}
+
 /// The ids of all pending requests, one per line: a page that was disconnected compares its list
 /// with them.
 pub async fn ids(State(api): ApiState, headers: HeaderMap) -> PageResult {

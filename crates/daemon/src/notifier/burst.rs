@@ -1,8 +1,7 @@
 //! Several questions of one session are announced as one message: the digest. After it, the session
 //! is quiet until its questions are answered; HIGH and CRITICAL ones still escalate.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, PoisonError};
+use std::collections::HashSet;
 
 use countersign_store::{
     AnnouncementKind, AttemptResult, OutboxEntry, RequestQuery, Store as _, StoredRequest,
@@ -16,56 +15,12 @@ use super::context::NotifierContext;
 use super::digest::send_notice;
 use super::outbox_delivery;
 use super::plan::Target;
+use super::told_bursts::BurstStep;
 use crate::config::NO_CHANNEL;
 use crate::gate::{burst_key, bursts};
 
 /// How many pending questions of a session are looked at.
 const MOST: u32 = 200;
-/// How many sessions with a digest are remembered.
-const MAX_SESSIONS: usize = 1_024;
-
-/// The sessions whose questions were announced as one.
-#[derive(Debug, Default)]
-pub struct ToldBursts {
-    /// The questions of each digest, by agent and session.
-    told: Mutex<HashMap<(String, String), HashSet<Id>>>,
-}
-
-/// What happens to an announcement.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum BurstStep {
-    /// It is sent on its own.
-    Alone,
-    /// A digest with it is sent.
-    Digest,
-    /// A digest was sent and is not answered yet: nothing is sent.
-    Told,
-}
-
-impl ToldBursts {
-    fn step(&self, key: (&str, &str), pending: &HashSet<Id>, is_burst: bool) -> BurstStep {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (key.0.to_owned(), key.1.to_owned());
-        match told.get(&key) {
-            Some(known) if known.iter().any(|id| pending.contains(id)) => return BurstStep::Told,
-            Some(_) => {
-                told.remove(&key);
-            }
-            None => {}
-        }
-        // Without room, everything is announced on its own.
-        if !is_burst || told.len() >= MAX_SESSIONS {
-            return BurstStep::Alone;
-        }
-        told.insert(key, pending.clone());
-        BurstStep::Digest
-    }
-
-    fn forget(&self, (agent, session): (&str, &str)) {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        told.remove(&(agent.to_owned(), session.to_owned()));
-    }
-}
 
 /// Announces a question as a part of its burst. False if it has to be announced on its own.
 pub async fn coalesce(
@@ -139,27 +94,4 @@ async fn tell(
         }
     }
     arrived
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_digest_is_sent_until_its_questions_are_answered() {
-        let told = ToldBursts::default();
-        let ids = |bytes: &[u8]| -> HashSet<Id> {
-            bytes.iter().map(|byte| Id::from_bytes([*byte; 16])).collect()
-        };
-        let key = ("coder", "s1");
-        assert_eq!(told.step(key, &ids(&[1]), false), BurstStep::Alone);
-        assert_eq!(told.step(key, &ids(&[1, 2, 3, 4]), true), BurstStep::Digest);
-        assert_eq!(told.step(key, &ids(&[4, 5]), false), BurstStep::Told);
-        assert_eq!(told.step(("coder", "s2"), &ids(&[7]), false), BurstStep::Alone);
-        // All questions of the digest are answered.
-        assert_eq!(told.step(key, &ids(&[5, 6]), false), BurstStep::Alone);
-        assert_eq!(told.step(key, &ids(&[5, 6, 7, 8]), true), BurstStep::Digest);
-        told.forget(key);
-        assert_eq!(told.step(key, &ids(&[5, 6]), false), BurstStep::Alone);
-    }
 }

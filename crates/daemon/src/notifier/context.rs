@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use countersign_types::time::Timestamp;
 use tokio::sync::{RwLock, watch};
 
-use super::burst::ToldBursts;
 use super::channel_pool::ChannelPool;
+use super::told_bursts::ToldBursts;
 use crate::buttons::Buttons;
 use crate::gate::Gate;
 use crate::presence::Presence;

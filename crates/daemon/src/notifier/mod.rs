@@ -13,6 +13,7 @@ pub mod digest;
 mod outbox_delivery;
 mod plan;
 mod test_buttons;
+mod told_bursts;
 
 #[cfg(test)]
 pub mod test_notifier;
@@ -107,7 +108,7 @@ impl Dispatcher {
     fn new(gate: Arc<Gate>, parts: NotifierParts) -> Dispatcher {
         let started = gate.clock().now().at;
         let NotifierParts { channels, buttons, presence } = parts;
-        let bursts = burst::ToldBursts::default();
+        let bursts = told_bursts::ToldBursts::default();
         let context = NotifierContext { gate, channels, buttons, presence, started, bursts };
         let context = Arc::new(context);
         Dispatcher {
