@@ -42,6 +42,8 @@ pub enum Touch {
     Net,
     /// Sends the named file out (`@file`, `file`).
     Upload,
+    /// Sends the named file out; the word can only be a path.
+    UploadFile,
     /// Text that is sent along with a request.
     Sent,
 }
@@ -129,6 +131,8 @@ pub struct Runner {
     pub assignments: bool,
     /// The inner command has more rights.
     pub root: bool,
+    /// Options with which it runs in the home folder of the user that it runs as.
+    pub login: StaticList<&'static str>,
     /// Without an inner command a shell starts.
     pub shell_when_bare: bool,
     /// Words from standard input are appended (`xargs`).

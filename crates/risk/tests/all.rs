@@ -9,6 +9,7 @@ macro_rules! test_files {
 }
 
 test_files! {
+    answered_hosts_test: "answered_hosts.rs",
     attacks_test: "attacks.rs",
     basic_test: "basic.rs",
     entered_folders_test: "entered_folders.rs",

@@ -87,3 +87,28 @@ fn a_last_word_that_may_be_nothing_makes_the_one_before_it_the_target() {
         assert_eq!(seen.verdict, Verdict::Allow, "{command}: {:?}", seen.reasons);
     }
 }
+
+#[test]
+fn a_login_as_another_user_and_a_search_run_their_command_elsewhere() {
+    for command in [
+        "sudo -i ./install.sh",
+        "sudo -iu deploy ./install.sh",
+        "sudo --login ./install.sh",
+        "find .. -name x -execdir ./run {} \\;",
+        "find / -name x -execdir ./run {} \\;",
+        "find ~ -name x -execdir ./run {} \\;",
+        "find /opt -type d -execdir rm -f notes.txt \\;",
+    ] {
+        let seen = in_project(command);
+        assert_eq!(seen.verdict, Verdict::Ask, "{command}: {:?}", seen.reasons);
+    }
+    for command in [
+        "find . -name '*.ts' -execdir ls {} \\;",
+        "find /etc -name hosts -execdir cat {} \\;",
+        "find src -name '*.md' -execdir grep -l x {} +",
+        "sudo -i true",
+    ] {
+        let seen = in_project(command);
+        assert_eq!(seen.verdict, Verdict::Allow, "{command}: {:?}", seen.reasons);
+    }
+}

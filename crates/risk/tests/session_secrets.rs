@@ -202,6 +202,9 @@ fn one_answer_covers_a_host() {
         ("curl https://api.example.org/another/path", Verdict::Allow),
         ("curl https://other.example.org/x", Verdict::Ask),
         ("curl https://api.example.org/x https://other.example.org/x", Verdict::Ask),
+        ("curl -x http://other.example.org:80 http://api.example.org/x", Verdict::Ask),
+        ("curl --connect-to ::6.6.6.6:80 http://api.example.org/x", Verdict::Ask),
+        ("curl --resolve api.example.org:80:6.6.6.6 http://api.example.org/x", Verdict::Ask),
     ] {
         let later = shell(later);
         let mut seen = assessed(&memory, &later);

@@ -12,6 +12,8 @@ mod replay {
     use countersign_risk::call::Call;
     use countersign_risk::call_digest::digest;
     use countersign_risk::card::Card;
+    use countersign_risk::effect::{Effect, Effects};
+    use countersign_risk::file_changes::{ChangedFile, file_changes};
     use countersign_risk::session::SessionMemory;
     use countersign_risk::session_answer::SessionQuestion;
     use countersign_risk::verdict::{Policy, Verdict};
@@ -125,6 +127,8 @@ mod replay {
         Forms,
         /// Also learned grants.
         Learning,
+        /// Also a grant for each service tool that creates or changes data (MEDIUM).
+        Tools,
     }
 
     #[derive(Default)]
@@ -134,6 +138,12 @@ mod replay {
         attacks: [u64; 3],
         passed: Vec<String>,
         covered: u64,
+        /// Questions by their gravest reason.
+        causes: BTreeMap<String, u64>,
+        /// Questions about calls that may run first and be reviewed afterwards.
+        reviewable: u64,
+        /// Questions of calls whose working directory was not recorded.
+        placeless: u64,
         forms: u64,
         learned: u64,
     }
@@ -247,6 +257,10 @@ mod replay {
             let denied = recorded.attack || seen.tier == Tier::Critical && !recorded.wanted;
             if !recorded.attack {
                 *self.figures.questions.entry(recorded.session.clone()).or_default() += 1;
+                let cause = seen.reasons.first().map_or("none", |reason| &reason.code);
+                *self.figures.causes.entry(cause.to_owned()).or_default() += 1;
+                self.figures.reviewable += u64::from(is_reviewable(call, seen, recorded));
+                self.figures.placeless += u64::from(call.context.cwd.is_none());
                 if std::env::var_os("SHOW_QUESTIONS").is_some() {
                     println!("{} {} {}", seen.tier.label(), recorded.session, recorded.text);
                 }
@@ -276,11 +290,25 @@ mod replay {
                 if self.setting >= Setting::Forms && !denied {
                     self.give_form(&shown, recorded);
                 }
-                if self.setting == Setting::Learning {
+                if self.setting >= Setting::Learning {
                     self.learn(&shown, recorded, denied);
                 }
             }
+            if self.setting == Setting::Tools && !denied {
+                self.give_tool(seen, recorded);
+            }
             !denied
+        }
+
+        /// Gives a grant for a tool whose name says that it creates or changes data of a service.
+        fn give_tool(&mut self, seen: &Assessment, recorded: &Recorded) {
+            let by_name = seen.reasons.iter().any(|reason| reason.code == "tool.verb.write");
+            if by_name && seen.tier == Tier::Medium {
+                self.figures.forms += 1;
+                let shape = GrantShape::Action { tool: seen.tool.clone() };
+                let month = Millis::from_seconds(30 * 86_400);
+                self.give(shape, &recorded.agent, None, month);
+            }
         }
 
         /// Approves for as long as the card offers; HIGH for the session at most.
@@ -352,6 +380,23 @@ mod replay {
         }
     }
 
+    /// Whether the call may run first with the widest settings of the review lane: it changes known
+    /// files of the project and nothing else.
+    fn is_reviewable(call: &Call<'_>, seen: &Assessment, recorded: &Recorded) -> bool {
+        const CHANGES: Effects = Effects::of(&[Effect::Read, Effect::Write, Effect::Delete]);
+        let Some(project) = &recorded.project else { return false };
+        let is_inside = |file: &ChangedFile| {
+            let place = file.place(|_| false).unwrap_or_default();
+            place.strip_prefix(project.as_str()).is_some_and(|rest| {
+                rest.starts_with('/') && !rest.contains("/.") && !rest.contains("..")
+            })
+        };
+        let changed = file_changes(call, seen).filter(|changed| !changed.is_empty());
+        seen.tier <= Tier::Medium
+            && seen.effects.without(CHANGES).is_empty()
+            && changed.is_some_and(|changed| changed.iter().all(is_inside))
+    }
+
     fn run(calls: &[Recorded], setting: Setting) -> Figures {
         let mut replay = Replay::new(setting);
         for recorded in calls {
@@ -378,6 +423,7 @@ mod replay {
                 ("and for the repository", Setting::Repository),
                 ("and grants for forms", Setting::Forms),
                 ("and learned grants", Setting::Learning),
+                ("and grants for service tools", Setting::Tools),
             ] {
                 let figures = run(&calls, setting);
                 let questions: u64 = figures.questions.values().sum();
@@ -392,6 +438,17 @@ mod replay {
                     figures.forms,
                     figures.learned,
                 );
+                if every == 0 && setting == Setting::Tools {
+                    println!(
+                        "of these, {} without a working directory, {} could be reviewed afterwards",
+                        figures.placeless, figures.reviewable
+                    );
+                    let mut causes: Vec<_> = figures.causes.iter().collect();
+                    causes.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+                    for (cause, count) in causes {
+                        println!("  {count:4} {cause}");
+                    }
+                }
                 let first = *first.get_or_insert(questions);
                 assert!(questions <= first, "more questions with more grants");
                 assert_eq!(covered, 0, "{:?}", figures.passed);

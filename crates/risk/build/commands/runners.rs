@@ -121,7 +121,7 @@ fn source(r: &Runner) -> Result<String, String> {
         return Err(format!("example `{}` has no `{{}}` for the inner command", r.example));
     }
     Ok(format!(
-        "Runner {{ programs: {}, sub: {}, unless: {}, start: Start::{start}, skip: {}, options: {}, prefixes: {}, lead: {:?}, inner: Inner::{inner}, assignments: {}, root: {}, shell_when_bare: {}, feeds: {}, elsewhere: {container}, remote: {}, project: {} }},\n",
+        "Runner {{ programs: {}, sub: {}, unless: {}, start: Start::{start}, skip: {}, options: {}, prefixes: {}, lead: {:?}, inner: Inner::{inner}, assignments: {}, root: {}, login: {}, shell_when_bare: {}, feeds: {}, elsewhere: {container}, remote: {}, project: {} }},\n",
         list(&r.programs),
         sub_paths(&r.sub),
         list(&r.unless),
@@ -131,6 +131,7 @@ fn source(r: &Runner) -> Result<String, String> {
         r.lead,
         r.assignments,
         r.root,
+        list(&r.login),
         r.shell_when_bare,
         r.feeds,
         r.place.as_deref() == Some("host"),

@@ -106,6 +106,8 @@ pub struct Runner {
     #[serde(default)]
     pub root: bool,
     #[serde(default)]
+    pub login: Vec<String>,
+    #[serde(default)]
     pub shell_when_bare: bool,
     #[serde(default)]
     pub feeds: bool,

@@ -29,6 +29,7 @@ pub fn touch(kind: &str) -> Result<&'static str, String> {
         "sql" => "Touch::Sql",
         "net" => "Touch::Net",
         "upload" => "Touch::Upload",
+        "upload_file" => "Touch::UploadFile",
         "sent" => "Touch::Sent",
         "build" => "Touch::Build",
         other => return Err(format!("no touch `{other}`")),

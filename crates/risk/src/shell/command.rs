@@ -180,7 +180,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let revealed = if reveals { Taint::SECRET } else { Taint::default() };
         let taint = taint.and(stdin.taint).and(revealed);
         if sends {
-            self.sent(inv, stdin.taint, taint, span);
+            self.sent(spec, inv, (stdin.taint, taint), span);
         }
         self.what_it_prints(spec, inv, stdin, (matched, taint))
     }
@@ -197,7 +197,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let inner = self.out_of_order(|w| w.inner_commands(runners, spec, inv, stdin, span));
         if let Some(flow) = inner {
             if spec.sends {
-                self.sent(inv, stdin.taint, stdin.taint, span);
+                self.sent(spec, inv, (stdin.taint, stdin.taint), span);
             }
             return Some(flow);
         }

@@ -4,6 +4,8 @@ use super::arg::Arg;
 use super::evaluator::Evaluator;
 use super::invocation::Invocation;
 use super::state::Folders;
+use crate::command_tables::Runner;
+use crate::flow::Flow;
 use crate::paths::normal;
 
 impl<'t> Evaluator<'t, '_, '_, '_> {
@@ -81,6 +83,36 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
         self.shared.folders.set(inside);
         Some(before)
+    }
+}
+
+impl<'t> Evaluator<'t, '_, '_, '_> {
+    /// `sudo -i`: the command runs in the home folder of the user that it runs as.
+    pub(super) fn at_home(
+        &mut self,
+        runner: &Runner,
+        inv: &Invocation<'_, 't>,
+        assess: impl FnOnce(&mut Self) -> Flow,
+    ) -> Flow {
+        if !runner.login.iter().any(|option| inv.has(option)) {
+            return assess(self);
+        }
+        let user = inv.values.iter().find(|(name, _)| matches!(*name, "-u" | "--user"));
+        let before = self.in_folder(match user.map(|(_, value)| value.text) {
+            None | Some("root") => "/root".to_owned(),
+            Some(user) => format!("/home/{user}"),
+        });
+        let flow = assess(self);
+        self.shared.folders.set(before);
+        flow
+    }
+
+    /// The next commands run in this folder as well as here; returns the folders before.
+    pub(super) fn in_folder(&mut self, folder: String) -> Folders {
+        let before = self.shared.folders.current().clone();
+        let mut inside = before.entered(&[folder], &self.shared.workspace);
+        inside.join(before);
+        self.shared.folders.replace(inside.without_real_folder())
     }
 }
 

@@ -209,7 +209,9 @@ fn is_session(interpreter: Interpreter, spec: &Spec, inv: &Invocation<'_, '_>) -
     if inv.operands.len() > usize::from(interpreter.bare_operands) {
         return false;
     }
-    let runs = |name: &str| name == "-m" || spec.touches.iter().any(|(n, _)| *n == name);
+    // An option that names the host gives nothing to run.
+    let touches = |name: &str| spec.touches.iter().any(|(n, t)| *n == name && *t != Touch::Net);
+    let runs = |name: &str| name == "-m" || touches(name);
     if inv.values.iter().any(|(name, _)| runs(name)) {
         return false;
     }

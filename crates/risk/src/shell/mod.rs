@@ -30,6 +30,7 @@ mod made_executable;
 mod memo;
 mod nested;
 mod net_access;
+mod new_remotes;
 mod noted_command;
 mod objects;
 mod operands;

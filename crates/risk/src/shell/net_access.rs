@@ -4,6 +4,7 @@ use super::arg::Arg;
 use super::evaluator::Evaluator;
 use crate::command_tables::Touch;
 use crate::effect::Effect;
+use crate::finding::Span;
 use crate::flow::Taint;
 use crate::paths::Act;
 use crate::structural_findings;
@@ -72,6 +73,11 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     pub(super) fn on_upload(&mut self, arg: &Arg<'t>) -> Taint {
         self.sent_along(arg);
         let Some(path) = uploaded_path(&arg.text) else { return Taint::default() };
+        self.on_uploaded_file(path, arg.span)
+    }
+
+    /// A file that is sent out.
+    pub(super) fn on_uploaded_file(&mut self, path: &str, span: Span) -> Taint {
         self.shared.out.effect(Effect::NetOut);
         let class = self.shared.class_for(Act::Read, path);
         let class = self.shared.class_by_facts(Act::Read, path, class);
@@ -79,7 +85,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let secret = held || class.read >= Tier::Medium || class.id == "access-control";
         let sign =
             if secret { &structural_findings::EXFILTRATION } else { &structural_findings::UPLOAD };
-        self.shared.report(sign, Some(arg.span));
+        self.shared.report(sign, Some(span));
         Taint::FILE
     }
 }

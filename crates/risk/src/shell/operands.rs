@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::arg::Arg;
 use super::evaluator::Evaluator;
 use super::invocation::Invocation;
-use super::transfers::names_only_this_machine;
+use super::transfers::{REROUTES, names_only_this_machine};
 use crate::command_tables::{Spec, Touch};
 use crate::effect::Effect;
 use crate::flow::{Flow, Taint};
@@ -84,7 +84,11 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         stdin: &Flow,
     ) -> Taint {
         let mut taint = Taint::default();
-        let local = names_only_this_machine(inv);
+        let local = names_only_this_machine(spec, inv);
+        if spec.fetches && inv.has_one(&REROUTES) {
+            // The address does not say which host it is.
+            self.shared.out.trace.reaches_unknown_host = true;
+        }
         for (name, value) in &inv.values {
             let touch = match spec.touches.iter().find(|(n, _)| n == name) {
                 Some((_, touch)) => touch,
@@ -105,6 +109,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     fn value_touch(&mut self, touch: Touch, arg: &Arg<'t>, stdin: &Flow, local: bool) -> Taint {
         match touch {
             Touch::Upload if local => self.on_local_upload(arg),
+            Touch::UploadFile if local => self.touch(Touch::Read, arg, false),
             Touch::Sent if local => Taint::default(),
             Touch::Shell => {
                 self.shell_text(arg, stdin);

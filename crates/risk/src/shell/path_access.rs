@@ -49,6 +49,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             Touch::Net if file_url::file(&arg.text).is_some() => self.on_path(Act::Read, arg),
             Touch::Net => self.on_address(arg),
             Touch::Upload => self.on_upload(arg),
+            Touch::UploadFile => self.on_uploaded_file(&arg.text, arg.span),
             Touch::Sent => {
                 self.sent_along(arg);
                 Taint::default()

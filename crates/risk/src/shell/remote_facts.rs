@@ -41,6 +41,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         stdin: bool,
         span: Span,
     ) {
+        self.new_remotes(inv, span);
         if self.shared.ctx.facts.is_none() || self.shared.rights.elsewhere {
             return;
         }

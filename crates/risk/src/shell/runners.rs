@@ -113,11 +113,12 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             return self.without_command(runner, inv, skip, stdin, span);
         }
         if runner.feeds {
-            feed(&mut inner, inv, stdin);
+            let file = self.fed_file(inv);
+            feed(&mut inner, inv, file.as_ref().unwrap_or(stdin));
         }
         let stdin = if runner.feeds { Flow::none() } else { stdin.clone() };
         let words = inv.args.get(..from).unwrap_or_default();
-        Some(self.run_on(runner, words, &inner, &stdin, span))
+        Some(self.at_home(runner, inv, |w| w.run_on(runner, words, &inner, &stdin, span)))
     }
 
     /// Assesses the inner command in the form in which the program takes it.

@@ -10,6 +10,7 @@ use super::invocation::Invocation;
 use super::net_access::host_of;
 use super::program::resolve;
 use super::state::EvalState;
+use super::transfers::REROUTES;
 use crate::command_tables::{Once, Rule, Speech};
 use crate::finding::{Finding, Span};
 use crate::flow::{Flow, Taint};
@@ -177,8 +178,13 @@ fn object(once: Once, rule: &Rule, inv: &Invocation<'_, '_>) -> Option<String> {
             Some(format!("{program} {}", words.join(" ")))
         }
         Once::Host => {
-            let mut hosts: Vec<&str> =
-                operands.filter(|text| text.contains("://")).map(host_of).collect();
+            let words: Vec<&str> = operands.collect();
+            // A word without a scheme may be a host as well, and an option may lead elsewhere.
+            let all_shown = words.iter().all(|word| word.contains("://"));
+            if !all_shown || inv.has_one(&REROUTES) {
+                return None;
+            }
+            let mut hosts: Vec<&str> = words.into_iter().map(host_of).collect();
             hosts.sort_unstable();
             hosts.dedup();
             (!hosts.is_empty()).then(|| hosts.join(" "))

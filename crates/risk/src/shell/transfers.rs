@@ -2,6 +2,7 @@
 
 use super::evaluator::Evaluator;
 use super::invocation::Invocation;
+use crate::command_tables::{Spec, Touch};
 use crate::effect::Effect;
 use crate::finding::Span;
 use crate::flow::{Flow, Taint};
@@ -11,11 +12,17 @@ use crate::structural_findings;
 
 impl<'t> Evaluator<'t, '_, '_, '_> {
     /// Data that leaves with this command. What a service on this machine gets has not left it.
-    pub(super) fn sent(&mut self, inv: &Invocation<'_, 't>, stdin: Taint, all: Taint, span: Span) {
+    pub(super) fn sent(
+        &mut self,
+        spec: &Spec,
+        inv: &Invocation<'_, 't>,
+        (stdin, all): (Taint, Taint),
+        span: Span,
+    ) {
         if all.has(Taint::SECRET) {
             self.shared.out.effect(Effect::NetOut);
             self.shared.report(&structural_findings::EXFILTRATION, Some(span));
-        } else if stdin.has(Taint::FILE) && !names_only_this_machine(inv) {
+        } else if stdin.has(Taint::FILE) && !names_only_this_machine(spec, inv) {
             self.shared.out.effect(Effect::NetOut);
             self.shared.report(&structural_findings::UPLOAD, Some(span));
         }
@@ -52,12 +59,24 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
 }
 
 /// Whether the hosts among the words of a command are all this machine, and there is one.
-pub(super) fn names_only_this_machine(inv: &Invocation<'_, '_>) -> bool {
-    if inv.has_one(REROUTING_OPTIONS) {
+pub(super) fn names_only_this_machine(spec: &Spec, inv: &Invocation<'_, '_>) -> bool {
+    let names_host = |option: &str| {
+        spec.touches.iter().any(|(name, touch)| *name == option && *touch == Touch::Net)
+    };
+    // Where an option names the host, the other words do not, and `-x` is no proxy.
+    let by_option = spec.touches.iter().any(|(_, touch)| *touch == Touch::Net)
+        && spec.operands.rest != Touch::Net;
+    let leads = |option: &'static str| {
+        !names_host(option) && (!by_option || option.starts_with("--")) && inv.has(option)
+    };
+    if REROUTING_OPTIONS.iter().any(|&option| leads(option)) {
         return false;
     }
-    let words = inv.operands.iter().filter_map(|index| inv.arg(*index));
-    let hosts: Vec<&str> = words.map(|arg| host_of(&arg.text)).collect();
+    let words = inv.operands.iter().filter(|_| !by_option).filter_map(|index| inv.arg(*index));
+    let words = words.map(|arg| arg.text.as_ref());
+    let values = inv.values.iter().filter(|(name, _)| names_host(name));
+    let hosts = words.chain(values.map(|(_, value)| value.text)).map(host_of);
+    let hosts: Vec<&str> = hosts.collect();
     let elsewhere = |host: &&str| !is_local(host) && host.contains(|c: char| !c.is_ascii_digit());
     hosts.iter().any(|host| is_local(host)) && !hosts.iter().any(elsewhere)
 }

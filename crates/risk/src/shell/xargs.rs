@@ -7,7 +7,7 @@ use super::evaluator::Evaluator;
 use super::invocation::Invocation;
 use super::program::{Known, resolve};
 use super::subject::is_shell;
-use crate::command_tables::Spec;
+use crate::command_tables::{Spec, Touch};
 use crate::finding::Span;
 use crate::flow::{Flow, Taint};
 use crate::limit::Limit;
@@ -55,7 +55,14 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 }
                 inner.push(word);
             }
+            // `-execdir` runs in the folder of each file, where a relative program is another one.
+            let leaves = start.starts_with(['/', '~']) || start.starts_with("..");
+            let there = leaves && arg.text.ends_with("dir");
+            let before = there.then(|| self.in_folder(start.to_owned()));
             self.command(&inner, Flow::unknown(Taint::FILE), span);
+            if let Some(before) = before {
+                self.shared.folders.set(before);
+            }
         }
     }
 }
@@ -96,6 +103,18 @@ fn fed_words<'w>(text: &'w str, inv: &Invocation<'_, '_>) -> Vec<&'w str> {
     text.split(splits).filter(|word| !word.is_empty()).collect()
 }
 
+impl<'t> Evaluator<'t, '_, '_, '_> {
+    /// What `xargs -a file` reads in place of standard input.
+    pub(super) fn fed_file(&mut self, inv: &Invocation<'_, 't>) -> Option<Flow> {
+        let named = |name: &str| matches!(name, "-a" | "--arg-file");
+        let (_, value) = inv.values.iter().find(|(name, _)| named(name))?;
+        let span = inv.args.get(value.word).map_or(Span::new(0, 0), |word| word.span);
+        let taint = self.touch_text(Touch::Read, value.text, span);
+        let known = self.known_file(value.text);
+        Some(known.unwrap_or_else(|| Flow::unknown(taint)))
+    }
+}
+
 /// Appends to `xargs`' command what standard input holds.
 pub(super) fn feed<'t>(inner: &mut Vec<Arg<'t>>, inv: &Invocation<'_, 't>, stdin: &Flow) {
     let span = inner.last().map_or(Span::new(0, 0), |a| a.span);
@@ -112,7 +131,10 @@ pub(super) fn feed<'t>(inner: &mut Vec<Arg<'t>>, inv: &Invocation<'_, 't>, stdin
             // `find -exec`.
             Some(place) if is_shell(inner) => vec![format!("{}/*", place.trim_end_matches('/'))],
             Some(place) => vec![format!("{}/{UNKNOWN}", place.trim_end_matches('/'))],
-            None => vec![UNKNOWN.to_string()],
+            None => {
+                taint = taint.and(Taint::COMPUTED);
+                vec![UNKNOWN.to_string()]
+            }
         },
     };
     let place = inv.values.iter().find(|(n, _)| matches!(*n, "-I" | "-i" | "--replace" | "-J"));

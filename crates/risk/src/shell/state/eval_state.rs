@@ -60,6 +60,8 @@ pub(crate) struct EvalState<'c, 'o> {
     pub(super) asked: Vec<Asked>,
     /// Whether the folder in which programs look for their settings was moved.
     home_moved: bool,
+    /// Remotes of a repository that the call has set.
+    pub new_remotes: Vec<String>,
     /// Files of the session that were read as scripts so far.
     pub scripts_read: Vec<String>,
     /// Whether what an observer saw before the call still holds for the next command.
@@ -94,6 +96,7 @@ impl<'c, 'o> EvalState<'c, 'o> {
             memo: Memo::default(),
             asked: Vec::new(),
             home_moved: false,
+            new_remotes: Vec::new(),
             scripts_read: Vec::new(),
             facts_hold: FactsHold::at_depth(depth),
             assessed_subjects: Vec::new(),
@@ -203,6 +206,11 @@ impl EvalState<'_, '_> {
     /// were assessed with the home folder in its place.
     pub fn move_home(&mut self) {
         self.home_moved = true;
+        self.memo.clear();
+    }
+
+    /// Something changed on which the commands assessed before depend.
+    pub fn forget_assessed(&mut self) {
         self.memo.clear();
     }
 
