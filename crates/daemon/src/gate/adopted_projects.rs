@@ -59,7 +59,9 @@ impl AdoptedProjects {
                     "policy.adopted was deleted or replaced: adopted project rules only restrict"
                 );
             }
-            all.values_mut().for_each(|adopted| adopted.allows = false);
+            for adopted in all.values_mut() {
+                adopted.allows = false;
+            }
         }
         let _ = self.file.set(file);
         self.set(all);

@@ -87,9 +87,9 @@ impl JudgeSlot {
     }
 
     /// Shows people an opinion that came while they were asked.
-    pub fn show(&self, id: Id, opinion: ShownOpinion) {
+    pub fn show(&self, id: Id, opinion: &ShownOpinion) {
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-        shown.entry(id, || opinion.clone()).clone_from(&opinion);
+        shown.entry(id, || opinion.clone()).clone_from(opinion);
     }
 
     /// The opinion on a request that people see: the one that came before they were asked, or the

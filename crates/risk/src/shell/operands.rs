@@ -5,10 +5,11 @@ use std::borrow::Cow;
 use super::arg::Arg;
 use super::evaluator::Evaluator;
 use super::invocation::Invocation;
-use super::transfers::{REROUTES, names_only_this_machine};
+use super::transfers::names_only_this_machine;
 use crate::command_tables::{Spec, Touch};
 use crate::effect::Effect;
 use crate::flow::{Flow, Taint};
+use crate::name_lists::REROUTING_OPTIONS;
 use crate::structural_findings;
 use countersign_shell::UNKNOWN;
 
@@ -85,7 +86,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     ) -> Taint {
         let mut taint = Taint::default();
         let local = names_only_this_machine(spec, inv);
-        if spec.fetches && inv.has_one(&REROUTES) {
+        if spec.fetches && inv.has_one(REROUTING_OPTIONS) {
             // The address does not say which host it is.
             self.shared.out.trace.reaches_unknown_host = true;
         }

@@ -10,10 +10,10 @@ use super::invocation::Invocation;
 use super::net_access::host_of;
 use super::program::resolve;
 use super::state::EvalState;
-use super::transfers::REROUTES;
 use crate::command_tables::{Once, Rule, Speech};
 use crate::finding::{Finding, Span};
 use crate::flow::{Flow, Taint};
+use crate::name_lists::REROUTING_OPTIONS;
 use crate::paths::{Act, last_part};
 use crate::question::CommandSubject;
 use crate::structural_findings::StructuralRule;
@@ -181,7 +181,7 @@ fn object(once: Once, rule: &Rule, inv: &Invocation<'_, '_>) -> Option<String> {
             let words: Vec<&str> = operands.collect();
             // A word without a scheme may be a host as well, and an option may lead elsewhere.
             let all_shown = words.iter().all(|word| word.contains("://"));
-            if !all_shown || inv.has_one(&REROUTES) {
+            if !all_shown || inv.has_one(REROUTING_OPTIONS) {
                 return None;
             }
             let mut hosts: Vec<&str> = words.into_iter().map(host_of).collect();
