@@ -76,6 +76,8 @@ mod simulation {
                 // Whatever people voted before, and whoever asked.
                 Event::Stop { .. } if late => Some(State::Expired),
                 Event::Stop { .. } => Some(State::Denied),
+                // Not among the random events; the tests of the request have them.
+                Event::AnswerParts(_) => None,
                 Event::Cancel { by } => {
                     (!late && *by == self.requester).then_some(State::Cancelled)
                 }
