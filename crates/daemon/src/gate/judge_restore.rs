@@ -40,7 +40,7 @@ impl Gate {
             let history = self.store.request_history(id).await?;
             let told = history.iter().find_map(|told| shown_in(&told.entry, stored.request.tier));
             if let Some(told) = told {
-                self.judge.show(id, told);
+                self.judge.show(id, &told);
             }
         }
         Ok(())

@@ -213,7 +213,7 @@ impl Gate {
         if let Some(told) = told {
             self.metrics.judge_action(if told.is_against() { "flagged" } else { "shown" });
             // Before the entry, whose commit tells open pages to read the request again.
-            self.judge.show(request.id, told);
+            self.judge.show(request.id, &told);
         }
         entry.agent = Some(Cow::Owned(request.requester.name().to_owned()));
         entry.session = Some(Cow::Owned(stored.session.clone()));
