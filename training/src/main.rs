@@ -33,10 +33,6 @@ fn main() -> ExitCode {
         "train" if extra.is_empty() => trained().and_then(|files| files.write(&folder())),
         "check" if extra.is_empty() => trained().and_then(|files| files.compare(&folder())),
         "docs" if extra.is_empty() => docs(),
-        "across" => own_rows().map(|rows| {
-            let t = measure::Thresholds { english: [0.663, 3.376], others: [0.395, 2.342] };
-            println!("{}", measure::other_table(&measure::across_batches(&rows, &t)));
-        }),
         "measure" => measure_all(&extra),
         _ => Err("usage: crisis-training train | check | docs | measure [FILE.jsonl …]".to_owned()),
     };
@@ -86,7 +82,7 @@ fn docs() -> Result<(), String> {
     let rows = own_rows()?;
     let scores = measure::cross_validate(&rows);
     let thresholds = measure::thresholds(&rows, &scores);
-    let others = measure::across_batches(&rows, &thresholds);
+    let others = measure::across_batches(&rows);
     let tables = measure::tables(&rows, &scores, &thresholds, &others);
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
     let picture = plot::picture(&measure::curves(&rows, &scores, &thresholds));
@@ -119,6 +115,6 @@ fn measure_all(extra: &[PathBuf]) -> Result<(), String> {
             measure::report(&other, &scores, &thresholds);
         }
     }
-    println!("\n{}", measure::other_table(&measure::across_batches(&rows, &thresholds)));
+    measure::report_other(&measure::across_batches(&rows));
     Ok(())
 }

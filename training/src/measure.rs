@@ -118,47 +118,40 @@ pub fn report(rows: &[Row], scores: &[f64], thresholds: &Thresholds) {
 
 /// A batch that was not learned from, and what is found in it.
 pub struct OtherBatch {
-    /// The batch that was learned from, the one that was measured, and the thresholds.
-    title: String,
+    /// The batch that was learned from.
+    pub known: &'static str,
+    /// The batch that was measured.
+    pub other: &'static str,
     /// English, then the other languages: crises, then look-alikes.
     counts: [[Count; 2]; 2],
 }
 
-/// Trains on one batch and measures the other, both ways: with thresholds from the batch that was
-/// learned from, and with the thresholds in use.
-pub fn across_batches(rows: &[Row], in_use: &Thresholds) -> Vec<OtherBatch> {
-    let mut list = Vec::new();
-    for (known, other) in [("first", "second"), ("second", "first")] {
+/// Trains on one batch and measures the other, both ways. The thresholds come from the batch that
+/// was learned from, as in `train`.
+pub fn across_batches(rows: &[Row]) -> Vec<OtherBatch> {
+    let one = |(known, other): (&'static str, &'static str)| {
         let learned: Vec<&Row> = rows.iter().filter(|row| row.batch == known).collect();
-        let own = thresholds(&learned, &cross_validate(&learned));
+        let thresholds = thresholds(&learned, &cross_validate(&learned));
         let trained = Trained::on(&learned);
-        for (whose, limits) in [("own", &own), ("in use", in_use)] {
-            let mut counts: [[Count; 2]; 2] = Default::default();
-            for row in rows.iter().filter(|row| row.batch == other) {
-                let count = &mut counts[usize::from(row.lang != "en")][usize::from(!row.crisis)];
-                count.add(row, trained.score(row), limits);
-            }
-            let title = format!("{known}, {other}, thresholds {whose}");
-            list.push(OtherBatch { title, counts });
+        let mut counts: [[Count; 2]; 2] = Default::default();
+        for row in rows.iter().filter(|row| row.batch == other) {
+            let count = &mut counts[usize::from(row.lang != "en")][usize::from(!row.crisis)];
+            count.add(row, trained.score(row), &thresholds);
         }
-    }
-    list
+        OtherBatch { known, other, counts }
+    };
+    [("first", "second"), ("second", "first")].into_iter().map(one).collect()
 }
 
-/// The table of what is found in a batch that was not learned from.
-pub fn other_table(list: &[OtherBatch]) -> String {
-    let mut out = format!("| learned from, measured on | {HEAD}\n{LINE}\n");
-    for OtherBatch { title, counts } in list {
-        for (group, [crisis, alike]) in ["English", "other languages"].iter().zip(counts) {
-            let (crisis, alike) = (crisis.cells(), alike.cells());
-            let _ = writeln!(out, "| {title}: {group} | {crisis} | {alike} |");
+/// Prints what is found in a batch that was not learned from.
+pub fn report_other(list: &[OtherBatch]) {
+    for OtherBatch { known, other, counts } in list {
+        println!("\nlearned from {known} alone, measured on {other}");
+        for (name, [crisis, alike]) in ["English", "other languages"].iter().zip(counts) {
+            println!("{name:28} {} | {}", crisis.shares(), alike.shares());
         }
     }
-    out
 }
-
-const HEAD: &str = "crises | possible | likely | look-alikes | possible | likely |";
-const LINE: &str = "| --- | --- | --- | --- | --- | --- | --- |";
 
 /// The tables of the documentation: by language, and for a batch that was not learned from.
 pub fn tables(
@@ -167,7 +160,9 @@ pub fn tables(
     thresholds: &Thresholds,
     others: &[OtherBatch],
 ) -> String {
-    let mut out = format!("| language | {HEAD}\n{LINE}\n");
+    let head = "crises | possible | likely | look-alikes | possible | likely |";
+    let line = "| --- | --- | --- | --- | --- | --- | --- |";
+    let mut out = format!("| language | {head}\n{line}\n");
     for lang in languages(rows) {
         let mut counts: [Count; 2] = Default::default();
         for (row, score) in of_language(rows, scores, &lang) {
@@ -178,11 +173,15 @@ pub fn tables(
     }
     let _ = write!(
         out,
-        "\nLearned from one of the two batches alone and measured on the other one, which other \
-         people wrote. *Own* thresholds are set by the same rule with the rows of the batch that \
-         was learned from:\n\n{}",
-        other_table(others)
+        "\nLearned from one of the two batches alone, with thresholds from that batch, and measured \
+         on the other one, which other people wrote:\n\n| learned from, measured on | {head}\n{line}\n"
     );
+    for OtherBatch { known, other, counts } in others {
+        for (group, [crisis, alike]) in ["English", "other languages"].iter().zip(counts) {
+            let (crisis, alike) = (crisis.cells(), alike.cells());
+            let _ = writeln!(out, "| {known}, {other}: {group} | {crisis} | {alike} |");
+        }
+    }
     out
 }
 

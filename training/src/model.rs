@@ -90,8 +90,6 @@ fn part(
         }
     }
     balance(&mut examples);
-    let exp: f64 = std::env::var("COST_EXP").ok().and_then(|e| e.parse().ok()).unwrap_or(0.0);
-    let cost = cost * (15_000.0 / rows.len() as f64).powf(exp);
     fit(&examples, buckets as usize, cost)
 }
 

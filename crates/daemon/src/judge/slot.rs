@@ -37,14 +37,14 @@ pub struct JudgeSlot {
     folder: OnceLock<PathBuf>,
     jobs: mpsc::Sender<OpinionJob>,
     waiting: Mutex<Option<mpsc::Receiver<OpinionJob>>>,
-    shown: Mutex<BoundedMap<Id, ShownOpinion>>,
+    shown: Box<Mutex<BoundedMap<Id, ShownOpinion>>>,
 }
 
 impl Default for JudgeSlot {
     fn default() -> JudgeSlot {
         let (jobs, waiting) = mpsc::channel(MAX_WAITING);
         let waiting = Mutex::new(Some(waiting));
-        let shown = Mutex::new(BoundedMap::new(MAX_SHOWN));
+        let shown = Box::new(Mutex::new(BoundedMap::new(MAX_SHOWN)));
         JudgeSlot { current: RwLock::default(), folder: OnceLock::new(), jobs, waiting, shown }
     }
 }

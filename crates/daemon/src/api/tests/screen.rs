@@ -275,6 +275,9 @@ fn phrases(wanted: usize) -> Vec<String> {
     likely.into_iter().step_by(step).take(wanted).map(str::to_owned).collect()
 }
 
+/// What a scripted judge replies.
+type JudgeScript = fn(&str) -> ScriptedReply;
+
 /// The decisions that always wait for a person.
 const DECISIONS: [&str; 5] = [
     "contact_emergency_services",
@@ -291,7 +294,7 @@ const DECISIONS: [&str; 5] = [
 async fn in_a_crisis_help_comes_at_once_and_a_person_decides_whatever_goes_out() {
     let phrases = phrases(300);
     assert_eq!(phrases.len(), 300);
-    let judges: [Option<fn(&str) -> ScriptedReply>; 5] = [
+    let judges: [Option<JudgeScript>; 5] = [
         None,
         Some(|_| ScriptedReply::Verdict("allow", "none")),
         Some(|_| ScriptedReply::Verdict("deny", "unclear")),
@@ -324,7 +327,7 @@ async fn in_a_crisis_help_comes_at_once_and_a_person_decides_whatever_goes_out()
 /// An API whose judge may release calls, if it has one.
 async fn with_trusted_judge(
     mode: &str,
-    script: Option<fn(&str) -> ScriptedReply>,
+    script: Option<JudgeScript>,
 ) -> (TestApi, Option<ScriptedModel>) {
     let mode = format!("mode = \"{mode}\"\n");
     let Some(script) = script else { return (TestApi::with(&mode).await, None) };

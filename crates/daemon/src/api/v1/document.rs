@@ -34,7 +34,7 @@ pub fn for_agent(
 pub fn for_people(
     stored: &StoredRequest,
     deliveries: &[DeliveryStatus],
-    opinion: Option<Value>,
+    opinion: Option<&Value>,
 ) -> Value {
     let mut document = for_the_list(stored);
     let card: Value = serde_json::from_str(&stored.card).unwrap_or_default();

@@ -14,6 +14,9 @@ const ABOVE: &str = "[assessment]\napi_threshold = 0.5\ntelegram_threshold = 0.5
 const FLOOD: &str = "[flood]\nopen_per_agent = 1000\nasks_per_minute = 1000\n\
                      asks_per_hour = 1000\n";
 
+/// What a scripted judge replies.
+type JudgeScript = fn(&str) -> ScriptedReply;
+
 /// A call of a tier; each number is another call.
 fn call(tier: Tier, number: usize) -> &'static str {
     let text = match tier {
@@ -57,7 +60,7 @@ async fn people_see_the_opinion_on_a_call_that_the_judge_does_not_decide() {
     let (daemon, _running) = with_judge(&model, "shadow", ABOVE).await;
     let owner = daemon.owner().await;
     let against = Some("scripted advises against this call: data could be sent to others");
-    let scripts: [(fn(&str) -> ScriptedReply, [Option<&str>; 3]); 4] = [
+    let scripts: [(JudgeScript, [Option<&str>; 3]); 4] = [
         (
             |_| ScriptedReply::Verdict("allow", "none"),
             [None, Some("scripted would allow this call; you decide"), None],

@@ -108,6 +108,6 @@ pub async fn for_people(
     stored: &StoredRequest,
 ) -> Result<serde_json::Value, ApiProblem> {
     let deliveries = api.gate.store().deliveries(stored.request.id).await?;
-    let opinion = api.gate.judge().shown(stored);
-    Ok(document::for_people(stored, &deliveries, opinion.map(|opinion| opinion.document())))
+    let opinion = api.gate.judge().shown(stored).map(|opinion| opinion.document());
+    Ok(document::for_people(stored, &deliveries, opinion.as_ref()))
 }
