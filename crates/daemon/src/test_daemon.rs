@@ -59,13 +59,14 @@ impl TestDaemon {
 
     /// With further lines for the listeners, and further sections.
     pub async fn with(listen: &str, sections: &str) -> TestDaemon {
-        TestDaemon::open(tempfile::tempdir().unwrap(), listen, sections, None).await
+        let folder = tempfile::tempdir().unwrap();
+        Box::pin(TestDaemon::open(folder, listen, sections, None)).await
     }
 
     /// Without any person.
     pub async fn new_without_owner() -> TestDaemon {
         let folder = tempfile::tempdir().unwrap();
-        TestDaemon::open(folder, "", "", Some(String::new())).await
+        Box::pin(TestDaemon::open(folder, "", "", Some(String::new()))).await
     }
 
     /// The same after a crash and a new start, with other sections. `meanwhile` may change the
@@ -83,7 +84,7 @@ impl TestDaemon {
         drop(gate);
         until("the release of the gate", async || left.strong_count() == 0).await;
         meanwhile(&folder.path().join("s"));
-        TestDaemon::open(folder, "", sections, Some(passphrase)).await
+        Box::pin(TestDaemon::open(folder, "", sections, Some(passphrase))).await
     }
 
     async fn open(
@@ -128,7 +129,7 @@ impl TestDaemon {
     pub async fn send(&self, side: ApiSide, request: Request) -> TestReply {
         let (mut request, peer) = (request, Peer::Network { local: true });
         let response = if side == ApiSide::Agents {
-            self.agents.0.respond(request, peer).await
+            Box::pin(self.agents.0.respond(request, peer)).await
         } else {
             request.extensions_mut().insert(peer);
             self.people.0.clone().call(request).await.unwrap()

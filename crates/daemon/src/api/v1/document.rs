@@ -40,7 +40,7 @@ pub fn for_people(
     let card: Value = serde_json::from_str(&stored.card).unwrap_or_default();
     document.insert("card".to_owned(), card);
     document.insert("edited_card".to_owned(), json!(edited_card(stored)));
-    document.insert("judge".to_owned(), opinion.unwrap_or_default());
+    document.insert("judge".to_owned(), json!(opinion));
     let deliveries = deliveries.iter().filter(|one| one.channel != NO_CHANNEL);
     let deliveries: Vec<Value> = deliveries.map(delivery).collect();
     document.insert("deliveries".to_owned(), json!(deliveries));
