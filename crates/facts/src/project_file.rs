@@ -281,7 +281,7 @@ mod tests {
         assert_eq!(project.problem("shop"), "it is not a regular file");
         fs::remove_file(&file).unwrap();
         fs::write(&file, "").unwrap();
-        fs::set_permissions(&file, fs::Permissions::from_mode(0o0)).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o000)).unwrap();
         // The superuser reads it nevertheless.
         if File::open(&file).is_err() {
             assert!(project.problem("shop").contains("denied"));

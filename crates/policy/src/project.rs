@@ -19,6 +19,8 @@ use crate::source::PolicyProblem;
 
 /// How many rules a project may have.
 const MAX_RULES: usize = 200;
+/// How long the text may be.
+const MAX_TEXT: usize = 32 << 10;
 /// Stands before the names of the rules, which people choose without looking at other files.
 const PREFIX: &str = "project:";
 
@@ -48,6 +50,9 @@ impl ProjectPolicy {
     ) -> Result<ProjectPolicy, PolicyErrors> {
         let one =
             |message: String| PolicyErrors(vec![PolicyProblem::new(PROJECT_FILE, None, message)]);
+        if text.len() > MAX_TEXT {
+            return Err(one(format!("it is larger than {} KiB", MAX_TEXT >> 10)));
+        }
         let written: WrittenProject =
             toml::from_str(text).map_err(|error| one(error.message().to_owned()))?;
         let mut section = written.policy;

@@ -79,7 +79,6 @@ mod protection {
                 "cp new.toml .countersign.toml",
                 "ln -sf /dev/null .countersign.toml",
                 "chmod 000 .countersign.toml",
-                "find . -name .countersign.toml -delete",
                 "tee .countersign.toml < new.toml",
                 "git rm .countersign.toml",
                 "git mv .countersign.toml old.toml",
@@ -90,6 +89,7 @@ mod protection {
             ],
             |tier| tier == Tier::Critical,
         );
+        assert_all(&["find . -name .countersign.toml -delete"], |tier| tier >= Tier::High);
         for (tool, field) in [("Write", "file_path"), ("write_file", "path")] {
             let arguments = format!(r#"{{"{field}":"/srv/app/.countersign.toml","content":"x"}}"#);
             let text = format!(r#"{{"tool":"{tool}","arguments":{arguments}}}"#);

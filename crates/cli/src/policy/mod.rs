@@ -1,6 +1,7 @@
 //! `countersign policy`: check, test, explain, diff, show, adopt.
 
 pub mod args;
+mod counted;
 mod diff;
 mod explain;
 mod load;
@@ -20,6 +21,7 @@ use crate::gate::args::PersonArgs;
 use crate::gate::credential::PersonSession;
 use crate::gate::{output, page};
 use args::{PolicyArgs, PolicyWhat};
+use counted::counted;
 use load::{load, valid};
 use projects::CheckedProject;
 
@@ -154,9 +156,4 @@ fn apply(file: &str, person: &PersonArgs) -> Result<ExitCode, Failure> {
         let more = "The rules are in force once the request is approved";
         Ok(writeln!(out, "{more}: countersign approve {words}")?)
     })
-}
-
-fn counted(number: usize, word: &str) -> String {
-    let ending = if number == 1 { "" } else { "s" };
-    format!("{number} {word}{ending}")
 }

@@ -14,7 +14,7 @@ use countersign_types::PROJECT_FILE;
 use countersign_types::tier::Tier;
 use serde_json::{Value, json};
 
-use super::counted;
+use super::counted::counted;
 use crate::failure::Failure;
 use crate::gate::args::PersonArgs;
 use crate::gate::credential::PersonSession;

@@ -38,7 +38,7 @@ fn arguments(text: &str, proposed: &ProposedPolicy) -> Value<'static> {
     let own = |text: String| Value::String(text.into());
     Value::Object(vec![
         ("differences".into(), list(&proposed.differences)),
-        ("lets_more_pass".into(), list(&proposed.weaker)),
+        ("weaker".into(), list(&proposed.weaker)),
         ("rules".into(), own(text.to_owned())),
         ("replaces".into(), own(proposed.base.to_string())),
     ])
@@ -78,7 +78,7 @@ impl Gate {
     ) -> Result<Result<StoredRequest, String>, Rejection> {
         self.integrity.check()?;
         if self.is_policy_unknown() {
-            let why = "nobody knows which rules people confirmed; confirm them first";
+            let why = "it is not known which rules people confirmed; confirm them first";
             return Ok(Err(why.to_owned()));
         }
         let rules = self.rules();
@@ -95,14 +95,15 @@ impl Gate {
         let terms = Terms { tier: Tier::Critical, crisis: false, quorum };
         let schedule = rules.times.schedule(now.at, Tier::Critical, false, None);
         let requester = Requester::Person(person.to_owned());
-        let card = Card::new(&call, &seen, &digest);
+        let mut card = Card::new(&call, &seen, &digest);
+        card.brief = format!("Changes the policy rules: {}", proposed.differences.join("; "));
         let written = serde_json::to_string(&card).map_err(|_| Rejection::Unwritable)?;
         let facts = Some(proposal_facts(&seen, &note));
         let new = NewRequest {
             request: Request::new(id, requester, digest, terms, schedule),
             tool: card.tool.clone(),
             session: String::new(),
-            brief: format!("Changes the policy rules: {}", proposed.differences.join("; ")),
+            brief: card.brief.clone(),
             card: written,
             card_after: None,
             detail: json!({ MEMBER: { "text": text } }).to_string(),

@@ -94,7 +94,7 @@ async fn rules_through_the_api_are_a_critical_request() {
     let stolen = daemon.by(&owner, ApiSide::People, line, Some(body.clone())).await;
     assert_eq!(stolen.body["type"], "urn:countersign:problem:step-up-required");
     let by_agent = daemon.by(&agent, ApiSide::People, line, Some(body)).await;
-    assert_eq!(by_agent.status, 401, "{}", by_agent.body);
+    assert_eq!(by_agent.status, 403, "{}", by_agent.body);
     for wrong in ["forbid (principal", &RULES.replace("deny terraform", "deny terra"), ""] {
         let body = json!({ "rules": wrong });
         assert_eq!(daemon.change(&owner, line, Some(body)).await.status, 400, "{wrong}");

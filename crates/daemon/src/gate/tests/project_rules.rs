@@ -23,7 +23,7 @@ const RULES: &str = "[policy]\npermit_up_to = \"MEDIUM\"\n\
 const DEPLOY: &str = "acmectl deploy";
 const BUILD: &str = "mkdir build";
 
-/// A repository with another one inside, and a folder beside it.
+/// A repository with another one inside, and a folder outside of it.
 struct Shop {
     _folder: tempfile::TempDir,
     base: PathBuf,

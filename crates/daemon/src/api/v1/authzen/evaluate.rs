@@ -167,12 +167,9 @@ impl Evaluator<'_> {
                 self.offer(&mut answer, meta, &Card::new(&card, &assessment, &digest), &digest);
                 Ok(answer)
             }
-            Ok(Settlement::Answered(GateAnswer::Passed(passed))) => Ok(meta.permitted(&json!({
-                "reason": match passed.why {
-                    Pass::Harmless => "harmless",
-                    Pass::Watching => "watching",
-                },
-            }))),
+            Ok(Settlement::Answered(GateAnswer::Passed(passed))) => {
+                Ok(meta.permitted(&json!({ "reason": pass_reason(passed.why) })))
+            }
             Ok(Settlement::Answered(GateAnswer::Kept(stored))) => {
                 // A grant covers the call; this evaluation is its one use.
                 let (request, agent) = (&stored.request, self.caller.agent.clone());
@@ -262,5 +259,13 @@ impl Evaluator<'_> {
             "display": { "title": "A person must approve this", "description": card.brief },
         });
         insert(answer, "access_request", offer);
+    }
+}
+
+/// Why a call needs no approval.
+const fn pass_reason(why: Pass) -> &'static str {
+    match why {
+        Pass::Harmless => "harmless",
+        Pass::Watching => "watching",
     }
 }
