@@ -77,7 +77,7 @@ fn trained() -> Result<ModelFiles, String> {
     Ok(ModelFiles::of(&trained, &thresholds))
 }
 
-/// Writes the tables into `docs/crisis.md`, and the picture beside it.
+/// Writes the tables of `docs/crisis.md` and its picture.
 fn docs() -> Result<(), String> {
     let rows = own_rows()?;
     let scores = measure::cross_validate(&rows);

@@ -174,7 +174,8 @@ pub fn tables(
     let _ = write!(
         out,
         "\nLearned from one of the two batches alone, with thresholds from that batch, and measured \
-         on the other one, which other people wrote:\n\n| learned from, measured on | {head}\n{line}\n"
+         on the other one, which other people wrote:\n\n\
+         | learned from, measured on | {head}\n{line}\n"
     );
     for OtherBatch { known, other, counts } in others {
         for (group, [crisis, alike]) in ["English", "other languages"].iter().zip(counts) {

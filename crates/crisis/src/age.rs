@@ -2,32 +2,13 @@
 
 use countersign_text::words::{FoldedWord, Spacing, split_words};
 
+use super::age_sign::AgeSign;
 use super::tables;
 
 /// Stands for an age in a sign.
 const AGE: &str = "#";
 /// What may be written directly after an age.
 const SUFFIXES: [&str; 6] = ["f", "m", "yo", "y", "yr", "yrs"];
-
-/// A sign: words in a row.
-pub struct AgeSign {
-    /// The words; `#` is an age.
-    pub words: &'static [&'static str],
-    /// The place of its language in the table.
-    pub language: usize,
-}
-
-/// What the signs of a language have in common.
-pub struct AgeLanguage {
-    /// Ages as words.
-    pub numbers: &'static [&'static str],
-    /// What may follow an age that ends a sign.
-    pub follow: &'static [&'static str],
-    /// Words before a sign that put it into the past.
-    pub not_before: &'static [&'static str],
-    /// Words after a sign that put it into the past.
-    pub not_after: &'static [&'static str],
-}
 
 /// Whether the person who writes a text may be under 18, by what the text says. A text about
 /// another person is not a sign.

@@ -5,6 +5,7 @@
 //! lower the level, and only quotation, code and non-human subjects lower it to none.
 
 mod age;
+mod age_sign;
 mod card;
 #[cfg(test)]
 mod card_tests;

@@ -1,6 +1,6 @@
 //! The static tables that the build script generates from the rules, and their types.
 
-use super::age::{AgeLanguage, AgeSign};
+use super::age_sign::{AgeLanguage, AgeSign};
 use super::hash::{SEED, step};
 use super::helplines::{CardText, Country, Grade, Helpline};
 use super::signal::{Frame, SignalKind};

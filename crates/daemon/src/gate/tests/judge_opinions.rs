@@ -37,7 +37,7 @@ async fn with_judge(model: &ScriptedModel, mode: &str, more: &str) -> (TestDaemo
 }
 
 /// A request on which the judge has given its opinion.
-async fn judged(daemon: &TestDaemon, text: &'static str) -> StoredRequest {
+async fn with_opinion(daemon: &TestDaemon, text: &'static str) -> StoredRequest {
     let before = daemon.count("judge_opinion").await;
     let stored = kept(&daemon.gate, text).await;
     assert_eq!(stored.request.state, State::Pending, "{text}");
@@ -72,7 +72,7 @@ async fn people_see_the_opinion_on_a_call_that_the_judge_does_not_decide() {
     for (number, (script, wanted)) in scripts.into_iter().enumerate() {
         model.follow(script);
         for (tier, wanted) in [Tier::Medium, Tier::High, Tier::Critical].into_iter().zip(wanted) {
-            let stored = judged(&daemon, call(tier, number)).await;
+            let stored = with_opinion(&daemon, call(tier, number)).await;
             assert_eq!(stored.request.tier, tier, "{}", stored.brief);
             let document = shown(&daemon, &owner, &stored).await;
             let text = document["judge"]["text"].as_str();
@@ -112,7 +112,7 @@ async fn a_compared_opinion_is_not_shown_before_the_decision() {
     for mode in ["shadow", "release"] {
         let (daemon, _running) = with_judge(&model, mode, "").await;
         let owner = daemon.owner().await;
-        let stored = judged(&daemon, message(1, "s1")).await;
+        let stored = with_opinion(&daemon, message(1, "s1")).await;
         assert_eq!(shown(&daemon, &owner, &stored).await["judge"], Value::Null, "{mode}");
         let line = format!("GET /v1/requests/{}/judge", stored.request.id);
         let explained = daemon.by(&owner, ApiSide::People, &line, None).await;
