@@ -69,7 +69,7 @@ impl Store for SqliteStore {
         create_grant(Grant) = grants::create;
         save_labels(ServerLabels) = servers::save_labels;
         begin_crisis(CrisisSession) = crises::begin_crisis;
-        save_person(StoredPerson) = people::save_person;
+        save_person(StoredPerson) = credential_rows::save_person;
         save_agent(StoredAgent) = people::save_agent;
         save_login(StoredLogin) = people::save_login;
         save_account(LinkedAccount) = credentials::save_account;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use countersign_json::canonical::Digest;
 use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_types::time::Timestamp;
-use rusqlite::Connection;
+use rusqlite::{Connection, params};
 
 use super::batch::Batch;
 use super::entry::{entry, text_fact};
@@ -16,7 +16,7 @@ use super::store::SqliteStore;
 use super::{credentials, people};
 use crate::error::StoreResult;
 use crate::event::StoreEvent;
-use crate::people::CredentialRows;
+use crate::people::{CredentialRows, StoredPerson};
 use crate::record::{RowDifference, WriteContext};
 
 /// Rows in one entry; an entry has at most 64 KiB, and a name at most a few hundred bytes.
@@ -150,17 +150,31 @@ fn append_chunk(
     batch.append(entry(EntryKind::RowsRecorded, context, facts)?)
 }
 
-/// Records that the credentials of a revoked person have ended.
-pub(super) fn record_ends(
+/// Adds or changes a person. Revoking a person ends all their credentials.
+pub(super) fn save_person(
     batch: &mut Batch<'_>,
-    person: &str,
+    person: &StoredPerson,
     context: &WriteContext,
 ) -> StoreResult<()> {
+    people::save_person(batch, person, context)?;
+    if person.revoked.is_some() {
+        end_credentials(batch, &person.name, context)?;
+    }
+    Ok(())
+}
+
+/// Ends all credentials of a person.
+fn end_credentials(batch: &mut Batch<'_>, person: &str, context: &WriteContext) -> StoreResult<()> {
     let rows = all(batch.conn, EVER)?;
     let own = each(&rows).filter(|row| row.record().key.0.is_credential() && row.owner() == person);
     let lines: Vec<String> =
         own.map(|row| RowRecord::ended(row.record().key).line(person)).collect();
-    append_lines(batch, &lines, "the person was revoked", context)
+    append_lines(batch, &lines, "the person was revoked", context)?;
+    for table in ["login", "account", "passkey", "subscription"] {
+        let sql = format!("UPDATE {table} SET ended = ?2 WHERE person = ?1 AND ended IS NULL");
+        batch.conn.prepare_cached(&sql)?.execute(params![person, batch.now.at.0])?;
+    }
+    Ok(())
 }
 
 /// Records the present rows of a store of an earlier version, whose entries have no digests. A

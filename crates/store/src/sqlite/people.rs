@@ -9,7 +9,6 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::batch::Batch;
 use super::columns::{Columns, texts, texts_json};
-use super::credential_rows::record_ends;
 use super::entry::{entry, text_fact};
 use super::errors::corrupt;
 use super::row_record::{PowerRow as _, rows_fact};
@@ -18,7 +17,7 @@ use crate::event::StoreEvent;
 use crate::people::{Role, StoredAgent, StoredLogin, StoredPerson};
 use crate::record::WriteContext;
 
-/// Adds or changes a person. Revoking a person ends all their credentials.
+/// Adds or changes a person.
 pub(super) fn save_person(
     batch: &mut Batch<'_>,
     person: &StoredPerson,
@@ -63,20 +62,7 @@ pub(super) fn save_person(
     let mut entry = entry(EntryKind::Person, context, facts)?;
     entry.person = Some(Cow::Borrowed(&person.name));
     batch.append(entry)?;
-    if person.revoked.is_some() {
-        end_credentials(batch, &person.name, context)?;
-    }
     batch.publish(StoreEvent::Settings);
-    Ok(())
-}
-
-/// Ends all credentials of a person.
-fn end_credentials(batch: &mut Batch<'_>, name: &str, context: &WriteContext) -> StoreResult<()> {
-    record_ends(batch, name, context)?;
-    for table in ["login", "account", "passkey", "subscription"] {
-        let sql = format!("UPDATE {table} SET ended = ?2 WHERE person = ?1 AND ended IS NULL");
-        batch.conn.prepare_cached(&sql)?.execute(params![name, batch.now.at.0])?;
-    }
     Ok(())
 }
 
