@@ -34,7 +34,7 @@ async fn was_ahead() -> (TestDaemon, [Value; 2]) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn only_an_administrator_with_a_proof_rebases_the_clock() {
-    let (daemon, permits) = was_ahead().await;
+    let (daemon, permits) = Box::pin(was_ahead()).await;
     let daemon = daemon.restart("", |_| {}).await;
     let system = daemon.gate.clock().system_time();
     assert!(daemon.now().0 > system.0 + 1_000_000 && !is_ready(&daemon).await);
@@ -84,7 +84,7 @@ async fn only_an_administrator_with_a_proof_rebases_the_clock() {
 /// An acknowledgement of the other time voids no approval of the right one.
 #[tokio::test(flavor = "multi_thread")]
 async fn approvals_after_a_rebase_have_permits_despite_an_acknowledgement() {
-    let (daemon, _) = was_ahead().await;
+    let (daemon, _) = Box::pin(was_ahead()).await;
     let mark = daemon.state().join("ledger.mark");
     let daemon = daemon.restart("", |_| std::fs::write(mark, "x").unwrap()).await;
     let owner = daemon.owner().await;
