@@ -61,7 +61,7 @@ const NOT_FOR_PEOPLE_ONLY: [&str; 35] = [
 ];
 
 /// Routes that decide or change who may: they must be in the document, or nothing would be tried.
-const DECIDING: [&str; 25] = [
+const DECIDING: [&str; 26] = [
     "POST /respond",
     "POST /v1/requests/{id}/decision",
     "POST /v1/requests/{id}/challenge",
