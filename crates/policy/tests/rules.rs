@@ -219,8 +219,8 @@ fn problems_name_file_line_and_rule() {
             "shop.cedar:3: rule x: ",
         ),
         (
-            "@id(\"x\") @route(\"ops\") forbid (principal, action, resource);",
-            "shop.cedar: rule x: @route is not supported",
+            "@id(\"x\") @color(\"red\") forbid (principal, action, resource);",
+            "shop.cedar: rule x: @color is not supported",
         ),
         (
             "@id(\"x\") @quorum(\"2\") forbid (principal, action, resource);",
