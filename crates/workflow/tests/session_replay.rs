@@ -138,7 +138,7 @@ mod replay {
         attacks: [u64; 3],
         passed: Vec<String>,
         covered: u64,
-        /// Questions by their gravest reason.
+        /// Questions by their most severe reason.
         causes: BTreeMap<String, u64>,
         /// Questions about calls that may run first and be reviewed afterwards.
         reviewable: u64,

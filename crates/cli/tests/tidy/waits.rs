@@ -5,12 +5,13 @@ use crate::files::{ending_in, read, shown};
 use crate::source::{code, without_tests};
 
 /// Files that sleep for another reason than waiting for an event.
-const SLEEPS: [(&str, &str); 7] = [
+const SLEEPS: [(&str, &str); 8] = [
     ("crates/channels/tests/telegram/fake_telegram.rs", "a stand-in with latency"),
     ("crates/net/src/connect.rs", "a stand-in with latency, in paused time"),
     ("proofs/tests/people/fake_platform.rs", "a stand-in with latency"),
     ("proofs/tests/people/fake_server.rs", "a stand-in with latency"),
     ("proofs/tests/mcp/web.rs", "a stand-in with latency"),
+    ("proofs/tests/gate/cards.rs", "paces its requests"),
     ("proofs/tests/gate/clock.rs", "lets a deadline pass on every clock of the machine"),
     ("proofs/tests/gate/kill_nine.rs", "kills at random moments"),
 ];
@@ -22,8 +23,11 @@ const SCRIPT_WAITS: [(&str, &str); 3] = [
     ("proofs/tests/people/drill.mjs", "shows that a card stays longer than others"),
 ];
 
-/// Files that limit how long something took on a clock that only the test moves.
-const PAUSED: [&str; 1] = ["crates/daemon/src/gate/tests.rs"];
+/// Files that limit how long something took on purpose.
+const LIMITS: [(&str, &str); 2] = [
+    ("crates/client/tests/screening.rs", "must not wait for a time-out of half a minute"),
+    ("crates/daemon/src/gate/tests.rs", "a clock that only the test moves"),
+];
 
 /// The only limit that a duration is compared with: so long takes only what hangs.
 const HANG: &str = "HANG";
@@ -92,8 +96,8 @@ fn tests_wait_for_events_and_not_for_time() {
                 complaints.push(format!("{name}: a sleep outside a polling loop: {}", line(at)));
             }
         }
-        let limits = if PAUSED.contains(&name.as_str()) { Vec::new() } else { time_limits(&code) };
-        for at in limits {
+        let is_listed = LIMITS.iter().any(|(file, _)| *file == name);
+        for at in if is_listed { Vec::new() } else { time_limits(&code) } {
             complaints.push(format!("{name}: a limit that is not `{HANG}`: {}", line(at)));
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use countersign_store::{CrisisSession, CrisisTakeover};
+use countersign_store::{Backend, CrisisSession, CrisisTakeover, Store as _, StoreError};
 use countersign_types::time::{Millis, Timestamp};
 
 /// If an agent has more sessions in crisis than this, all its sessions count as in crisis.
@@ -50,7 +50,14 @@ pub struct OpenEpisode {
 }
 
 impl CrisisSessions {
-    /// Loads the sessions from the store.
+    /// Loads the sessions and who took them over from the store.
+    pub async fn restore(store: &Backend) -> Result<CrisisSessions, StoreError> {
+        let crises = CrisisSessions::new(store.crises().await?);
+        crises.restore_takeovers(store.takeovers().await?);
+        Ok(crises)
+    }
+
+    /// The sessions that the store kept.
     pub fn new(kept: Vec<CrisisSession>) -> CrisisSessions {
         let crises = CrisisSessions::default();
         for crisis in kept {

@@ -128,8 +128,7 @@ impl Gate {
         settled: Settled<'_>,
         slot: Option<AskSlot<'_>>,
     ) -> Result<GateAnswer, Rejection> {
-        let (seen, digest, crisis) = assessed;
-        let now = self.clock.now();
+        let ((seen, digest, crisis), now) = (assessed, self.clock.now());
         if settled.is_automatic() {
             self.check_automatic_decision(now)?;
         }
@@ -139,20 +138,21 @@ impl Gate {
         let id = random::id(now.at).map_err(|_| Rejection::EntropyUnavailable)?;
         let requester = Requester::Agent(caller.agent.clone());
         let request = Request::new(id, requester, digest, terms, schedule);
-        let request = self.settle_request(request, settled, now.at);
         let mut card = Card::new(&submission.call, seen, &digest);
         let written = |card: &Card| serde_json::to_string(card).map_err(|_| Rejection::Unwritable);
         // In a crisis people must see what they approve, but nothing of it is kept afterwards.
         let minimal = crisis.then(|| written(&Card::minimal(&submission.call, seen, &digest)));
         let facts = Some(settled.facts(seen, crisis));
         let context = WriteContext { policy: rules.hash, facts, edited: None };
-        let mut question = session_question(submission, seen, &digest, crisis);
-        let shown = (!settled.is_automatic() && !crisis).then_some(&mut card);
-        if settled != Settled::Policy {
-            question = self.with_places(question, (rules, submission, caller), seen, shown).await;
-        }
+        let question = session_question(submission, seen, &digest, crisis);
+        let question = if settled == Settled::Policy {
+            question
+        } else {
+            let shown = (!settled.is_automatic() && !crisis).then_some(&mut card);
+            self.with_places(question, (rules, submission, caller), seen, shown).await
+        };
         let new = NewRequest {
-            request,
+            request: self.settle_request(request, settled, now.at),
             // Redacted as on the card, because a tool's name can contain a secret.
             tool: card.tool.clone(),
             session: submission.call.session.as_deref().unwrap_or_default().to_owned(),

@@ -78,8 +78,7 @@ impl Gate {
         clock: Arc<DaemonClock>,
         rules: DaemonRules,
     ) -> Result<Gate, StoreError> {
-        let crises = CrisisSessions::new(store.crises().await?);
-        crises.restore_takeovers(store.takeovers().await?);
+        let crises = CrisisSessions::restore(&store).await?;
         let grants = GrantCache::default();
         let (file, now) = (rules.whitelist.as_deref(), clock.now().at);
         grants.read_whitelist(&store, file, rules.hash, now).await?;

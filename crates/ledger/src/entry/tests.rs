@@ -73,7 +73,7 @@ fn the_words_are_stable_and_unique() {
          gate_unprotected gate_protected acknowledge \
          clock_rebased frozen thawed label key_rotated certificate judge_release \
          judge_opinion judge_state review_begin review_result review_end roll_back \
-         feedback"
+         rows_recorded feedback"
     );
     for &kind in EntryKind::ALL {
         assert_eq!(EntryKind::parse(kind.as_str()), Some(kind));

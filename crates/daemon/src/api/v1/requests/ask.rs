@@ -118,10 +118,7 @@ pub async fn ask(
     let is_unknown = label.is_none() && !tools::is_described(&question.call.tool);
     let unlabelled = question.claim.filter(|_| is_unknown).map(|claim| claim.server);
     let session = question.call.session.as_deref().map(ToOwned::to_owned);
-    let mut detail = detail(question.description.as_deref(), extra.batch, unlabelled);
-    if let (Some(members), Some(version)) = (detail.as_object_mut(), question.host_version) {
-        members.insert(VERSION_DETAIL.to_owned(), json!(version));
-    }
+    let detail = detail(&question, extra.batch, unlabelled);
     let (detail, before) = (|| detail.to_string(), api.gate.clock().now().at);
     let observed = question.observed.take();
     let projects = api.gate.find_projects(caller, &question.call.context, observed).await;
@@ -146,15 +143,8 @@ pub async fn ask(
     }
     Ok(match answer {
         GateAnswer::Passed(passed) => {
-            let session = session.as_deref();
-            let mut document = document::passed(&passed, &caller.agent, session, before);
-            // The gate blocks nothing in this mode, whatever the call is.
-            if api.gate.rules().mode != Mode::Enforce
-                && let Some(members) = document.as_object_mut()
-            {
-                members.insert("observed".to_owned(), true.into());
-            }
-            AskResult::Passed(document)
+            let document = document::passed(&passed, &caller.agent, session.as_deref(), before);
+            AskResult::Passed(with_mode(document, api.gate.rules().mode))
         }
         // Created before this submission: the request existed already.
         GateAnswer::Kept(stored) if stored.request.schedule.created < before => {
@@ -164,14 +154,25 @@ pub async fn ask(
     })
 }
 
+/// The document, with a note where the gate blocks nothing, whatever the call is.
+fn with_mode(mut document: serde_json::Value, mode: Mode) -> serde_json::Value {
+    if mode != Mode::Enforce
+        && let Some(members) = document.as_object_mut()
+    {
+        members.insert("observed".to_owned(), true.into());
+    }
+    document
+}
+
 /// The data that is stored with a request.
 fn detail(
-    description: Option<&str>,
+    question: &ParsedQuestion<'_>,
     batch: Option<serde_json::Value>,
     unlabelled: Option<Id>,
 ) -> serde_json::Value {
-    let mut detail = json!({ "description": description });
+    let mut detail = json!({ "description": question.description });
     if let Some(members) = detail.as_object_mut() {
+        members.extend(question.host_version.map(|it| (VERSION_DETAIL.to_owned(), json!(it))));
         members.extend(batch.map(|batch| ("batch".to_owned(), batch)));
         members.extend(unlabelled.map(|server| ("mcp_server".to_owned(), json!(server))));
     }
