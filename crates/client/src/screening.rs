@@ -38,7 +38,9 @@ pub fn screen_message(
         // Nobody listens if the answer is late.
         let _ = sender.send(screened);
     });
-    let daemon = asking.ok().and_then(|_| answer.recv_timeout(wait).ok()).flatten();
+    // Without an own card there is nothing to show meanwhile, and the guard model may see more.
+    let waited = || if own.is_some() { answer.recv_timeout(wait).ok() } else { answer.recv().ok() };
+    let daemon = asking.ok().and_then(|_| waited()).flatten();
     let card = daemon.as_ref().and_then(|it| it.pointer("/card/text")).and_then(Value::as_str);
     ScreenedMessage { card: card.map(ToOwned::to_owned).or(own), daemon }
 }

@@ -30,7 +30,9 @@ impl UnattendedSettings {
         let mut changes = Vec::new();
         match (&self.review, &before.review) {
             (None, _) => {}
-            (Some(_), None) => changes.push("[review] is switched on".to_owned()),
+            (Some(new), None) => {
+                changes.push(format!("[review] is switched on: {}", review_json(new)));
+            }
             (Some(new), Some(old)) => review_changes(new, old, &mut changes),
         }
         let (new, old) = (&self.learning, &before.learning);
@@ -48,20 +50,7 @@ impl UnattendedSettings {
 
     /// As JSON, for the ledger.
     pub fn to_json(&self) -> String {
-        let review = self.review.as_ref().map(|review| {
-            json!({
-                "max_tier": review.max_tier.label(),
-                "write": review.effects.has(Effect::Write),
-                "delete": review.effects.has(Effect::Delete),
-                "tools": review.tools,
-                "paths": review.paths,
-                "path_classes": review.path_classes,
-                "window_ms": review.window.0,
-                "max_files": review.max_files,
-                "max_bytes": review.max_bytes,
-                "max_open": review.max_open,
-            })
-        });
+        let review = self.review.as_ref().map(review_json);
         let LearningConfig { approvals, automatic, days } = self.learning;
         let learning = json!({ "approvals": approvals, "automatic": automatic, "days": days });
         json!({ "review": review, "learning": learning }).to_string()
@@ -85,10 +74,38 @@ impl UnattendedSettings {
     }
 }
 
+fn review_json(review: &ReviewConfig) -> Value {
+    json!({
+        "max_tier": review.max_tier.label(),
+        "write": review.effects.has(Effect::Write),
+        "delete": review.effects.has(Effect::Delete),
+        "tools": review.tools,
+        "paths": review.paths,
+        "path_classes": review.path_classes,
+        "window_ms": review.window.0,
+        "max_files": review.max_files,
+        "max_bytes": review.max_bytes,
+        "max_open": review.max_open,
+    })
+}
+
 fn review_changes(new: &ReviewConfig, old: &ReviewConfig, changes: &mut Vec<String>) {
+    let (before, after) = (review_json(old), review_json(new));
     let mut add = |is_wider: bool, what: &str| {
         if is_wider {
-            changes.push(format!("[review] {what} lets more calls run first"));
+            let names: &[&str] = match what {
+                "effects" => &["write", "delete"],
+                "window_hours" => &["window_ms"],
+                "max_mib" => &["max_bytes"],
+                _ => &[what],
+            };
+            let value = |all: &Value, name: &str| all.get(name).cloned().unwrap_or_default();
+            let changed = |name: &&str| {
+                format!("{name} {} → {}", value(&before, name), value(&after, name))
+            };
+            let values: Vec<String> = names.iter().map(changed).collect();
+            let values = values.join(", ");
+            changes.push(format!("[review] {what} lets more calls run first ({values})"));
         }
     };
     // An empty list stands for everything.

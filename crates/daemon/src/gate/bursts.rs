@@ -1,5 +1,7 @@
 //! Bursts: several pending questions of one agent and session, which people answer together.
 
+use std::cmp::Reverse;
+
 use countersign_store::StoredRequest;
 use countersign_text::sanitize::sanitize_within;
 use countersign_types::tier::Tier;
@@ -45,7 +47,11 @@ pub fn bursts<'r>(
         from > 0 && u32::try_from(requests.len()).is_ok_and(|count| count >= from)
     };
     let requests = found.into_iter().map(|(_, requests)| requests).filter(enough);
-    requests.map(|requests| Burst { requests }).collect()
+    let sorted = requests.map(|mut requests| {
+        requests.sort_by_key(|stored| Reverse(stored.request.tier));
+        requests
+    });
+    sorted.map(|requests| Burst { requests }).collect()
 }
 
 impl Burst<'_> {

@@ -124,38 +124,47 @@ impl ProjectRules {
     /// The rules that the daemon found itself, those that the caller found, and the adopted ones.
     fn combine(&self, own: ProjectLook, look: &PlacesToLook, rules: &DaemonRules) -> CallProjects {
         let permit_up_to = rules.policy.permit_up_to();
-        let checked = |compiled: CompiledFile| {
-            let policy = compiled?;
-            let is_known = |name: &str| rules.is_channel_or_rota(name);
-            unknown_route(policy.rules(), is_known).map_or(Ok(policy), Err)
-        };
         let ProjectLook { root, is_hidden, files } = own;
         // Where the daemon cannot look, nobody else can say which repository a folder is in.
         let is_place = |folder: &str| is_hidden && look.cwd.as_deref() == Some(Path::new(folder));
-        let own = files.into_iter().map(|file| (root.as_ref() == Some(&file.folder), file));
+        let own = files.into_iter().map(|file| (true, root.as_ref() == Some(&file.folder), file));
         let observed = look.observed.iter().flat_map(|look| look.files.iter().cloned());
         let observed = observed.map(|file| {
             // A text of the caller's own must not be on the card.
             let problem = file.problem.map(|_| "the caller could not read it".to_owned());
-            (is_place(&file.folder), ProjectFile { problem, ..file })
+            (false, is_place(&file.folder), ProjectFile { problem, ..file })
         });
         let mut found: Vec<FoundRules> = Vec::new();
-        for (is_root, ProjectFile { folder, text, problem }) in own.chain(observed) {
+        for (is_own, is_root, ProjectFile { folder, text, problem }) in own.chain(observed) {
             let read = match (text, problem) {
-                (Some(text), None) => checked(self.compiled(&folder, &text, permit_up_to)),
+                (Some(text), None) => {
+                    known_routes(self.compiled(&folder, &text, permit_up_to), rules)
+                }
                 (_, problem) => Err(problem.unwrap_or_else(|| "it was not read".to_owned())),
             };
             found.push(match read {
                 Ok(policy) => {
-                    let waits = !self.adopted.allows(&policy);
-                    let is_adopted = is_root && look.is_local && !waits;
-                    FoundRules::Rules { policy, is_adopted, waits }
+                    let is_new = !self.adopted.allows(&policy);
+                    let is_adopted = is_root && look.is_local && !is_new;
+                    // The card names no folder that only the caller names.
+                    FoundRules::Rules { policy, is_adopted, waits: is_new && is_own }
                 }
                 Err(problem) => FoundRules::Unreadable { folder, problem },
             });
         }
-        // What was adopted restricts also after the file was changed or deleted.
-        for (folder, adopted) in self.adopted.around(&look.places(root.as_deref())) {
+        self.with_adopted(CallProjects(found), &look.places(root.as_deref()), rules)
+    }
+
+    /// What was adopted restricts also after the file was changed or deleted.
+    pub(super) fn with_adopted(
+        &self,
+        found: CallProjects,
+        places: &[PathBuf],
+        rules: &DaemonRules,
+    ) -> CallProjects {
+        let mut found = found.0;
+        let permit_up_to = rules.policy.permit_up_to();
+        for (folder, adopted) in self.adopted.around(places) {
             let is_same = |one: &FoundRules| match one {
                 FoundRules::Rules { policy, .. } => {
                     policy.folder() == folder && policy.digest() == adopted.digest()
@@ -165,13 +174,21 @@ impl ProjectRules {
             if found.iter().any(is_same) {
                 continue;
             }
-            found.push(match checked(self.compiled(&folder, &adopted.text, permit_up_to)) {
+            let compiled = self.compiled(&folder, &adopted.text, permit_up_to);
+            found.push(match known_routes(compiled, rules) {
                 Ok(policy) => FoundRules::Rules { policy, is_adopted: false, waits: false },
                 Err(problem) => FoundRules::Unreadable { folder, problem },
             });
         }
         CallProjects(found)
     }
+}
+
+/// The rules, unless they name a channel or rota that does not exist.
+fn known_routes(compiled: CompiledFile, rules: &DaemonRules) -> CompiledFile {
+    let policy = compiled?;
+    let is_known = |name: &str| rules.is_channel_or_rota(name);
+    unknown_route(policy.rules(), is_known).map_or(Ok(policy), Err)
 }
 
 /// Where to look for the rules of a call.
@@ -187,6 +204,13 @@ pub(super) struct PlacesToLook {
 }
 
 impl PlacesToLook {
+    /// The places as they are named.
+    pub(super) fn named(&self) -> impl Iterator<Item = PathBuf> + '_ {
+        let folders = self.observed.iter().flat_map(|look| &look.files);
+        let folders = folders.map(|file| PathBuf::from(&file.folder));
+        self.cwd.iter().chain(&self.project).cloned().chain(folders)
+    }
+
     /// The places, also with their symlinks resolved.
     fn places(&self, root: Option<&str>) -> Vec<PathBuf> {
         let named = [self.cwd.as_deref(), self.project.as_deref(), root.map(Path::new)];

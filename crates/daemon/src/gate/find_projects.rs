@@ -32,6 +32,7 @@ impl Gate {
         let look = PlacesToLook { cwd, project, observed, is_local: caller.is_socket_peer };
         let (rules, looks) = (Arc::clone(&self.projects), Arc::clone(&self.projects.looks));
         let in_force = self.rules();
+        let named: Vec<PathBuf> = look.named().collect();
         let read = async move {
             let slot = looks.acquire_owned().await.ok()?;
             let read = tokio::task::spawn_blocking(move || {
@@ -43,7 +44,8 @@ impl Gate {
         let read = tokio::time::timeout(LOOK_TIME, read).await.ok().flatten();
         read.unwrap_or_else(|| {
             let problem = "the file system did not answer in time";
-            CallProjects::unreadable(shown.unwrap_or_default(), problem)
+            let found = CallProjects::unreadable(shown.unwrap_or_default(), problem);
+            self.projects.with_adopted(found, &named, &self.rules())
         })
     }
 }

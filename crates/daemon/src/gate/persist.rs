@@ -145,12 +145,9 @@ impl Gate {
         let facts = Some(settled.facts(seen, crisis));
         let context = WriteContext { policy: rules.hash, facts, edited: None };
         let question = session_question(submission, seen, &digest, crisis);
-        let question = if settled == Settled::Policy {
-            question
-        } else {
-            let shown = (!settled.is_automatic() && !crisis).then_some(&mut card);
-            self.with_places(question, (rules, submission, caller), seen, shown).await
-        };
+        let shown = (!settled.is_automatic() && !crisis).then_some(&mut card);
+        let asked = (rules, submission, caller);
+        let question = self.with_places(question, asked, seen, (shown, settled)).await;
         let new = NewRequest {
             request: self.settle_request(request, settled, now.at),
             // Redacted as on the card, because a tool's name can contain a secret.

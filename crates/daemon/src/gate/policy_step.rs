@@ -33,8 +33,9 @@ impl Gate {
         let hour = u8::try_from(wall.minute / 60).unwrap_or_default();
         let time = CallTime { hour, weekday: wall.day };
         let facts = PolicyFacts::new(call, seen, crisis, time);
-        let mut rulings = projects.rulings(&facts, seen);
-        rulings.extend(rules.policy.decide(&facts, seen).ruling);
+        // The organisation's own reason comes first: an agent can bring rules of a project.
+        let own = rules.policy.decide(&facts, seen).ruling;
+        let rulings = own.into_iter().chain(projects.rulings(&facts, seen)).collect();
         let ruling = strictest(rulings);
         // A permit is an approval without a person, like a grant.
         let is_permit = |ruling: &PolicyRuling| ruling.decision == RuleDecision::Allowed;

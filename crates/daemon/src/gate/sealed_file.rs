@@ -1,7 +1,7 @@
 //! A file beside the key with a code that only this daemon can make.
 
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
@@ -41,8 +41,12 @@ impl SealedFile {
     pub(super) fn write(&self, text: &str) -> io::Result<()> {
         let code = self.code(text).ok_or(io::ErrorKind::InvalidInput)?;
         let code = countersign_json::base64::encode(&code.finalize().into_bytes());
-        let next = self.file.with_extension("new");
-        fs::write(&next, format!("{code}\n{text}"))?;
+        // Two files that differ only in their ending must not share this one.
+        let mut next = self.file.clone().into_os_string();
+        next.push(".new");
+        let mut written = fs::File::create(&next)?;
+        written.write_all(format!("{code}\n{text}").as_bytes())?;
+        written.sync_all()?;
         fs::rename(&next, &self.file)
     }
 }

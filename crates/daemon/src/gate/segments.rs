@@ -12,6 +12,7 @@ use countersign_types::time::Clock as _;
 use countersign_workflow::grant::GrantQuery;
 
 use super::caller::Caller;
+use super::persist::Settled;
 use super::repository;
 use super::session_question::with_repository;
 use super::state::Gate;
@@ -51,8 +52,12 @@ impl Gate {
         question: SessionQuestion,
         (rules, submission, caller): (&DaemonRules, &CallSubmission<'_>, &Caller),
         seen: &Assessment,
-        card: Option<&mut Card>,
+        (card, settled): (Option<&mut Card>, Settled<'_>),
     ) -> SessionQuestion {
+        // Nobody answers what a rule decided.
+        if settled == Settled::Policy {
+            return question;
+        }
         let question = with_repository(question, submission, caller, seen).await;
         let Some(card) = card else { return question };
         let parts = self.find_parts(rules, submission, caller, seen).await;

@@ -1,5 +1,7 @@
 //! Digest cards: several questions of one session as one card above the list.
 
+use countersign_store::StoredRequest;
+use countersign_types::tier::Tier;
 use maud::{Markup, html};
 
 use super::view::RequestView;
@@ -14,10 +16,13 @@ pub fn cards(api: &Api, views: &[RequestView]) -> Markup {
 }
 
 fn card(burst: &Burst<'_>) -> Markup {
-    let ids: Vec<String> =
-        burst.requests.iter().map(|stored| stored.request.id.to_string()).collect();
+    let id = |stored: &&StoredRequest| stored.request.id.to_string();
+    let ids: Vec<String> = burst.requests.iter().map(id).collect();
+    // HIGH and CRITICAL stay in the list.
+    let low = burst.requests.iter().filter(|stored| stored.request.tier < Tier::High);
+    let folds: Vec<String> = low.map(id).collect();
     html! {
-        div.digest data-ids=(ids.join(" ")) {
+        div.digest data-ids=(ids.join(" ")) data-folds=(folds.join(" ")) {
             p.what { strong { (burst.title()) } }
             p.by { (burst.tiers()) }
             div.choices {

@@ -1,5 +1,5 @@
 //! Several questions of one session are announced as one message: the digest. After it, the session
-//! is quiet until its questions are answered; HIGH and CRITICAL ones still escalate.
+//! is quiet until its questions are answered; HIGH and CRITICAL ones are announced one by one.
 
 use std::collections::HashSet;
 
@@ -17,7 +17,7 @@ use super::outbox_delivery;
 use super::plan::Target;
 use super::told_bursts::BurstStep;
 use crate::config::NO_CHANNEL;
-use crate::gate::{burst_key, bursts};
+use crate::gate::{PolicyDemands, burst_key, bursts};
 
 /// How many pending questions of a session are looked at.
 const MOST: u32 = 200;
@@ -53,14 +53,12 @@ pub async fn coalesce(
     true
 }
 
-/// CRITICAL is always announced, and HIGH escalates on its own.
+/// HIGH and CRITICAL are always announced on their own, and so is a question for which a policy
+/// rule names channels: the digest may have gone to others.
 fn may_join(stored: &StoredRequest, news: AnnouncementKind) -> bool {
-    let tier = stored.request.tier;
-    match news {
-        AnnouncementKind::Asked => tier < Tier::Critical,
-        AnnouncementKind::Escalated(_) => tier < Tier::High,
-        AnnouncementKind::Ended(_) => false,
-    }
+    let is_end = matches!(news, AnnouncementKind::Ended(_));
+    let has_route = !PolicyDemands::of_request(stored).route.is_empty();
+    stored.request.tier < Tier::High && !is_end && !has_route
 }
 
 /// The pending questions of a session; none if they cannot be read.

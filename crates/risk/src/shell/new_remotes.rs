@@ -26,34 +26,53 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         else {
             return;
         };
+        for arg in inv.args {
+            // `git -c remote.origin.pushurl=…` sets it for this command.
+            if let Some((key, value)) = arg.text.split_once('=')
+                && let Some(name) = set_by_key(key, value)
+            {
+                self.shared.note_new_remote(name);
+            }
+        }
         if let ["push", rest @ ..] = words {
             let named = inv.values.iter().find(|(name, _)| matches!(*name, "--repo" | "--remote"));
             let remote = named.map(|(_, value)| value.text).or(rest.first().copied());
             if self.shared.is_new_remote(remote.unwrap_or(DEFAULT)) {
                 self.shared.report(&structural_findings::PUSH_NEW_REMOTE, Some(span));
             }
-        } else if let Some(name) = set_remote(words) {
-            self.shared.note_new_remote(name);
+        } else {
+            for name in set_remotes(words) {
+                self.shared.note_new_remote(name);
+            }
         }
     }
 }
 
-/// The remote whose address these words set, unless the address is on this machine.
-fn set_remote<'w>(words: &[&'w str]) -> Option<&'w str> {
+/// The remotes whose address these words set, unless the address is on this machine. A word may be
+/// the value of an option that is not described, so every word before the address may be a name.
+fn set_remotes<'w>(words: &[&'w str]) -> Vec<&'w str> {
     match words {
-        ["remote", "add" | "set-url", name, address, ..] => leaves(address).then_some(*name),
-        ["remote", "rename", _, name, ..] => Some(*name),
-        ["config", "set", key, value] | ["config", key, value] => {
-            let (section, rest) = key.split_once('.')?;
-            let (name, setting) = rest.rsplit_once('.').unwrap_or(("", rest));
-            let setting = setting.to_ascii_lowercase();
-            match (section.to_ascii_lowercase().as_str(), setting.as_str()) {
-                ("remote", "url" | "pushurl") => leaves(value).then_some(name),
-                ("remote", "pushdefault") | ("branch", "remote" | "pushremote") => Some(DEFAULT),
-                ("url", "insteadof" | "pushinsteadof") => Some(ANY),
-                _ => None,
-            }
+        ["remote", "add" | "set-url", rest @ ..] if rest.iter().any(|word| leaves(word)) => {
+            rest.iter().copied().filter(|word| word.contains(UNKNOWN) || !leaves(word)).collect()
         }
+        ["remote", "rename", _, name, ..] => vec![*name],
+        ["config", rest @ ..] => {
+            let pairs = rest.iter().zip(rest.iter().skip(1));
+            pairs.filter_map(|(key, value)| set_by_key(key, value)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The remote whose address a setting changes.
+fn set_by_key<'w>(key: &'w str, value: &str) -> Option<&'w str> {
+    let (section, rest) = key.split_once('.')?;
+    let (name, setting) = rest.rsplit_once('.').unwrap_or(("", rest));
+    let setting = setting.to_ascii_lowercase();
+    match (section.to_ascii_lowercase().as_str(), setting.as_str()) {
+        ("remote", "url" | "pushurl") => leaves(value).then_some(name),
+        ("remote", "pushdefault") | ("branch", "remote" | "pushremote") => Some(DEFAULT),
+        ("url", "insteadof" | "pushinsteadof") => Some(ANY),
         _ => None,
     }
 }

@@ -63,6 +63,10 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         self.shared.scripts_read.push(name);
         self.shared.out.effect(Effect::Exec);
         let subject = self.shared.begin_script(&script.text);
+        // The whole file too: a recipe may use variables that are set elsewhere in it.
+        if let Some(digest) = script.digest {
+            self.shared.out.trace.runs(&digest.to_string());
+        }
         let outer = self.shared.out.take();
         let pinned = self.shared.position.pin(Some(span));
         let loan = self.shared.budget.lend();

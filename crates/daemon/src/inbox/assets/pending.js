@@ -58,7 +58,7 @@ function digestSoon() {
 }
 
 function foldRows() {
-  const folded = new Set(all("[data-ids]", digests).flatMap((card) => card.dataset.ids.split(" ")));
+  const folded = new Set(all("[data-folds]", digests).flatMap((card) => card.dataset.folds.split(" ")));
   for (const [id, row] of known) row.classList.toggle("folded", folded.has(id) && !unfolded.has(id));
 }
 
