@@ -100,9 +100,8 @@ fn review_changes(new: &ReviewConfig, old: &ReviewConfig, changes: &mut Vec<Stri
                 _ => &[what],
             };
             let value = |all: &Value, name: &str| all.get(name).cloned().unwrap_or_default();
-            let changed = |name: &&str| {
-                format!("{name} {} → {}", value(&before, name), value(&after, name))
-            };
+            let changed =
+                |name: &&str| format!("{name} {} → {}", value(&before, name), value(&after, name));
             let values: Vec<String> = names.iter().map(changed).collect();
             let values = values.join(", ");
             changes.push(format!("[review] {what} lets more calls run first ({values})"));
