@@ -77,7 +77,7 @@ impl ProxyFixture {
         let patience = patience.map_or("-".to_owned(), |ms| ms.to_string());
         let state = self.path("state").display().to_string();
         let proxy = env!("CARGO_BIN_EXE_proxy").to_owned();
-        let key = self.path("house/state/daemon.pub").display().to_string();
+        let key = self.path("installation/state/daemon.pub").display().to_string();
         let (agents, agent) = (self.agents.clone(), self.agent.clone());
         vec![proxy, agents, agent, key, state, "files".to_owned(), patience]
     }

@@ -10,7 +10,7 @@ fn a_freeze_stops_waiting_new_and_harmless_calls() {
     let place = ProxyFixture::new();
     // The daemon tells the gateways of its own user, which have this folder.
     let mut command = place.proxy_words(None);
-    command[4] = place.path("house/countersign-gateways").display().to_string();
+    command[4] = place.path("installation/countersign-gateways").display().to_string();
     let server = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mcp/server.py");
     command.extend(["python3".to_owned(), server.to_owned()]);
     let mut client = place.start(&command, &[]);
