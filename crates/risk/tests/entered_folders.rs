@@ -43,6 +43,45 @@ fn code_runs_in_the_folder_that_the_shell_entered() {
     }
 }
 
+/// A call whose folder was not told.
+fn without_folder(command: &str, host: Option<&str>) -> Assessment {
+    let text = match host {
+        Some(host) => serde_json::json!({ "command": command, "session": "s", "host": host }),
+        None => serde_json::json!({ "command": command, "session": "s" }),
+    };
+    let text = text.to_string();
+    let value = json::parse(&text).unwrap();
+    assess(&Call::from_json(&value).unwrap(), &Policy::default())
+}
+
+#[test]
+fn code_that_enters_a_project_by_name_is_assessed_by_what_it_does() {
+    const READS: &str = "python3 -c 'import json; print(len(json.load(open(\"a.json\"))))'";
+    let seen = without_folder(&format!("cd /data/ana/shop && {READS}"), Some("Cursor"));
+    assert_eq!(seen.verdict, Verdict::Allow, "{:?}", seen.reasons);
+    // The seed's interface knows no agent program, and asks.
+    let seen = without_folder(&format!("cd /data/ana/shop && {READS}"), None);
+    assert_eq!(seen.verdict, Verdict::Ask, "{:?}", seen.reasons);
+    for command in [
+        READS.to_owned(),
+        // `cd` may fail.
+        format!("cd /data/ana/shop; {READS}"),
+        format!("cd /tmp && {READS}"),
+        format!("cd /etc && {READS}"),
+        format!("cd / && {READS}"),
+        format!("cd ~ && {READS}"),
+        format!("cd ~/.ssh && {READS}"),
+        format!("cd src && {READS}"),
+        format!("cd $WHERE && {READS}"),
+        "cd /data/ana/shop && python3 -c 'import os; os.system(\"rm -rf /data\")'".to_owned(),
+        "cd /data/ana/shop && python3 -c 'open(\"/etc/hosts\",\"w\").write(\"x\")'".to_owned(),
+        "cd /data/ana/shop && python3 -c 'exec(input())'".to_owned(),
+    ] {
+        let seen = without_folder(&command, Some("Cursor"));
+        assert_eq!(seen.verdict, Verdict::Ask, "{command}: {:?}", seen.reasons);
+    }
+}
+
 #[test]
 fn the_folder_by_another_name_is_the_same_folder() {
     for command in [

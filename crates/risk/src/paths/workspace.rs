@@ -52,6 +52,13 @@ impl Workspace {
         workspace
     }
 
+    /// Whether a workspace may be at this normalized folder.
+    pub fn may_be(folder: &str) -> bool {
+        let mut workspace = Workspace::default();
+        workspace.add_root(folder);
+        workspace.is_known()
+    }
+
     fn add_root(&mut self, folder: &str) {
         let root = self.located(folder);
         let absolute = root.starts_with('/') || root.starts_with("~/");

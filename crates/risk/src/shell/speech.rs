@@ -11,6 +11,7 @@ use crate::effect::Effect;
 use crate::finding::{Doubt, Finding, Findings, Span};
 use crate::flow::{Flow, Taint};
 use crate::language::Language;
+use crate::paths::workspace::Workspace;
 use crate::sql;
 use crate::structural_findings::{self, StructuralRule};
 use countersign_shell::UNKNOWN;
@@ -210,9 +211,16 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         self.shared.out.absorb(inner, |finding| Finding { span: Some(span), ..finding });
     }
 
-    /// Whether a text given to an interpreter can be assessed by what it does. Without a workspace
-    /// nobody knows where it would run, and the text itself asks.
+    /// Whether a text given to an interpreter can be assessed by what it does. If nobody knows where
+    /// it would run, the text itself asks.
     pub(super) fn is_assessed_by_text(&self, text: &str) -> bool {
-        !text.contains(UNKNOWN) && self.shared.workspace.is_known()
+        !text.contains(UNKNOWN) && (self.shared.workspace.is_known() || self.entered_a_project())
+    }
+
+    /// Whether the call of a known agent program left out its folder, but entered one by name that
+    /// could be a project.
+    fn entered_a_project(&self) -> bool {
+        let folders = self.shared.folders.current();
+        self.shared.ctx.host.is_some() && folders.only_named().is_some_and(Workspace::may_be)
     }
 }
