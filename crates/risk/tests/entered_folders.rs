@@ -59,7 +59,7 @@ fn code_that_enters_a_project_by_name_is_assessed_by_what_it_does() {
     const READS: &str = "python3 -c 'import json; print(len(json.load(open(\"a.json\"))))'";
     let seen = without_folder(&format!("cd /data/ana/shop && {READS}"), Some("Cursor"));
     assert_eq!(seen.verdict, Verdict::Allow, "{:?}", seen.reasons);
-    // The seed's interface knows no agent program, and asks.
+    // Without the name of an agent program it asks.
     let seen = without_folder(&format!("cd /data/ana/shop && {READS}"), None);
     assert_eq!(seen.verdict, Verdict::Ask, "{:?}", seen.reasons);
     for command in [

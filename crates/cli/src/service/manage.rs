@@ -3,6 +3,7 @@
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
 
 use countersign_client::{AgentClient, DaemonKey, Endpoint, Error};
 
@@ -81,6 +82,28 @@ pub fn health() -> Result<ExitCode, Failure> {
             output::line(&page::safe(&error.to_string(), 400))?;
             Ok(ExitCode::FAILURE)
         }
+    }
+}
+
+/// How long a service that was started may take until it answers.
+const START: Duration = Duration::from_secs(30);
+
+/// Waits until the daemon of a service that was just started answers; says what happened.
+pub fn wait_until_it_answers(spec: &ServiceSpec) -> Result<String, Failure> {
+    let agents = reach::agent_endpoint(None, false)?;
+    let started = Instant::now();
+    loop {
+        let answer = AgentClient::new(agents.clone(), None).health();
+        let Err(error) = answer else { return Ok(format!("The daemon answers at {agents}.")) };
+        if started.elapsed() > START {
+            let error = page::safe(&error.to_string(), 400);
+            return Err(Failure::Input(format!(
+                "the service is installed and {}, but no daemon answers at {agents}: {error}\n\
+                 What it said: countersign service logs",
+                page::safe(&state(spec), 60)
+            )));
+        }
+        std::thread::sleep(Duration::from_millis(50));
     }
 }
 

@@ -64,6 +64,9 @@ fn install(args: &ServiceInstall) -> Result<ExitCode, Failure> {
         output::line(&step.to_string())?;
         apply::apply(step, &spec)?;
     }
+    if spec.start {
+        output::line(&manage::wait_until_it_answers(&spec)?)?;
+    }
     for advice in advice(&spec) {
         output::line(&advice)?;
     }

@@ -23,6 +23,8 @@ mod login;
 #[cfg(test)]
 mod people;
 #[cfg(test)]
+mod service;
+#[cfg(test)]
 #[path = "../../../channels/tests/telegram/fake_telegram.rs"]
 #[expect(dead_code, reason = "each program of tests uses its part")]
 mod telegram;

@@ -211,8 +211,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         self.shared.out.absorb(inner, |finding| Finding { span: Some(span), ..finding });
     }
 
-    /// Whether a text given to an interpreter can be assessed by what it does. If nobody knows where
-    /// it would run, the text itself asks.
+    /// Whether a text given to an interpreter can be assessed by what it does. If nobody knows
+    /// where it would run, the text itself asks.
     pub(super) fn is_assessed_by_text(&self, text: &str) -> bool {
         !text.contains(UNKNOWN) && (self.shared.workspace.is_known() || self.entered_a_project())
     }
