@@ -7,7 +7,7 @@ use crate::verdict::Policy;
 
 fn parts_of(command: &str) -> Vec<AssessedPart> {
     let mut call = Call::shell(command);
-    call.context = Context { cwd: Some("/work/app"), ..call.context };
+    call.context = Context { cwd: Some("/srv/app"), ..call.context };
     let policy = Policy::default();
     let whole = assess(&call, &policy);
     assessed_parts(&call, &whole, |part| assess(part, &policy))
@@ -115,12 +115,12 @@ fn the_key_of_a_part_is_that_of_the_same_call_alone() {
         call.context = Context { cwd, ..call.context };
         part_key(&value, cwd, &assess(&call, &Policy::default()))
     };
-    let here = Some("/work/app");
+    let here = Some("/srv/app");
     assert_eq!(key(r#"{"command":"rm -rf ../data"}"#, here), Some(part.key));
     let described = r#"{"command":"rm -rf ../data","description":"x","timeout":1}"#;
     assert_eq!(key(described, here), Some(part.key));
     for (arguments, cwd) in [
-        (r#"{"command":"rm -rf ../data"}"#, Some("/work/other")),
+        (r#"{"command":"rm -rf ../data"}"#, Some("/srv/other")),
         (r#"{"command":"rm -rf ../data"}"#, None),
         (r#"{"command":"rm -rf  ../data"}"#, here),
         (r#"{"command":"rm -rf ../data "}"#, here),

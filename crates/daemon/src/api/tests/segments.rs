@@ -15,7 +15,7 @@ fn call(command: &str, session: &str, cwd: &str) -> Value {
 
 impl TestApi {
     async fn proposes(&self, command: &str) -> Value {
-        self.proposes_in(command, "s1", "/work/app").await
+        self.proposes_in(command, "s1", "/srv/app").await
     }
 
     async fn proposes_in(&self, command: &str, session: &str, cwd: &str) -> Value {
@@ -86,8 +86,8 @@ async fn an_approved_part_runs_alone_once_and_the_whole_does_not() {
     for document in [
         api.proposes(BOTH).await,
         api.proposes(DELETE).await,
-        api.proposes_in(PUSH, "s2", "/work/app").await,
-        api.proposes_in(PUSH, "s1", "/work/other").await,
+        api.proposes_in(PUSH, "s2", "/srv/app").await,
+        api.proposes_in(PUSH, "s1", "/srv/other").await,
         api.proposes("git push --force origin").await,
         api.proposes("X=1 git push --force").await,
         api.proposes("git push --force; rm -rf ../other").await,
@@ -95,7 +95,7 @@ async fn an_approved_part_runs_alone_once_and_the_whole_does_not() {
         assert_eq!(document["state"], "pending", "{document}");
     }
     let other =
-        api.agents("POST", "/v1/requests", Some(OTHER_TOKEN), &[], call(PUSH, "s1", "/work/app"));
+        api.agents("POST", "/v1/requests", Some(OTHER_TOKEN), &[], call(PUSH, "s1", "/srv/app"));
     assert_eq!(read(other.await).await.1["state"], "pending");
     let alone = api.proposes(PUSH).await;
     assert_eq!(alone["state"], "approved", "{alone}");
@@ -194,7 +194,7 @@ async fn a_denial_of_the_part_ends_its_unused_approval() {
 async fn the_inbox_shows_parts_and_digests() {
     let gate = crate::test_gate::test_gate().await;
     let ask = async |command: &str| {
-        let body = call(command, "s1", "/work/app").to_string();
+        let body = call(command, "s1", "/srv/app").to_string();
         let asked = gate.agent(crate::test_gate::AGENT, "/v1/requests", &body).await;
         assert_eq!(asked.status, 201, "{}", asked.text);
         asked.json()["id"].as_str().unwrap().to_owned()
