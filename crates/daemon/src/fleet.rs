@@ -7,6 +7,7 @@ use std::sync::{PoisonError, RwLock};
 
 use countersign_ledger::entry::Entry;
 use countersign_store::{Backend, Store as _, StoreError};
+use countersign_text::decode::hex_exact;
 use countersign_tls::{
     AgentPublicKey, FleetAuthority, FleetCertificate, KeyPin, NewFleetCertificate, TlsError,
     certificate_file, hex, pem, renewal_text,
@@ -14,7 +15,7 @@ use countersign_tls::{
 use countersign_types::time::{Millis, Timestamp};
 use tokio::sync::{Mutex, MutexGuard};
 
-use crate::fleet_records::{CertificateRecords, IssuedCertificate, RENEWABLE, from_hex};
+use crate::fleet_records::{CertificateRecords, IssuedCertificate, RENEWABLE};
 use crate::keys::{self, KeyError};
 use crate::random::{self, EntropyUnavailable};
 
@@ -257,7 +258,7 @@ impl Fleet {
     pub fn revocation_list(&self, now: Timestamp) -> Result<Vec<u8>, FleetError> {
         let records = self.certificates()?;
         let revoked = records.iter().filter_map(|one| {
-            let serial = from_hex(&one.serial)?;
+            let serial = hex_exact(&one.serial)?;
             Some((serial, Timestamp(one.revoked?)))
         });
         // Milliseconds grow with every list.

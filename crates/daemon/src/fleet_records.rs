@@ -137,12 +137,6 @@ impl CertificateRecords {
     }
 }
 
-/// The bytes of a serial number.
-pub fn from_hex(text: &str) -> Option<Vec<u8>> {
-    let digits = text.as_bytes().chunks(2);
-    digits.map(|two| u8::from_str_radix(std::str::from_utf8(two).ok()?, 16).ok()).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use countersign_json::canonical::Digest;

@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
+use countersign_text::decode::percent;
+
 /// A path as text from which [`decode_path`] makes exactly the same path again.
 pub fn encode_path(path: &Path) -> String {
     let mut text = String::new();
@@ -28,18 +30,7 @@ fn push_hex(text: &mut String, byte: u8) {
 
 /// The path that [`encode_path`] wrote. None if the text has another form.
 pub fn decode_path(text: &str) -> Option<PathBuf> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        if byte == b'%' {
-            let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
-            let value = digit(rest.next())? * 16 + digit(rest.next())?;
-            bytes.push(u8::try_from(value).ok()?);
-        } else {
-            bytes.push(byte);
-        }
-    }
-    Some(PathBuf::from(OsString::from_vec(bytes)))
+    percent(text).map(|bytes| PathBuf::from(OsString::from_vec(bytes)))
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::decode::percent_lossy;
+
 /// The path of a `file:` URL: scheme in any case, an empty host or a name of this machine, percent
 /// escapes decoded. `None` for any other text.
 pub fn file(text: &str) -> Option<Cow<'_, str>> {
@@ -18,34 +20,13 @@ pub fn file(text: &str) -> Option<Cow<'_, str>> {
         if here { rest.get(host.len()..).unwrap_or_default() } else { rest }
     });
     let end = path.find(['?', '#']).unwrap_or(path.len());
-    Some(unescaped(path.get(..end).unwrap_or(path)))
+    Some(percent_lossy(path.get(..end).unwrap_or(path)))
 }
 
 /// The path of a URL without a host, whatever its scheme: `vault:///home/x`.
 pub fn hostless(text: &str) -> Option<Cow<'_, str>> {
     let (_, path) = text.split_once("://")?;
-    path.starts_with('/').then(|| unescaped(path))
-}
-
-/// Decodes percent escapes. An escape that is not valid UTF-8 stays as it is and hides nothing
-/// else.
-fn unescaped(text: &str) -> Cow<'_, str> {
-    if !text.contains('%') {
-        return Cow::Borrowed(text);
-    }
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, behind)) = rest.split_first() {
-        let digit = |at: usize| behind.get(at).and_then(|b| char::from(*b).to_digit(16));
-        if let (b'%', Some(high), Some(low)) = (first, digit(0), digit(1)) {
-            bytes.push(u8::try_from(high * 16 + low).unwrap_or(b'%'));
-            rest = behind.get(2..).unwrap_or_default();
-        } else {
-            bytes.push(*first);
-            rest = behind;
-        }
-    }
-    Cow::Owned(String::from_utf8_lossy(&bytes).into_owned())
+    path.starts_with('/').then(|| percent_lossy(path))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
-//! Text as a person sees it: sanitized for display, normalized for comparison, hidden parts found.
+//! Text as a person sees it: sanitized for display, normalized for comparison, hidden parts found, encodings undone.
 
+pub mod decode;
 pub mod file_url;
 pub mod fold;
 pub mod glob;

@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
+use countersign_text::decode::hex_exact;
 use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
 use ring::digest::{Context, SHA1_FOR_LEGACY_USE_ONLY};
 
@@ -42,16 +43,7 @@ pub fn tree_of(common: &Path, commit: &ObjectName, budget: &Budget) -> Option<Ob
 
 /// An object's name from its 40 digits.
 pub fn parse_name(digits: &str) -> Option<ObjectName> {
-    let digits = digits.as_bytes();
-    if digits.len() != 40 {
-        return None;
-    }
-    let mut name = [0; 20];
-    for (byte, pair) in name.iter_mut().zip(digits.chunks_exact(2)) {
-        let digit = |at: usize| pair.get(at).and_then(|d| char::from(*d).to_digit(16));
-        *byte = u8::try_from(digit(0)? << 4 | digit(1)?).ok()?;
-    }
-    Some(name)
+    hex_exact(digits)?.try_into().ok()
 }
 
 fn loose(store: &Path, name: &ObjectName) -> Option<Vec<u8>> {

@@ -1,8 +1,7 @@
-//! Text without running it: escapes, base64, hex, percent escapes, and the usual string methods.
+//! Text without running it: the escapes of literals, and the usual string methods.
 
 use crate::code::token::RAW;
 use crate::code::value::{HOLE, Shape, TAINT_LOST, TEXT, Text, Value};
-use crate::flow;
 
 /// The content of a string literal, its escapes resolved.
 pub(super) fn literal(raw: &str, flags: u8) -> Text<'_> {
@@ -65,51 +64,6 @@ fn octal(chars: &mut std::str::Chars<'_>, first: char, out: &mut String) {
         chars.next();
     }
     out.push(char::from_u32(code).unwrap_or(HOLE));
-}
-
-fn readable(bytes: Vec<u8>) -> Option<String> {
-    String::from_utf8(bytes).ok()
-}
-
-/// Base64 (either alphabet) to text; what is not UTF-8 becomes unknown.
-pub(super) fn base64(text: &str) -> Option<String> {
-    flow::base64_bytes(text).and_then(readable)
-}
-
-/// Hex digits to text.
-pub(super) fn hex(text: &str) -> Option<String> {
-    flow::hex_bytes(text).and_then(readable)
-}
-
-/// Percent escapes to text.
-pub(super) fn unquote(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(b) = rest.next() {
-        if b != b'%' {
-            bytes.push(b);
-            continue;
-        }
-        let digit = |b: Option<u8>| char::from(b.unwrap_or(0)).to_digit(16);
-        let (high, low) = (digit(rest.next())?, digit(rest.next())?);
-        bytes.push(u8::try_from(high * 16 + low).ok()?);
-    }
-    readable(bytes)
-}
-
-/// Rot13.
-pub(super) fn rot13(text: &str) -> String {
-    let turn = |c: char, a: u8| {
-        let n = u8::try_from(c).unwrap_or(a);
-        char::from(a + (n - a + 13) % 26)
-    };
-    text.chars()
-        .map(|c| match c {
-            'a'..='z' => turn(c, b'a'),
-            'A'..='Z' => turn(c, b'A'),
-            _ => c,
-        })
-        .collect()
 }
 
 /// Character codes to text.

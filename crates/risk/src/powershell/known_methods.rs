@@ -1,10 +1,10 @@
 //! Methods of .NET whose result can be computed.
 
-use super::encoding::decode;
 use super::run::Evaluator;
 use super::value::{Kind, MAX_TEXT, PsValue, list_of};
 use crate::finding::Span;
-use crate::flow::{Taint, base64_bytes};
+use crate::flow::Taint;
+use countersign_text::decode;
 
 /// A folder that .NET knows by name.
 fn special_folder(name: &str) -> Option<&'static str> {
@@ -77,7 +77,7 @@ impl Evaluator<'_, '_, '_, '_> {
         let text = |at: usize| arguments.get(at).map(PsValue::string).unwrap_or_default();
         match (kind, name) {
             ("convert", "frombase64string") => {
-                let bytes = first().known().and_then(|t| base64_bytes(&t));
+                let bytes = first().known().and_then(|t| decode::base64(&t));
                 let taint = taint.and(Taint::DECODED);
                 Some(match bytes {
                     Some(bytes) => PsValue::of(Kind::Bytes(bytes), taint),
@@ -110,7 +110,7 @@ impl Evaluator<'_, '_, '_, '_> {
         if let (Kind::Object(kind), "getstring", Some(Kind::Bytes(bytes))) =
             (&base.kind, name, arguments.first().map(|a| &a.kind))
         {
-            return Some(match decode(kind, bytes) {
+            return Some(match text_in(kind, bytes) {
                 Some(text) => PsValue::of(Kind::Text(text), taint),
                 None => PsValue::unknown(taint),
             });
@@ -128,6 +128,15 @@ impl Evaluator<'_, '_, '_, '_> {
             }
             _ => None,
         }
+    }
+}
+
+/// Bytes as text in the encoding that an object stands for.
+fn text_in(encoding: &str, bytes: &[u8]) -> Option<String> {
+    if encoding.ends_with("unicode") {
+        decode::utf16(bytes).filter(|text| !text.contains('\0'))
+    } else {
+        decode::utf8_without_nul(bytes.to_vec())
     }
 }
 

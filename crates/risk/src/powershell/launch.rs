@@ -4,11 +4,12 @@ use super::run::Evaluator;
 use super::state::PsState;
 use super::value::PsValue;
 use crate::finding::Span;
-use crate::flow::{Flow, Taint, base64_bytes};
+use crate::flow::{Flow, Taint};
 use crate::paths::windows_path;
 use crate::shell::{CommandAssessor, CommandWord};
 use crate::structural_findings;
 use countersign_shell::UNKNOWN;
+use countersign_text::decode;
 
 /// Options with a value, without their dash.
 const VALUES: [&str; 14] = [
@@ -150,7 +151,7 @@ fn encoded(
 ) -> Flow {
     assessor.report(&structural_findings::ENCODED_POWERSHELL, span);
     let known = word.filter(|w| !w.text.contains(UNKNOWN));
-    let text = known.and_then(|w| base64_bytes(&w.text)).and_then(|b| super::encoding::utf16(&b));
+    let text = known.and_then(|w| decode::base64(&w.text)).and_then(|bytes| decode::utf16(&bytes));
     if let Some(text) = text.filter(|t| !t.contains(UNKNOWN)) {
         run(assessor, &PsValue::text(text), span)
     } else {

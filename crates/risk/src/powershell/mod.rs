@@ -10,7 +10,6 @@ mod bind;
 mod cmdlets;
 mod command;
 mod dotnet;
-mod encoding;
 mod eval;
 mod file_cmdlets;
 mod functions;

@@ -9,6 +9,7 @@ use super::xargs::found_below;
 use crate::flow::{self, Flow, Taint};
 use crate::paths::last_part;
 use countersign_shell::UNKNOWN;
+use countersign_text::decode;
 
 impl<'t> Evaluator<'t, '_, '_, '_> {
     /// `printf -v NAME FORMAT …` where what it would print is known.
@@ -162,14 +163,14 @@ fn printf(inv: &Invocation<'_, '_>) -> Flow {
 fn unpacked(name: &str, inv: &Invocation<'_, '_>, stdin: &Flow) -> Option<Flow> {
     match name {
         "base64" | "gbase64" if inv.has_one(&["-d", "-D", "--decode"]) => {
-            Some(decode(stdin, flow::base64))
+            Some(decoded_text(stdin, decode::base64))
         }
-        "base32" if inv.has_one(&["-d", "--decode"]) => Some(decode(stdin, flow::base32)),
+        "base32" if inv.has_one(&["-d", "--decode"]) => Some(decoded_text(stdin, decode::base32)),
         "openssl" if inv.has_one(&["-d"]) => {
             let plain = inv.begins("base64") || inv.has_one(&["-base64", "-a"]);
-            Some(if plain { decode(stdin, flow::base64) } else { decoded(stdin) })
+            Some(if plain { decoded_text(stdin, decode::base64) } else { decoded(stdin) })
         }
-        "xxd" if inv.has_one(&["-r"]) => Some(decode(stdin, flow::hex)),
+        "xxd" if inv.has_one(&["-r"]) => Some(decoded_text(stdin, decode::hex)),
         "gunzip" | "zcat" | "gzcat" | "bzcat" | "xzcat" | "zstdcat" | "uudecode" | "unxz"
         | "bunzip2" | "lzcat" => Some(decoded(stdin)),
         "gzip" | "bzip2" | "xz" | "zstd" if inv.has_one(&["-d", "--decompress"]) => {
@@ -180,8 +181,8 @@ fn unpacked(name: &str, inv: &Invocation<'_, '_>, stdin: &Flow) -> Option<Flow> 
     }
 }
 
-fn decode(stdin: &Flow, decoder: impl Fn(&str) -> Option<String>) -> Flow {
-    let text = stdin.text.as_deref().and_then(decoder);
+fn decoded_text(stdin: &Flow, decoder: impl Fn(&str) -> Option<Vec<u8>>) -> Flow {
+    let text = stdin.text.as_deref().and_then(decoder).and_then(decode::utf8_without_nul);
     Flow { present: true, text, taint: stdin.taint.and(Taint::DECODED), place: None }
 }
 
