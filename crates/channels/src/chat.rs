@@ -5,11 +5,12 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use countersign_net::HttpUrl;
+use countersign_text::decode::hex_exact;
 use countersign_types::id::Id;
+use countersign_types::tier::Tier;
 use countersign_types::time::Timestamp;
 
-use crate::{Announcement, ChannelError, ChannelFuture, Receipt};
+use crate::{Announcement, Channel, ChannelError, ChannelFuture, Receipt, ReplyReceiver};
 
 /// The largest difference between a platform's clock and ours, in either direction.
 const WINDOW_MS: u64 = 300_000;
@@ -18,6 +19,10 @@ const FENCE: &str = "```";
 /// A backtick as `show` writes it. `show` also marks a text's own brackets, so no other text
 /// looks like this.
 const BACKTICK: &str = "\u{27e8}U+0060\u{27e9}";
+/// The value of `PersonReply::reply_to` where the reply is sent in the HTTP response.
+pub const IN_RESPONSE: &str = "here";
+/// The response to a reply that the platform sent a second time.
+pub const ALREADY_RECEIVED: &str = "This reply was already received.";
 /// Prompts that are remembered.
 const REMEMBERED: usize = 512;
 
@@ -56,12 +61,7 @@ pub fn is_fresh(now: Timestamp, seconds: &str, open_for: Duration) -> bool {
 
 /// `N` bytes from hexadecimal digits.
 pub fn from_hex<const N: usize>(text: &str) -> Option<[u8; N]> {
-    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    let pairs = text.as_bytes().chunks(2).map(|pair| match pair {
-        [high, low] => Some(digit(*high)? << 4 | digit(*low)?),
-        _ => None,
-    });
-    pairs.collect::<Option<Vec<u8>>>()?.try_into().ok()
+    hex_exact(text)?.try_into().ok()
 }
 
 /// The length of a text in UTF-16 units, the largest count that a platform uses.
@@ -80,19 +80,14 @@ pub fn cut(text: &str, most: usize) -> String {
     text.chars().take_while(fits).collect()
 }
 
-/// The platform's base URL. Every request carries the token, so http is accepted only where the
-/// operator allowed private networks.
-pub fn base(url: &str, allow_private: bool) -> Result<HttpUrl, ChannelError> {
-    if !url.starts_with("https://") && !allow_private {
-        return Err(ChannelError::permanent(
-            "base_url must begin with https://, because every request carries the bot's token",
-        ));
-    }
-    HttpUrl::parse(url).map_err(|problem| ChannelError::permanent(format!("base_url: {problem}")))
-}
+/// A platform whose messages can be edited, and through which people reply.
+pub trait ChatPlatform: ReplyReceiver {
+    /// The name of the channel.
+    fn channel_name(&self) -> &str;
 
-/// A platform whose messages can be edited.
-pub trait Posts: Sync {
+    /// The highest tier that the channel may carry.
+    fn channel_max_tier(&self) -> Tier;
+
     /// The messages about pending requests.
     fn prompts(&self) -> &Prompts;
 
@@ -103,16 +98,39 @@ pub trait Posts: Sync {
     fn end<'a>(&'a self, receipt: &'a Receipt, end: &'a Announcement) -> ChannelFuture<'a, ()>;
 }
 
-/// Posts a message and remembers its id.
-pub async fn announce(chat: &dyn Posts, news: &Announcement) -> Result<Receipt, ChannelError> {
-    let receipt = chat.post(news).await?;
-    chat.prompts().sent(news, &receipt);
-    Ok(receipt)
+impl<C: ChatPlatform> Channel for C {
+    fn name(&self) -> &str {
+        self.channel_name()
+    }
+
+    fn max_tier(&self) -> Tier {
+        self.channel_max_tier()
+    }
+
+    fn announce<'a>(&'a self, news: &'a Announcement) -> ChannelFuture<'a, Receipt> {
+        Box::pin(async move {
+            let receipt = self.post(news).await?;
+            self.prompts().sent(news, &receipt);
+            Ok(receipt)
+        })
+    }
+
+    fn withdraw<'a>(
+        &'a self,
+        prompt: Option<&'a Receipt>,
+        end: &'a Announcement,
+    ) -> ChannelFuture<'a, ()> {
+        Box::pin(withdraw(self, prompt, end))
+    }
+
+    fn reply_receiver(&self) -> Option<&dyn ReplyReceiver> {
+        Some(self)
+    }
 }
 
 /// Edits every message about a request to say how it ended; posts a new one where none is known.
-pub async fn withdraw(
-    chat: &dyn Posts,
+async fn withdraw(
+    chat: &impl ChatPlatform,
     prompt: Option<&Receipt>,
     end: &Announcement,
 ) -> Result<(), ChannelError> {
@@ -231,14 +249,6 @@ mod tests {
         for bad in ["", "0a", "0aff0", "0aff00", "0afg", "+a0f", "é0a"] {
             assert_eq!(from_hex::<2>(bad), None, "{bad}");
         }
-    }
-
-    #[test]
-    fn a_token_is_not_sent_in_the_clear() {
-        assert!(base("http://example.org/api", false).is_err());
-        assert!(base("https://example.org/api", false).is_ok());
-        assert!(base("http://127.0.0.1:9/api", true).is_ok());
-        assert!(base("https://a:b@example.org", false).is_err());
     }
 
     #[test]

@@ -10,16 +10,15 @@ mod render;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use countersign_net::Client;
 use countersign_types::tier::Tier;
 use countersign_workflow::assurance::Assurance;
 use ed25519_dalek::VerifyingKey;
 use serde_json::json;
 use tokio::sync::Mutex;
 
-use crate::chat::{self, Posts, Prompts, from_hex};
-use crate::secret::Token;
-use crate::{Announcement, Channel, ChannelError, ChannelFuture, Receipt};
+use crate::bot_api::BotApi;
+use crate::chat::{ChatPlatform, IN_RESPONSE, Prompts, from_hex};
+use crate::{Announcement, ChannelError, ChannelFuture, Receipt};
 use crate::{HookError, HookRequest, HookResponse, PersonReply, ReceivedReplies, ReplyReceiver};
 
 use api::DiscordApi;
@@ -74,14 +73,9 @@ impl Discord {
             ));
         }
         let key = settings.public_key.as_deref().map(public_key).transpose()?;
-        let api = DiscordApi {
-            base: chat::base(&settings.base_url, settings.allow_private)?,
-            token: Token::read(&settings.token_file)
-                .map_err(|error| ChannelError::permanent(error.to_string()))?,
-            channel: settings.channel.clone(),
-            client: Client::new(settings.allow_private),
-            timeout: settings.timeout,
-        };
+        let DiscordSettings { base_url, allow_private, token_file, timeout, .. } = settings;
+        let bot = BotApi::open(base_url, *allow_private, token_file, *timeout)?;
+        let api = DiscordApi { bot, channel: settings.channel.clone() };
         let polls = settings.poll || key.is_none();
         let (poll_state, prompts) = (Mutex::default(), Prompts::default());
         let opened = Instant::now();
@@ -134,7 +128,15 @@ fn public_key(text: &str) -> Result<VerifyingKey, ChannelError> {
     if key.is_weak() { Err(wrong()) } else { Ok(key) }
 }
 
-impl Posts for Discord {
+impl ChatPlatform for Discord {
+    fn channel_name(&self) -> &str {
+        &self.name
+    }
+
+    fn channel_max_tier(&self) -> Tier {
+        self.max_tier
+    }
+
     fn prompts(&self) -> &Prompts {
         &self.prompts
     }
@@ -145,32 +147,6 @@ impl Posts for Discord {
 
     fn end<'a>(&'a self, receipt: &'a Receipt, end: &'a Announcement) -> ChannelFuture<'a, ()> {
         Box::pin(self.ended(receipt, end))
-    }
-}
-
-impl Channel for Discord {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn max_tier(&self) -> Tier {
-        self.max_tier
-    }
-
-    fn announce<'a>(&'a self, news: &'a Announcement) -> ChannelFuture<'a, Receipt> {
-        Box::pin(chat::announce(self, news))
-    }
-
-    fn withdraw<'a>(
-        &'a self,
-        prompt: Option<&'a Receipt>,
-        end: &'a Announcement,
-    ) -> ChannelFuture<'a, ()> {
-        Box::pin(chat::withdraw(self, prompt, end))
-    }
-
-    fn reply_receiver(&self) -> Option<&dyn ReplyReceiver> {
-        Some(self)
     }
 }
 
@@ -199,7 +175,7 @@ impl ReplyReceiver for Discord {
     }
 
     fn hook_response(&self, received: &PersonReply, reply: &str) -> Option<HookResponse> {
-        (received.reply_to == interactions::HERE).then(|| interactions::response(reply))
+        (received.reply_to == IN_RESPONSE).then(|| interactions::response(reply))
     }
 
     fn reply<'a>(&'a self, received: &'a PersonReply, reply: &'a str) -> ChannelFuture<'a, ()> {

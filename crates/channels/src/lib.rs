@@ -2,6 +2,7 @@
 //! decide a request, and it cannot see the store.
 
 pub mod announcement;
+mod bot_api;
 mod callback;
 pub mod channel;
 mod chat;

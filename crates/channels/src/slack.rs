@@ -9,13 +9,13 @@ mod render;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use countersign_net::Client;
 use countersign_types::tier::Tier;
 use countersign_workflow::assurance::Assurance;
 
-use crate::chat::{self, Posts, Prompts};
+use crate::bot_api::{BotApi, read_token};
+use crate::chat::{ChatPlatform, IN_RESPONSE, Prompts};
 use crate::secret::Token;
-use crate::{Announcement, Channel, ChannelError, ChannelFuture, Receipt};
+use crate::{Announcement, ChannelError, ChannelFuture, Receipt};
 use crate::{HookError, HookRequest, HookResponse, PersonReply, ReceivedReplies, ReplyReceiver};
 
 use api::{SlackApi, SlackError};
@@ -64,16 +64,10 @@ impl Slack {
                 "channel must be the id of a Slack channel, such as C0123",
             ));
         }
-        let read =
-            |path| Token::read(path).map_err(|error| ChannelError::permanent(error.to_string()));
-        let api = SlackApi {
-            base: chat::base(&settings.base_url, settings.allow_private)?,
-            token: read(&settings.token_file)?,
-            client: Client::new(settings.allow_private),
-            timeout: settings.timeout,
-        };
+        let SlackSettings { base_url, allow_private, token_file, timeout, .. } = settings;
+        let api = SlackApi(BotApi::open(base_url, *allow_private, token_file, *timeout)?);
         let (channel, prompts) = (settings.channel.clone(), Prompts::default());
-        let secret = read(&settings.signing_secret_file)?;
+        let secret = read_token(&settings.signing_secret_file)?;
         let opened = Instant::now();
         Ok(Slack { name, max_tier, api, channel, secret, opened, prompts })
     }
@@ -100,7 +94,15 @@ impl Slack {
     }
 }
 
-impl Posts for Slack {
+impl ChatPlatform for Slack {
+    fn channel_name(&self) -> &str {
+        &self.name
+    }
+
+    fn channel_max_tier(&self) -> Tier {
+        self.max_tier
+    }
+
     fn prompts(&self) -> &Prompts {
         &self.prompts
     }
@@ -111,32 +113,6 @@ impl Posts for Slack {
 
     fn end<'a>(&'a self, receipt: &'a Receipt, end: &'a Announcement) -> ChannelFuture<'a, ()> {
         Box::pin(self.ended(receipt, end))
-    }
-}
-
-impl Channel for Slack {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn max_tier(&self) -> Tier {
-        self.max_tier
-    }
-
-    fn announce<'a>(&'a self, news: &'a Announcement) -> ChannelFuture<'a, Receipt> {
-        Box::pin(chat::announce(self, news))
-    }
-
-    fn withdraw<'a>(
-        &'a self,
-        prompt: Option<&'a Receipt>,
-        end: &'a Announcement,
-    ) -> ChannelFuture<'a, ()> {
-        Box::pin(chat::withdraw(self, prompt, end))
-    }
-
-    fn reply_receiver(&self) -> Option<&dyn ReplyReceiver> {
-        Some(self)
     }
 }
 
@@ -154,7 +130,7 @@ impl ReplyReceiver for Slack {
     }
 
     fn hook_response(&self, received: &PersonReply, reply: &str) -> Option<HookResponse> {
-        (received.reply_to == hook::HERE).then(|| hook::response(reply))
+        (received.reply_to == IN_RESPONSE).then(|| hook::response(reply))
     }
 
     fn reply<'a>(&'a self, received: &'a PersonReply, reply: &'a str) -> ChannelFuture<'a, ()> {

@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use countersign_net::{Client, HttpRequest, HttpUrl};
 use serde_json::Value;
 
 use crate::ChannelError;
-use crate::secret::Token;
+use crate::bot_api::BotApi;
 
 /// Discord's error code for a message that does not exist.
 pub const UNKNOWN_MESSAGE: u64 = 10_008;
@@ -14,14 +13,11 @@ const AGENT: &str = concat!("DiscordBot (countersign, ", env!("CARGO_PKG_VERSION
 /// The longest pause that is accepted from Discord, in seconds.
 const LONGEST_PAUSE: f64 = 3600.0;
 
-/// The API endpoint and the credentials.
+/// The API and our channel.
 #[derive(Debug)]
 pub struct DiscordApi {
-    pub base: HttpUrl,
-    pub token: Token,
+    pub bot: BotApi,
     pub channel: String,
-    pub client: Client,
-    pub timeout: Duration,
 }
 
 /// A failed request, with Discord's error code; 0 where there is none.
@@ -50,17 +46,13 @@ impl DiscordApi {
         path: &str,
         body: Option<&Value>,
     ) -> Result<Value, DiscordError> {
-        let token = format!("Bot {}", self.token.expose());
-        let mut headers = vec![("authorization", token.as_str()), ("user-agent", AGENT)];
+        let mut headers = vec![("user-agent", AGENT)];
         if body.is_some() {
             headers.push(("content-type", "application/json"));
         }
         let body = body.map(Value::to_string).unwrap_or_default().into_bytes();
-        let not_sent = |error| DiscordError { error, code: 0 };
-        let url = self.base.join(path).map_err(|why| not_sent(ChannelError::permanent(why)))?;
-        let request = HttpRequest { method, url: &url, headers: &headers, body };
-        let reply = self.client.exchange(request, self.timeout).await;
-        let reply = reply.map_err(|error| not_sent(error.into()))?;
+        let reply = self.bot.send((method, path), "Bot", &headers, body).await;
+        let reply = reply.map_err(|error| DiscordError { error, code: 0 })?;
         let body = serde_json::from_slice(&reply.body);
         match reply.status {
             204 => Ok(Value::Null),

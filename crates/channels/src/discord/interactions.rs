@@ -6,14 +6,12 @@ use ed25519_dalek::{Signature, VerifyingKey};
 use serde_json::{Value, json};
 
 use super::{api, render};
-use crate::chat::{from_hex, is_fresh};
+use crate::chat::{ALREADY_RECEIVED, IN_RESPONSE, from_hex, is_fresh};
 use crate::{HookError, HookRequest, HookResponse, PersonReply, ReceivedReplies, ReplyContent};
 
 /// Our slash command and its only option.
 pub const COMMAND: &str = "countersign";
 const OPTION: &str = "say";
-/// The reply is sent in the HTTP response.
-pub const HERE: &str = "here";
 
 /// Types of interactions.
 const PING: u64 = 1;
@@ -80,12 +78,13 @@ fn read(body: &Value) -> Option<ReceivedReplies> {
     let display_name =
         text(user, "global_name").or_else(|| text(user, "username")).unwrap_or_default();
     let key = format!("interaction {}", text(body, "id")?);
-    let received = PersonReply { account, display_name, content, key, reply_to: HERE.to_owned() };
+    let received =
+        PersonReply { account, display_name, content, key, reply_to: IN_RESPONSE.to_owned() };
     // Used only for a duplicate.
     let response = if is_button {
         HookResponse::json(&json!({ "type": NOTHING_NEW }))
     } else {
-        response("This reply was already received.")
+        response(ALREADY_RECEIVED)
     };
     Some(ReceivedReplies { replies: vec![received], response })
 }

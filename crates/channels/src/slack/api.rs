@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use countersign_net::{Client, HttpRequest, HttpUrl};
 use serde_json::Value;
 
 use crate::ChannelError;
+use crate::bot_api::BotApi;
 use crate::http::USER_AGENT;
-use crate::secret::Token;
 
 /// Errors that may go away by themselves; an operator has to fix all others.
 const PASSING: [&str; 8] = [
@@ -23,14 +22,9 @@ const PASSING: [&str; 8] = [
 /// The longest error code.
 const LONGEST_WORD: usize = 60;
 
-/// The API endpoint and the credentials.
+/// The API.
 #[derive(Debug)]
-pub struct SlackApi {
-    pub base: HttpUrl,
-    pub token: Token,
-    pub client: Client,
-    pub timeout: Duration,
-}
+pub struct SlackApi(pub BotApi);
 
 /// A failed request, with Slack's error code; empty where there is none.
 #[derive(Debug)]
@@ -48,19 +42,11 @@ impl From<SlackError> for ChannelError {
 impl SlackApi {
     /// Sends one request; returns the response as JSON.
     pub async fn call(&self, method: &str, body: &Value) -> Result<Value, SlackError> {
-        let token = format!("Bearer {}", self.token.expose());
-        let headers = [
-            ("authorization", token.as_str()),
-            ("content-type", "application/json; charset=utf-8"),
-            ("user-agent", USER_AGENT),
-        ];
-        let not_sent = |error| SlackError { error, word: String::new() };
-        let url = self.base.join(&format!("/{method}"));
-        let url = url.map_err(|why| not_sent(ChannelError::permanent(why)))?;
-        let body = body.to_string().into_bytes();
-        let request = HttpRequest { method: "POST", url: &url, headers: &headers, body };
-        let reply = self.client.exchange(request, self.timeout).await;
-        let reply = reply.map_err(|error| not_sent(error.into()))?;
+        let headers =
+            [("content-type", "application/json; charset=utf-8"), ("user-agent", USER_AGENT)];
+        let (path, body) = (format!("/{method}"), body.to_string().into_bytes());
+        let reply = self.0.send(("POST", &path), "Bearer", &headers, body).await;
+        let reply = reply.map_err(|error| SlackError { error, word: String::new() })?;
         let body: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
         let fine = (200..=299).contains(&reply.status);
         if fine && body.get("ok").and_then(Value::as_bool) == Some(true) {

@@ -7,13 +7,10 @@ use serde_json::{Value, json};
 use sha2::Sha256;
 
 use super::render;
-use crate::chat::{from_hex, is_fresh};
+use crate::chat::{ALREADY_RECEIVED, IN_RESPONSE, from_hex, is_fresh};
 use crate::form::Form;
 use crate::secret::Token;
 use crate::{HookError, HookRequest, HookResponse, PersonReply, ReceivedReplies, ReplyContent};
-
-/// The reply is sent in the HTTP response.
-pub const HERE: &str = "here";
 
 /// Parses a post that Slack signed recently.
 pub fn receive(
@@ -97,9 +94,9 @@ fn typed(form: &Form) -> Option<ReceivedReplies> {
             display_name: form.get("user_name").unwrap_or_default().to_owned(),
             content: ReplyContent::parse('/', &format!("/{}", unescaped(line)))
                 .unwrap_or(ReplyContent::Help),
-            reply_to: HERE.to_owned(),
+            reply_to: IN_RESPONSE.to_owned(),
         }],
-        response: response("This reply was already received."),
+        response: response(ALREADY_RECEIVED),
     })
 }
 
@@ -294,7 +291,7 @@ mod tests {
         let received = signed(FORM, command).unwrap().replies.remove(0);
         assert_eq!(
             (received.content, received.reply_to.as_str()),
-            (ReplyContent::Approve(which()), HERE)
+            (ReplyContent::Approve(which()), IN_RESPONSE)
         );
         let say = |kind: &str, text: &str, more: Value| {
             let mut event = json!({ "type": kind, "user": "U1", "text": text, "ts": "1.2",

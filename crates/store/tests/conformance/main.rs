@@ -13,6 +13,8 @@ mod ledger;
 #[cfg(test)]
 mod model;
 #[cfg(test)]
+mod people;
+#[cfg(test)]
 mod races;
 #[cfg(test)]
 mod requests;

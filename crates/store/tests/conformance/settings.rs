@@ -3,14 +3,15 @@
 use countersign_json::canonical::Digest;
 use countersign_ledger::entry::EntryKind;
 use countersign_store::{
-    AttemptResult, CrisisSession, CrisisTakeover, DeliveryAttempt, LinkedAccount, Passkey,
-    PushSubscription, Role, Store, StoreError, StoredAgent, StoredLogin, StoredPerson,
+    AttemptResult, CrisisSession, CrisisTakeover, DeliveryAttempt, Passkey, PushSubscription, Role,
+    Store, StoreError, StoredAgent, StoredLogin, StoredPerson,
 };
 use countersign_types::tier::Tier;
 use countersign_types::time::Timestamp;
 use countersign_workflow::grant::{Grant, GrantShape};
 use countersign_workflow::request::TransitionError;
 
+use crate::people::{account, passkey, person};
 use crate::setup::*;
 
 fn grant(shape: GrantShape) -> Grant {
@@ -204,45 +205,6 @@ pub async fn announcements_are_retried_until_done<P: Fixture>() {
     assert_eq!(kinds(&store).await, [EntryKind::Ask, EntryKind::NotifyFailed, EntryKind::Notified]);
     let unknown = tried(99, "web", again, true).await;
     assert_eq!(unknown.unwrap_err(), StoreError::NotFound("announcement"));
-}
-
-fn person(name: &str) -> StoredPerson {
-    StoredPerson {
-        name: name.to_owned(),
-        role: Role::Approver,
-        passphrase: "$argon2id$x".to_owned(),
-        added: Timestamp(START),
-        role_since: Timestamp(START),
-        active_from: Timestamp(START),
-        revoked: None,
-    }
-}
-
-fn account(person: &str, account: &str) -> LinkedAccount {
-    LinkedAccount {
-        channel: "telegram".to_owned(),
-        account: account.to_owned(),
-        person: person.to_owned(),
-        called: "Ana".to_owned(),
-        linked: Timestamp(START),
-        active_from: Timestamp(START + 60),
-        ended: None,
-    }
-}
-
-fn passkey(person: &str) -> Passkey {
-    Passkey {
-        credential: vec![1, 2, 3],
-        person: person.to_owned(),
-        name: "phone".to_owned(),
-        public_key: vec![4; 65],
-        algorithm: -7,
-        uses: 3,
-        added: Timestamp(START),
-        active_from: Timestamp(START + 60),
-        used: None,
-        ended: None,
-    }
 }
 
 fn subscription(person: &str) -> PushSubscription {

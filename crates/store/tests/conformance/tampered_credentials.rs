@@ -4,25 +4,14 @@
 use countersign_json::canonical::Digest;
 use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_store::{
-    ClockRebase, CredentialRows, LinkedAccount, OfflineLedger, Passkey, Role, SqliteStore, Store,
-    StoredAgent, StoredLogin, StoredPerson,
+    ClockRebase, CredentialRows, OfflineLedger, Passkey, SqliteStore, Store, StoredAgent,
+    StoredLogin, StoredPerson,
 };
 use countersign_types::time::Timestamp;
 use rusqlite::Connection;
 
+use crate::people::{account, passkey, person};
 use crate::setup::*;
-
-fn person(name: &str) -> StoredPerson {
-    StoredPerson {
-        name: name.to_owned(),
-        role: Role::Approver,
-        passphrase: format!("$argon2id${name}"),
-        added: Timestamp(START),
-        role_since: Timestamp(START),
-        active_from: Timestamp(START + 60),
-        revoked: None,
-    }
-}
 
 fn agent(name: &str) -> StoredAgent {
     StoredAgent {
@@ -47,33 +36,6 @@ fn login(person: &str) -> StoredLogin {
     }
 }
 
-fn account(person: &str) -> LinkedAccount {
-    LinkedAccount {
-        channel: "telegram".to_owned(),
-        account: format!("{person}-77"),
-        person: person.to_owned(),
-        called: "Ana".to_owned(),
-        linked: Timestamp(START),
-        active_from: Timestamp(START + 60),
-        ended: None,
-    }
-}
-
-fn passkey(person: &str) -> Passkey {
-    Passkey {
-        credential: person.as_bytes().to_vec(),
-        person: person.to_owned(),
-        name: "phone".to_owned(),
-        public_key: vec![4; 65],
-        algorithm: -7,
-        uses: 3,
-        added: Timestamp(START),
-        active_from: Timestamp(START + 60),
-        used: None,
-        ended: None,
-    }
-}
-
 /// Ana and Bo with an agent, a session, an account and a passkey each.
 async fn filled(fixture: &SqliteFixture) -> SqliteStore {
     let store = fixture.open();
@@ -81,7 +43,7 @@ async fn filled(fixture: &SqliteFixture) -> SqliteStore {
         store.save_person(person(name), context()).await.unwrap();
         store.save_agent(agent(&format!("agent of {name}")), context()).await.unwrap();
         store.save_login(login(name), context()).await.unwrap();
-        store.save_account(account(name), context()).await.unwrap();
+        store.save_account(account(name, &format!("{name}-77")), context()).await.unwrap();
         store.save_passkey(passkey(name), context()).await.unwrap();
     }
     let rows = store.credentials().await.unwrap();

@@ -7,28 +7,21 @@ use countersign_redact::redact_text;
 use countersign_types::time::Timestamp;
 use serde_json::json;
 
-use crate::api::fields::{self, Fields};
-use crate::api::{Api, ApiProblem, ApiResult, StepUpProof, authenticate};
+use super::administrator_body::administrator_texts;
+use crate::api::{Api, ApiProblem, ApiResult, StepUpProof};
 use crate::auth::recovery;
 use crate::gate::RebaseError;
 
 /// Sets the time of the ledger back to the system clock. The person states the time, so that a
 /// clock that is wrong now is not taken for the right one.
 pub async fn rebase(State(api): State<Api>, proven: StepUpProof, request: Request) -> ApiResult {
-    let identity = authenticate::person(&api, request.headers())?;
-    identity.administrator()?;
-    let (parts, body) = request.into_parts();
-    let bytes = fields::read_json_body(&parts.headers, body).await?;
-    let value = fields::parse(&bytes)?;
-    let fields = Fields::new(&value)?;
-    let (reason, time) = (fields.required_text("reason")?, fields.required_text("time")?);
-    fields.finish()?;
+    let (identity, [reason, time]) = administrator_texts(&api, request, ["reason", "time"]).await?;
     if reason.trim().is_empty() || reason.chars().count() > 2000 {
         return Err(ApiProblem::bad_request("`reason` must have 1 to 2000 characters"));
     }
-    let time = Timestamp::parse(time)
+    let time = Timestamp::parse(&time)
         .ok_or_else(|| ApiProblem::bad_request("`time` must be like 2026-11-14T23:59:59Z"))?;
-    let facts = json!({ "by": identity.person, "reason": redact_text(reason).text });
+    let facts = json!({ "by": identity.person, "reason": redact_text(&reason).text });
     let note = proven.note_with(&api, facts);
     let to = api.gate.rebase_clock(time, &identity.person, note).await.map_err(problem)?;
     recovery::remove_all(&api.recovery);

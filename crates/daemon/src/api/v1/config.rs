@@ -7,7 +7,7 @@ use axum::response::IntoResponse as _;
 use axum::routing::get;
 use serde_json::{Value, json};
 
-use crate::api::fields::{self, Fields};
+use super::administrator_body::administrator_texts;
 use crate::api::{Api, ApiProblem, ApiResult, StepUpProof, authenticate};
 use crate::config::UnattendedSettings;
 
@@ -33,14 +33,7 @@ async fn show(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
 
 /// `POST /v1/config`: an administrator confirms the settings that wait.
 async fn confirm(State(api): State<Api>, proven: StepUpProof, request: Request) -> ApiResult {
-    let identity = authenticate::person(&api, request.headers())?;
-    identity.administrator()?;
-    let (parts, body) = request.into_parts();
-    let bytes = fields::read_json_body(&parts.headers, body).await?;
-    let value = fields::parse(&bytes)?;
-    let fields = Fields::new(&value)?;
-    let hash = fields.required_text("hash")?.to_owned();
-    fields.finish()?;
+    let (identity, [hash]) = administrator_texts(&api, request, ["hash"]).await?;
     let note = proven.note(&api, &identity.person);
     let changes = api.gate.confirm_settings(&hash, &identity.person, note).await?;
     let changes = changes

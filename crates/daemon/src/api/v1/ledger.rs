@@ -10,7 +10,7 @@ use countersign_store::{ProofPath, Store as _, StoreError};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::api::fields::{self, Fields};
+use super::administrator_body::administrator_texts;
 use crate::api::{Api, ApiProblem, ApiResult, StepUpProof, authenticate};
 
 /// Entries in one response: default and maximum.
@@ -126,18 +126,11 @@ async fn key(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
 /// `POST /v1/ledger/acknowledge`: an administrator accepts a store that was rolled back, replaced
 /// or not signed.
 async fn acknowledge(State(api): State<Api>, proven: StepUpProof, request: Request) -> ApiResult {
-    let identity = authenticate::person(&api, request.headers())?;
-    identity.administrator()?;
-    let (parts, body) = request.into_parts();
-    let bytes = fields::read_json_body(&parts.headers, body).await?;
-    let value = fields::parse(&bytes)?;
-    let fields = Fields::new(&value)?;
-    let reason = fields.required_text("reason")?;
-    fields.finish()?;
+    let (identity, [reason]) = administrator_texts(&api, request, ["reason"]).await?;
     if reason.trim().is_empty() || reason.chars().count() > 2000 {
         return Err(ApiProblem::bad_request("`reason` must have 1 to 2000 characters"));
     }
-    let facts = json!({ "by": identity.person, "reason": redact_text(reason).text });
+    let facts = json!({ "by": identity.person, "reason": redact_text(&reason).text });
     let note = proven.note_with(&api, facts);
     let (fault, entry) =
         api.gate.acknowledge(&identity.person, note).await.map_err(|error| match error {

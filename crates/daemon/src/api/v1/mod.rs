@@ -4,6 +4,7 @@ use axum::Router;
 
 use super::Api;
 
+mod administrator_body;
 mod agents;
 mod assess;
 mod authzen;

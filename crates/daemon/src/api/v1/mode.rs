@@ -7,7 +7,7 @@ use axum::response::IntoResponse as _;
 use axum::routing::get;
 use serde_json::{Value, json};
 
-use crate::api::fields::{self, Fields};
+use super::administrator_body::administrator_texts;
 use crate::api::{Api, ApiProblem, ApiResult, StepUpProof, authenticate};
 use crate::config::{mode_from_name, mode_name};
 
@@ -30,15 +30,8 @@ async fn show(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
 
 /// `POST /v1/mode`: an administrator confirms the weaker mode that the configuration asks for.
 async fn confirm(State(api): State<Api>, proven: StepUpProof, request: Request) -> ApiResult {
-    let identity = authenticate::person(&api, request.headers())?;
-    identity.administrator()?;
-    let (parts, body) = request.into_parts();
-    let bytes = fields::read_json_body(&parts.headers, body).await?;
-    let value = fields::parse(&bytes)?;
-    let fields = Fields::new(&value)?;
-    let mode = mode_from_name(fields.required_text("mode")?);
-    fields.finish()?;
-    let mode = mode
+    let (identity, [mode]) = administrator_texts(&api, request, ["mode"]).await?;
+    let mode = mode_from_name(&mode)
         .ok_or_else(|| ApiProblem::bad_request("`mode` must be observe, crisis_only or enforce"))?;
     let note = proven.note(&api, &identity.person);
     let before = api.gate.confirm_mode(mode, &identity.person, note).await?;

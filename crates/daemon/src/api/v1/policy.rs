@@ -8,7 +8,7 @@ use axum::routing::get;
 use countersign_types::time::Timestamp;
 use serde_json::{Value, json};
 
-use crate::api::fields::{self, Fields};
+use super::administrator_body::administrator_texts;
 use crate::api::{Api, ApiProblem, ApiResult, StepUpProof, authenticate};
 
 /// The routes of the people API.
@@ -52,14 +52,7 @@ async fn show(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
 
 /// `POST /v1/policy`: an administrator confirms the rules that wait.
 async fn confirm(State(api): State<Api>, proven: StepUpProof, request: Request) -> ApiResult {
-    let identity = authenticate::person(&api, request.headers())?;
-    identity.administrator()?;
-    let (parts, body) = request.into_parts();
-    let bytes = fields::read_json_body(&parts.headers, body).await?;
-    let value = fields::parse(&bytes)?;
-    let fields = Fields::new(&value)?;
-    let hash = fields.required_text("hash")?.to_owned();
-    fields.finish()?;
+    let (identity, [hash]) = administrator_texts(&api, request, ["hash"]).await?;
     let note = proven.note(&api, &identity.person);
     let changes = api.gate.confirm_policy(&hash, &identity.person, note).await?;
     let changes = changes.ok_or_else(|| {

@@ -8,8 +8,8 @@ use axum::response::IntoResponse as _;
 use axum::routing::post;
 use serde_json::json;
 
-use crate::api::fields::{self, Fields};
-use crate::api::{Api, ApiProblem, ApiResult, StepUpProof, authenticate};
+use super::administrator_body::administrator_texts;
+use crate::api::{Api, ApiProblem, ApiResult, StepUpProof};
 
 /// The longest name of a folder, in bytes.
 const MAX_FOLDER: usize = 4096;
@@ -23,15 +23,8 @@ pub fn people() -> Router<Api> {
 
 /// An administrator adopts the rules in a text for a folder.
 async fn adopt(State(api): State<Api>, proven: StepUpProof, request: Request) -> ApiResult {
-    let identity = authenticate::person(&api, request.headers())?;
-    identity.administrator()?;
-    let (parts, body) = request.into_parts();
-    let bytes = fields::read_json_body(&parts.headers, body).await?;
-    let value = fields::parse(&bytes)?;
-    let fields = Fields::new(&value)?;
-    let folder = folder(fields.required_text("folder")?)?;
-    let text = fields.required_text("text")?.to_owned();
-    fields.finish()?;
+    let (identity, [named, text]) = administrator_texts(&api, request, ["folder", "text"]).await?;
+    let folder = folder(&named)?;
     let (person, note) = (&identity.person, proven.note(&api, &identity.person));
     let adopted = api.gate.adopt_project((&folder, &text), person, note).await?;
     let rules = adopted.map_err(ApiProblem::bad_request)?;
@@ -41,14 +34,8 @@ async fn adopt(State(api): State<Api>, proven: StepUpProof, request: Request) ->
 
 /// An administrator revokes an adoption.
 async fn revoke(State(api): State<Api>, proven: StepUpProof, request: Request) -> ApiResult {
-    let identity = authenticate::person(&api, request.headers())?;
-    identity.administrator()?;
-    let (parts, body) = request.into_parts();
-    let bytes = fields::read_json_body(&parts.headers, body).await?;
-    let value = fields::parse(&bytes)?;
-    let fields = Fields::new(&value)?;
-    let folder = folder(fields.required_text("folder")?)?;
-    fields.finish()?;
+    let (identity, [named]) = administrator_texts(&api, request, ["folder"]).await?;
+    let folder = folder(&named)?;
     let (person, note) = (&identity.person, proven.note(&api, &identity.person));
     if !api.gate.revoke_project(&folder, person, note).await? {
         return Err(ApiProblem::conflict("no rules of this folder are adopted"));

@@ -7,9 +7,9 @@ use axum::http::StatusCode;
 use axum::response::IntoResponse as _;
 use axum::routing::post;
 
+use super::administrator_body::administrator_texts;
 use super::requests;
-use crate::api::fields::{self, Fields};
-use crate::api::{Api, ApiProblem, ApiResult, StepUpProof, authenticate};
+use crate::api::{Api, ApiProblem, ApiResult, StepUpProof};
 
 /// The routes of the people API.
 pub fn people() -> Router<Api> {
@@ -18,14 +18,7 @@ pub fn people() -> Router<Api> {
 
 /// An administrator proposes rules. They are in force when people have approved them.
 async fn propose(State(api): State<Api>, proven: StepUpProof, request: Request) -> ApiResult {
-    let identity = authenticate::person(&api, request.headers())?;
-    identity.administrator()?;
-    let (parts, body) = request.into_parts();
-    let bytes = fields::read_json_body(&parts.headers, body).await?;
-    let value = fields::parse(&bytes)?;
-    let fields = Fields::new(&value)?;
-    let text = fields.required_text("rules")?.to_owned();
-    fields.finish()?;
+    let (identity, [text]) = administrator_texts(&api, request, ["rules"]).await?;
     let note = proven.note(&api, &identity.person);
     let proposed = api.gate.propose_policy(&text, &identity.person, note).await?;
     let stored = proposed.map_err(ApiProblem::bad_request)?;
