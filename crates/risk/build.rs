@@ -20,6 +20,8 @@ mod fingerprint;
 mod headline;
 #[path = "build/injection.rs"]
 mod injection;
+#[path = "build/outputs.rs"]
+mod outputs;
 #[path = "build/structure.rs"]
 mod structure;
 #[path = "build/tools.rs"]

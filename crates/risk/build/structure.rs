@@ -9,10 +9,13 @@ use serde::Deserialize;
 
 use crate::code::{sentence, tier};
 use crate::examples::Examples;
+use crate::outputs::{self, FileChange, Output};
 
 #[derive(Deserialize)]
-struct File {
+struct StructureFile {
     finding: Vec<Structure>,
+    output: Vec<Output>,
+    file_change: Vec<FileChange>,
     /// Each becomes a static of this name. The compiler reports one that is not used.
     #[serde(flatten)]
     lists: BTreeMap<String, Vec<String>>,
@@ -47,7 +50,9 @@ enum About {
 /// Reads the file and writes the tables into `out`; returns the examples.
 pub fn generate(path: &Path, out: &Path) -> Result<String, String> {
     let text = fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
-    let file: File = toml::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))?;
+    let mut file: StructureFile =
+        toml::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))?;
+    tables(&mut file, out).map_err(|e| format!("{}: {e}", path.display()))?;
     let mut examples = Examples::new("STRUCTURE");
     let (mut source, mut lists) = (String::new(), String::new());
     for (name, words) in &file.lists {
@@ -66,6 +71,22 @@ pub fn generate(path: &Path, out: &Path) -> Result<String, String> {
     fs::write(out.join("name_lists.rs"), lists).map_err(|e| e.to_string())?;
     fs::write(out.join("structure.rs"), source).map_err(|e| e.to_string())?;
     Ok(examples.source())
+}
+
+/// Writes the tables about programs. Examples of outputs become examples of the finding that shows
+/// them.
+fn tables(file: &mut StructureFile, out: &Path) -> Result<(), String> {
+    for output in &file.output {
+        let id = output.finding()?;
+        let finding = file.finding.iter_mut().find(|finding| finding.id == id);
+        let finding = finding.ok_or_else(|| format!("no finding `{id}`"))?;
+        finding.examples.extend(output.examples.iter().cloned());
+        finding.counter_examples.extend(output.counter_examples.iter().cloned());
+    }
+    let outputs = outputs::outputs(&file.output)?;
+    fs::write(out.join("program_outputs.rs"), outputs).map_err(|e| e.to_string())?;
+    let changes = outputs::file_changes(&file.file_change)?;
+    fs::write(out.join("file_changes.rs"), changes).map_err(|e| e.to_string())
 }
 
 fn add(

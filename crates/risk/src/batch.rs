@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::assess::{Assessment, assess};
 use crate::call::Call;
+use crate::name_lists::{RESULT_NAMES, RESULT_WORDS};
 use crate::score;
 use crate::verdict::Policy;
 use countersign_json::Value;
@@ -183,13 +184,11 @@ fn placeholder(text: &str) -> Option<Option<usize>> {
         return Some(number(inside));
     }
     let one_word = !lower.contains(char::is_whitespace) && !lower.contains(['/', '.']);
-    let says =
-        ["result_from", "results_from", "output_from", "output_of", "result_of", "from_previous"];
-    (one_word && says.iter().any(|s| lower.contains(s))).then_some(None)
+    (one_word && RESULT_NAMES.iter().any(|s| lower.contains(s))).then_some(None)
 }
 
 fn speaks_of_results(text: &str) -> bool {
-    ["output", "result", "call_", "previous", "response", "step"].iter().any(|w| text.contains(w))
+    RESULT_WORDS.iter().any(|w| text.contains(w))
 }
 
 /// `call_2.result` → the second call; placeholders count from one.

@@ -8,13 +8,36 @@ use std::borrow::Cow;
 use crate::assess::Assessment;
 use crate::call::Call;
 use crate::effect::{Effect, Effects};
-use crate::name_lists::{EDIT_RULES, PRINTING_PROGRAMS};
+use crate::name_lists::{EDIT_RULES, PRINTING_PROGRAMS, UNDO_MEMBERS};
 use crate::tools;
 use countersign_shell::posix::ast::{Join, Node, Part, Parts, Redirect, Simple, Stage, Word};
 use countersign_shell::posix::parse;
 
-/// Members beside a command that change nothing about it.
-const COMMAND_MEMBERS: [&str; 3] = ["command", "description", "timeout"];
+/// One entry of `[[file_change]]`: a program whose operands name all files that it changes.
+#[derive(Debug)]
+struct FileChangeRule {
+    programs: &'static [&'static str],
+    /// Letters of options that do not change which files these are.
+    options: &'static str,
+    operands: ChangedOperands,
+}
+
+/// Which files the operands of a program name.
+#[derive(Debug, Clone, Copy)]
+enum ChangedOperands {
+    /// Each is changed.
+    Each,
+    /// Each but the first.
+    AllButFirst,
+    /// Folders that are made.
+    NewFolders,
+    /// The last is replaced by the others, or gets them as files.
+    IntoLast,
+    /// The same, and the others are moved away.
+    MoveIntoLast,
+}
+
+include!(concat!(env!("OUT_DIR"), "/file_changes.rs"));
 
 /// A file or folder that a call changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +75,7 @@ pub fn file_changes(call: &Call<'_>, seen: &Assessment) -> Option<Vec<ChangedFil
         let renames = call.arguments.to_json().contains("rename from ");
         return if renames { None } else { edited_files(seen, cwd) };
     };
-    if !members.iter().all(|(name, _)| COMMAND_MEMBERS.contains(&name.as_ref())) {
+    if !members.iter().all(|(name, _)| UNDO_MEMBERS.contains(&name.as_ref())) {
         return None;
     }
     let mut reading = Reading { folder: cwd.to_owned(), found: Vec::new() };
@@ -143,26 +166,29 @@ impl Reading {
         if PRINTING_PROGRAMS.contains(&name.as_ref()) {
             return Some(());
         }
-        let operands = operands(words, options(name)?)?;
-        let each = |reading: &mut Reading, list: &[&str]| {
-            list.iter().try_for_each(|path| reading.at(path))
-        };
-        match (name.as_ref(), operands.as_slice()) {
-            ("rm" | "rmdir" | "unlink" | "touch" | "tee", list) | ("chmod", [_, list @ ..]) => {
-                each(self, list)
+        let rule = FILE_CHANGE_RULES.iter().find(|rule| rule.programs.contains(&name.as_ref()))?;
+        let operands = operands(words, rule.options)?;
+        match (rule.operands, operands.as_slice()) {
+            (ChangedOperands::Each, list) | (ChangedOperands::AllButFirst, [_, list @ ..]) => {
+                self.each(list)
             }
-            ("mkdir", list) => list.iter().try_for_each(|path| {
+            (ChangedOperands::NewFolders, list) => list.iter().try_for_each(|path| {
                 self.found.push(ChangedFile::NewFolder(absolute(&self.folder, path)?));
                 Some(())
             }),
-            ("cp" | "mv" | "ln", [sources @ .., target]) if !sources.is_empty() => {
-                if name == "mv" {
-                    each(self, sources)?;
-                }
+            (ChangedOperands::IntoLast, [sources @ .., target]) if !sources.is_empty() => {
+                sources.iter().try_for_each(|source| self.into(target, source))
+            }
+            (ChangedOperands::MoveIntoLast, [sources @ .., target]) if !sources.is_empty() => {
+                self.each(sources)?;
                 sources.iter().try_for_each(|source| self.into(target, source))
             }
             _ => None,
         }
+    }
+
+    fn each(&mut self, paths: &[&str]) -> Option<()> {
+        paths.iter().try_for_each(|path| self.at(path))
     }
 
     fn at(&mut self, path: &str) -> Option<()> {
@@ -187,22 +213,6 @@ fn entered(stage: &Stage<'_>) -> Option<String> {
     let is_plain = assignments.is_empty() && stage.redirections.is_empty();
     let folder = literal(folder).filter(|folder| !folder.starts_with('-'))?;
     (is_plain && literal(name)? == "cd").then(|| folder.into_owned())
-}
-
-/// Options of a program that do not change which files it touches.
-fn options(program: &str) -> Option<&'static str> {
-    Some(match program {
-        "rm" => "rRfvid",
-        "mv" | "cp" => "fvin",
-        "ln" => "sfvn",
-        "touch" => "acm",
-        "tee" => "a",
-        "mkdir" => "pv",
-        "chmod" => "Rvcf",
-        "rmdir" => "v",
-        "unlink" => "",
-        _ => return None,
-    })
 }
 
 /// The words that are no options. None if there is an option beside `known`.
@@ -278,6 +288,17 @@ mod tests {
         let folder = ChangedFile::NewFolder("/p/a/b".to_owned());
         assert_eq!(command("mkdir -p a/b"), Some(vec![folder]));
         assert_eq!(command("echo hi"), Some(vec![]));
+    }
+
+    #[test]
+    fn every_rule_changes_the_files_of_its_example() {
+        assert_eq!(FILE_CHANGE_EXAMPLES.len(), FILE_CHANGE_RULES.len());
+        for (text, expected) in FILE_CHANGE_EXAMPLES {
+            let changed = command(text).unwrap_or_default();
+            let paths: Vec<String> =
+                changed.iter().filter_map(|file| file.place(|_| false)).collect();
+            assert_eq!(paths, *expected, "{text}");
+        }
     }
 
     #[test]

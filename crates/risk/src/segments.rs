@@ -17,7 +17,7 @@ use crate::assess::Assessment;
 use crate::call::Call;
 use crate::effect::Effects;
 use crate::finding::{Doubt, Factor};
-use crate::name_lists::SHELL_STATE;
+use crate::name_lists::{BESIDE_A_COMMAND, SHELL_STATE};
 use crate::question::Topic;
 use crate::tools;
 use crate::verdict::Verdict;
@@ -26,9 +26,10 @@ use countersign_types::tier::Tier;
 /// How many parts a command may have; one with more is shown as a whole.
 const MAX_PARTS: usize = 16;
 
-/// Members of a command that do not affect what runs.
-pub const BESIDE_A_COMMAND: [&str; 5] =
-    ["description", "explanation", "timeout", "timeout_ms", "timeout_seconds"];
+/// Whether a member beside a command does not affect what runs.
+pub fn is_beside_a_command(member: &str) -> bool {
+    BESIDE_A_COMMAND.iter().any(|name| member.eq_ignore_ascii_case(name))
+}
 
 /// How the message to the agent begins where only parts of its command were approved.
 pub const APPROVED_ONLY: &str = "Approved only: ";
@@ -78,8 +79,8 @@ fn split_call<'c>(call: &'c Call<'_>, whole: &Assessment) -> Option<Vec<&'c str>
 /// riskier later has another key. None where the call is not one command in a known folder.
 pub fn part_key(arguments: &Value<'_>, cwd: Option<&str>, seen: &Assessment) -> Option<Digest> {
     let (_, members) = tools::command_text(&seen.tool, arguments)?;
-    let beside = |key: &str| BESIDE_A_COMMAND.iter().any(|name| key.eq_ignore_ascii_case(name));
-    let bound: Vec<_> = members.iter().filter(|(key, _)| !beside(key)).cloned().collect();
+    let affects = |key: &str| !is_beside_a_command(key);
+    let bound: Vec<_> = members.iter().filter(|(key, _)| affects(key)).cloned().collect();
     // The canonical form of other values may be that of several texts.
     let is_exact = |value: &Value<'_>| matches!(value, Value::String(_) | Value::Bool(_));
     if !bound.iter().all(|(_, value)| is_exact(value)) {

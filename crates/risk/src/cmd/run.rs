@@ -7,6 +7,7 @@ use crate::command_tables as tables;
 use crate::command_tables::Touch;
 use crate::finding::Span;
 use crate::flow::{Flow, Taint};
+use crate::name_lists::CMD_COPYING_COMMANDS;
 use crate::paths::windows_path;
 use crate::shell::{CommandAssessor, CommandWord};
 use crate::structural_findings;
@@ -220,7 +221,7 @@ impl Runner<'_, '_, '_, '_> {
             all.extend(words.iter().cloned());
             self.assessor.program(&all, stdin, span)
         };
-        if reads_share && own && matches!(name, "copy" | "move" | "xcopy" | "robocopy") {
+        if reads_share && own && CMD_COPYING_COMMANDS.contains(&name) {
             let secret = flow.taint.has(Taint::SECRET);
             self.assessor.sent(secret, span);
         }

@@ -9,6 +9,7 @@ use crate::code::table::{
 };
 use crate::code::value::{HOLE, Shape, Value};
 use crate::finding::Doubt;
+use crate::name_lists::STARTED_SHELLS;
 use countersign_types::tier::Tier;
 
 impl<'a> Reader<'a, '_> {
@@ -66,10 +67,7 @@ impl<'a> Reader<'a, '_> {
 
     fn started(&mut self, rule: &'static Rule, program: &str, line: &str, at: At) {
         let name = program.rsplit(['/', '\\']).next().unwrap_or_default();
-        let shell = matches!(
-            name,
-            "sh" | "bash" | "zsh" | "dash" | "ksh" | "cmd" | "cmd.exe" | "powershell.exe"
-        );
+        let shell = STARTED_SHELLS.contains(&name);
         let open = shell && !line.contains(" -c ") && !line.contains("/c ");
         if open {
             self.signs |= SIGN_SHELL;

@@ -3,6 +3,7 @@
 use super::run::{Evaluator, plain_name};
 use super::value::{Kind, PsValue};
 use crate::flow::Taint;
+use crate::name_lists::SECRET_POWERSHELL_VARIABLES;
 use crate::paths::windows_path;
 
 /// The file that PowerShell runs whenever it starts.
@@ -42,7 +43,5 @@ impl Evaluator<'_, '_, '_, '_> {
 /// Variables that by their name hold a password, key or token.
 fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    ["secret", "password", "passwd", "token", "api_key", "apikey", "private_key", "access_key"]
-        .iter()
-        .any(|sign| name.contains(sign))
+    SECRET_POWERSHELL_VARIABLES.iter().any(|sign| name.contains(sign))
 }

@@ -6,6 +6,7 @@ use super::invocation::Invocation;
 use super::state::Folders;
 use crate::command_tables::Runner;
 use crate::flow::Flow;
+use crate::name_lists::FOLDER_OPTIONS;
 use crate::paths::normal;
 
 impl<'t> Evaluator<'t, '_, '_, '_> {
@@ -74,8 +75,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
 
     /// `env -C /`, `git -C /`, `sudo --chdir=/`: there as well as here; returns where it was.
     pub(super) fn elsewhere_by_option(&mut self, inv: &Invocation<'_, 't>) -> Option<Folders> {
-        const GOES: [&str; 6] = ["-C", "-D", "--chdir", "--directory", "--cwd", "--work-tree"];
-        let (_, value) = inv.values.iter().find(|(n, _)| GOES.contains(n))?;
+        let (_, value) = inv.values.iter().find(|(n, _)| FOLDER_OPTIONS.contains(n))?;
         let before = self.shared.folders.current().clone();
         let mut inside = before.clone();
         for place in before.each() {

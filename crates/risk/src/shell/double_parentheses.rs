@@ -4,12 +4,9 @@ use super::evaluator::Evaluator;
 use super::program::resolve;
 use crate::finding::{Finding, Findings};
 use crate::flow::Flow;
+use crate::name_lists::ARITHMETIC_FINDINGS;
 use countersign_shell::posix::ast::Stage;
 use countersign_types::tier::Tier;
-
-/// Findings that arithmetic causes when it is read as commands: its names are no programs.
-const OF_ARITHMETIC: [&str; 3] =
-    ["shell.dynamic-program", "shell.unknown-program", "shell.unreadable"];
 
 impl<'t> Evaluator<'t, '_, '_, '_> {
     /// Reads arithmetic as the commands that it may be: what asks there counts.
@@ -27,7 +24,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let inner = std::mem::replace(self.shared.out, outer);
         let counts = |found: &Finding| {
             found.weight.tier() >= Tier::Medium
-                && (words || !OF_ARITHMETIC.contains(&found.code.as_ref()))
+                && (words || !ARITHMETIC_FINDINGS.contains(&found.code.as_ref()))
         };
         if inner.iter().any(counts) {
             let mut grave = Findings::default();

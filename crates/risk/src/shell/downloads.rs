@@ -5,6 +5,10 @@ use super::evaluator::Evaluator;
 use super::invocation::Invocation;
 use super::state::EvalState;
 use crate::flow::{Flow, Taint};
+use crate::name_lists::{
+    CLONING_PROGRAMS, SEVEN_ZIP_PROGRAMS, TAR_PROGRAMS, TAR_UNPACK_OPTIONS, ZIP_LOOK_OPTIONS,
+    ZIP_PROGRAMS,
+};
 use crate::paths::last_part;
 use countersign_shell::UNKNOWN;
 
@@ -16,14 +20,12 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if self.shared.ctx.environment.is_disposable() {
             return;
         }
-        let folder = match program {
-            "git" | "hg" | "jj" => cloned_folder(inv),
-            "tar" | "gtar" | "bsdtar" | "unzip" | "bsdunzip" | "7z" | "7za" | "7zz"
-                if unpacks(program, inv) && self.comes_from_network(inv, stdin) =>
-            {
-                Some(unpacked_folder(inv))
-            }
-            _ => None,
+        let folder = if CLONING_PROGRAMS.contains(&program) {
+            cloned_folder(inv)
+        } else if unpacks(program, inv) && self.comes_from_network(inv, stdin) {
+            Some(unpacked_folder(inv))
+        } else {
+            None
         };
         if let Some(folder) = folder {
             self.shared.fetch_folder(&folder);
@@ -74,14 +76,14 @@ fn is_remote(word: &str) -> bool {
 /// Whether an archiver is told to unpack.
 fn unpacks(program: &str, inv: &Invocation<'_, '_>) -> bool {
     let first = inv.args.get(1).map(|arg| arg.text.as_ref()).unwrap_or_default();
-    match program {
-        "unzip" | "bsdunzip" => !inv.has_one(&["-l", "-t", "-v", "-Z", "-p"]),
-        "7z" | "7za" | "7zz" => matches!(first, "x" | "e"),
-        _ => {
-            let bundle = !first.starts_with('-') && first.contains('x');
-            bundle || inv.has_one(&["-x", "--extract", "--get"])
-        }
+    if ZIP_PROGRAMS.contains(&program) {
+        return !inv.has_one(ZIP_LOOK_OPTIONS);
     }
+    if SEVEN_ZIP_PROGRAMS.contains(&program) {
+        return matches!(first, "x" | "e");
+    }
+    let bundle = !first.starts_with('-') && first.contains('x');
+    TAR_PROGRAMS.contains(&program) && (bundle || inv.has_one(TAR_UNPACK_OPTIONS))
 }
 
 /// Where an archive is unpacked to.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::name_lists::{CONSTANT_CONDITIONS, LOOP_ENDS};
 use countersign_shell::posix::ast::{List, Node, Pipeline, Runs, Word};
 use countersign_shell::posix::unquoted;
 
@@ -20,9 +21,7 @@ fn keeps_spawning(body: &[Pipeline<'_>]) -> bool {
     };
     let behind = body.get(last + 1..).unwrap_or_default();
     let ends = |pipeline: &Pipeline<'_>| {
-        words(pipeline)
-            .first()
-            .is_some_and(|word| ["wait", "break", "exit", "return"].contains(&word.as_str()))
+        words(pipeline).first().is_some_and(|word| LOOP_ENDS.contains(&word.as_str()))
     };
     !behind.iter().any(ends)
 }
@@ -62,7 +61,7 @@ fn is_constant(text: &str, pipeline: &Pipeline<'_>) -> bool {
     match words.as_slice() {
         [program] => {
             let name = program.rsplit('/').next().unwrap_or_default();
-            matches!(name, "true" | "false" | ":" | "echo")
+            CONSTANT_CONDITIONS.contains(&name)
         }
         ["[" | "[[" | "test", rest @ ..] => rest.iter().all(|word| is_literal(word)),
         _ => false,

@@ -4,6 +4,10 @@ use super::evaluator::Evaluator;
 use super::invocation::Invocation;
 use crate::command_tables::Touch;
 use crate::flow::Flow;
+use crate::name_lists::{
+    ARCHIVING_OPTIONS, ARCHIVING_PROGRAMS, BIND_MOUNT_OPTIONS, FILE_COPYING_PROGRAMS,
+    LINKING_PROGRAMS,
+};
 use crate::paths::last_part;
 
 impl<'t> Evaluator<'t, '_, '_, '_> {
@@ -11,9 +15,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     pub(super) fn copied(&mut self, inv: &Invocation<'_, 't>, stdin: &Flow) {
         let Some(name) = inv.args.first().map(|a| last_part(&a.text)) else { return };
         match name {
-            "cp" | "gcp" | "mv" | "install" | "rsync" | "scp" => self.copy(inv, true),
-            "ln" | "gln" | "link" => self.copy(inv, false),
-            "mount" if inv.has_one(&["--bind", "--rbind", "-B", "-R"]) => self.copy(inv, false),
+            "mount" if inv.has_one(BIND_MOUNT_OPTIONS) => self.copy(inv, false),
             "tee" => {
                 let append = inv.has_one(&["-a", "--append"]);
                 for path in operands(inv) {
@@ -33,6 +35,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                     self.written(&to, false, &flow);
                 }
             }
+            _ if FILE_COPYING_PROGRAMS.contains(&name) => self.copy(inv, true),
+            _ if LINKING_PROGRAMS.contains(&name) => self.copy(inv, false),
             _ => {}
         }
     }
@@ -40,7 +44,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     /// `tar cf FILE …` writes its archive there.
     pub(super) fn archived(&mut self, inv: &Invocation<'_, 't>) {
         let Some([program, first, rest @ ..]) = inv.args.get(..) else { return };
-        if !matches!(last_part(&program.text), "tar" | "gtar" | "bsdtar" | "star") {
+        if !ARCHIVING_PROGRAMS.contains(&last_part(&program.text)) {
             return;
         }
         let makes = |word: &str| word.contains(['c', 'r', 'u', 'A']);
@@ -56,8 +60,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             }
             return;
         }
-        let flags = ["-c", "-r", "-u", "-A", "--create", "--append", "--update", "--concatenate"];
-        if !inv.has_one(&flags) {
+        if !inv.has_one(ARCHIVING_OPTIONS) {
             return;
         }
         let files: Vec<String> = inv

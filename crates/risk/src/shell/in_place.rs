@@ -5,6 +5,7 @@ use super::invocation::Invocation;
 use super::{awk, sed};
 use crate::command_tables::{Interpreter, Spec, Speech, Touch};
 use crate::flow::Flow;
+use crate::name_lists::{PRINTING_WORDS, QUIET_OPTIONS};
 use countersign_shell::UNKNOWN;
 
 impl<'t> Evaluator<'t, '_, '_, '_> {
@@ -29,12 +30,12 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             files = 1;
         }
         let program = program.join("\n");
-        let quiet = inv.has_one(&["-n", "--quiet", "--silent"]);
+        let quiet = inv.has_one(QUIET_OPTIONS);
         let empties = if interpreter.speech == Speech::Sed {
             let summary = sed::summary(&program);
             !summary.prints && (summary.empties || quiet)
         } else {
-            quiet && !["print", "say", "write", "eof"].iter().any(|word| program.contains(word))
+            quiet && !PRINTING_WORDS.iter().any(|word| program.contains(word))
         };
         if !empties || program.contains(UNKNOWN) {
             return;

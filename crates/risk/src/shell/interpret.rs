@@ -9,6 +9,10 @@ use crate::command_tables::{Interpreter, Spec, Speech, Touch};
 use crate::effect::Effect;
 use crate::finding::Span;
 use crate::flow::{Flow, Taint};
+use crate::name_lists::{
+    CLIENT_NO_SESSION_OPTIONS, INTERPRETER_USAGE_OPTIONS, PYTHON_NO_SESSION_OPTIONS,
+    SESSION_OPTIONS, SHELL_NO_SESSION_OPTIONS, SYNTAX_CHECK_SHELLS,
+};
 use crate::paths::last_part;
 use crate::structural_findings::{self, StructuralRule};
 use countersign_shell::UNKNOWN;
@@ -68,7 +72,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
 
     /// A question about the interpreter, or a check of syntax: no code is run.
     fn runs_nothing(&mut self, inv: &Invocation<'_, 't>) -> Option<Flow> {
-        let asked = inv.has_one(&["--version", "--help", "-V"]) && inv.operands.is_empty();
+        let asked = inv.has_one(INTERPRETER_USAGE_OPTIONS) && inv.operands.is_empty();
         if !asked && !is_syntax_check(inv) {
             return None;
         }
@@ -177,13 +181,12 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
 
 /// `bash -n FILE` reads a script and runs nothing. An interactive shell ignores `-n`.
 fn is_syntax_check(inv: &Invocation<'_, '_>) -> bool {
-    const CHECKS: [&str; 8] = ["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "yash"];
     let program = inv.args.first().map(|arg| last_part(&arg.text));
     let mut words = inv.args.iter().skip(1);
     let plain = |arg: &Arg<'_>| {
         !arg.glob && !arg.text.starts_with(['-', '+']) && !arg.text.contains(UNKNOWN)
     };
-    program.is_some_and(|name| CHECKS.contains(&name))
+    program.is_some_and(|name| SYNTAX_CHECK_SHELLS.contains(&name))
         && words.next().is_some_and(|arg| arg.text == "-n")
         && words.all(plain)
 }
@@ -204,8 +207,6 @@ fn modules(interpreter: Interpreter, inv: &Invocation<'_, '_>) -> String {
 /// Whether it would wait for a person to type: nothing to run is given, and no option says that it
 /// does something else.
 fn is_session(interpreter: Interpreter, spec: &Spec, inv: &Invocation<'_, '_>) -> bool {
-    const SESSION: [&str; 12] =
-        ["-i", "-l", "--login", "-s", "-p", "-il", "-li", "--", "-", "-q", "-B", "--interactive"];
     if inv.operands.len() > usize::from(interpreter.bare_operands) {
         return false;
     }
@@ -217,16 +218,15 @@ fn is_session(interpreter: Interpreter, spec: &Spec, inv: &Invocation<'_, '_>) -
     }
     match interpreter.speech {
         // These start a session with nearly every option they have.
-        Speech::Shell => !inv.has_one(&["--version", "--help", "-c", "-n", "-D"]),
-        Speech::Python => !inv.has_one(&["--version", "--help", "-V", "-h"]),
+        Speech::Shell => !inv.has_one(SHELL_NO_SESSION_OPTIONS),
+        Speech::Python => !inv.has_one(PYTHON_NO_SESSION_OPTIONS),
         Speech::Sql | Speech::Redis | Speech::Mongo => {
-            let looks = ["--version", "--help", "-V", "--list", "-l", "-?", "-version", "-help"];
             let takes = |f: &&&'static str| !spec.values.contains(*f);
-            !looks.iter().filter(takes).any(|f| inv.has(f))
+            !CLIENT_NO_SESSION_OPTIONS.iter().filter(takes).any(|f| inv.has(f))
         }
         _ => {
             let options = inv.options.iter().filter_map(|i| inv.arg(*i));
-            options.into_iter().all(|a| SESSION.contains(&a.text.as_ref()))
+            options.into_iter().all(|a| SESSION_OPTIONS.contains(&a.text.as_ref()))
         }
     }
 }

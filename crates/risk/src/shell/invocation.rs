@@ -264,11 +264,6 @@ impl<'i, 't> Invocation<'i, 't> {
             runner.sub.is_empty() || runner.sub.iter().any(|path| self.sub(path).is_some());
         is_meant && !self.has_one(&runner.unless)
     }
-
-    /// Whether these words are the first operands.
-    pub fn begins(&self, words: &str) -> bool {
-        words.split(' ').enumerate().all(|(at, word)| self.operand(at) == Some(word))
-    }
 }
 
 /// Splits `--name=value`; options are short, so byte by byte.

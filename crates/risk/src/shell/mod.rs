@@ -41,6 +41,7 @@ mod path_access;
 mod path_cost;
 mod plain;
 mod program;
+mod program_output;
 mod python_module;
 mod redirects;
 mod remembered;

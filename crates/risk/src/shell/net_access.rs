@@ -6,6 +6,7 @@ use crate::command_tables::Touch;
 use crate::effect::Effect;
 use crate::finding::Span;
 use crate::flow::Taint;
+use crate::name_lists::THIS_MACHINE;
 use crate::paths::Act;
 use crate::structural_findings;
 use countersign_shell::UNKNOWN;
@@ -117,7 +118,5 @@ pub(super) fn host_of(target: &str) -> &str {
 
 /// This machine itself.
 pub(super) fn is_local(host: &str) -> bool {
-    matches!(host, "localhost" | "::1" | "0.0.0.0" | "host.docker.internal")
-        || host.starts_with("127.")
-        || host.ends_with(".localhost")
+    THIS_MACHINE.contains(&host) || host.starts_with("127.") || host.ends_with(".localhost")
 }

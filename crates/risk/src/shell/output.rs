@@ -5,11 +5,10 @@ use std::borrow::Cow;
 use super::arg::Arg;
 use super::evaluator::Evaluator;
 use super::invocation::Invocation;
-use super::xargs::found_below;
+use super::program_output::program_output;
 use crate::flow::{self, Flow, Taint};
 use crate::paths::last_part;
 use countersign_shell::UNKNOWN;
-use countersign_text::decode;
 
 impl<'t> Evaluator<'t, '_, '_, '_> {
     /// `printf -v NAME FORMAT …` where what it would print is known.
@@ -26,19 +25,16 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         true
     }
 
-    /// The output of `echo`, `printf`, `cat`, decoders and the like.
+    /// The output of `echo`, `printf`, `cat` and the like, and of the programs whose output the rules
+    /// describe.
     pub(super) fn output(&mut self, inv: &Invocation<'_, 't>, stdin: &Flow) -> Option<Flow> {
         let name = last_part(&inv.args.first()?.text);
         match name {
             "echo" => Some(echo(inv)),
             "printf" => Some(printf(inv)),
             "pwd" => self.current_folder().map(|folder| Flow::text(folder + "\n")),
-            "cat" | "tac" | "head" | "tail" | "tee" | "pv" | "sort" | "uniq"
-                if inv.operands.is_empty() && stdin.present =>
-            {
-                Some(stdin.clone())
-            }
             "tee" => Some(stdin.clone()),
+            "cat" if inv.operands.is_empty() && stdin.present => Some(stdin.clone()),
             "cat" => {
                 let mut all = Flow::none();
                 for index in &inv.operands {
@@ -63,42 +59,14 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 _ => None,
             })),
             "sed" => Some(reshape(stdin, |t| substitute(t, inv.operand(0)?))),
-            "find" | "gfind" | "fd" => {
-                Some(Flow { place: found_below(inv), ..Flow::unknown(Taint::FILE) })
-            }
             // Where exactly does not matter; that it is this program's file does.
             "which" if inv.operands.len() == 1 => {
                 let name = inv.operand(0).filter(|name| !name.contains([UNKNOWN, '/']))?;
                 Some(Flow::text(format!("/usr/bin/{name}")))
             }
-            _ if prints_local(name, inv) => Some(Flow::unknown(Taint::FILE)),
             "mktemp" => made_temporary(inv),
-            "env" | "printenv" if inv.operands.is_empty() => Some(Flow::unknown(Taint::SECRET)),
-            _ => unpacked(name, inv, stdin),
+            _ => program_output(name, inv, stdin),
         }
-    }
-}
-
-/// Whether a command prints files of the repository, or what is known about this machine and its
-/// people.
-fn prints_local(name: &str, inv: &Invocation<'_, '_>) -> bool {
-    match name {
-        "git" => prints_content(inv),
-        "uname" => inv.has_one(&["-a", "--all", "-n", "--nodename"]),
-        _ => {
-            const TELLS: [&str; 10] =
-                ["whoami", "id", "hostname", "ls", "ps", "who", "w", "last", "ifconfig", "ip"];
-            TELLS.contains(&name)
-        }
-    }
-}
-
-/// Whether a git command prints files of the repository.
-fn prints_content(inv: &Invocation<'_, '_>) -> bool {
-    match inv.operand(0) {
-        Some("archive" | "bundle" | "cat-file" | "diff" | "format-patch") => true,
-        Some("show") => !inv.has_one(&["-s", "--no-patch", "--format", "--stat", "--name-only"]),
-        _ => false,
     }
 }
 
@@ -157,37 +125,6 @@ fn printf(inv: &Invocation<'_, '_>) -> Flow {
     // A format that is not followed, or more text than is kept.
     let taint = if text.is_none() { taint.and(Taint::LOST) } else { taint };
     Flow { present: true, text, taint, place: None }
-}
-
-/// What a program that decodes or decompresses its input writes; none for all others.
-fn unpacked(name: &str, inv: &Invocation<'_, '_>, stdin: &Flow) -> Option<Flow> {
-    match name {
-        "base64" | "gbase64" if inv.has_one(&["-d", "-D", "--decode"]) => {
-            Some(decoded_text(stdin, decode::base64))
-        }
-        "base32" if inv.has_one(&["-d", "--decode"]) => Some(decoded_text(stdin, decode::base32)),
-        "openssl" if inv.has_one(&["-d"]) => {
-            let plain = inv.begins("base64") || inv.has_one(&["-base64", "-a"]);
-            Some(if plain { decoded_text(stdin, decode::base64) } else { decoded(stdin) })
-        }
-        "xxd" if inv.has_one(&["-r"]) => Some(decoded_text(stdin, decode::hex)),
-        "gunzip" | "zcat" | "gzcat" | "bzcat" | "xzcat" | "zstdcat" | "uudecode" | "unxz"
-        | "bunzip2" | "lzcat" => Some(decoded(stdin)),
-        "gzip" | "bzip2" | "xz" | "zstd" if inv.has_one(&["-d", "--decompress"]) => {
-            Some(decoded(stdin))
-        }
-        "gpg" | "gpg2" if inv.has_one(&["-d", "--decrypt"]) => Some(decoded(stdin)),
-        _ => None,
-    }
-}
-
-fn decoded_text(stdin: &Flow, decoder: impl Fn(&str) -> Option<Vec<u8>>) -> Flow {
-    let text = stdin.text.as_deref().and_then(decoder).and_then(decode::utf8_without_nul);
-    Flow { present: true, text, taint: stdin.taint.and(Taint::DECODED), place: None }
-}
-
-fn decoded(stdin: &Flow) -> Flow {
-    Flow::unknown(stdin.taint.and(Taint::DECODED))
 }
 
 fn reshape(stdin: &Flow, change: impl Fn(&str) -> Option<String>) -> Flow {

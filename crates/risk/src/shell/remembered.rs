@@ -11,20 +11,11 @@ use crate::command_tables::Speech;
 use crate::effect::Effect;
 use crate::finding::{Finding, Findings, Span};
 use crate::flow::{Flow, Taint};
+use crate::name_lists::{POSIX_SHELLS, UNKNOWN_ONLY_FINDINGS};
 use crate::paths::normal;
 use crate::session::{ContentChange, FileOrigin, FileWrite, RememberedFile, SessionMemory};
 use crate::structural_findings;
 use countersign_types::tier::Tier;
-
-/// Findings that say only that something is known when it runs, or that a program does what any
-/// program of a project may do. They do not count in a script whose text the session knows.
-pub(super) const UNKNOWN_ONLY: [&str; 5] = [
-    "code.environment.all",
-    "code.process.start",
-    "code.unknown-call",
-    "shell.inline-code",
-    "shell.program-in-odd-place",
-];
 
 /// Marks of data in a text, and what is remembered of them.
 const ORIGINS: [(Taint, FileOrigin); 5] = [
@@ -174,7 +165,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         } else {
             let mut seen = Findings::default();
             let only_unknown = |found: &Finding| {
-                found.weight.tier() == Tier::Medium && UNKNOWN_ONLY.contains(&found.code.as_ref())
+                found.weight.tier() == Tier::Medium
+                    && UNKNOWN_ONLY_FINDINGS.contains(&found.code.as_ref())
             };
             seen.absorb_reading(inner, false, |found| !only_unknown(found));
             self.shared.out.absorb(seen, |found| Finding { span: Some(span), ..found });
@@ -198,7 +190,7 @@ pub(super) fn script_language(path: &str, text: &str) -> Option<Speech> {
     let name = named.unwrap_or_else(|| path.rsplit('.').next().unwrap_or_default());
     let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     Some(match name {
-        "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash" => Speech::Shell,
+        _ if POSIX_SHELLS.contains(&name) => Speech::Shell,
         "python" | "py" => Speech::Python,
         "node" | "bun" | "deno" | "js" | "mjs" | "cjs" | "ts" | "mts" | "cts" | "tsx" => {
             Speech::JavaScript

@@ -8,7 +8,10 @@ use super::program::Known;
 use crate::command_tables::Loses;
 use crate::facts::{FactAnswer, FactQuery, GitCounts, LikelyEnvironment, RemoteFact, RemoteSystem};
 use crate::finding::Span;
-use crate::name_lists::{REPLACING_OPTIONS, TARGET_OPTIONS};
+use crate::name_lists::{
+    AWS_PROGRAMS, DOCKER_PROGRAMS, GIT_REPLACING_SUBCOMMANDS, GIT_VARIABLES, GOOGLE_CLOUD_PROGRAMS,
+    KUBERNETES_PROGRAMS, REPLACING_OPTIONS, TARGET_OPTIONS,
+};
 use crate::paths::last_part;
 use crate::structural_findings;
 use countersign_shell::UNKNOWN;
@@ -21,8 +24,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let words: Vec<&str> = inv.args.iter().skip(1).map(|arg| arg.text.as_ref()).collect();
         let Some(needs) = CleanNeeds::of(loses, &words) else { return false };
         let variables = &self.shared.variables;
-        let git_variables = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_CONFIG_COUNT"];
-        let is_redirected = git_variables.iter().any(|name| variables.get(name).is_some());
+        let is_redirected = GIT_VARIABLES.iter().any(|name| variables.get(name).is_some());
         if is_redirected || !self.shared.facts_may_lower() {
             return false;
         }
@@ -120,7 +122,7 @@ impl CleanNeeds {
         if from_index {
             return Some(CleanNeeds { no_changed: true, ..CleanNeeds::default() });
         }
-        let is_described = matches!(*command, "checkout" | "switch" | "restore" | "reset")
+        let is_described = GIT_REPLACING_SUBCOMMANDS.contains(command)
             && options().all(|w| REPLACING_OPTIONS.contains(w) || w.starts_with("--source="));
         let is_reset = *command == "reset";
         if is_reset && !rest.iter().all(|word| word.starts_with('-') || *word == "HEAD") {
@@ -152,11 +154,11 @@ fn leaves_origin(found: &RemoteFact) -> bool {
 
 /// The system whose tools remember what they work on.
 fn system_of(program: &str) -> Option<RemoteSystem> {
-    Some(match program {
-        "kubectl" | "helm" | "helmfile" | "oc" => RemoteSystem::Kubernetes,
-        "docker" | "docker-compose" => RemoteSystem::Docker,
-        "aws" | "eksctl" | "sam" => RemoteSystem::Aws,
-        "gcloud" | "gsutil" | "bq" => RemoteSystem::GoogleCloud,
-        _ => return None,
-    })
+    let systems = [
+        (KUBERNETES_PROGRAMS, RemoteSystem::Kubernetes),
+        (DOCKER_PROGRAMS, RemoteSystem::Docker),
+        (AWS_PROGRAMS, RemoteSystem::Aws),
+        (GOOGLE_CLOUD_PROGRAMS, RemoteSystem::GoogleCloud),
+    ];
+    systems.into_iter().find(|(names, _)| names.contains(&program)).map(|(_, system)| system)
 }

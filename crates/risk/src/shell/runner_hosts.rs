@@ -5,6 +5,7 @@ use super::evaluator::Evaluator;
 use crate::command_tables::Runner;
 use crate::finding::Span;
 use crate::flow::Flow;
+use crate::name_lists::PRODUCTION_WORDS;
 use crate::structural_findings;
 use countersign_types::tier::Tier;
 
@@ -42,10 +43,6 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
 fn is_production(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let mut parts = name.split(|c: char| !c.is_ascii_alphanumeric());
-    parts.any(|part| {
-        matches!(
-            part.trim_end_matches(|c: char| c.is_ascii_digit()),
-            "prod" | "production" | "live" | "prd"
-        )
-    })
+    parts
+        .any(|part| PRODUCTION_WORDS.contains(&part.trim_end_matches(|c: char| c.is_ascii_digit())))
 }

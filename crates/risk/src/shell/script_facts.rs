@@ -6,14 +6,16 @@ use super::arg::Arg;
 use super::evaluator::Evaluator;
 use super::invocation::Invocation;
 use super::program::is_standard_place;
-use super::remembered::{UNKNOWN_ONLY, script_language};
+use super::remembered::script_language;
 use crate::command_tables::{Spec, Speech};
 use crate::effect::Effect;
 use crate::facts::{FactAnswer, FactQuery, ScriptFact};
 use crate::finding::{Doubt, Finding, Span};
 use crate::flow::{Flow, Taint};
 use crate::limit::Limit;
-use crate::name_lists::UNREAD_FINDINGS;
+use crate::name_lists::{
+    PACKAGE_LIFECYCLE_SCRIPTS, PACKAGE_SCRIPT_PROGRAMS, UNKNOWN_ONLY_FINDINGS, UNREAD_FINDINGS,
+};
 use countersign_types::tier::Tier;
 
 /// How many scripts are read for one call, those that scripts start included.
@@ -119,7 +121,7 @@ fn counts(speech: Speech, is_complete: bool, found: &Finding) -> bool {
             is_complete
                 && matches!(speech, Speech::Shell | Speech::Sql)
                 && !code.starts_with("path.")
-                && !UNKNOWN_ONLY.contains(&code)
+                && !UNKNOWN_ONLY_FINDINGS.contains(&code)
         }
     }
 }
@@ -137,11 +139,11 @@ fn recipes(program: &str, operands: &[String], folder: &str) -> Vec<FactQuery> {
             let query = |target| FactQuery::MakeTarget { folder: folder(), file: None, target };
             targets.into_iter().map(query).collect()
         }
-        "npm" | "pnpm" | "yarn" | "bun" => {
+        _ if PACKAGE_SCRIPT_PROGRAMS.contains(&program) => {
             let words: Vec<&str> = operands.iter().map(String::as_str).collect();
             let name = match words.as_slice() {
-                ["run" | "run-script", name, ..]
-                | [name @ ("test" | "start" | "stop" | "restart"), ..] => name,
+                ["run" | "run-script", name, ..] => name,
+                [name, ..] if PACKAGE_LIFECYCLE_SCRIPTS.contains(name) => name,
                 ["t" | "tst", ..] => "test",
                 [name, ..] if program == "yarn" || program == "pnpm" => name,
                 _ => return Vec::new(),

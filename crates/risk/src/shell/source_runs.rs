@@ -6,7 +6,7 @@ use super::invocation::Invocation;
 use crate::command_tables::{Interpreter, Speech};
 use crate::finding::Span;
 use crate::flow::Flow;
-use crate::name_lists::SOURCE_ENDINGS;
+use crate::name_lists::{SOURCE_ENDINGS, SOURCE_RUNNING_PROGRAMS};
 use crate::paths::{Act, last_part};
 use crate::structural_findings;
 use countersign_types::tier::Tier;
@@ -46,13 +46,18 @@ fn program<'i>(inv: &Invocation<'i, '_>) -> &'i str {
 /// The file that is run and the words behind it; nothing if none is.
 fn source_and_words<'t>(inv: &Invocation<'_, 't>) -> Vec<Arg<'t>> {
     let from = match program(inv) {
-        "go" | "zig" | "dart" | "nim" if matches!(inv.operand(0), Some("run" | "r")) => 1,
         "bun" | "deno" => usize::from(inv.operand(0) == Some("run")),
         "swift" => 0,
         // `-jar` is read as a cluster of letters, so the file may count as a value.
         "java" => {
             let mut files = inv.args.iter().skip(1);
             return files.find(|arg| is_source(arg)).cloned().into_iter().collect();
+        }
+        program
+            if SOURCE_RUNNING_PROGRAMS.contains(&program)
+                && matches!(inv.operand(0), Some("run" | "r")) =>
+        {
+            1
         }
         _ => return Vec::new(),
     };

@@ -6,7 +6,7 @@ use crate::command_tables::{Spec, Touch};
 use crate::effect::Effect;
 use crate::finding::Span;
 use crate::flow::{Flow, Taint};
-use crate::name_lists::REROUTING_OPTIONS;
+use crate::name_lists::{OUTPUT_FILE_OPTIONS, REMOTE_NAME_OPTIONS, REROUTING_OPTIONS};
 use crate::shell::net_access::{host_of, is_local};
 use crate::structural_findings;
 
@@ -40,15 +40,12 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 remote = path.rsplit('/').next().filter(|n| !n.is_empty() && n.len() < path.len());
             }
         }
-        let named = inv
-            .values
-            .iter()
-            .find(|(n, _)| matches!(*n, "-o" | "--output" | "-O" | "--output-document" | "--out"));
+        let named = inv.values.iter().find(|(n, _)| OUTPUT_FILE_OPTIONS.contains(n));
         // Without `-O`, wget keeps the remote name; curl does with it.
         let file = match named {
             Some((_, value)) => Some(value.text),
             None if !inv.args.first().is_some_and(|a| a.text.ends_with("curl")) => remote,
-            None if inv.has_one(&["-O", "--remote-name", "--remote-name-all"]) => remote,
+            None if inv.has_one(REMOTE_NAME_OPTIONS) => remote,
             None => None,
         };
         if let Some(file) = file.filter(|f| *f != "-") {

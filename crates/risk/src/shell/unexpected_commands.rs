@@ -10,6 +10,9 @@ use super::program::resolve;
 use crate::command_tables::{COMMAND_OPTIONS, COMMAND_WORDS, Spec};
 use crate::finding::Span;
 use crate::flow::Flow;
+use crate::name_lists::{
+    INLINE_CODE_OPTIONS, INLINE_SHELL_OPTIONS, INLINE_SHELLS, RECURSIVE_DELETE_OPTIONS,
+};
 use countersign_text::glob::bytes_of;
 
 impl<'t> Evaluator<'t, '_, '_, '_> {
@@ -88,12 +91,12 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             }
             let behind_dashes = inv.dashes.is_some_and(|d| d + 1 == at);
             let plain = match name {
-                "rm" => ["-rf", "-fr", "-Rf", "-fR"].iter().any(|f| next.text.starts_with(f)),
-                "sh" | "bash" | "zsh" | "dash" | "ksh" => {
-                    ["-c", "-lc", "-ec", "-xc", "-ic"].contains(&next.text.as_ref())
-                }
+                "rm" => RECURSIVE_DELETE_OPTIONS.iter().any(|f| next.text.starts_with(f)),
                 "sudo" => true,
-                _ => false,
+                _ => {
+                    INLINE_SHELLS.contains(&name)
+                        && INLINE_SHELL_OPTIONS.contains(&next.text.as_ref())
+                }
             };
             if (behind_dashes || plain) && self.another_reading(span) {
                 let inner: Vec<Arg<'t>> = inv.args.get(at..).unwrap_or_default().to_vec();
@@ -144,6 +147,6 @@ fn names_a_value(inv: &Invocation<'_, '_>, at: usize) -> bool {
     let Some(next) = inv.args.get(at + 1) else { return true };
     let before = at.checked_sub(1).and_then(|n| inv.args.get(n));
     let option = before.is_some_and(|a| a.text.starts_with("--") && a.text.len() > 2);
-    let runs = ["-c", "-e", "-r", "-lc", "-ic", "-m"].iter().any(|f| next.text.starts_with(f));
+    let runs = INLINE_CODE_OPTIONS.iter().any(|f| next.text.starts_with(f));
     option && !runs
 }

@@ -7,7 +7,7 @@ use super::table::{self, Class, Noun, Role, Strength, Verb};
 use super::{label, name, objects};
 use crate::effect::{Effect, Effects};
 use crate::finding::{Doubt, Finding, Findings};
-use crate::name_lists::NOUNS;
+use crate::name_lists::{NESTED_ARGUMENT_NAMES, NOUNS};
 use crate::structural_findings;
 use countersign_json::Value;
 use countersign_types::tier::Tier;
@@ -120,7 +120,7 @@ pub(super) fn named_verbs(tool: &str) -> Vec<&'static Verb> {
 fn names_a_tool(key: &str, wanted: Role) -> bool {
     let names = match wanted {
         Role::Tool => &["toolname"][..],
-        _ => &["arguments", "args", "params", "parameters", "toolarguments", "toolinput", "input"],
+        _ => NESTED_ARGUMENT_NAMES,
     };
     names.contains(&name::compact(key).as_str())
 }

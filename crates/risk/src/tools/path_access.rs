@@ -10,6 +10,7 @@ use crate::effect::Effect;
 use crate::facts::{FactAnswer, FactQuery};
 use crate::finding::{Doubt, Finding, Span};
 use crate::impact::Money;
+use crate::name_lists::{AGENT_FOLDERS, EVERYONE, SWEEP_VALUES};
 use crate::structural_findings::{self, StructuralRule};
 use countersign_json::Value;
 use countersign_text::file_url;
@@ -110,7 +111,7 @@ impl Reader<'_, '_> {
         let Some(own) = self.agent else { return false };
         let mut parts = path.split(['/', '\\']);
         while let Some(part) = parts.next() {
-            if matches!(part, "agents" | "workspaces" | "profiles") {
+            if AGENT_FOLDERS.contains(&part) {
                 return parts.clone().count() > 1 && parts.next().is_some_and(|n| n != own);
             }
         }
@@ -123,7 +124,7 @@ impl Reader<'_, '_> {
         }
         for one in text.split([',', ';']).map(str::trim).filter(|one| !one.is_empty()) {
             self.out.impact.recipients.add(one);
-            if crate::name_lists::EVERYONE.contains(&one) {
+            if EVERYONE.contains(&one) {
                 self.out.doubt(Doubt::VagueArguments);
                 self.out.add(structural_findings::MANY_PEOPLE.finding());
             }
@@ -188,7 +189,7 @@ impl Reader<'_, '_> {
     pub(super) fn sweep(&mut self, value: &Value<'_>) {
         let on = match value {
             Value::Bool(on) => *on,
-            Value::String(text) => matches!(text.as_ref(), "true" | "all" | "*" | "yes"),
+            Value::String(text) => SWEEP_VALUES.contains(&text.as_ref()),
             _ => false,
         };
         if on && self.class == Some(Class::Delete) {

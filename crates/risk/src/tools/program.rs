@@ -6,6 +6,7 @@ use super::script_language::{ScriptLanguage, is_shell};
 use super::table::Role;
 use crate::code::Language;
 use crate::finding::{Finding, Findings};
+use crate::name_lists::INTERPRETER_NAMES;
 use crate::structural_findings;
 use countersign_json::Value;
 use countersign_types::tier::Tier;
@@ -146,8 +147,7 @@ fn is_apply_patch(program: &str) -> bool {
 pub(super) fn is_interpreter(text: &str) -> bool {
     let name = text.rsplit(['/', '\\']).next().unwrap_or(text);
     let name = name.strip_suffix(".exe").unwrap_or(name);
-    let known = ["pwsh", "powershell", "cmd", "python", "python3", "node", "true", "false", ""];
-    super::text::is_plain_word(text) && (is_shell(name) || known.contains(&name))
+    super::text::is_plain_word(text) && (is_shell(name) || INTERPRETER_NAMES.contains(&name))
 }
 
 /// Words as one line of shell, quoted so that it means the same.

@@ -10,6 +10,7 @@ use super::{name, text};
 use crate::context::Context;
 use crate::effect::Effect;
 use crate::finding::{Finding, Findings};
+use crate::name_lists::{MESSAGE_ARGUMENTS, OFF_VALUES, PROSE_WORDS};
 use crate::structural_findings;
 use countersign_json::Value;
 use countersign_types::tier::Tier;
@@ -106,8 +107,7 @@ impl Reader<'_, '_> {
             Value::Number(digits) => digits.as_ref() != "0",
             // `delete: "user-1"` says what is deleted.
             Value::String(text) => {
-                let off = ["", "false", "no", "off", "0", "none", "never"];
-                !off.iter().any(|off| text.trim().eq_ignore_ascii_case(off))
+                !OFF_VALUES.iter().any(|off| text.trim().eq_ignore_ascii_case(off))
             }
             Value::Array(list) => !list.is_empty(),
             Value::Null | Value::Object(_) => false,
@@ -150,7 +150,7 @@ fn sends(members: &[(Cow<'_, str>, Value<'_>)]) -> bool {
     let given = |wanted: &dyn Fn(&str) -> bool| {
         members.iter().any(|(key, value)| wanted(key) && !value.is_null())
     };
-    let message = |key: &str| ["body", "message", "html"].contains(&name::compact(key).as_str());
+    let message = |key: &str| MESSAGE_ARGUMENTS.contains(&name::compact(key).as_str());
     given(&|key| guessed(key) == Some(Role::Recipient)) && given(&message)
 }
 
@@ -186,13 +186,10 @@ pub(super) fn is_dangerous(text: &str, ctx: &Context<'_>, least: Tier) -> bool {
 /// The same for an argument of a tool that runs things, where words alone may be a command too:
 /// `kubectl delete namespace prod`. A sentence has other words and begins with a capital.
 pub(super) fn is_dangerous_command(text: &str, ctx: &Context<'_>) -> bool {
-    const PROSE: [&str; 14] = [
-        "the", "a", "an", "and", "to", "of", "for", "with", "in", "on", "that", "this", "if", "is",
-    ];
     let bare = |line: &str| {
         line.starts_with(|c: char| c.is_ascii_lowercase())
             && line.contains(' ')
-            && !line.split_whitespace().any(|word| PROSE.contains(&word))
+            && !line.split_whitespace().any(|word| PROSE_WORDS.contains(&word))
     };
     let reads_grave = |line: &str| {
         let mut seen = Findings::default();

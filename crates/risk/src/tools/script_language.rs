@@ -1,6 +1,7 @@
 //! What the text that a tool runs is written in.
 
 use crate::code::Language;
+use crate::name_lists::{POSIX_SHELLS, UNREAD_SHELLS};
 
 /// What a piece of code is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,9 +30,7 @@ pub(super) fn script_language(name: &str) -> ScriptLanguage {
         "shell" => return ScriptLanguage::Shell,
         "powershell" | "pwsh" | "ps1" => return ScriptLanguage::PowerShell,
         "cmd" | "batch" | "bat" => return ScriptLanguage::Cmd,
-        "fish" | "nu" | "nushell" | "xonsh" | "elvish" | "tcsh" | "csh" | "murex" => {
-            return ScriptLanguage::UnreadShell;
-        }
+        name if UNREAD_SHELLS.contains(&name) => return ScriptLanguage::UnreadShell,
         name if is_shell(name) => return ScriptLanguage::Shell,
         _ => Language::Other,
     })
@@ -40,5 +39,5 @@ pub(super) fn script_language(name: &str) -> ScriptLanguage {
 /// Whether a program is a POSIX shell, by its name or path.
 pub(super) fn is_shell(program: &str) -> bool {
     let name = program.rsplit(['/', '\\']).next().unwrap_or(program);
-    matches!(name, "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash")
+    POSIX_SHELLS.contains(&name)
 }

@@ -2,6 +2,7 @@
 
 use super::table::SECRET_STARTS;
 use crate::finding::Span;
+use crate::name_lists::{DECLINING_ANSWERS, KEY_NAMES, METADATA_HOSTS};
 
 /// The first well-known secret in a text.
 pub(super) fn secret(text: &str) -> Option<(&'static str, Span)> {
@@ -42,10 +43,7 @@ pub(super) fn host(url: &str) -> Option<&str> {
 
 /// Addresses at which cloud machines hand out their own credentials.
 pub(super) fn is_metadata_host(host: &str) -> bool {
-    matches!(
-        host.to_ascii_lowercase().as_str(),
-        "169.254.169.254" | "metadata.google.internal" | "fd00:ec2::254" | "100.100.100.200"
-    )
+    METADATA_HOSTS.contains(&host.to_ascii_lowercase().as_str())
 }
 
 /// Whether a text can be a path at all.
@@ -98,36 +96,6 @@ pub(super) fn is_plain_path(text: &str) -> bool {
         && (rooted || !text.contains(char::is_whitespace))
 }
 
-/// Names of keys, as tools that type spell them.
-const KEYS: [&str; 26] = [
-    "enter",
-    "return",
-    "tab",
-    "escape",
-    "esc",
-    "space",
-    "backspace",
-    "delete",
-    "up",
-    "down",
-    "left",
-    "right",
-    "home",
-    "end",
-    "pageup",
-    "pagedown",
-    "c-c",
-    "c-d",
-    "c-z",
-    "^c",
-    "^d",
-    "^z",
-    "ctrl+c",
-    "ctrl-c",
-    "ctrl+d",
-    "ctrl-d",
-];
-
 /// Whether a text for a running program is only keys that send no command: control characters,
 /// arrows, an interrupt, or the word that declines or leaves.
 pub(super) fn is_key(text: &str) -> bool {
@@ -135,14 +103,14 @@ pub(super) fn is_key(text: &str) -> bool {
     let rest = rest.trim_matches(|c: char| c.is_control() || c.is_whitespace());
     let lower = rest.to_ascii_lowercase();
     rest.is_empty()
-        || KEYS.contains(&lower.as_str())
-        || matches!(lower.as_str(), "n" | "no" | "q" | "quit" | "exit" | ":q" | ":q!")
+        || KEY_NAMES.contains(&lower.as_str())
+        || DECLINING_ANSWERS.contains(&lower.as_str())
 }
 
 /// The text without key names in braces (`{enter}`) and without cursor sequences.
 pub(super) fn without_keys(text: &str) -> String {
     let mut out = text.to_owned();
-    for key in KEYS {
+    for key in KEY_NAMES {
         let braced = format!("{{{key}}}");
         if out.contains(&braced) {
             out = out.replace(&braced, "\n");

@@ -2,7 +2,7 @@
 //! grant for mail to oneself does not include attachments.
 
 use countersign_json::Value;
-use countersign_risk::segments::BESIDE_A_COMMAND;
+use countersign_risk::segments::is_beside_a_command;
 use countersign_risk::tools;
 
 /// Members that name recipients: each address must be in the grant's list.
@@ -49,10 +49,9 @@ fn addresses(value: &Value<'_>, is_listed: impl Fn(&str) -> bool + Copy) -> bool
 /// to it affects what runs.
 pub fn plain_command<'v>(tool: &str, arguments: &'v Value<'v>) -> Option<&'v str> {
     let (text, members) = tools::command_text(tool, arguments)?;
-    let beside = |key: &str| BESIDE_A_COMMAND.iter().any(|name| key.eq_ignore_ascii_case(name));
     let is_text = |value: &Value<'_>| value.as_str().is_some_and(|one| std::ptr::eq(one, text));
     let mut others = members.iter().filter(|(_, value)| !is_text(value));
-    (others.all(|(key, _)| beside(key)) && is_plain(text)).then_some(text)
+    (others.all(|(key, _)| is_beside_a_command(key)) && is_plain(text)).then_some(text)
 }
 
 /// Whether a call is one plain command that begins with the words of one of these shapes. It may
