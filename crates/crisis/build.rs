@@ -171,7 +171,7 @@ fn compile(files: &[File], text: &mut String) -> Result<(), String> {
             for text in patterns {
                 let say = |e: String| format!("{id}: {text}: {e}");
                 let node = pattern::parse(text, &file.sets).map_err(say)?;
-                for part in pattern::parts(node, what.starts_with("What::Mark")) {
+                for part in pattern::parts(node, what.starts_with("RuleMeaning::Mark")) {
                     let keys = pattern::keys(&part, &common);
                     automaton.add(&part, &keys, number).map_err(say)?;
                 }
@@ -227,7 +227,7 @@ fn entries(file: &File) -> Result<Vec<Entry<'_>>, String> {
         }
         let (kind, level) = (camel(&rule.kind), rule.level);
         let (imminent, firm) = (rule.imminent, rule.firm);
-        let what = format!("What::Signal(SignalKind::{kind}, {level}, {imminent}, {firm})");
+        let what = format!("RuleMeaning::Signal(SignalKind::{kind}, {level}, {imminent}, {firm})");
         out.push((rule.id.clone(), &rule.patterns, what));
     }
     for frame in &file.frame {
@@ -236,7 +236,7 @@ fn entries(file: &File) -> Result<Vec<Entry<'_>>, String> {
             return Err(format!("{}: unknown kind or scope", frame.id));
         }
         let (kind, scope) = (camel(&frame.kind), camel(&frame.scope));
-        let what = format!("What::Frame(Frame::{kind}, Scope::{scope})");
+        let what = format!("RuleMeaning::Frame(Frame::{kind}, Scope::{scope})");
         out.push((frame.id.clone(), &frame.patterns, what));
     }
     for (number, (name, pattern)) in file.marks.iter().enumerate() {
@@ -244,7 +244,7 @@ fn entries(file: &File) -> Result<Vec<Entry<'_>>, String> {
             return Err(format!("{}: more than 64 marks", file.lang));
         }
         let id = format!("{}.mark-{name}", file.lang);
-        out.push((id, std::slice::from_ref(pattern), format!("What::Mark({number})")));
+        out.push((id, std::slice::from_ref(pattern), format!("RuleMeaning::Mark({number})")));
     }
     Ok(out)
 }

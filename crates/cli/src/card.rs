@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use crate::call_view::{self, CallStyle, Fold};
 use crate::engine::{
-    self, Assessment, Call, Card, Doubt, Environment, Impact, Platform, Reason, Tier, Touched,
+    self, Assessment, Call, Card, CountedList, Doubt, Environment, Impact, Platform, Reason, Tier,
     Value, Verdict,
 };
 use crate::segments;
@@ -205,7 +205,7 @@ fn print_impact(out: &mut dyn Write, impact: &Impact, style: Style) -> io::Resul
     Ok(())
 }
 
-fn listing(touched: &Touched, all: bool) -> String {
+fn listing(touched: &CountedList, all: bool) -> String {
     let shown = if all { usize::MAX } else { 4 };
     let listed = touched.listed.iter().take(shown).map(|entry| engine::sanitize(entry, 120));
     let text = listed.collect::<Vec<_>>().join(", ");

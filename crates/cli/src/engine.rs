@@ -11,7 +11,7 @@ pub use countersign_risk::card::{Card, CardSegment};
 pub use countersign_risk::context::{Context, Environment, Platform};
 use countersign_risk::facts::{CallFacts, FactObserver};
 pub use countersign_risk::finding::Doubt;
-pub use countersign_risk::impact::{Impact, Touched};
+pub use countersign_risk::impact::{CountedList, Impact};
 use countersign_risk::verdict::Policy;
 pub use countersign_risk::verdict::Verdict;
 pub use countersign_types::tier::Tier;

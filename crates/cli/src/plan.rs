@@ -7,7 +7,7 @@ use crate::args;
 use crate::assess::apply_context;
 use crate::engine::{self, Call, Value};
 use crate::failure::Failure;
-use crate::stream::{self, Answered};
+use crate::stream::{self, LineError};
 
 /// Runs the command.
 pub fn run(args: &args::PlanArgs) -> Result<ExitCode, Failure> {
@@ -25,9 +25,9 @@ pub fn run(args: &args::PlanArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn list<'a, 'b>(value: &'a Value<'b>) -> Result<&'a [Value<'b>], Answered> {
+fn list<'a, 'b>(value: &'a Value<'b>) -> Result<&'a [Value<'b>], LineError> {
     match value.get("calls").unwrap_or(value) {
         Value::Array(calls) => Ok(calls),
-        _ => Err(Answered::Bad("expected an array of calls or {\"calls\": […]}".to_owned())),
+        _ => Err(LineError::Bad("expected an array of calls or {\"calls\": […]}".to_owned())),
     }
 }

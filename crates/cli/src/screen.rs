@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::gate::args::Asker;
 use crate::gate::{output, reach};
 use crate::input::{self, Files};
-use crate::stream::{self, Answered};
+use crate::stream::{self, LineError};
 use crate::terminal::{CRISIS, Paint, columns};
 
 /// How wide the card's text is.
@@ -28,7 +28,7 @@ pub fn run(args: &args::Screen) -> Result<ExitCode, Failure> {
         let input = stream::standard_input("texts");
         stream::answer_each(input, io::stdout().lock(), |item, out| {
             let text = item.value.get("text").and_then(Value::as_str);
-            let text = text.ok_or_else(|| Answered::Bad("no string `text`".to_owned()))?;
+            let text = text.ok_or_else(|| LineError::Bad("no string `text`".to_owned()))?;
             Ok(serde_json::to_writer(out, &engine::screen(text, &settings)?)?)
         })?;
         return Ok(ExitCode::SUCCESS);

@@ -29,7 +29,7 @@ pub struct BatchLine<'a> {
 pub fn answer_each(
     input: impl Read,
     output: impl Write,
-    mut answer: impl FnMut(BatchLine<'_>, &mut dyn Write) -> Result<(), Answered>,
+    mut answer: impl FnMut(BatchLine<'_>, &mut dyn Write) -> Result<(), LineError>,
 ) -> Result<(), Failure> {
     let mut input = BufReader::with_capacity(64 * 1024, input);
     let mut output = BufWriter::with_capacity(64 * 1024, output);
@@ -46,16 +46,16 @@ pub fn answer_each(
         };
         let answered = match next {
             InputLine::End => break,
-            InputLine::TooLong => Err(Answered::Bad(format!("longer than {LONGEST} bytes"))),
+            InputLine::TooLong => Err(LineError::Bad(format!("longer than {LONGEST} bytes"))),
             InputLine::Line => answer_line(&line, &mut output, &mut answer),
         };
         match answered {
             Ok(()) => output.write_all(b"\n")?,
-            Err(Answered::Bad(error)) => {
+            Err(LineError::Bad(error)) => {
                 serde_json::to_writer(&mut output, &BadLine { error: &error, line: number })?;
                 output.write_all(b"\n")?;
             }
-            Err(Answered::Gone(failure)) => return Err(failure),
+            Err(LineError::Gone(failure)) => return Err(failure),
         }
         if !input.buffer().contains(&b'\n') {
             output.flush()?;
@@ -65,33 +65,33 @@ pub fn answer_each(
 }
 
 /// Why a line has no record.
-pub enum Answered {
+pub enum LineError {
     /// The line is invalid; the run continues.
     Bad(String),
     /// The output cannot be written.
     Gone(Failure),
 }
 
-impl From<String> for Answered {
-    fn from(error: String) -> Answered {
-        Answered::Bad(error)
+impl From<String> for LineError {
+    fn from(error: String) -> LineError {
+        LineError::Bad(error)
     }
 }
 
-impl From<serde_json::Error> for Answered {
-    fn from(error: serde_json::Error) -> Answered {
-        Answered::Gone(Failure::from(error))
+impl From<serde_json::Error> for LineError {
+    fn from(error: serde_json::Error) -> LineError {
+        LineError::Gone(Failure::from(error))
     }
 }
 
 fn answer_line(
     line: &[u8],
     output: &mut impl Write,
-    answer: &mut impl FnMut(BatchLine<'_>, &mut dyn Write) -> Result<(), Answered>,
-) -> Result<(), Answered> {
+    answer: &mut impl FnMut(BatchLine<'_>, &mut dyn Write) -> Result<(), LineError>,
+) -> Result<(), LineError> {
     let raw = lines::as_text(line)?;
     if raw.trim().is_empty() {
-        return Err(Answered::Bad("empty line".to_owned()));
+        return Err(LineError::Bad("empty line".to_owned()));
     }
     let value = engine::read_json(raw)?;
     answer(BatchLine { raw, value }, output)

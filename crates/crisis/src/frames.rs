@@ -4,7 +4,7 @@ use super::engine::{Hit, Reading};
 use super::quote::{self, Region};
 use super::repeat;
 use super::signal::Frame;
-use super::tables::{self, Scope, What};
+use super::tables::{self, RuleMeaning, Scope};
 
 /// All frames of a text, arranged for fast lookup.
 pub struct Frames {
@@ -31,7 +31,7 @@ impl Frames {
         frames.cover = vec![0; reading.tokens.len()];
         for hit in hits {
             let rule = tables::rules().get(usize::from(hit.rule));
-            let Some(What::Frame(frame, scope)) = rule.map(|r| r.what) else { continue };
+            let Some(RuleMeaning::Frame(frame, scope)) = rule.map(|r| r.what) else { continue };
             let Some(token) = reading.tokens.get(hit.first as usize) else { continue };
             match scope {
                 Scope::Text => {

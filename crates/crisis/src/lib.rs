@@ -41,7 +41,7 @@ pub use tables::{RuleNote, countries, rule_notes};
 use countersign_types::span::Span;
 use engine::{Hit, Reading};
 use frames::Frames;
-use tables::{CrisisRule, What};
+use tables::{CrisisRule, RuleMeaning};
 
 /// Whether the helplines must be checked again, given today as `YYYY-MM-DD`. An invalid date counts
 /// as due.
@@ -147,7 +147,7 @@ struct WeighedHit {
 
 fn weigh(hit: &Hit, reading: &Reading, frames: &Frames) -> Option<WeighedHit> {
     let rule: &CrisisRule = tables::rules().get(usize::from(hit.rule))?;
-    let What::Signal(kind, level, imminent, firm) = rule.what else { return None };
+    let RuleMeaning::Signal(kind, level, imminent, firm) = rule.what else { return None };
     // The end of a sentence that a pattern requires may be outside a quotation.
     let said = reading.tokens.get(hit.first as usize..=hit.last as usize)?;
     let first = said.iter().find(|t| !t.edge).or(said.first())?;

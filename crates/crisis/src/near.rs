@@ -1,7 +1,7 @@
 //! Combinations: marks that are close together, in any order, and together make a signal.
 
 use super::engine::{Hit, Reading};
-use super::tables::{self, Combo, What};
+use super::tables::{self, Combo, RuleMeaning};
 
 /// Of the marks a text may have, by language, those that some combination can use.
 pub fn useful(marks: &[u64; 15]) -> [u64; 15] {
@@ -31,7 +31,7 @@ fn of_lang(lang: usize) -> &'static [Combo] {
 pub fn is_useful(rule: u16, useful: &[u64; 15]) -> bool {
     let Some(rule) = tables::rules().get(usize::from(rule)) else { return false };
     match rule.what {
-        What::Mark(bit) => useful.get(rule.lang).is_some_and(|set| set >> bit & 1 == 1),
+        RuleMeaning::Mark(bit) => useful.get(rule.lang).is_some_and(|set| set >> bit & 1 == 1),
         _ => true,
     }
 }
@@ -41,7 +41,9 @@ pub fn combine(reading: &Reading, hits: &mut Vec<Hit>) {
     let mut marks: Vec<(usize, Mark)> = Vec::new();
     hits.retain(|hit| {
         let rule = tables::rules().get(usize::from(hit.rule));
-        let Some((lang, What::Mark(bit))) = rule.map(|r| (r.lang, r.what)) else { return true };
+        let Some((lang, RuleMeaning::Mark(bit))) = rule.map(|r| (r.lang, r.what)) else {
+            return true;
+        };
         let sentence = reading.tokens.get(hit.last as usize).map_or(0, |t| t.sentence);
         marks.push((lang, Mark { bit, first: hit.first, last: hit.last, sentence }));
         false

@@ -2,7 +2,7 @@
 
 use super::engine::{Reading, TextToken};
 use super::near;
-use super::tables::{self, NfaPattern, What};
+use super::tables::{self, NfaPattern, RuleMeaning};
 
 /// The class of the end of a sentence.
 const EDGE: u16 = 0;
@@ -44,13 +44,13 @@ impl SearchPlan {
             feasible.push(pattern);
             let Some(rule) = tables::rules().get(usize::from(pattern.2)) else { continue };
             match rule.what {
-                What::Signal(..) => sign = true,
-                What::Mark(bit) => {
+                RuleMeaning::Signal(..) => sign = true,
+                RuleMeaning::Mark(bit) => {
                     if let Some(set) = marks.get_mut(rule.lang) {
                         *set |= 1 << bit;
                     }
                 }
-                What::Frame(..) => {}
+                RuleMeaning::Frame(..) => {}
             }
         }
         let useful = near::useful(&marks);

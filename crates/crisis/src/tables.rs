@@ -12,12 +12,12 @@ pub struct CrisisRule {
     /// Which of the languages.
     pub lang: usize,
     /// What a match means.
-    pub what: What,
+    pub what: RuleMeaning,
 }
 
 /// What a match of a rule means.
 #[derive(Clone, Copy)]
-pub enum What {
+pub enum RuleMeaning {
     /// A signal: kind, level, whether the danger is imminent, whether a denial is part of it.
     Signal(SignalKind, u8, bool, bool),
     /// A frame, which changes how signals are read.

@@ -38,7 +38,7 @@ fn crisis_dense_signs_hide_no_danger_at_the_end() {
 #[test]
 fn crisis_every_rule_matches_an_example_of_its_own() {
     for rule in tables::rules() {
-        if !matches!(rule.what, What::Signal(..)) {
+        if !matches!(rule.what, RuleMeaning::Signal(..)) {
             continue;
         }
         let mut own = tables::examples().iter().filter(|(id, _, crisis)| *id == rule.id && *crisis);

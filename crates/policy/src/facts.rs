@@ -6,7 +6,7 @@ use countersign_risk::assess::Assessment;
 use countersign_risk::call::Call;
 use countersign_risk::effect::Effect;
 use countersign_risk::finding::Doubt;
-use countersign_risk::impact::Touched;
+use countersign_risk::impact::CountedList;
 use countersign_risk::paths;
 use countersign_risk::tools;
 use countersign_workflow::grant::plain_command;
@@ -216,8 +216,11 @@ struct Listed {
 }
 
 impl Listed {
-    fn of<const N: usize>(lists: [&Touched; N], names: impl Fn(&str) -> Option<Names>) -> Listed {
-        let cut = |list: &&Touched| usize::try_from(list.count) != Ok(list.listed.len());
+    fn of<const N: usize>(
+        lists: [&CountedList; N],
+        names: impl Fn(&str) -> Option<Names>,
+    ) -> Listed {
+        let cut = |list: &&CountedList| usize::try_from(list.count) != Ok(list.listed.len());
         let mut found =
             Listed { all: Names::new(), within: Names::new(), unclear: lists.iter().any(cut) };
         let mut first = true;

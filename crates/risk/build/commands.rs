@@ -309,7 +309,7 @@ fn rule_source(r: &Rule) -> Result<String, String> {
         r.unplaced,
         r.unseen,
         r.fetched,
-        r.loses.map_or_else(|| "None".to_owned(), |loses| format!("Some(Loses::{loses:?})")),
+        r.loses.map_or_else(|| "None".to_owned(), |loses| format!("Some(LostFiles::{loses:?})")),
         static_list(lists::EFFECTS, variants(&r.effects).map_err(wrap)?),
         r.irreversible
     ))
@@ -319,7 +319,7 @@ fn rule_source(r: &Rule) -> Result<String, String> {
 fn once(r: &Rule) -> Result<String, String> {
     match r.once {
         Some(_) if r.tier != "MEDIUM" => Err(format!("rule `{}`: `once` needs MEDIUM", r.id)),
-        Some(once) => Ok(format!("Some(Once::{once:?})")),
+        Some(once) => Ok(format!("Some(SessionApproval::{once:?})")),
         None => Ok("None".to_owned()),
     }
 }
@@ -338,8 +338,8 @@ fn spec_source(family: &str, p: &Program) -> Result<String, String> {
     let interpreter = match &p.interpreter {
         None => "None".to_owned(),
         Some(i) => format!(
-            "Some(Interpreter {{ speech: Speech::{}, stdin: {}, script: {}, inline: {}, bare: {}, bare_operands: {} }})",
-            i.speech,
+            "Some(Interpreter {{ language: CodeLanguage::{}, stdin: {}, script: {}, inline: {}, bare: {}, bare_operands: {} }})",
+            i.language,
             i.stdin,
             i.script,
             tier(&i.inline)?,

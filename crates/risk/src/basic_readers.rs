@@ -3,7 +3,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use crate::command_tables::{Spec, Speech};
+use crate::command_tables::{CodeLanguage, Spec};
 use crate::context::{Context, ReaderSet, TextReaders};
 use crate::finding::{Findings, Span};
 use crate::flow::{Flow, Taint};
@@ -55,7 +55,7 @@ fn leave_nested_code(_: Language, _: &str, ctx: &Context<'_>, _: u8, out: &mut F
 
 fn leave_launch(
     state: &mut EvalState<'_, '_>,
-    _: Speech,
+    _: CodeLanguage,
     _: &[CommandWord],
     _: &Flow,
     _: Span,

@@ -23,12 +23,12 @@ pub struct Plan {
     /// Results are given back in the order of the list, whatever finished first.
     pub stages: Vec<Vec<usize>>,
     /// Why calls must wait for others.
-    pub reasons: Vec<Order>,
+    pub reasons: Vec<WaitReason>,
 }
 
 /// Why one call waits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Order {
+pub struct WaitReason {
     /// The call that waits.
     pub call: usize,
     /// The call it waits for, where it is one of them.
@@ -64,10 +64,10 @@ pub fn plan_by<E>(
         if let Some((code, message)) = alone
             && calls.len() > 1
         {
-            reasons.push(Order { call: at, after: None, code, message });
+            reasons.push(WaitReason { call: at, after: None, code, message });
         }
         if let Some((after, code, message)) = needs {
-            reasons.push(Order { call: at, after, code, message });
+            reasons.push(WaitReason { call: at, after, code, message });
         }
         match stages.last_mut() {
             // Callers number results from zero or from one: a placeholder waits for all before.

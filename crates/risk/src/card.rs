@@ -10,7 +10,7 @@ use crate::context::{Environment, Platform};
 use crate::effect::{EffectClass, Effects};
 use crate::facts::fact_lines;
 use crate::finding::Doubt;
-use crate::impact::{Impact, Money, Touched};
+use crate::impact::{CountedList, Impact, Money};
 use crate::redact::{RedactedCall, redact_call, shown_command};
 use crate::summary;
 use crate::word_pair::word_pair;
@@ -228,7 +228,7 @@ impl Card {
     fn impact_of(&mut self, impact: &Impact) -> Impact {
         let mut room = IMPACT;
         let mut missing = 0;
-        let mut list = |touched: &Touched| {
+        let mut list = |touched: &CountedList| {
             let mut listed = Vec::with_capacity(touched.listed.len());
             for entry in &touched.listed {
                 let shown = sanitize_marked(entry, ENTRY);
@@ -242,7 +242,7 @@ impl Card {
                 missing += shown.cut as u64;
                 listed.push(shown.text);
             }
-            Touched { listed, count: touched.count }
+            CountedList { listed, count: touched.count }
         };
         let mut shown = Impact {
             money: Vec::new(),

@@ -9,7 +9,7 @@ use countersign_types::tier::Tier;
 
 /// What a program does with one of its words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Touch {
+pub enum ArgumentUse {
     /// Nothing we care about.
     Skip,
     /// Nobody said what happens to it: read, if it is where secrets are kept.
@@ -50,7 +50,7 @@ pub enum Touch {
 
 /// Files of a work tree that a command may lose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Loses {
+pub enum LostFiles {
     /// Tracked files that were changed since they were added.
     Changed,
     /// Files that git neither tracks nor ignores.
@@ -59,7 +59,7 @@ pub enum Loses {
 
 /// What a person approves for the rest of a session by saying yes once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Once {
+pub enum SessionApproval {
     /// The same program.
     Program,
     /// The same subcommand of the same program.
@@ -72,11 +72,11 @@ pub enum Once {
 #[derive(Debug, Clone, Copy)]
 pub struct Operands {
     /// One touch for each leading operand.
-    pub lead: StaticList<Touch>,
+    pub lead: StaticList<ArgumentUse>,
     /// For all between lead and tail.
-    pub rest: Touch,
+    pub rest: ArgumentUse,
     /// For the last ones.
-    pub tail: StaticList<Touch>,
+    pub tail: StaticList<ArgumentUse>,
 }
 
 /// What the inner words of a runner are.
@@ -89,7 +89,7 @@ pub enum Inner {
     /// Every word is shell text by itself: `concurrently 'a b' 'c d'`.
     Each,
     /// Text in another language: `rails runner 'User.count'`.
-    Code(Speech),
+    Code(CodeLanguage),
 }
 
 /// Where the inner command of a runner starts.
@@ -147,7 +147,7 @@ pub struct Runner {
 
 /// Languages of code on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Speech {
+pub enum CodeLanguage {
     /// A POSIX-like shell.
     Shell,
     /// Python.
@@ -182,7 +182,7 @@ pub enum Speech {
 #[derive(Debug, Clone, Copy)]
 pub struct Interpreter {
     /// Its language.
-    pub speech: Speech,
+    pub language: CodeLanguage,
     /// Runs standard input when no script is named.
     pub stdin: bool,
     /// The first operand is a script file.
@@ -313,7 +313,7 @@ pub struct Rule {
     /// Only under `sudo` and its kin.
     pub root: bool,
     /// What a person approves for the rest of a session by saying yes once.
-    pub once: Option<Once>,
+    pub once: Option<SessionApproval>,
     /// Only where neither a project nor a working directory is known.
     pub unplaced: bool,
     /// Only where a word of `arg` names a file whose text is not known from this session.
@@ -321,7 +321,7 @@ pub struct Rule {
     /// Only in a folder, or with one as operand, that was cloned or unpacked from the network.
     pub fetched: bool,
     /// Files of a work tree that are lost. Where facts say that there are none, the tier is LOW.
-    pub loses: Option<Loses>,
+    pub loses: Option<LostFiles>,
     /// Only when the home folder or that of the settings was moved before.
     pub home: bool,
     /// Only when an operand is computed by another command.
@@ -374,7 +374,7 @@ pub struct Spec {
     /// Options that take the next word as their value.
     pub values: StaticList<&'static str>,
     /// What an option's value is.
-    pub touches: StaticList<(&'static str, Touch)>,
+    pub touches: StaticList<(&'static str, ArgumentUse)>,
     /// Options whose following words up to `;` or `+` are a command.
     pub exec: StaticList<&'static str>,
     /// What operands are.
@@ -388,7 +388,7 @@ pub struct Spec {
     /// Flags under which nothing is changed (`--dry-run`).
     pub dry: StaticList<Flag>,
     /// Operands of the form `key=value` that are touches (`of=`).
-    pub keys: StaticList<(&'static str, Touch)>,
+    pub keys: StaticList<(&'static str, ArgumentUse)>,
     /// It runs code.
     pub interpreter: Option<Interpreter>,
     /// Its output comes from the network.

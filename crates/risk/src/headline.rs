@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 use countersign_types::span::Span;
 
-use crate::impact::Touched;
+use crate::impact::CountedList;
 use countersign_shell::UNKNOWN;
 use countersign_types::tier::Tier;
 
@@ -22,7 +22,7 @@ pub(crate) enum Part {
     /// Words of the rule file.
     Text(&'static str),
     /// Names from the call: neither redacted nor sanitized.
-    Object(Touched),
+    Object(CountedList),
 }
 
 /// The headline of one finding; without parts where no row names the object.
@@ -82,7 +82,7 @@ include!(concat!(env!("OUT_DIR"), "/headlines.rs"));
 /// left out where its object is not known.
 pub(crate) fn fill(
     headline: &'static str,
-    object: &dyn Fn(&str) -> Option<Touched>,
+    object: &dyn Fn(&str) -> Option<CountedList>,
 ) -> Option<Vec<Part>> {
     let mut parts = Vec::new();
     let mut rest = headline;
@@ -97,7 +97,7 @@ pub(crate) fn fill(
     Some(parts)
 }
 
-fn fill_all(text: &'static str, object: &dyn Fn(&str) -> Option<Touched>) -> Option<Vec<Part>> {
+fn fill_all(text: &'static str, object: &dyn Fn(&str) -> Option<CountedList>) -> Option<Vec<Part>> {
     let mut parts = Vec::new();
     let mut rest = text;
     while let Some((head, tail)) = rest.split_once('{') {
@@ -111,8 +111,8 @@ fn fill_all(text: &'static str, object: &dyn Fn(&str) -> Option<Touched>) -> Opt
 }
 
 /// The names as an object; none where there are none or one of them is not known.
-pub(crate) fn object<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<Touched> {
-    let mut object = Touched::default();
+pub(crate) fn object<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<CountedList> {
+    let mut object = CountedList::default();
     for name in names {
         if name.trim().is_empty() || name.contains(UNKNOWN) {
             return None;

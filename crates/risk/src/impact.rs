@@ -21,14 +21,14 @@ pub enum HumanImpact {
 
 /// A list that keeps its first entries and counts all of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Touched {
+pub struct CountedList {
     /// The first few.
     pub listed: Vec<String>,
     /// How many there are in all.
     pub count: u32,
 }
 
-impl Touched {
+impl CountedList {
     /// Adds an entry unless it is listed already.
     pub fn add(&mut self, entry: &str) {
         if self.listed.iter().any(|e| e == entry) {
@@ -41,7 +41,7 @@ impl Touched {
     }
 
     /// Adds the entries of another list.
-    pub(crate) fn absorb(&mut self, other: &Touched) {
+    pub(crate) fn absorb(&mut self, other: &CountedList) {
         other.listed.iter().for_each(|entry| self.add(entry));
         let more = other.count.saturating_sub(u32::try_from(other.listed.len()).unwrap_or(0));
         self.count = self.count.saturating_add(more);
@@ -69,29 +69,29 @@ pub struct Impact {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub money: Vec<Money>,
     /// People or addresses that would hear something.
-    #[serde(skip_serializing_if = "Touched::is_empty")]
-    pub recipients: Touched,
+    #[serde(skip_serializing_if = "CountedList::is_empty")]
+    pub recipients: CountedList,
     /// Files or folders deleted.
-    #[serde(skip_serializing_if = "Touched::is_empty")]
-    pub deletes: Touched,
+    #[serde(skip_serializing_if = "CountedList::is_empty")]
+    pub deletes: CountedList,
     /// Files or folders written.
-    #[serde(skip_serializing_if = "Touched::is_empty")]
-    pub writes: Touched,
+    #[serde(skip_serializing_if = "CountedList::is_empty")]
+    pub writes: CountedList,
     /// Database tables, rows or statements changed.
-    #[serde(skip_serializing_if = "Touched::is_empty")]
-    pub rows: Touched,
+    #[serde(skip_serializing_if = "CountedList::is_empty")]
+    pub rows: CountedList,
     /// Services, processes, clusters, cloud resources changed.
-    #[serde(skip_serializing_if = "Touched::is_empty")]
-    pub services: Touched,
+    #[serde(skip_serializing_if = "CountedList::is_empty")]
+    pub services: CountedList,
     /// Secrets read.
-    #[serde(skip_serializing_if = "Touched::is_empty")]
-    pub secrets: Touched,
+    #[serde(skip_serializing_if = "CountedList::is_empty")]
+    pub secrets: CountedList,
     /// Hosts talked to.
-    #[serde(skip_serializing_if = "Touched::is_empty")]
-    pub hosts: Touched,
+    #[serde(skip_serializing_if = "CountedList::is_empty")]
+    pub hosts: CountedList,
     /// Programs started.
-    #[serde(skip_serializing_if = "Touched::is_empty")]
-    pub programs: Touched,
+    #[serde(skip_serializing_if = "CountedList::is_empty")]
+    pub programs: CountedList,
     /// Items in a bulk operation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub items: Option<u32>,
@@ -117,7 +117,7 @@ impl Impact {
     }
 
     /// The lists, by the word that every surface has for them.
-    pub const fn lists(&self) -> [(&'static str, &Touched); 8] {
+    pub const fn lists(&self) -> [(&'static str, &CountedList); 8] {
         [
             ("tells", &self.recipients),
             ("deletes", &self.deletes),

@@ -36,7 +36,7 @@ pub fn is_build_folder(name: &str) -> bool {
 
 /// What is done to a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Act {
+pub enum PathAction {
     /// Reading.
     Read,
     /// Writing or adding.
@@ -53,14 +53,14 @@ pub enum Act {
 
 impl PathClass {
     /// What this act costs on this class.
-    pub fn cost(&self, act: Act) -> Tier {
+    pub fn cost(&self, act: PathAction) -> Tier {
         match act {
-            Act::Read => self.read,
-            Act::Write => self.write,
-            Act::Delete => self.delete,
-            Act::DeleteTree => self.delete_tree,
-            Act::Change => self.change,
-            Act::ChangeTree => self.change_tree,
+            PathAction::Read => self.read,
+            PathAction::Write => self.write,
+            PathAction::Delete => self.delete,
+            PathAction::DeleteTree => self.delete_tree,
+            PathAction::Change => self.change,
+            PathAction::ChangeTree => self.change_tree,
         }
     }
 }

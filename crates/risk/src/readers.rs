@@ -8,7 +8,7 @@
 //! `basic_readers` is the same for a small program that has only the reader of POSIX shells.
 
 use crate::code::{self, Language};
-use crate::command_tables::{Spec, Speech};
+use crate::command_tables::{CodeLanguage, Spec};
 use crate::context::{Context, ReaderSet, TextReaders};
 use crate::finding::{Findings, Span};
 use crate::flow::Flow;
@@ -108,14 +108,14 @@ fn read_nested(nested: &NestedCommand<'_>, ctx: &Context<'_>, out: &mut Findings
 
 fn launch(
     state: &mut EvalState<'_, '_>,
-    speech: Speech,
+    language: CodeLanguage,
     words: &[CommandWord],
     stdin: &Flow,
     span: Span,
 ) -> Option<Flow> {
     let mut assessor = CommandAssessor::new(state);
-    match speech {
-        Speech::Cmd => cmd::launched(&mut assessor, words, stdin, span),
+    match language {
+        CodeLanguage::Cmd => cmd::launched(&mut assessor, words, stdin, span),
         _ => powershell::launched(&mut assessor, words, stdin, span),
     }
 }

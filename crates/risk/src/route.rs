@@ -39,7 +39,7 @@ pub enum Pass {
 
 /// What the gate knows beside the call itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
+pub struct RouteConditions {
     /// Rollout mode.
     pub mode: Mode,
     /// Whether the session is in a crisis until a person lifts it.
@@ -48,7 +48,7 @@ pub struct Standing {
 
 /// Where a call goes before grants are looked at. The assessment must have been made in `Enforce`:
 /// what a mode lets pass is decided here, so that the record says what would have happened.
-pub fn route(seen: &Assessment, standing: Standing) -> Route {
+pub fn route(seen: &Assessment, standing: RouteConditions) -> Route {
     // A rule that denies wins over everything, also in a crisis: nobody could approve the call.
     if standing.mode == Mode::Enforce && seen.policy.as_ref().is_some_and(PolicyRuling::denies) {
         return Route::Refuse;
@@ -98,7 +98,7 @@ mod tests {
     fn goes(call: &str, mode: Mode, crisis: bool) -> Route {
         let value = json::parse(call).unwrap();
         let call = Call::from_json(&value).unwrap();
-        route(&assess(&call, &Policy::default()), Standing { mode, crisis })
+        route(&assess(&call, &Policy::default()), RouteConditions { mode, crisis })
     }
 
     const READ: &str = r#"{"command":"ls -la"}"#;

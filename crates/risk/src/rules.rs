@@ -3,7 +3,7 @@
 use crate::code;
 use crate::code::Language;
 use crate::command_tables::{ASSIGNMENTS, CLASSES, RULES, RUNNERS, Runner};
-use crate::paths::Act;
+use crate::paths::PathAction;
 use crate::sql;
 use crate::structural_findings;
 use crate::tools;
@@ -200,7 +200,7 @@ fn paths() -> impl Iterator<Item = RuleInfo> {
     CLASSES.iter().zip(examples::PATH_CLASSES).map(|(class, shown)| RuleInfo {
         subject: Subject::Path,
         id: class.id,
-        tier: class.cost(Act::Write),
+        tier: class.cost(PathAction::Write),
         message: class.name,
         suggestion: None,
         examples: shown.matching,

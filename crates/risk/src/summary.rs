@@ -8,7 +8,7 @@ use crate::assess::{Assessment, Reason};
 use crate::call::Call;
 use crate::effect::{Effect, Effects};
 use crate::finding::{Doubt, Factor};
-use crate::impact::{Impact, Touched};
+use crate::impact::{CountedList, Impact};
 use crate::redact::{RedactedCall, redact_call};
 use countersign_redact::{before_marker, sanitize_marked};
 use countersign_text::glob;
@@ -182,7 +182,7 @@ impl Clause {
             List::Money => !impact.money.is_empty(),
             other => touched(impact, other).is_some_and(|list| !list.is_empty()),
         };
-        let mail = |list: &Touched| {
+        let mail = |list: &CountedList| {
             list.listed.first().is_some_and(|to| {
                 to.split_once('@').is_some_and(|(who, host)| !who.is_empty() && host.contains('.'))
             })
@@ -214,7 +214,7 @@ impl Clause {
     }
 }
 
-fn touched(impact: &Impact, list: List) -> Option<&Touched> {
+fn touched(impact: &Impact, list: List) -> Option<&CountedList> {
     match list {
         List::Nothing | List::Money => None,
         List::Recipients => Some(&impact.recipients),
@@ -229,7 +229,7 @@ fn touched(impact: &Impact, list: List) -> Option<&Touched> {
 }
 
 /// `3 files below ~/code/shop` where all of them are known to be there.
-fn files(list: &Touched) -> String {
+fn files(list: &CountedList) -> String {
     let all = list.count as usize == list.listed.len();
     match folder(&list.listed).filter(|_| all && list.count > 1) {
         Some(folder) => {

@@ -5,7 +5,7 @@ mod runners {
 
     use countersign_risk::assess::assess;
     use countersign_risk::call::Call;
-    use countersign_risk::command_tables::{Inner, Runner, Speech};
+    use countersign_risk::command_tables::{Inner, Runner, CodeLanguage};
     use countersign_risk::rules::runners;
     use countersign_risk::verdict::Policy;
     use countersign_types::tier::Tier;
@@ -107,15 +107,15 @@ mod runners {
     fn statements_and_code_are_assessed_wherever_they_are_handed_over() {
         let mut misses = Vec::new();
         for (runner, example) in runners() {
-            let Inner::Code(speech) = runner.inner else { continue };
-            let (text, least) = match speech {
-                Speech::Sql => ("DROP TABLE users", Tier::High),
-                Speech::Mongo => ("db.users.drop()", Tier::Medium),
-                Speech::Redis => ("FLUSHALL", Tier::Medium),
-                Speech::JavaScript => {
+            let Inner::Code(language) = runner.inner else { continue };
+            let (text, least) = match language {
+                CodeLanguage::Sql => ("DROP TABLE users", Tier::High),
+                CodeLanguage::Mongo => ("db.users.drop()", Tier::Medium),
+                CodeLanguage::Redis => ("FLUSHALL", Tier::Medium),
+                CodeLanguage::JavaScript => {
                     ("require('child_process').execSync('rm -rf ~')", Tier::Medium)
                 }
-                Speech::Python => ("import os; os.system('rm -rf ~')", Tier::Medium),
+                CodeLanguage::Python => ("import os; os.system('rm -rf ~')", Tier::Medium),
                 _ => ("system('rm -rf ~');", Tier::Medium),
             };
             for program in runner.programs {

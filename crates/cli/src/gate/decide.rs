@@ -10,7 +10,7 @@ use countersign_client::{
 use super::args;
 use super::confirmation::{self, Confirmation};
 use super::credential::{PersonSession, PromptTerminal};
-use super::find_request::{self, Among};
+use super::find_request::{self, RequestSearch};
 use super::preview::{PendingGroups, id};
 use super::{output, page, show};
 use crate::card::Style;
@@ -20,7 +20,7 @@ use crate::failure::Failure;
 /// Runs `countersign deny`.
 pub fn deny(args: &args::Deny) -> Result<ExitCode, Failure> {
     let session = PersonSession::open(&args.person)?;
-    let request = find_request::find(&session, &args.request, Among::Waiting)?;
+    let request = find_request::find(&session, &args.request, RequestSearch::Waiting)?;
     let id = id(&request)?;
     let reason = args.reason.as_deref().unwrap_or_default();
     let answer = DecisionAnswer::new(DecisionChoice::Deny, &request.digest);
@@ -36,7 +36,7 @@ pub fn approve(args: &args::Approve) -> Result<ExitCode, Failure> {
         _ => PersonSession::open(&args.person)?,
     };
     let Some(text) = &args.request else { return approve_all(args, &session) };
-    let request = find_request::find(&session, text, Among::Waiting)?;
+    let request = find_request::find(&session, text, RequestSearch::Waiting)?;
     let given = args.word.as_deref().unwrap_or(text);
     let word = if args.yes {
         word_without_prompt(&request, given)?

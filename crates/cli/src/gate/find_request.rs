@@ -11,7 +11,11 @@ const LEAST: usize = 4;
 const BACK: u32 = 500;
 
 /// The request with its card; pending requests are searched first.
-pub fn find(people: &PeopleClient, text: &str, among: Among) -> Result<RequestRecord, Failure> {
+pub fn find(
+    people: &PeopleClient,
+    text: &str,
+    among: RequestSearch,
+) -> Result<RequestRecord, Failure> {
     if text.len() == 26 && !text.contains('-') {
         return Ok(people.show(text)?);
     }
@@ -22,7 +26,7 @@ pub fn find(people: &PeopleClient, text: &str, among: Among) -> Result<RequestRe
         Ok(found)
     };
     let mut found = look(Some(RequestStatus::Pending))?;
-    if found.is_empty() && among == Among::All {
+    if found.is_empty() && among == RequestSearch::All {
         found = look(None)?;
     }
     let id = one(&found, text)?;
@@ -31,7 +35,7 @@ pub fn find(people: &PeopleClient, text: &str, among: Among) -> Result<RequestRe
 
 /// Which requests are searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Among {
+pub enum RequestSearch {
     /// Pending requests.
     Waiting,
     /// Pending requests, then past ones.

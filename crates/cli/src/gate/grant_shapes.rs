@@ -7,7 +7,7 @@ use countersign_client::{NewCommandGrant, ShapeProposalRecord};
 
 use super::args_grants::{AllowArgs, ShapesArgs};
 use super::credential::PersonSession;
-use super::find_request::{self, Among};
+use super::find_request::{self, RequestSearch};
 use super::now::{now, relative_time};
 use super::{output, page};
 use crate::failure::Failure;
@@ -73,6 +73,6 @@ pub fn allow(args: &AllowArgs) -> Result<ExitCode, Failure> {
 }
 
 fn request_id(session: &PersonSession, text: &str) -> Result<String, Failure> {
-    let found = find_request::find(session, text, Among::All)?;
+    let found = find_request::find(session, text, RequestSearch::All)?;
     found.id.ok_or_else(|| Failure::at(text, "this request has no id"))
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::args_reviews::{FeedbackArgs, ReviewArgs, ReviewsArgs, ReviewsWhat};
 use super::credential::PersonSession;
-use super::find_request::{self, Among};
+use super::find_request::{self, RequestSearch};
 use super::now::{now, relative_time};
 use super::preview::id;
 use super::{output, page};
@@ -48,7 +48,7 @@ pub fn run(args: &ReviewsArgs) -> Result<ExitCode, Failure> {
 /// Runs `countersign feedback`.
 pub fn feedback(args: &FeedbackArgs) -> Result<ExitCode, Failure> {
     let session = PersonSession::open(&args.person)?;
-    let request = find_request::find(&session, &args.request, Among::All)?;
+    let request = find_request::find(&session, &args.request, RequestSearch::All)?;
     let said = session.give_feedback(id(&request)?, args.right && !args.wrong)?;
     if args.person.json {
         return output::json(&said);

@@ -7,7 +7,7 @@ use countersign_client::{Filter, RequestPage, RequestRecord, RequestStatus};
 
 use super::args;
 use super::credential::PersonSession;
-use super::find_request::{self, Among};
+use super::find_request::{self, RequestSearch};
 use super::now::{now, relative_time};
 use super::{output, page};
 use crate::card::{self, Style};
@@ -90,7 +90,7 @@ fn state(word: &str) -> Result<RequestStatus, Failure> {
 /// Runs `countersign show`.
 pub fn show(args: &args::Show) -> Result<ExitCode, Failure> {
     let session = PersonSession::open(&args.person)?;
-    let request = find_request::find(&session, &args.request, Among::All)?;
+    let request = find_request::find(&session, &args.request, RequestSearch::All)?;
     if args.person.json {
         return output::json(&request);
     }

@@ -1,6 +1,6 @@
 //! What a call would affect, as rows of a card.
 
-use crate::engine::{Impact, Touched, thousands};
+use crate::engine::{CountedList, Impact, thousands};
 use crate::gate::page;
 
 /// Entries of one kind before "and 3 more", on a folded card.
@@ -20,7 +20,7 @@ pub fn impact_rows(impact: &Impact, open: bool) -> Vec<(&'static str, String)> {
     rows
 }
 
-fn listing(list: &Touched, open: bool) -> String {
+fn listing(list: &CountedList, open: bool) -> String {
     let shown = if open { usize::MAX } else { LISTED };
     let entries = list.listed.iter().take(shown).map(|entry| page::safe(entry, 200));
     let text = entries.collect::<Vec<_>>().join(", ");

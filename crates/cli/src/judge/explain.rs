@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::failure::Failure;
 use crate::gate::args_judge::ExplainArgs;
 use crate::gate::credential::PersonSession;
-use crate::gate::find_request::{self, Among};
+use crate::gate::find_request::{self, RequestSearch};
 use crate::gate::{output, page};
 
 /// The longest part that is printed, in bytes.
@@ -16,7 +16,7 @@ const LONGEST: usize = 64 * 1024;
 /// Runs the command.
 pub fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     let session = PersonSession::open(&args.person)?;
-    let request = find_request::find(&session, &args.request, Among::All)?;
+    let request = find_request::find(&session, &args.request, RequestSearch::All)?;
     let id = request.id.as_deref().unwrap_or_default();
     let found = session.judge_exchange(id)?;
     if args.person.json {

@@ -1,7 +1,7 @@
 //! The settings that are compared.
 
 use countersign_daemon::config::DaemonConfig;
-use countersign_risk::route::{Route, Standing, route};
+use countersign_risk::route::{Route, RouteConditions, route};
 use countersign_risk::verdict::{Mode, Policy};
 
 use crate::engine::{Assessment, Environment, Tier, Verdict};
@@ -55,7 +55,7 @@ impl ReplaySetting {
 
     /// What happens to an assessed call.
     pub fn outcome(&self, seen: &Assessment) -> ReplayOutcome {
-        match route(seen, Standing { mode: self.mode, crisis: false }) {
+        match route(seen, RouteConditions { mode: self.mode, crisis: false }) {
             Route::Pass { .. } => ReplayOutcome::Pass,
             Route::Ask { .. } => ReplayOutcome::Ask,
             Route::Refuse => ReplayOutcome::Refuse,

@@ -6,7 +6,7 @@ use countersign_risk::assess::{Assessment, assess};
 use countersign_risk::call::Call;
 use countersign_risk::context::Environment;
 use countersign_risk::facts::FactObserver;
-use countersign_risk::route::{Route, Standing, route};
+use countersign_risk::route::{Route, RouteConditions, route};
 
 use super::answer::Rejection;
 use super::call_projects::CallProjects;
@@ -48,7 +48,7 @@ impl Gate {
         let agent = call.agent.as_deref().unwrap_or_default();
         let crisis = self.crises.holds(agent, call.session.as_deref());
         self.apply_policy(&rules, (&call, projects), &mut seen, (crisis, false));
-        match route(&seen, Standing { mode: rules.mode, crisis }) {
+        match route(&seen, RouteConditions { mode: rules.mode, crisis }) {
             Route::Refuse => Err(Rejection::refused(&seen)),
             Route::Ask { crisis } => Ok((seen, crisis)),
             Route::Pass { .. } => Ok((seen, crisis)),
@@ -76,7 +76,7 @@ impl Gate {
         let mut seen = self.session_memories.assess(call, &rules.assessment);
         let crisis = self.crises.holds(&caller.agent, call.session.as_deref());
         self.apply_policy(rules, (call, projects), &mut seen, (crisis, may_permit));
-        let goes = route(&seen, Standing { mode: rules.mode, crisis });
+        let goes = route(&seen, RouteConditions { mode: rules.mode, crisis });
         (seen, goes)
     }
 }

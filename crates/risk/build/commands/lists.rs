@@ -24,8 +24,8 @@ const fn pattern_kind(table: &'static str, of: &'static str) -> Kind {
 pub const WORDS: Kind = kind("WORDS", "&'static str");
 pub const FLAGS: Kind = kind("FLAGS", "Flag");
 pub const FLAG_CHOICES: Kind = kind("FLAG_CHOICES", "StaticList<Flag>");
-pub const TOUCHES: Kind = kind("TOUCHES", "Touch");
-pub const NAMED_TOUCHES: Kind = kind("NAMED_TOUCHES", "(&'static str, Touch)");
+pub const TOUCHES: Kind = kind("TOUCHES", "ArgumentUse");
+pub const NAMED_TOUCHES: Kind = kind("NAMED_TOUCHES", "(&'static str, ArgumentUse)");
 pub const EFFECTS: Kind = kind("EFFECTS", "Effect");
 pub const OPTION_GLOBS: Kind = kind("OPTION_GLOBS", "(StaticList<&'static str>, Globs)");
 pub const RULE_REFS: Kind = kind("RULE_REFS", "&'static Rule");

@@ -125,7 +125,7 @@ pub struct Anywhere {
 #[derive(Deserialize, Clone)]
 #[serde(deny_unknown_fields)]
 pub struct Interpreter {
-    pub speech: String,
+    pub language: String,
     #[serde(default)]
     pub stdin: bool,
     #[serde(default)]
@@ -182,14 +182,14 @@ pub struct Rule {
     pub computed: bool,
     #[serde(default)]
     pub settings: bool,
-    pub once: Option<Once>,
+    pub once: Option<SessionApproval>,
     #[serde(default)]
     pub unplaced: bool,
     #[serde(default)]
     pub unseen: bool,
     #[serde(default)]
     pub fetched: bool,
-    pub loses: Option<Loses>,
+    pub loses: Option<LostFiles>,
     #[serde(default)]
     pub effects: Vec<String>,
     #[serde(default)]
@@ -201,7 +201,7 @@ pub struct Rule {
 /// Files of a work tree that are lost; where there are none, the rule's tier is LOW.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Loses {
+pub enum LostFiles {
     Changed,
     Untracked,
 }
@@ -209,7 +209,7 @@ pub enum Loses {
 /// What a person approves for the rest of a session by saying yes once.
 #[derive(Deserialize, Debug, Clone, Copy, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
-pub enum Once {
+pub enum SessionApproval {
     /// The same program.
     Program,
     /// The same subcommand of the same program.

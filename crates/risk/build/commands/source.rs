@@ -15,23 +15,23 @@ pub fn touch_pairs(map: &BTreeMap<String, String>) -> Result<String, String> {
 
 pub fn touch(kind: &str) -> Result<&'static str, String> {
     Ok(match kind {
-        "-" | "skip" => "Touch::Skip",
-        "read" => "Touch::Read",
-        "write" => "Touch::Write",
-        "append" => "Touch::Append",
-        "delete" => "Touch::Delete",
-        "change" => "Touch::Change",
-        "move" => "Touch::Move",
-        "run" => "Touch::Run",
-        "shell" => "Touch::Shell",
-        "bang" => "Touch::Bang",
-        "code" => "Touch::Code",
-        "sql" => "Touch::Sql",
-        "net" => "Touch::Net",
-        "upload" => "Touch::Upload",
-        "upload_file" => "Touch::UploadFile",
-        "sent" => "Touch::Sent",
-        "build" => "Touch::Build",
+        "-" | "skip" => "ArgumentUse::Skip",
+        "read" => "ArgumentUse::Read",
+        "write" => "ArgumentUse::Write",
+        "append" => "ArgumentUse::Append",
+        "delete" => "ArgumentUse::Delete",
+        "change" => "ArgumentUse::Change",
+        "move" => "ArgumentUse::Move",
+        "run" => "ArgumentUse::Run",
+        "shell" => "ArgumentUse::Shell",
+        "bang" => "ArgumentUse::Bang",
+        "code" => "ArgumentUse::Code",
+        "sql" => "ArgumentUse::Sql",
+        "net" => "ArgumentUse::Net",
+        "upload" => "ArgumentUse::Upload",
+        "upload_file" => "ArgumentUse::UploadFile",
+        "sent" => "ArgumentUse::Sent",
+        "build" => "ArgumentUse::Build",
         other => return Err(format!("no touch `{other}`")),
     })
 }
@@ -57,7 +57,7 @@ pub fn operands(text: &str, inert: bool) -> Result<String, String> {
     Ok(format!(
         "Operands {{ lead: {}, rest: {}, tail: {} }}",
         touches(lead),
-        rest.unwrap_or(if inert { "Touch::Skip" } else { "Touch::Named" }),
+        rest.unwrap_or(if inert { "ArgumentUse::Skip" } else { "ArgumentUse::Named" }),
         touches(tail)
     ))
 }

@@ -9,7 +9,7 @@ use crate::assess::Reason;
 use crate::context::Environment;
 use crate::effect::Effects;
 use crate::finding::Span;
-use crate::impact::{Impact, LISTED, Money, Touched};
+use crate::impact::{CountedList, Impact, LISTED, Money};
 use crate::word_pair::word_pair;
 use countersign_json::Value;
 use countersign_json::canonical::Digest;
@@ -188,12 +188,12 @@ fn reason(value: &Value<'_>) -> Read<Reason> {
 
 fn impact(value: &Value<'_>) -> Read<Impact> {
     only(value, &LISTS, "impact")?;
-    let touched = |field: &str| -> Read<Touched> {
-        let Some(found) = value.get(field) else { return Ok(Touched::default()) };
+    let touched = |field: &str| -> Read<CountedList> {
+        let Some(found) = value.get(field) else { return Ok(CountedList::default()) };
         only(found, &["listed", "count"], field)?;
         let entry = |e: &Value<'_>| e.as_str().map(str::to_owned).ok_or_else(|| wrong(field));
         let listed = list(found, "listed", LISTED)?.iter().map(entry).collect::<Read<_>>()?;
-        Ok(Touched { listed, count: small(found, "count")? })
+        Ok(CountedList { listed, count: small(found, "count")? })
     };
     let money = match value.get("money") {
         None => Vec::new(),

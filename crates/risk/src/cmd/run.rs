@@ -4,7 +4,7 @@ use super::options::slash_options;
 use super::scope::CmdScope;
 use super::words::{condition, is_echo, start_options, without_suffix};
 use crate::command_tables as tables;
-use crate::command_tables::Touch;
+use crate::command_tables::ArgumentUse;
 use crate::finding::Span;
 use crate::flow::{Flow, Taint};
 use crate::name_lists::CMD_COPYING_COMMANDS;
@@ -61,7 +61,7 @@ impl Runner<'_, '_, '_, '_> {
         let mut stdin = stdin.clone();
         for word in &command.reads {
             let word = self.path(word);
-            let taint = self.assessor.touch(Touch::Read, &word, false);
+            let taint = self.assessor.touch(ArgumentUse::Read, &word, false);
             stdin = Flow::unknown(taint.and(Taint::FILE));
         }
         let flow = self.words(&command.words, &stdin, span);
@@ -78,7 +78,11 @@ impl Runner<'_, '_, '_, '_> {
             if windows_path::share_host(&word.text).is_some() {
                 self.assessor.sent(flow.taint.has(Taint::SECRET), span);
             }
-            self.assessor.touch(if *append { Touch::Append } else { Touch::Write }, &path, false);
+            self.assessor.touch(
+                if *append { ArgumentUse::Append } else { ArgumentUse::Write },
+                &path,
+                false,
+            );
             if *output {
                 self.assessor.written(&path.text, *append, &flow);
             }

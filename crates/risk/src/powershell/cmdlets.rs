@@ -1,6 +1,6 @@
 //! Cmdlets that run text, start programs, set names or say where files are.
 
-use super::given::{CmdletCall, Given};
+use super::cmdlet_call::{CmdletArgument, CmdletCall};
 use super::run::Evaluator;
 use super::value::{Kind, PsValue, type_name};
 use crate::command_tables as tables;
@@ -158,7 +158,7 @@ impl Evaluator<'_, '_, '_, '_> {
             let whole = item.string();
             for part in split_arguments(&whole) {
                 let value = PsValue::of(Kind::Text(part), item.origins());
-                inner.push(Given::of(value, true, false, call.span));
+                inner.push(CmdletArgument::of(value, true, false, call.span));
             }
         }
         let name = CommandWord { text, span: call.span, taint: program.origins(), glob: false };

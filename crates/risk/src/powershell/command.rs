@@ -1,7 +1,7 @@
 //! One command: its name resolved through aliases, functions and cmdlets, its arguments bound.
 
 use super::bind::{self, Argument};
-use super::given::{CmdletCall, Given};
+use super::cmdlet_call::{CmdletArgument, CmdletCall};
 use super::run::Evaluator;
 use super::value::{Kind, PsValue};
 use crate::command_tables as tables;
@@ -9,7 +9,7 @@ use crate::command_tables::Spec;
 use crate::effect::Effect;
 use crate::finding::Span;
 use crate::flow::{Flow, Taint};
-use crate::paths::Act;
+use crate::paths::PathAction;
 use crate::paths::windows_path;
 use crate::shell::{CommandWord, described_program};
 use crate::structural_findings;
@@ -62,7 +62,7 @@ impl Evaluator<'_, '_, '_, '_> {
     pub fn named(
         &mut self,
         name: &CommandWord,
-        given: &[Given],
+        given: &[CmdletArgument],
         input: &PsValue,
         span: Span,
         depth: u8,
@@ -105,7 +105,7 @@ impl Evaluator<'_, '_, '_, '_> {
         &mut self,
         lower: &str,
         name: &CommandWord,
-        given: &[Given],
+        given: &[CmdletArgument],
         input: &PsValue,
         span: Span,
     ) -> Option<PsValue> {
@@ -116,7 +116,7 @@ impl Evaluator<'_, '_, '_, '_> {
         let family = format!("{verb}-*");
         let (spec, ..) = tables::spec(&family)?;
         let noun = CommandWord { text: noun.to_owned(), ..name.clone() };
-        let mut all = vec![Given {
+        let mut all = vec![CmdletArgument {
             argument: bind::value_argument(vec![noun], false, name.span),
             value: PsValue::nothing(),
             raw: String::new(),
@@ -130,7 +130,7 @@ impl Evaluator<'_, '_, '_, '_> {
     pub fn native(
         &mut self,
         name: &CommandWord,
-        given: &[Given],
+        given: &[CmdletArgument],
         input: &PsValue,
         span: Span,
     ) -> PsValue {
@@ -206,7 +206,7 @@ impl Evaluator<'_, '_, '_, '_> {
             return;
         }
         let held = |w: &CommandWord| {
-            self.assessor.class(Act::Read, &w.text).read >= Tier::Medium
+            self.assessor.class(PathAction::Read, &w.text).read >= Tier::Medium
                 || w.taint.has(Taint::SECRET)
         };
         let secret = others.iter().skip(1).any(held)
@@ -226,7 +226,11 @@ fn cmdlet_named(name: &str) -> Option<(&str, &'static Spec)> {
 }
 
 /// A program and its arguments as the words that it gets.
-fn native_words(program: CommandWord, given: &[Given], cwd: Option<&str>) -> Vec<CommandWord> {
+fn native_words(
+    program: CommandWord,
+    given: &[CmdletArgument],
+    cwd: Option<&str>,
+) -> Vec<CommandWord> {
     let mut words = vec![program];
     for one in given {
         if one.argument.parameter.is_some() {

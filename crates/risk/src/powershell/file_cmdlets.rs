@@ -1,11 +1,11 @@
 //! Cmdlets that list, read, write, copy or send files, and what they give.
 
-use super::given::{CmdletCall, is_pattern};
+use super::cmdlet_call::{CmdletCall, is_pattern};
 use super::run::Evaluator;
-use super::state::Named;
+use super::state::DefinedFunction;
 use super::value::{Kind, PsValue};
 use crate::flow::{Flow, Taint};
-use crate::paths::{Act, windows_path};
+use crate::paths::{PathAction, windows_path};
 use countersign_shell::UNKNOWN;
 use countersign_types::tier::Tier;
 
@@ -98,7 +98,11 @@ impl Evaluator<'_, '_, '_, '_> {
             "function" => {
                 let source = value.string();
                 self.run_text(&value, call.span);
-                self.state.functions.push(Named { name: item, parameters: Vec::new(), source });
+                self.state.functions.push(DefinedFunction {
+                    name: item,
+                    parameters: Vec::new(),
+                    source,
+                });
             }
             _ => return Some(self.bound(call)),
         }
@@ -143,7 +147,7 @@ impl Evaluator<'_, '_, '_, '_> {
             let path =
                 windows_path::normalize(&file.string(), self.assessor.context().cwd).into_owned();
             let held = self.assessor.known_file(&path).is_some_and(|f| f.taint.has(Taint::SECRET));
-            if held || self.assessor.class(Act::Read, &path).read >= Tier::Medium {
+            if held || self.assessor.class(PathAction::Read, &path).read >= Tier::Medium {
                 taint = taint.and(Taint::SECRET);
             }
         }

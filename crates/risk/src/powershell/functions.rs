@@ -1,6 +1,6 @@
 //! Functions and script blocks: run with their arguments.
 
-use super::given::Given;
+use super::cmdlet_call::CmdletArgument;
 use super::run::Evaluator;
 use super::value::{Block, Kind, PsValue};
 use crate::finding::Span;
@@ -11,7 +11,7 @@ const MAX_CALLS: u8 = 6;
 
 impl Evaluator<'_, '_, '_, '_> {
     /// Runs a script block with arguments.
-    pub fn call_block(&mut self, block: &Block, given: &[Given], span: Span) -> PsValue {
+    pub fn call_block(&mut self, block: &Block, given: &[CmdletArgument], span: Span) -> PsValue {
         self.call_source(&block.parameters, &block.source, given, span)
     }
 
@@ -20,7 +20,7 @@ impl Evaluator<'_, '_, '_, '_> {
         &mut self,
         parameters: &[String],
         source: &str,
-        given: &[Given],
+        given: &[CmdletArgument],
         span: Span,
     ) -> PsValue {
         if self.state.calls >= MAX_CALLS {

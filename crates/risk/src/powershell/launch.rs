@@ -178,10 +178,17 @@ fn file(
     let mut state = PsState::default();
     let mut evaluator = Evaluator { assessor, state: &mut state };
     let name = CommandWord { text: path, ..script.clone() };
-    let given: Vec<super::given::Given> = words
+    let given: Vec<super::cmdlet_call::CmdletArgument> = words
         .iter()
         .skip(1)
-        .map(|w| super::given::Given::of(PsValue::text(w.text.clone()), true, false, w.span))
+        .map(|w| {
+            super::cmdlet_call::CmdletArgument::of(
+                PsValue::text(w.text.clone()),
+                true,
+                false,
+                w.span,
+            )
+        })
         .collect();
     evaluator.native(&name, &given, &PsValue::from_flow(stdin.clone()), span).flow()
 }

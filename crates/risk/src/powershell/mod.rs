@@ -7,13 +7,13 @@
 
 mod assignments;
 mod bind;
+mod cmdlet_call;
 mod cmdlets;
 mod command;
 mod dotnet;
 mod eval;
 mod file_cmdlets;
 mod functions;
-mod given;
 mod known_methods;
 mod known_variables;
 mod launch;

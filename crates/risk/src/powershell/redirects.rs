@@ -2,7 +2,7 @@
 
 use super::run::Evaluator;
 use super::value::PsValue;
-use crate::command_tables::Touch;
+use crate::command_tables::ArgumentUse;
 use crate::flow::{Flow, Taint};
 use crate::paths::windows_path;
 use countersign_shell::powershell::ast::{PsExpr, PsRedirection};
@@ -30,7 +30,7 @@ impl Evaluator<'_, '_, '_, '_> {
             self.assessor.sent(flow.taint.has(Taint::SECRET), word.span);
         }
         let target = crate::shell::CommandWord { text: path, ..word.clone() };
-        let touch = if append { Touch::Append } else { Touch::Write };
+        let touch = if append { ArgumentUse::Append } else { ArgumentUse::Write };
         self.assessor.touch(touch, &target, false);
         self.assessor.written(&target.text, append, flow);
     }

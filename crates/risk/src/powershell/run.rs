@@ -1,6 +1,6 @@
 //! Statements and pipelines: what would run, in what order, with which values.
 
-use super::state::{MAX_CANDIDATES, MAX_COPIED, MAX_VARIABLES, Named, PsState};
+use super::state::{DefinedFunction, MAX_CANDIDATES, MAX_COPIED, MAX_VARIABLES, PsState};
 use super::value::{Kind, PsValue};
 use crate::flow::Taint;
 use crate::shell::CommandAssessor;
@@ -143,7 +143,7 @@ impl Evaluator<'_, '_, '_, '_> {
             function.parameters.iter().map(|p| p.to_ascii_lowercase()).collect();
         let name = function.name.rsplit(':').next().unwrap_or_default().to_ascii_lowercase();
         if self.state.functions.len() < MAX_VARIABLES {
-            self.state.functions.push(Named {
+            self.state.functions.push(DefinedFunction {
                 name,
                 parameters: parameters.clone(),
                 source: function.source.to_owned(),

@@ -14,7 +14,7 @@ pub(super) const MAX_VARIABLES: usize = 256;
 
 /// A function of the text.
 #[derive(Debug, Clone)]
-pub struct Named {
+pub struct DefinedFunction {
     pub name: String,
     pub parameters: Vec<String>,
     pub source: String,
@@ -25,7 +25,7 @@ pub struct Named {
 pub struct PsState {
     /// Names in lower case with the values they may have.
     pub variables: Vec<(String, Vec<PsValue>)>,
-    pub functions: Vec<Named>,
+    pub functions: Vec<DefinedFunction>,
     pub aliases: Vec<(String, String)>,
     /// Which of several values a variable takes in this pass.
     pub(super) choice: usize,

@@ -8,7 +8,7 @@ use crate::assess::{Assessment, Reason};
 use crate::call::Call;
 use crate::finding::Span;
 use crate::headline::{Headline, Part};
-use crate::impact::{Impact, Money, Touched};
+use crate::impact::{CountedList, Impact, Money};
 use countersign_json::Value;
 
 /// What a record of a call may hold.
@@ -71,9 +71,9 @@ fn sentence(related: &RelatedTexts<'_>, text: &Cow<'static, str>) -> Cow<'static
     }
 }
 
-fn touched(related: &RelatedTexts<'_>, list: &Touched) -> Touched {
+fn touched(related: &RelatedTexts<'_>, list: &CountedList) -> CountedList {
     let listed = list.listed.iter().map(|entry| related.text(entry).0.into_owned());
-    Touched { listed: listed.collect(), count: list.count }
+    CountedList { listed: listed.collect(), count: list.count }
 }
 
 fn headline(related: &RelatedTexts<'_>, headline: &Headline) -> Headline {

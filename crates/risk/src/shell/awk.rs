@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::evaluator::Evaluator;
 use super::redirects::is_socket;
-use crate::command_tables::Touch;
+use crate::command_tables::ArgumentUse;
 use crate::finding::Span;
 use crate::flow::Flow;
 use crate::structural_findings;
@@ -58,7 +58,7 @@ pub(super) fn read(walker: &mut Evaluator<'_, '_, '_, '_>, program: &str, span: 
             }
             Mark(b'<', false) if reads_line(tokens.get(..at)) => {
                 if let Some(Text(path)) = rest.first() {
-                    walker.touch_text(Touch::Read, path, span);
+                    walker.touch_text(ArgumentUse::Read, path, span);
                 }
             }
             _ => {}
@@ -86,7 +86,7 @@ pub(super) fn write(walker: &mut Evaluator<'_, '_, '_, '_>, path: &str, append: 
         walker.shared.report(&structural_findings::RAW_SOCKET, Some(span));
         return;
     }
-    walker.touch_text(if append { Touch::Append } else { Touch::Write }, path, span);
+    walker.touch_text(if append { ArgumentUse::Append } else { ArgumentUse::Write }, path, span);
 }
 
 struct Program<'p> {

@@ -4,12 +4,12 @@ use super::arg::Arg;
 use super::evaluator::Evaluator;
 use super::loops::representative;
 use super::state::Variable;
-use crate::command_tables::{Speech, Touch};
+use crate::command_tables::{ArgumentUse, CodeLanguage};
 use crate::effect::Effect;
 use crate::finding::Span;
 use crate::flow::{Flow, Taint};
 use crate::limit::Limit;
-use crate::paths::Act;
+use crate::paths::PathAction;
 use crate::structural_findings;
 use countersign_shell::UNKNOWN;
 
@@ -34,15 +34,15 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 _ => self.with_words(words, |w| w.run_flow(&flow, span)),
             };
         }
-        let harmless = self.observed_script(Some(Speech::Shell), words, span);
-        if let Some(flow) = self.run_remembered(Some(Speech::Shell), words, stdin, span) {
+        let harmless = self.observed_script(Some(CodeLanguage::Shell), words, span);
+        if let Some(flow) = self.run_remembered(Some(CodeLanguage::Shell), words, stdin, span) {
             return flow;
         }
         // The shell uses what is in the file, and prints none of it.
         let shown = self.shared.out.trace.secrets.len();
-        self.touch(Touch::Read, arg, false);
+        self.touch(ArgumentUse::Read, arg, false);
         self.shared.out.trace.secrets.truncate(shown);
-        let class = self.shared.class_for(Act::Write, &arg.text);
+        let class = self.shared.class_for(PathAction::Write, &arg.text);
         if class.id == "temporary" && !harmless {
             self.first_use(&structural_findings::ODD_PLACE, &arg.text, span);
         }

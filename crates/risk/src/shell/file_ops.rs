@@ -2,7 +2,7 @@
 
 use super::evaluator::Evaluator;
 use super::invocation::Invocation;
-use crate::command_tables::Touch;
+use crate::command_tables::ArgumentUse;
 use crate::flow::Flow;
 use crate::name_lists::{
     ARCHIVING_OPTIONS, ARCHIVING_PROGRAMS, BIND_MOUNT_OPTIONS, FILE_COPYING_PROGRAMS,
@@ -56,7 +56,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 && first.text.contains('f')
                 && let Some(archive) = rest.first()
             {
-                self.touch(Touch::Write, archive, false);
+                self.touch(ArgumentUse::Write, archive, false);
             }
             return;
         }
@@ -70,7 +70,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             .map(|(_, value)| value.text.to_owned())
             .collect();
         for file in files {
-            self.touch_text(Touch::Write, &file, program.span);
+            self.touch_text(ArgumentUse::Write, &file, program.span);
         }
     }
 

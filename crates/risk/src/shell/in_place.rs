@@ -3,7 +3,7 @@
 use super::evaluator::Evaluator;
 use super::invocation::Invocation;
 use super::{awk, sed};
-use crate::command_tables::{Interpreter, Spec, Speech, Touch};
+use crate::command_tables::{ArgumentUse, CodeLanguage, Interpreter, Spec};
 use crate::flow::Flow;
 use crate::name_lists::{PRINTING_WORDS, QUIET_OPTIONS};
 use countersign_shell::UNKNOWN;
@@ -17,11 +17,12 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         inv: &Invocation<'_, 't>,
     ) {
         let in_place = inv.has_any(&spec.in_place) || inv.has("-i");
-        if !in_place || !matches!(interpreter.speech, Speech::Sed | Speech::Perl) {
+        if !in_place || !matches!(interpreter.language, CodeLanguage::Sed | CodeLanguage::Perl) {
             return;
         }
-        let code =
-            |name: &str| spec.touches.iter().any(|(n, touch)| *n == name && *touch == Touch::Code);
+        let code = |name: &str| {
+            spec.touches.iter().any(|(n, touch)| *n == name && *touch == ArgumentUse::Code)
+        };
         let given = inv.values.iter().filter(|(name, _)| code(name)).map(|(_, v)| v.text);
         let mut program: Vec<&str> = given.collect();
         let mut files = 0;
@@ -31,7 +32,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
         let program = program.join("\n");
         let quiet = inv.has_one(QUIET_OPTIONS);
-        let empties = if interpreter.speech == Speech::Sed {
+        let empties = if interpreter.language == CodeLanguage::Sed {
             let summary = sed::summary(&program);
             !summary.prints && (summary.empties || quiet)
         } else {
@@ -42,7 +43,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
         for index in inv.operands.iter().skip(files) {
             if let Some(arg) = inv.arg(*index) {
-                self.touch(Touch::Delete, arg, false);
+                self.touch(ArgumentUse::Delete, arg, false);
             }
         }
     }
@@ -51,7 +52,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     /// file'`
     /// writes.
     pub(super) fn magic_files(&mut self, interpreter: Interpreter, inv: &Invocation<'_, 't>) {
-        if interpreter.speech != Speech::Perl {
+        if interpreter.language != CodeLanguage::Perl {
             return;
         }
         for index in &inv.operands {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::arg::Arg;
 use super::evaluator::Evaluator;
 use super::invocation::Invocation;
-use crate::command_tables::{Interpreter, Spec, Speech, Touch};
+use crate::command_tables::{ArgumentUse, CodeLanguage, Interpreter, Spec};
 use crate::effect::Effect;
 use crate::finding::Span;
 use crate::flow::{Flow, Taint};
@@ -28,7 +28,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         stdin: &Flow,
         span: Span,
     ) -> Option<Flow> {
-        if matches!(interpreter.speech, Speech::PowerShell | Speech::Cmd) {
+        if matches!(interpreter.language, CodeLanguage::PowerShell | CodeLanguage::Cmd) {
             return self.start_other_shell(interpreter, inv, stdin, span);
         }
         if let Some(flow) = self.runs_nothing(inv) {
@@ -37,20 +37,20 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         self.magic_files(interpreter, inv);
         self.emptied_in_place(interpreter, spec, inv);
         self.program_files(interpreter, inv, stdin, span);
-        if interpreter.speech == Speech::Shell && inv.has("-c") {
+        if interpreter.language == CodeLanguage::Shell && inv.has("-c") {
             return self.shell_option(interpreter, inv, stdin);
         }
         let mut ran = self.code_options(interpreter, spec, inv, stdin);
         if let Some(flow) = self.module(interpreter, inv, stdin, span) {
             return Some(flow);
         }
-        let first_code = spec.operands.lead.first() == Some(&Touch::Code);
+        let first_code = spec.operands.lead.first() == Some(&ArgumentUse::Code);
         if first_code
             && !inv.has_any(&spec.first_if)
             && ran.is_none()
             && let Some(arg) = inv.operands.first().and_then(|i| inv.arg(*i))
         {
-            let (_, harmless) = self.read_speech(interpreter.speech, arg, stdin);
+            let (_, harmless) = self.read_code_text(interpreter.language, arg, stdin);
             self.inline(interpreter, inv, arg, harmless);
             self.shared.out.effect(Effect::Exec);
             // The rest are files it works on: the caller's business.
@@ -90,11 +90,11 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     ) -> Option<Flow> {
         let mut last = None;
         for (name, value) in &inv.values {
-            let code = spec.touches.iter().any(|(n, t)| n == name && *t == Touch::Code);
+            let code = spec.touches.iter().any(|(n, t)| n == name && *t == ArgumentUse::Code);
             let Some(word) = inv.args.get(value.word).filter(|_| code) else { continue };
             let text = format!("{}{}", modules(interpreter, inv), value.text);
             let arg = Arg { text: Cow::Owned(text), ..word.clone() };
-            let (flow, harmless) = self.read_speech(interpreter.speech, &arg, stdin);
+            let (flow, harmless) = self.read_code_text(interpreter.language, &arg, stdin);
             self.inline(interpreter, inv, &arg, harmless);
             self.shared.out.effect(Effect::Exec);
             last = Some(flow);
@@ -134,12 +134,15 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         span: Span,
     ) -> Option<Flow> {
         // With `-m` the module is the program, and what is piped in is its data.
-        let module = interpreter.speech == Speech::Python
+        let module = interpreter.language == CodeLanguage::Python
             && inv.values.iter().any(|(name, _)| *name == "-m");
         if interpreter.stdin && stdin.present && !module {
-            let flow = self.run_speech(interpreter, stdin, span);
+            let flow = self.run_code_text(interpreter, stdin, span);
             // A database client may be given statements in its words as well.
-            let client = matches!(interpreter.speech, Speech::Sql | Speech::Redis | Speech::Mongo);
+            let client = matches!(
+                interpreter.language,
+                CodeLanguage::Sql | CodeLanguage::Redis | CodeLanguage::Mongo
+            );
             return if client { None } else { Some(flow) };
         }
         if interpreter.bare > Tier::Safe && is_session(interpreter, spec, inv) {
@@ -164,16 +167,16 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             return;
         }
         // `perl -pe` and `-ne` work on text like sed does.
-        let filter =
-            matches!(interpreter.speech, Speech::Perl | Speech::Ruby) && inv.has_one(&["-n", "-p"]);
-        let base = if interpreter.speech == Speech::Shell {
+        let filter = matches!(interpreter.language, CodeLanguage::Perl | CodeLanguage::Ruby)
+            && inv.has_one(&["-n", "-p"]);
+        let base = if interpreter.language == CodeLanguage::Shell {
             structural_findings::SHELL_TEXT
         } else {
             structural_findings::INLINE_CODE
         };
         // `docker exec web sh -c '…'` is how a command gets there; its text is assessed as any
         // other.
-        let carried = self.shared.rights.elsewhere && interpreter.speech == Speech::Shell;
+        let carried = self.shared.rights.elsewhere && interpreter.language == CodeLanguage::Shell;
         let tier = if filter || carried || harmless { Tier::Low } else { interpreter.inline };
         self.shared.report(&StructuralRule { tier, ..base }, Some(arg.span));
     }
@@ -195,7 +198,7 @@ fn is_syntax_check(inv: &Invocation<'_, '_>) -> bool {
 fn modules(interpreter: Interpreter, inv: &Invocation<'_, '_>) -> String {
     let mut uses = String::new();
     for (name, value) in &inv.values {
-        if *name == "-M" && interpreter.speech == Speech::Perl {
+        if *name == "-M" && interpreter.language == CodeLanguage::Perl {
             uses.push_str("use ");
             uses.push_str(value.text.split('=').next().unwrap_or_default());
             uses.push(';');
@@ -211,16 +214,17 @@ fn is_session(interpreter: Interpreter, spec: &Spec, inv: &Invocation<'_, '_>) -
         return false;
     }
     // An option that names the host gives nothing to run.
-    let touches = |name: &str| spec.touches.iter().any(|(n, t)| *n == name && *t != Touch::Net);
+    let touches =
+        |name: &str| spec.touches.iter().any(|(n, t)| *n == name && *t != ArgumentUse::Net);
     let runs = |name: &str| name == "-m" || touches(name);
     if inv.values.iter().any(|(name, _)| runs(name)) {
         return false;
     }
-    match interpreter.speech {
+    match interpreter.language {
         // These start a session with nearly every option they have.
-        Speech::Shell => !inv.has_one(SHELL_NO_SESSION_OPTIONS),
-        Speech::Python => !inv.has_one(PYTHON_NO_SESSION_OPTIONS),
-        Speech::Sql | Speech::Redis | Speech::Mongo => {
+        CodeLanguage::Shell => !inv.has_one(SHELL_NO_SESSION_OPTIONS),
+        CodeLanguage::Python => !inv.has_one(PYTHON_NO_SESSION_OPTIONS),
+        CodeLanguage::Sql | CodeLanguage::Redis | CodeLanguage::Mongo => {
             let takes = |f: &&&'static str| !spec.values.contains(*f);
             !CLIENT_NO_SESSION_OPTIONS.iter().filter(takes).any(|f| inv.has(f))
         }

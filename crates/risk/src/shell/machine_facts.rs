@@ -9,7 +9,7 @@ use super::state::EvalState;
 use crate::facts::{
     CallFacts, FactAnswer, FactQuery, PathFact, PathKind, TargetFact, UnknownReason,
 };
-use crate::paths::{Act, PathClass, class_of};
+use crate::paths::{PathAction, PathClass, class_of};
 use crate::structural_findings;
 use countersign_shell::UNKNOWN;
 use countersign_types::tier::Tier;
@@ -56,11 +56,11 @@ impl<'c> EvalState<'c, '_> {
     /// The class of what a path leads to, if that is worse than the class of its name.
     pub(super) fn class_by_facts(
         &mut self,
-        act: Act,
+        act: PathAction,
         path: &str,
         class: &'static PathClass,
     ) -> &'static PathClass {
-        let deletes = matches!(act, Act::Delete | Act::DeleteTree);
+        let deletes = matches!(act, PathAction::Delete | PathAction::DeleteTree);
         if class.cost(act) == Tier::Critical || class.id == "discard" {
             return class;
         }

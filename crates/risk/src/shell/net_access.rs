@@ -2,12 +2,12 @@
 
 use super::arg::Arg;
 use super::evaluator::Evaluator;
-use crate::command_tables::Touch;
+use crate::command_tables::ArgumentUse;
 use crate::effect::Effect;
 use crate::finding::Span;
 use crate::flow::Taint;
 use crate::name_lists::THIS_MACHINE;
-use crate::paths::Act;
+use crate::paths::PathAction;
 use crate::structural_findings;
 use countersign_shell::UNKNOWN;
 use countersign_types::tier::Tier;
@@ -67,7 +67,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     /// The same for a service on this machine: the file is read, and stays here.
     pub(super) fn on_local_upload(&mut self, arg: &Arg<'t>) -> Taint {
         let Some(path) = uploaded_path(&arg.text) else { return Taint::default() };
-        self.touch_text(Touch::Read, path, arg.span)
+        self.touch_text(ArgumentUse::Read, path, arg.span)
     }
 
     /// `@file`, `name=@file` or a bare path that is sent out.
@@ -80,8 +80,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     /// A file that is sent out.
     pub(super) fn on_uploaded_file(&mut self, path: &str, span: Span) -> Taint {
         self.shared.out.effect(Effect::NetOut);
-        let class = self.shared.class_for(Act::Read, path);
-        let class = self.shared.class_by_facts(Act::Read, path, class);
+        let class = self.shared.class_for(PathAction::Read, path);
+        let class = self.shared.class_by_facts(PathAction::Read, path, class);
         let held = self.shared.file_content(path).is_some_and(|f| f.taint.has(Taint::SECRET));
         let secret = held || class.read >= Tier::Medium || class.id == "access-control";
         let sign =

@@ -3,7 +3,7 @@
 use super::invocation::Invocation;
 use crate::finding::{Findings, Span};
 use crate::headline::{COMMANDS, CommandRow, Headline, Part, fill, object};
-use crate::impact::Touched;
+use crate::impact::CountedList;
 use countersign_shell::UNKNOWN;
 use countersign_text::glob;
 use countersign_types::tier::Tier;
@@ -52,7 +52,7 @@ fn headline(inv: &Invocation<'_, '_>) -> Option<Vec<Part>> {
 }
 
 /// The object behind a placeholder, as `rules/headlines.toml` describes them.
-fn named(placeholder: &str, operands: &[&str], inv: &Invocation<'_, '_>) -> Option<Touched> {
+fn named(placeholder: &str, operands: &[&str], inv: &Invocation<'_, '_>) -> Option<CountedList> {
     let (name, is_ref) = match placeholder.strip_suffix(":ref") {
         Some(name) => (name, true),
         None => (placeholder, false),

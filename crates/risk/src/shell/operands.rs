@@ -6,7 +6,7 @@ use super::arg::Arg;
 use super::evaluator::Evaluator;
 use super::invocation::Invocation;
 use super::transfers::names_only_this_machine;
-use crate::command_tables::{Spec, Touch};
+use crate::command_tables::{ArgumentUse, Spec};
 use crate::effect::Effect;
 use crate::flow::{Flow, Taint};
 use crate::name_lists::REROUTING_OPTIONS;
@@ -24,13 +24,13 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let mut taint = self.option_touches(spec, inv, stdin);
         let recursive = inv.has_any(&spec.recursive);
         let operands = &spec.operands;
-        let lead: &[Touch] = if inv.has_any(&spec.first_if) { &[] } else { &operands.lead };
+        let lead: &[ArgumentUse] = if inv.has_any(&spec.first_if) { &[] } else { &operands.lead };
         let count = inv.operands.len();
         let tail_from = count.saturating_sub(operands.tail.len()).max(lead.len().min(count));
         let in_place = inv.has_any(&spec.in_place);
         let skip_tail = !operands.tail.is_empty()
             && inv.values.iter().any(|(name, _)| {
-                let writes = |t: &Touch| matches!(t, Touch::Write | Touch::Build);
+                let writes = |t: &ArgumentUse| matches!(t, ArgumentUse::Write | ArgumentUse::Build);
                 spec.touches.iter().any(|(n, t)| writes(t) && n == name)
             });
         for (i, index) in inv.operands.iter().enumerate() {
@@ -48,16 +48,16 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             } else {
                 operands.rest
             };
-            if in_place && touch == Touch::Read {
-                touch = Touch::Write;
+            if in_place && touch == ArgumentUse::Read {
+                touch = ArgumentUse::Write;
             }
-            if matches!(touch, Touch::Shell | Touch::Sql) {
+            if matches!(touch, ArgumentUse::Shell | ArgumentUse::Sql) {
                 taint = taint.and(self.value_touch(touch, arg, stdin, false));
-            } else if touch != Touch::Skip {
+            } else if touch != ArgumentUse::Skip {
                 taint = taint.and(self.touch(touch, arg, recursive));
             }
         }
-        if let [touch @ (Touch::Write | Touch::Build)] = &*operands.tail
+        if let [touch @ (ArgumentUse::Write | ArgumentUse::Build)] = &*operands.tail
             && !skip_tail
         {
             self.touch_without_last(*touch, inv);
@@ -66,7 +66,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     }
 
     /// `cp a b $unset`: a last word that is nothing makes the one before it the target.
-    fn touch_without_last(&mut self, touch: Touch, inv: &Invocation<'_, 't>) {
+    fn touch_without_last(&mut self, touch: ArgumentUse, inv: &Invocation<'_, 't>) {
         let [_, .., before, last] = &*inv.operands else { return };
         let may_vanish =
             |arg: &Arg<'t>| !arg.text.is_empty() && arg.text.chars().all(|c| c == UNKNOWN);
@@ -95,7 +95,9 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 Some((_, touch)) => touch,
                 // The name of an option that takes no value in every program of the list: what
                 // stands behind it may be the file.
-                None if spec.inert && spec.operands.rest == Touch::Read => &Touch::Named,
+                None if spec.inert && spec.operands.rest == ArgumentUse::Read => {
+                    &ArgumentUse::Named
+                }
                 None => continue,
             };
             let Some(word) = inv.args.get(value.word) else { continue };
@@ -107,27 +109,33 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
 
     /// Like `touch`, for values that may hold text to run or to send; `local` if only this machine
     /// gets it.
-    fn value_touch(&mut self, touch: Touch, arg: &Arg<'t>, stdin: &Flow, local: bool) -> Taint {
+    fn value_touch(
+        &mut self,
+        touch: ArgumentUse,
+        arg: &Arg<'t>,
+        stdin: &Flow,
+        local: bool,
+    ) -> Taint {
         match touch {
-            Touch::Upload if local => self.on_local_upload(arg),
-            Touch::UploadFile if local => self.touch(Touch::Read, arg, false),
-            Touch::Sent if local => Taint::default(),
-            Touch::Shell => {
+            ArgumentUse::Upload if local => self.on_local_upload(arg),
+            ArgumentUse::UploadFile if local => self.touch(ArgumentUse::Read, arg, false),
+            ArgumentUse::Sent if local => Taint::default(),
+            ArgumentUse::Shell => {
                 self.shell_text(arg, stdin);
                 Taint::default()
             }
-            Touch::Bang => {
+            ArgumentUse::Bang => {
                 if let Some(text) = arg.text.trim_start_matches(':').strip_prefix('!') {
                     let text = text.replace(UNKNOWN, "$_");
                     self.inside(&text, arg.span, &Flow::none());
                 }
                 Taint::default()
             }
-            Touch::Sql => {
+            ArgumentUse::Sql => {
                 self.sql_text(&arg.text, arg.span);
                 Taint::default()
             }
-            Touch::Upload => {
+            ArgumentUse::Upload => {
                 let from_stdin = stdin.taint.has(Taint::SECRET) && arg.text.ends_with('-');
                 if from_stdin || arg.taint.has(Taint::SECRET) {
                     self.shared.out.effect(Effect::NetOut);
@@ -135,7 +143,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 }
                 self.touch(touch, arg, false)
             }
-            Touch::Run => {
+            ArgumentUse::Run => {
                 self.shared.out.effect(Effect::Exec);
                 if let Some(content) = self.known_file(&arg.text) {
                     self.run_written(content, arg, stdin);

@@ -6,12 +6,12 @@ use super::evaluator::Evaluator;
 use super::invocation::Invocation;
 use super::program::{Known, resolve};
 use super::state::{Dispatch, EvalState};
-use crate::command_tables::{self, Interpreter, Spec, Touch};
+use crate::command_tables::{self, ArgumentUse, Interpreter, Spec};
 use crate::context::Context;
 use crate::effect::Effect;
 use crate::finding::{Doubt, Findings, Span};
 use crate::flow::{Flow, Taint};
-use crate::paths::{Act, PathClass};
+use crate::paths::{PathAction, PathClass};
 use crate::structural_findings::{self, StructuralRule};
 use countersign_shell::UNKNOWN;
 
@@ -135,12 +135,12 @@ impl<'c, 'o> CommandAssessor<'_, 'c, 'o> {
     }
 
     /// What a command does to one path.
-    pub fn touch(&mut self, touch: Touch, word: &CommandWord, recursive: bool) -> Taint {
+    pub fn touch(&mut self, touch: ArgumentUse, word: &CommandWord, recursive: bool) -> Taint {
         self.evaluator().touch(touch, &word.arg(), recursive)
     }
 
     /// The class of a path seen from where the next command runs.
-    pub fn class(&self, act: Act, path: &str) -> &'static PathClass {
+    pub fn class(&self, act: PathAction, path: &str) -> &'static PathClass {
         self.shared.class_for(act, path)
     }
 
@@ -281,7 +281,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let words: Vec<CommandWord> = inv.args.iter().map(CommandWord::from_arg).collect();
         self.shared.out.effect(Effect::Exec);
         let launch = self.shared.dispatch.launch;
-        let ran = launch(self.shared, interpreter.speech, &words, stdin, span);
+        let ran = launch(self.shared, interpreter.language, &words, stdin, span);
         if ran.is_none() {
             self.shared.report(&structural_findings::SHELL_SESSION, Some(span));
         }

@@ -5,12 +5,12 @@ use std::borrow::Cow;
 use super::arg::Arg;
 use super::evaluator::Evaluator;
 use super::invocation::Invocation;
-use crate::command_tables::{PathClass, Spec, Touch};
+use crate::command_tables::{ArgumentUse, PathClass, Spec};
 use crate::effect::Effect;
 use crate::finding::{Finding, Findings, Span};
 use crate::flow::{Flow, Taint};
 use crate::limit;
-use crate::paths::{Act, guard};
+use crate::paths::{PathAction, guard};
 use crate::structural_findings;
 use countersign_shell::UNKNOWN;
 use countersign_text::file_url;
@@ -18,65 +18,73 @@ use countersign_types::tier::Tier;
 
 impl<'t> Evaluator<'t, '_, '_, '_> {
     /// Notes what a command does to one of its words; returns what reading it would bring.
-    pub(super) fn touch(&mut self, touch: Touch, arg: &Arg<'t>, recursive: bool) -> Taint {
+    pub(super) fn touch(&mut self, touch: ArgumentUse, arg: &Arg<'t>, recursive: bool) -> Taint {
         match touch {
-            Touch::Read => self.on_path(Act::Read, arg),
-            Touch::Named => self.on_named(arg),
+            ArgumentUse::Read => self.on_path(PathAction::Read, arg),
+            ArgumentUse::Named => self.on_named(arg),
             // Adding to a file elsewhere loses nothing.
-            Touch::Append if self.shared.class_for(Act::Write, &arg.text).id == "elsewhere" => {
+            ArgumentUse::Append
+                if self.shared.class_for(PathAction::Write, &arg.text).id == "elsewhere" =>
+            {
                 self.shared.out.effect(Effect::Write);
                 self.shared.out.impact.writes.add(&arg.text.replace(UNKNOWN, "…"));
                 self.shared.report(&structural_findings::ADDS_ELSEWHERE, Some(arg.span));
                 Taint::default()
             }
-            Touch::Write | Touch::Append => self.on_path(Act::Write, arg),
-            Touch::Build => {
+            ArgumentUse::Write | ArgumentUse::Append => self.on_path(PathAction::Write, arg),
+            ArgumentUse::Build => {
                 self.written(&arg.text, false, &Flow::unknown(Taint::BUILT));
-                self.on_path(Act::Write, arg)
+                self.on_path(PathAction::Write, arg)
             }
-            Touch::Delete if recursive => {
-                self.above_guarded(Act::DeleteTree, arg);
-                self.on_path(Act::DeleteTree, arg)
+            ArgumentUse::Delete if recursive => {
+                self.above_guarded(PathAction::DeleteTree, arg);
+                self.on_path(PathAction::DeleteTree, arg)
             }
-            Touch::Delete => self.on_path(Act::Delete, arg),
-            Touch::Change if recursive => {
-                self.above_guarded(Act::ChangeTree, arg);
-                self.on_path(Act::ChangeTree, arg)
+            ArgumentUse::Delete => self.on_path(PathAction::Delete, arg),
+            ArgumentUse::Change if recursive => {
+                self.above_guarded(PathAction::ChangeTree, arg);
+                self.on_path(PathAction::ChangeTree, arg)
             }
-            Touch::Change => self.on_path(Act::Change, arg),
-            Touch::Move => self.on_move(arg),
+            ArgumentUse::Change => self.on_path(PathAction::Change, arg),
+            ArgumentUse::Move => self.on_move(arg),
             // `curl file:///etc/shadow` fetches nothing: it reads.
-            Touch::Net if file_url::file(&arg.text).is_some() => self.on_path(Act::Read, arg),
-            Touch::Net => self.on_address(arg),
-            Touch::Upload => self.on_upload(arg),
-            Touch::UploadFile => self.on_uploaded_file(&arg.text, arg.span),
-            Touch::Sent => {
+            ArgumentUse::Net if file_url::file(&arg.text).is_some() => {
+                self.on_path(PathAction::Read, arg)
+            }
+            ArgumentUse::Net => self.on_address(arg),
+            ArgumentUse::Upload => self.on_upload(arg),
+            ArgumentUse::UploadFile => self.on_uploaded_file(&arg.text, arg.span),
+            ArgumentUse::Sent => {
                 self.sent_along(arg);
                 Taint::default()
             }
-            Touch::Skip | Touch::Run | Touch::Shell | Touch::Bang | Touch::Code | Touch::Sql => {
-                Taint::default()
-            }
+            ArgumentUse::Skip
+            | ArgumentUse::Run
+            | ArgumentUse::Shell
+            | ArgumentUse::Bang
+            | ArgumentUse::Code
+            | ArgumentUse::Sql => Taint::default(),
         }
     }
 
     fn on_move(&mut self, arg: &Arg<'t>) -> Taint {
-        self.above_guarded(Act::Change, arg);
-        let class = self.shared.class_for(Act::Read, &on_its_host(&arg.text));
+        self.above_guarded(PathAction::Change, arg);
+        let class = self.shared.class_for(PathAction::Read, &on_its_host(&arg.text));
         if class.read >= Tier::High {
             // A key that is moved can be read in its new place.
-            self.on_path(Act::Read, arg);
+            self.on_path(PathAction::Read, arg);
         }
         // Files that `find` names are below the folder.
         let is_one = !arg.text.contains([UNKNOWN, '*', '?']);
-        if is_one && self.shared.class_for(Act::DeleteTree, &arg.text).id == "project-whole" {
+        if is_one && self.shared.class_for(PathAction::DeleteTree, &arg.text).id == "project-whole"
+        {
             self.shared.report(&structural_findings::MOVES_PROJECT, Some(arg.span));
         }
-        self.on_path(Act::Change, arg)
+        self.on_path(PathAction::Change, arg)
     }
 
     /// The same for a path that stands inside a word.
-    pub(super) fn touch_text(&mut self, touch: Touch, path: &str, span: Span) -> Taint {
+    pub(super) fn touch_text(&mut self, touch: ArgumentUse, path: &str, span: Span) -> Taint {
         let text = Cow::Owned(path.to_owned());
         self.touch(touch, &Arg { text, span, taint: Taint::default(), glob: false }, false)
     }
@@ -85,7 +93,12 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     pub(super) fn option_writes(&mut self, spec: &Spec, inv: &Invocation<'_, 't>, dry: bool) {
         for (name, value) in inv.values.iter().filter(|_| !dry) {
             let touch = spec.touches.iter().find(|(n, _)| n == name).map(|(_, touch)| *touch);
-            let Some(touch @ (Touch::Write | Touch::Build | Touch::Append | Touch::Delete)) = touch
+            let Some(
+                touch @ (ArgumentUse::Write
+                | ArgumentUse::Build
+                | ArgumentUse::Append
+                | ArgumentUse::Delete),
+            ) = touch
             else {
                 continue;
             };
@@ -101,17 +114,17 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if !arg.text.starts_with(['/', '~']) && file_url::file(&arg.text).is_none() {
             return Taint::default();
         }
-        let class = self.shared.class_for(Act::Read, &on_its_host(&arg.text));
+        let class = self.shared.class_for(PathAction::Read, &on_its_host(&arg.text));
         if class.read < Tier::High {
             return Taint::default();
         }
-        self.on_path(Act::Read, arg)
+        self.on_path(PathAction::Read, arg)
     }
 
     /// A folder that is taken away takes what Countersign needs with it.
-    fn above_guarded(&mut self, act: Act, arg: &Arg<'t>) {
+    fn above_guarded(&mut self, act: PathAction, arg: &Arg<'t>) {
         let path: &str = &on_its_host(&arg.text);
-        if act != Act::DeleteTree && self.shared.ctx.environment.is_disposable() {
+        if act != PathAction::DeleteTree && self.shared.ctx.environment.is_disposable() {
             // An image gives a home folder to its user.
             return;
         }
@@ -129,7 +142,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         self.shared.out.add(finding);
     }
 
-    fn on_path(&mut self, act: Act, arg: &Arg<'t>) -> Taint {
+    fn on_path(&mut self, act: PathAction, arg: &Arg<'t>) -> Taint {
         let path: &str = &on_its_host(&arg.text);
         if arg.taint.has(Taint::LOST) {
             limit::report_lost(self.shared.out, Some(arg.span));
@@ -137,16 +150,16 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let class = self.shared.class_for(act, path);
         let class = self.shared.class_by_facts(act, path, class);
         let mut tier = self.cost(act, class, path, arg.glob);
-        let deletes = matches!(act, Act::Delete | Act::DeleteTree);
+        let deletes = matches!(act, PathAction::Delete | PathAction::DeleteTree);
         if deletes && tier > Tier::Low && class.id == "project" && self.loses_nothing(path) {
             tier = Tier::Low;
         }
-        if act == Act::Read && tier < Tier::Medium {
+        if act == PathAction::Read && tier < Tier::Medium {
             self.shared.out.effect(Effect::Read);
             let secret = tier == Tier::Low && class.read == Tier::Medium;
             return if secret { Taint::FILE.and(Taint::SECRET) } else { Taint::FILE };
         }
-        if act == Act::Write && tier == Tier::Safe {
+        if act == PathAction::Write && tier == Tier::Safe {
             return Taint::default();
         }
         let shown: &str = &shown(path);
@@ -161,53 +174,53 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let (subject, wider) = self.shared.path_subject(act, path).unzip();
         let wider = wider.unwrap_or_default();
         self.shared.out.add_about(finding, subject.as_deref(), &wider);
-        if act == Act::Read { Taint::SECRET.and(Taint::FILE) } else { Taint::default() }
+        if act == PathAction::Read { Taint::SECRET.and(Taint::FILE) } else { Taint::default() }
     }
 }
 
 /// Notes the effects of an act on a path; returns the code and the verb of its finding.
 fn note_act(
-    act: Act,
+    act: PathAction,
     class: &PathClass,
     tier: Tier,
     shown: &str,
     out: &mut Findings,
 ) -> (&'static str, &'static str) {
-    if matches!(class.id, "autostart" | "shell-startup" | "git-hooks") && act == Act::Write {
+    if matches!(class.id, "autostart" | "shell-startup" | "git-hooks") && act == PathAction::Write {
         out.effect(Effect::Persist);
     }
     let ours = class.id.starts_with("countersign");
     let agent = matches!(class.id, "agent-hooks" | "agent-control" | "agent-instructions");
-    if (ours || agent) && act != Act::Read {
+    if (ours || agent) && act != PathAction::Read {
         out.effect(Effect::SelfChange);
     }
     match act {
-        Act::Read => {
+        PathAction::Read => {
             out.effect(Effect::Read);
             out.effect(Effect::Secret);
             out.impact.secrets.add(shown);
             out.trace.shows_secret(shown);
             ("path.read", "Reads")
         }
-        Act::Write => {
+        PathAction::Write => {
             out.effect(Effect::Write);
             out.impact.writes.add(shown);
             ("path.write", "Writes")
         }
-        Act::Delete | Act::DeleteTree => {
+        PathAction::Delete | PathAction::DeleteTree => {
             out.effect(Effect::Delete);
             out.impact.deletes.add(shown);
             // A whole folder is gone for good, even one that a session may clear away.
-            if tier >= Tier::Medium || act == Act::DeleteTree && class.id == "temporary" {
+            if tier >= Tier::Medium || act == PathAction::DeleteTree && class.id == "temporary" {
                 out.irreversible();
             }
-            if act == Act::Delete {
+            if act == PathAction::Delete {
                 ("path.delete", "Deletes")
             } else {
                 ("path.delete-tree", "Deletes everything in")
             }
         }
-        Act::Change | Act::ChangeTree => {
+        PathAction::Change | PathAction::ChangeTree => {
             out.effect(Effect::Privilege);
             out.impact.writes.add(shown);
             ("path.change", "Changes")

@@ -3,13 +3,13 @@
 use super::evaluator::Evaluator;
 use crate::command_tables::{PathClass, REBUILT, REBUILT_IN_PROJECT};
 use crate::context::Environment;
-use crate::paths::{Act, last_part};
+use crate::paths::{PathAction, last_part};
 use countersign_shell::UNKNOWN;
 use countersign_types::tier::Tier;
 
 impl Evaluator<'_, '_, '_, '_> {
     /// What the act costs here: by class, by environment, by how wide the name reaches.
-    pub(super) fn cost(&self, act: Act, class: &PathClass, path: &str, glob: bool) -> Tier {
+    pub(super) fn cost(&self, act: PathAction, class: &PathClass, path: &str, glob: bool) -> Tier {
         let mut tier = class.cost(act);
         let disposable = disposable(self.shared.ctx.environment, class.id, act);
         if disposable {
@@ -19,32 +19,32 @@ impl Evaluator<'_, '_, '_, '_> {
         // they are.
         if self.shared.workspace.is_known()
             && class.id == "temporary"
-            && matches!(act, Act::Delete | Act::DeleteTree)
+            && matches!(act, PathAction::Delete | PathAction::DeleteTree)
             && !path.contains(['*', '?', '[', UNKNOWN])
         {
             tier = tier.min(Tier::Low);
         }
-        let deletes = matches!(act, Act::Delete | Act::DeleteTree);
+        let deletes = matches!(act, PathAction::Delete | PathAction::DeleteTree);
         if deletes && matches!(class.id, "project" | "project-whole") && self.is_rebuilt(path) {
             tier = tier.min(Tier::Low);
         }
         // What this session made it may take away again.
-        if act == Act::Delete && tier > Tier::Low && !glob && !path.contains(UNKNOWN) {
+        if act == PathAction::Delete && tier > Tier::Low && !glob && !path.contains(UNKNOWN) {
             let made = self.shared.remembered(path).is_some_and(|(_, file)| !file.is_partial());
             if made {
-                tier = class.cost(Act::Write).max(Tier::Low);
+                tier = class.cost(PathAction::Write).max(Tier::Low);
             }
         }
         let far = matches!(class.id, "home" | "home-whole" | "elsewhere");
-        if glob && !disposable && (act == Act::Delete || act == Act::Change && far) {
+        if glob && !disposable && (act == PathAction::Delete || act == PathAction::Change && far) {
             tier = tier.max(Tier::Medium);
         }
         // `tee ../*` overwrites every file that it finds there.
-        if glob && !disposable && act == Act::Write && (far || class.id == "beside") {
+        if glob && !disposable && act == PathAction::Write && (far || class.id == "beside") {
             tier = tier.max(Tier::Medium);
         }
         // A variable that may be empty: `$DIR/*` can be `/*`.
-        if act == Act::DeleteTree && path.starts_with("\0/") && path.len() <= 3 {
+        if act == PathAction::DeleteTree && path.starts_with("\0/") && path.len() <= 3 {
             tier = tier.max(Tier::High);
         }
         tier.max(self.cost_if_empty(act, path))
@@ -52,11 +52,11 @@ impl Evaluator<'_, '_, '_, '_> {
 
     /// What the act costs if the unknown value at the start of the path is empty: `$DIR/etc/hosts`
     /// may be `/etc/hosts`.
-    fn cost_if_empty(&self, act: Act, path: &str) -> Tier {
+    fn cost_if_empty(&self, act: PathAction, path: &str) -> Tier {
         let Some(rest) = path.strip_prefix(UNKNOWN).filter(|rest| rest.starts_with('/')) else {
             return Tier::Safe;
         };
-        if act == Act::Read || rest.len() < 3 {
+        if act == PathAction::Read || rest.len() < 3 {
             return Tier::Safe;
         }
         let class = self.shared.class_for(act, rest);
@@ -96,7 +96,7 @@ impl Evaluator<'_, '_, '_, '_> {
 
 /// Whether a throw-away file system makes this act ordinary: what belongs to the
 /// build may go, and in a container the system's own files are the build.
-fn disposable(environment: Environment, class: &str, act: Act) -> bool {
+fn disposable(environment: Environment, class: &str, act: PathAction) -> bool {
     let own = matches!(
         class,
         "project"
@@ -107,7 +107,10 @@ fn disposable(environment: Environment, class: &str, act: Act) -> bool {
             | "shared-data"
             | "beside"
     );
-    let changes = matches!(act, Act::Write | Act::Change | Act::ChangeTree | Act::Delete);
+    let changes = matches!(
+        act,
+        PathAction::Write | PathAction::Change | PathAction::ChangeTree | PathAction::Delete
+    );
     match environment {
         Environment::Workstation | Environment::Production => false,
         Environment::Ci => {

@@ -1,7 +1,7 @@
 //! Plain data: words of which one more changes no assessment.
 
 use super::program::resolve;
-use crate::paths::{Act, class_of};
+use crate::paths::{PathAction, class_of};
 use countersign_shell::UNKNOWN;
 use countersign_types::tier::Tier;
 
@@ -21,7 +21,7 @@ pub(super) fn is_plain(word: &str) -> bool {
         && !named.contains("/.")
         && resolve(named).is_none()
         && class_of(named, None).id == "project"
-        && class_of(named, None).cost(Act::Read) == Tier::Safe
+        && class_of(named, None).cost(PathAction::Read) == Tier::Safe
 }
 
 /// Whether a value is plain data, or unknown data with nothing else in it that matters: of several

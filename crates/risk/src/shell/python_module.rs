@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use super::arg::Arg;
 use super::evaluator::Evaluator;
 use super::invocation::Invocation;
-use crate::command_tables::{Interpreter, Speech};
+use crate::command_tables::{CodeLanguage, Interpreter};
 use crate::effect::Effect;
 use crate::finding::Span;
 use crate::flow::Flow;
-use crate::paths::Act;
+use crate::paths::PathAction;
 use crate::structural_findings;
 
 impl<'t> Evaluator<'t, '_, '_, '_> {
@@ -21,14 +21,14 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         stdin: &Flow,
         span: Span,
     ) -> Option<Flow> {
-        if interpreter.speech != Speech::Python {
+        if interpreter.language != CodeLanguage::Python {
             return None;
         }
         let (_, module) = inv.values.iter().find(|(name, _)| *name == "-m")?;
         let path = format!("{}.py", module.text.replace('.', "/"));
         if let Some(flow) = self.file_content(&path) {
             self.shared.report(&structural_findings::WRITE_AND_RUN, Some(span));
-            return Some(self.run_speech(interpreter, &flow, span));
+            return Some(self.run_code_text(interpreter, &flow, span));
         }
         if module.text == "http.server" {
             self.serves_folder(inv, span);
@@ -43,7 +43,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     fn serves_folder(&mut self, inv: &Invocation<'_, 't>, span: Span) {
         let named = inv.args.iter().position(|a| matches!(a.text.as_ref(), "-d" | "--directory"));
         let folder = named.and_then(|at| inv.args.get(at + 1)).map_or(".", |a| a.text.as_ref());
-        let class = self.shared.class_for(Act::DeleteTree, folder);
+        let class = self.shared.class_for(PathAction::DeleteTree, folder);
         if matches!(class.id, "home-whole" | "root" | "system-whole" | "credentials") {
             self.shared.out.effect(Effect::NetOut);
             self.shared.report(&structural_findings::SERVES_FOLDER, Some(span));

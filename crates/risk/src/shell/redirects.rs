@@ -2,7 +2,7 @@
 
 use super::arg::Arg;
 use super::evaluator::Evaluator;
-use crate::command_tables::Touch;
+use crate::command_tables::ArgumentUse;
 use crate::effect::Effect;
 use crate::finding::Doubt;
 use crate::flow::{Flow, Taint};
@@ -65,7 +65,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 let mut args = Vec::new();
                 self.expand(word, &mut args);
                 for arg in args.iter().filter(|a| !a.text.starts_with("/dev/")) {
-                    self.touch(Touch::Delete, arg, false);
+                    self.touch(ArgumentUse::Delete, arg, false);
                 }
             }
         }
@@ -106,7 +106,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if arg.text == "/dev/null" {
             return Flow::text(String::new());
         }
-        let taint = self.touch(Touch::Read, arg, false);
+        let taint = self.touch(ArgumentUse::Read, arg, false);
         Flow::unknown(taint.and(Taint::FILE))
     }
 
@@ -126,7 +126,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             }
             return Some(arg.text.into_owned());
         }
-        self.touch(if append { Touch::Append } else { Touch::Write }, &arg, false);
+        self.touch(if append { ArgumentUse::Append } else { ArgumentUse::Write }, &arg, false);
         Some(arg.text.into_owned())
     }
 
@@ -142,7 +142,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if is_socket(&arg.text) {
             self.socket(&arg);
         } else {
-            self.touch(Touch::Write, &arg, false);
+            self.touch(ArgumentUse::Write, &arg, false);
         }
         Some(arg.text.into_owned())
     }

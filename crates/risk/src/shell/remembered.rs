@@ -7,7 +7,7 @@ use super::arg::Arg;
 use super::evaluator::Evaluator;
 use super::program::is_standard_place;
 use super::state::EvalState;
-use crate::command_tables::Speech;
+use crate::command_tables::CodeLanguage;
 use crate::effect::Effect;
 use crate::finding::{Finding, Findings, Span};
 use crate::flow::{Flow, Taint};
@@ -94,7 +94,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     /// that is in it; what it knows is read.
     pub(super) fn run_remembered(
         &mut self,
-        speech: Option<Speech>,
+        language: Option<CodeLanguage>,
         words: &[Arg<'t>],
         stdin: &Flow,
         span: Span,
@@ -131,9 +131,11 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if !self.shared.scripts_read.contains(&read) {
             self.shared.scripts_read.push(read);
             for text in file.texts() {
-                let speech = script_language(path, text).or(speech).unwrap_or(Speech::Shell);
-                let speech = if origin.has(FileOrigin::BUILT) { Speech::Other } else { speech };
-                self.with_words(words, |w| w.read_script(speech, text, file.is_partial(), span));
+                let language =
+                    script_language(path, text).or(language).unwrap_or(CodeLanguage::Shell);
+                let language =
+                    if origin.has(FileOrigin::BUILT) { CodeLanguage::Other } else { language };
+                self.with_words(words, |w| w.read_script(language, text, file.is_partial(), span));
             }
         }
         // A file that is only partly known is also treated like any other program.
@@ -142,14 +144,14 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
 
     /// Assesses a script by its text. Of a part of a file only what is dangerous by itself counts:
     /// without the rest it need not be readable.
-    fn read_script(&mut self, speech: Speech, text: &str, partial: bool, span: Span) {
+    fn read_script(&mut self, language: CodeLanguage, text: &str, partial: bool, span: Span) {
         let subject = self.shared.begin_script(text);
         let outer = self.shared.out.take();
         let arg =
             Arg { text: Cow::Owned(text.to_owned()), span, taint: Taint::default(), glob: false };
         let fixed = self.shared.position.pin(Some(span));
-        self.speech(speech, &arg, &Flow::none());
-        if partial && speech == Speech::Shell {
+        self.code_text(language, &arg, &Flow::none());
+        if partial && language == CodeLanguage::Shell {
             // As a whole it may be no shell; each line may still run.
             for line in text.lines() {
                 self.shared.text(line, &Flow::none());
@@ -175,7 +177,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
 }
 
 /// The language that a script's first line or its name says.
-pub(super) fn script_language(path: &str, text: &str) -> Option<Speech> {
+pub(super) fn script_language(path: &str, text: &str) -> Option<CodeLanguage> {
     let first = text.lines().next().unwrap_or_default();
     let named = first.strip_prefix("#!").map(|line| {
         let mut words = line.split_whitespace();
@@ -190,17 +192,17 @@ pub(super) fn script_language(path: &str, text: &str) -> Option<Speech> {
     let name = named.unwrap_or_else(|| path.rsplit('.').next().unwrap_or_default());
     let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     Some(match name {
-        _ if POSIX_SHELLS.contains(&name) => Speech::Shell,
-        "python" | "py" => Speech::Python,
+        _ if POSIX_SHELLS.contains(&name) => CodeLanguage::Shell,
+        "python" | "py" => CodeLanguage::Python,
         "node" | "bun" | "deno" | "js" | "mjs" | "cjs" | "ts" | "mts" | "cts" | "tsx" => {
-            Speech::JavaScript
+            CodeLanguage::JavaScript
         }
-        "perl" | "pl" => Speech::Perl,
-        "ruby" | "rb" => Speech::Ruby,
-        "php" => Speech::Php,
-        "pwsh" | "powershell" | "ps" => Speech::PowerShell,
-        "bat" | "cmd" => Speech::Cmd,
-        "awk" | "gawk" => Speech::Awk,
+        "perl" | "pl" => CodeLanguage::Perl,
+        "ruby" | "rb" => CodeLanguage::Ruby,
+        "php" => CodeLanguage::Php,
+        "pwsh" | "powershell" | "ps" => CodeLanguage::PowerShell,
+        "bat" | "cmd" => CodeLanguage::Cmd,
+        "awk" | "gawk" => CodeLanguage::Awk,
         _ => return None,
     })
 }

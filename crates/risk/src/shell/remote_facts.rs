@@ -5,7 +5,7 @@ use super::evaluator::Evaluator;
 use super::invocation::Invocation;
 use super::net_access::host_of;
 use super::program::Known;
-use crate::command_tables::Loses;
+use crate::command_tables::LostFiles;
 use crate::facts::{FactAnswer, FactQuery, GitCounts, LikelyEnvironment, RemoteFact, RemoteSystem};
 use crate::finding::Span;
 use crate::name_lists::{
@@ -20,7 +20,7 @@ use countersign_types::tier::Tier;
 impl<'t> Evaluator<'t, '_, '_, '_> {
     /// Whether an observer saw that the work tree has none of the files that a git command would
     /// lose.
-    pub(super) fn is_clean(&mut self, loses: Loses, inv: &Invocation<'_, 't>) -> bool {
+    pub(super) fn is_clean(&mut self, loses: LostFiles, inv: &Invocation<'_, 't>) -> bool {
         let words: Vec<&str> = inv.args.iter().skip(1).map(|arg| arg.text.as_ref()).collect();
         let Some(needs) = CleanNeeds::of(loses, &words) else { return false };
         let variables = &self.shared.variables;
@@ -103,10 +103,10 @@ struct CleanNeeds {
 impl CleanNeeds {
     /// For the words behind `git`. None for forms that are not described here; options before the
     /// subcommand may name another work tree.
-    fn of(loses: Loses, words: &[&str]) -> Option<CleanNeeds> {
+    fn of(loses: LostFiles, words: &[&str]) -> Option<CleanNeeds> {
         let (command, rest) = words.split_first()?;
         let options = || rest.iter().filter(|word| word.starts_with('-'));
-        if loses == Loses::Untracked {
+        if loses == LostFiles::Untracked {
             let takes_ignored = |w: &&str| w.contains(['x', 'X', 'e']) && !w.starts_with("--f");
             let is_plain = *command == "clean" && !options().any(takes_ignored);
             let needs = CleanNeeds { no_untracked: true, ..CleanNeeds::default() };

@@ -6,7 +6,7 @@ use super::arg::Arg;
 use super::evaluator::Evaluator;
 use super::invocation::Invocation;
 use super::nested::{option_value, texts_behind};
-use crate::command_tables::{Inner, Runner, Speech};
+use crate::command_tables::{CodeLanguage, Inner, Runner};
 use crate::finding::Span;
 use crate::flow::Flow;
 use crate::structural_findings;
@@ -81,8 +81,9 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
 
     /// Assesses a text in the language that the runner hands it to.
     pub(super) fn inner_text(&mut self, runner: &Runner, arg: &Arg<'t>, stdin: &Flow) -> Flow {
-        let Inner::Code(speech) = runner.inner else { return self.shell_text(arg, stdin) };
-        let statements = matches!(speech, Speech::Sql | Speech::Redis | Speech::Mongo);
+        let Inner::Code(language) = runner.inner else { return self.shell_text(arg, stdin) };
+        let statements =
+            matches!(language, CodeLanguage::Sql | CodeLanguage::Redis | CodeLanguage::Mongo);
         if !statements {
             let sign = structural_findings::StructuralRule {
                 tier: Tier::Low,
@@ -90,6 +91,6 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             };
             self.shared.report(&sign, Some(arg.span));
         }
-        self.speech(speech, arg, stdin)
+        self.code_text(language, arg, stdin)
     }
 }

@@ -7,7 +7,7 @@ use super::evaluator::Evaluator;
 use super::invocation::Invocation;
 use super::program::is_standard_place;
 use super::remembered::script_language;
-use crate::command_tables::{Spec, Speech};
+use crate::command_tables::{CodeLanguage, Spec};
 use crate::effect::Effect;
 use crate::facts::{FactAnswer, FactQuery, ScriptFact};
 use crate::finding::{Doubt, Finding, Span};
@@ -26,7 +26,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     /// lower, all of the text was read, and nothing in it asks for a person.
     pub(super) fn observed_script(
         &mut self,
-        speech: Option<Speech>,
+        language: Option<CodeLanguage>,
         words: &[Arg<'t>],
         span: Span,
     ) -> bool {
@@ -42,14 +42,14 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             SCRIPTS.exceeded().report(self.shared.out, Some(span));
         }
         let Some(FactAnswer::Script(script)) = answer else { return false };
-        let speech = speech.or_else(|| script_language(&path, &script.text));
-        self.assess_observed(speech.unwrap_or(Speech::Shell), script, words, span)
+        let language = language.or_else(|| script_language(&path, &script.text));
+        self.assess_observed(language.unwrap_or(CodeLanguage::Shell), script, words, span)
     }
 
     /// Assesses a text that an observer read.
     fn assess_observed(
         &mut self,
-        speech: Speech,
+        language: CodeLanguage,
         script: &ScriptFact,
         words: &[Arg<'t>],
         span: Span,
@@ -76,7 +76,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         self.positional(words, 0);
         let text = Cow::Owned(script.text.clone());
         let arg = Arg { text, span, taint: Taint::default(), glob: false };
-        let (_, harmless) = self.apart(|w| w.read_speech(speech, &arg, &Flow::none()));
+        let (_, harmless) = self.apart(|w| w.read_code_text(language, &arg, &Flow::none()));
         self.shared.variables.truncate(kept);
         self.shared.budget.end_loan(loan);
         self.shared.position.pin(pinned);
@@ -87,7 +87,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             .all(|doubt| !inner.has_doubt(*doubt));
         let asks = inner.tier() >= Tier::Medium || inner.is_irreversible();
         let mut seen = self.shared.out.inner();
-        seen.absorb_reading(inner, false, |found| counts(speech, script.is_complete, found));
+        seen.absorb_reading(inner, false, |found| counts(language, script.is_complete, found));
         self.shared.out.absorb(seen, |found| Finding { span: Some(span), ..found });
         sure && harmless && certain && !asks && script.is_complete
     }
@@ -102,7 +102,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let operands: Vec<String> = (0..).map_while(|at| inv.operand(at)).map(Into::into).collect();
         for query in recipes(name, &operands, &folder) {
             if let Some(FactAnswer::Script(script)) = self.shared.fact(query) {
-                self.assess_observed(Speech::Shell, script, &[], span);
+                self.assess_observed(CodeLanguage::Shell, script, &[], span);
             }
         }
     }
@@ -110,7 +110,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
 
 /// Whether a finding in a script counts. In code of a project much is only known when it runs, and
 /// a project's own scripts work on its own files.
-fn counts(speech: Speech, is_complete: bool, found: &Finding) -> bool {
+fn counts(language: CodeLanguage, is_complete: bool, found: &Finding) -> bool {
     let code = found.code.as_ref();
     if UNREAD_FINDINGS.contains(&code) {
         return false;
@@ -119,7 +119,7 @@ fn counts(speech: Speech, is_complete: bool, found: &Finding) -> bool {
         Tier::Safe | Tier::Low | Tier::High | Tier::Critical => true,
         Tier::Medium => {
             is_complete
-                && matches!(speech, Speech::Shell | Speech::Sql)
+                && matches!(language, CodeLanguage::Shell | CodeLanguage::Sql)
                 && !code.starts_with("path.")
                 && !UNKNOWN_ONLY_FINDINGS.contains(&code)
         }

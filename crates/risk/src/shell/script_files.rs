@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use super::arg::Arg;
 use super::evaluator::Evaluator;
 use super::invocation::Invocation;
-use crate::command_tables::{Interpreter, Rule, Speech, Touch};
+use crate::command_tables::{ArgumentUse, CodeLanguage, Interpreter, Rule};
 use crate::effect::Effect;
 use crate::finding::{Findings, Span};
 use crate::flow::{Flow, Taint};
-use crate::paths::Act;
+use crate::paths::PathAction;
 use crate::structural_findings;
 use countersign_text::glob::bytes_of;
 use countersign_types::tier::Tier;
@@ -40,10 +40,10 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         stdin: &Flow,
         span: Span,
     ) {
-        if interpreter.speech == Speech::Sql {
+        if interpreter.language == CodeLanguage::Sql {
             return self.statement_files(inv);
         }
-        if !matches!(interpreter.speech, Speech::Awk | Speech::Sed) {
+        if !matches!(interpreter.language, CodeLanguage::Awk | CodeLanguage::Sed) {
             return;
         }
         for (name, value) in &inv.values {
@@ -66,7 +66,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             let Some(word) = inv.args.get(value.word) else { continue };
             if matches!(*name, "-f" | "--file") && value.text != "-" {
                 let arg = Arg { text: Cow::Owned(value.text.to_owned()), ..word.clone() };
-                self.observed_script(Some(Speech::Sql), &[arg], word.span);
+                self.observed_script(Some(CodeLanguage::Sql), &[arg], word.span);
             }
         }
     }
@@ -95,7 +95,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             };
             let outer = self.shared.out.take();
             let source = Arg { text: Cow::Owned(text), span, taint: Taint::default(), glob: false };
-            self.speech(Speech::Other, &source, &Flow::none());
+            self.code_text(CodeLanguage::Other, &source, &Flow::none());
             let inner = std::mem::replace(self.shared.out, outer);
             let mut grave = Findings::default();
             grave.absorb_reading(inner, false, |found| found.weight.tier() >= Tier::High);
@@ -110,11 +110,11 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if self.shared.out.iter().any(|finding| finding.code.starts_with("code.file.")) {
             self.named_in_environment(inv);
             for arg in inv.operands.iter().skip(skip).filter_map(|i| inv.arg(*i)) {
-                self.touch(Touch::Write, arg, false);
+                self.touch(ArgumentUse::Write, arg, false);
             }
         }
         for arg in inv.operands.iter().skip(skip).filter_map(|i| inv.arg(*i)) {
-            taint = taint.and(self.touch(Touch::Read, arg, false));
+            taint = taint.and(self.touch(ArgumentUse::Read, arg, false));
         }
         taint
     }
@@ -133,7 +133,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let paths: Vec<String> = named.map(|v| v.value.clone()).collect();
         let span = inv.args.first().map_or(Span::new(0, 0), |arg| arg.span);
         for path in paths {
-            self.touch_text(Touch::Write, &path, span);
+            self.touch_text(ArgumentUse::Write, &path, span);
         }
     }
 
@@ -149,10 +149,10 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         self.shared.out.effect(Effect::Exec);
         if arg.text.starts_with("/dev/fd/") {
             let flow = self.shared.processes.take(&arg.text).unwrap_or(Flow::unknown(arg.taint));
-            return Some(self.run_speech(interpreter, &flow, span));
+            return Some(self.run_code_text(interpreter, &flow, span));
         }
         if arg.text == "-" || arg.text == "/dev/stdin" {
-            return Some(self.run_speech(interpreter, stdin, span));
+            return Some(self.run_code_text(interpreter, stdin, span));
         }
         if arg.text.starts_with("http://") || arg.text.starts_with("https://") {
             let taint = self.on_net(&arg.text);
@@ -169,14 +169,15 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             }
             return Some(result);
         }
-        let harmless = self.observed_script(Some(interpreter.speech), words, arg.span);
-        if let Some(flow) = self.run_remembered(Some(interpreter.speech), words, stdin, arg.span) {
+        let harmless = self.observed_script(Some(interpreter.language), words, arg.span);
+        if let Some(flow) = self.run_remembered(Some(interpreter.language), words, stdin, arg.span)
+        {
             return Some(flow);
         }
         if !harmless {
             self.run_fetched(&arg.text, arg.span);
         }
-        let class = self.shared.class_for(Act::Write, &arg.text);
+        let class = self.shared.class_for(PathAction::Write, &arg.text);
         if matches!(class.id, "temporary" | "shared-data") && !harmless {
             self.first_use(&structural_findings::ODD_PLACE, &arg.text, arg.span);
         }

@@ -2,7 +2,7 @@
 
 use super::awk::write;
 use super::evaluator::Evaluator;
-use crate::command_tables::Touch;
+use crate::command_tables::ArgumentUse;
 use crate::finding::Span;
 use crate::flow::Flow;
 use crate::structural_findings;
@@ -21,14 +21,16 @@ pub(super) fn read(walker: &mut Evaluator<'_, '_, '_, '_>, program: &str, span: 
     for brackets in [false, true] {
         // A slash in `[/]` closes the pattern for some; both readings count.
         if !brackets || program.contains('[') {
-            let mut act = |act: Act<'_>| match act {
-                Act::Run(text) => {
+            let mut act = |act: PathAction<'_>| match act {
+                PathAction::Run(text) => {
                     walker.shared.report(&structural_findings::SHELL_TEXT, Some(span));
                     walker.inside(text, span, &Flow::none());
                 }
-                Act::RunLine => walker.shared.report(&structural_findings::UNSEEN_CODE, Some(span)),
-                Act::Write(path) => write(walker, path, false, span),
-                Act::Read(path) => drop(walker.touch_text(Touch::Read, path, span)),
+                PathAction::RunLine => {
+                    walker.shared.report(&structural_findings::UNSEEN_CODE, Some(span));
+                }
+                PathAction::Write(path) => write(walker, path, false, span),
+                PathAction::Read(path) => drop(walker.touch_text(ArgumentUse::Read, path, span)),
             };
             scan(program, brackets, &mut act);
         }
@@ -40,7 +42,7 @@ pub(super) fn summary(program: &str) -> Summary {
     scan(program, true, &mut |_| {})
 }
 
-enum Act<'p> {
+enum PathAction<'p> {
     /// A command that the program holds.
     Run(&'p str),
     /// The line that is worked on is a command.
@@ -49,7 +51,7 @@ enum Act<'p> {
     Read(&'p str),
 }
 
-fn scan<'p>(program: &'p str, brackets: bool, act: &mut impl FnMut(Act<'p>)) -> Summary {
+fn scan<'p>(program: &'p str, brackets: bool, act: &mut impl FnMut(PathAction<'p>)) -> Summary {
     let mut summary = Summary::default();
     let mut rest = program;
     loop {
@@ -62,14 +64,18 @@ fn scan<'p>(program: &'p str, brackets: bool, act: &mut impl FnMut(Act<'p>)) -> 
                 let (text, next) = line(after);
                 let text = text.trim();
                 let bare = text.is_empty() || text.starts_with([';', '}']);
-                act(if bare { Act::RunLine } else { Act::Run(text) });
+                act(if bare { PathAction::RunLine } else { PathAction::Run(text) });
                 next
             }
             'w' | 'W' | 'r' | 'R' => {
                 let (path, next) = line(after);
                 let path = path.trim();
                 summary.prints = true;
-                act(if matches!(letter, 'w' | 'W') { Act::Write(path) } else { Act::Read(path) });
+                act(if matches!(letter, 'w' | 'W') {
+                    PathAction::Write(path)
+                } else {
+                    PathAction::Read(path)
+                });
                 next
             }
             's' => match substitution(after, brackets, &mut summary, act) {
@@ -104,21 +110,21 @@ fn substitution<'p>(
     after: &'p str,
     brackets: bool,
     summary: &mut Summary,
-    act: &mut impl FnMut(Act<'p>),
+    act: &mut impl FnMut(PathAction<'p>),
 ) -> Option<&'p str> {
     let flags = part(after, brackets).and_then(|p| replacement(after, p))?;
     let end = flags.find([';', '}', '\n', '#']).unwrap_or(flags.len());
     let own = flags.get(..end).unwrap_or_default();
     summary.prints |= own.contains('p');
     if own.contains('e') && !own.contains('w') {
-        act(Act::RunLine);
+        act(PathAction::RunLine);
     }
     let Some((before, _)) = own.split_once('w') else { return flags.get(end..) };
     let (path, next) = line(flags.get(before.len() + 1..).unwrap_or_default());
     if before.contains('e') {
-        act(Act::RunLine);
+        act(PathAction::RunLine);
     }
-    act(Act::Write(path.trim()));
+    act(PathAction::Write(path.trim()));
     Some(next)
 }
 
@@ -193,10 +199,10 @@ mod tests {
         let mut acts = Vec::new();
         scan(program, true, &mut |act| {
             acts.push(match act {
-                Act::Run(text) => format!("run {text}"),
-                Act::RunLine => "run line".to_owned(),
-                Act::Write(path) => format!("write {path}"),
-                Act::Read(path) => format!("read {path}"),
+                PathAction::Run(text) => format!("run {text}"),
+                PathAction::RunLine => "run line".to_owned(),
+                PathAction::Write(path) => format!("write {path}"),
+                PathAction::Read(path) => format!("read {path}"),
             });
         });
         acts

@@ -3,11 +3,11 @@
 use super::arg::Arg;
 use super::evaluator::Evaluator;
 use super::invocation::Invocation;
-use crate::command_tables::{Interpreter, Speech};
+use crate::command_tables::{CodeLanguage, Interpreter};
 use crate::finding::Span;
 use crate::flow::Flow;
 use crate::name_lists::{SOURCE_ENDINGS, SOURCE_RUNNING_PROGRAMS};
-use crate::paths::{Act, last_part};
+use crate::paths::{PathAction, last_part};
 use crate::structural_findings;
 use countersign_types::tier::Tier;
 
@@ -19,7 +19,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let Some(file) = words.first().cloned() else { return };
         if matches!(program(inv), "bun" | "deno") {
             let interpreter = Interpreter {
-                speech: Speech::JavaScript,
+                language: CodeLanguage::JavaScript,
                 stdin: false,
                 script: true,
                 inline: Tier::Low,
@@ -32,7 +32,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if self.shared.file_content(&file.text).is_some() {
             return;
         }
-        let class = self.shared.class_for(Act::Write, &file.text);
+        let class = self.shared.class_for(PathAction::Write, &file.text);
         if matches!(class.id, "temporary" | "shared-data") {
             self.first_use(&structural_findings::ODD_PLACE, &file.text, file.span);
         }

@@ -10,11 +10,11 @@ use super::invocation::Invocation;
 use super::net_access::host_of;
 use super::program::resolve;
 use super::state::EvalState;
-use crate::command_tables::{Once, Rule, Speech};
+use crate::command_tables::{CodeLanguage, Rule, SessionApproval};
 use crate::finding::{Finding, Span};
 use crate::flow::{Flow, Taint};
 use crate::name_lists::REROUTING_OPTIONS;
-use crate::paths::{Act, last_part};
+use crate::paths::{PathAction, last_part};
 use crate::question::CommandSubject;
 use crate::structural_findings::StructuralRule;
 use countersign_json::canonical::Digest;
@@ -84,24 +84,29 @@ impl EvalState<'_, '_> {
     }
 
     /// What is done to a path as the subject of a finding, and the same of the folders it is in.
-    pub(super) fn path_subject(&self, act: Act, path: &str) -> Option<(String, Vec<String>)> {
+    pub(super) fn path_subject(
+        &self,
+        act: PathAction,
+        path: &str,
+    ) -> Option<(String, Vec<String>)> {
         self.ctx.session?;
         let outer = self.out.subject().outer.as_deref()?;
         let known = !path.contains(UNKNOWN) && !self.folders.current().is_unknown();
-        let deletes = matches!(act, Act::Delete | Act::DeleteTree);
+        let deletes = matches!(act, PathAction::Delete | PathAction::DeleteTree);
         let linked = if deletes { self.folders.has_links() } else { self.folders.link_count() > 0 };
         if !known || linked || self.has_moved_home() {
             return None;
         }
         let names = self.identities(path);
         let [name] = names.as_slice() else { return None };
-        let subject =
-            |act: Act, name: &str| format!("{outer}\u{6}{act:?}\u{6}{name}\u{6}{:?}", self.rights);
+        let subject = |act: PathAction, name: &str| {
+            format!("{outer}\u{6}{act:?}\u{6}{name}\u{6}{:?}", self.rights)
+        };
         let mut wider = Vec::new();
         if deletes && !name.contains(['*', '?', '[']) {
             let mut above = name.as_str();
             while let Some((folder, _)) = above.trim_end_matches('/').rsplit_once('/') {
-                wider.push(subject(Act::DeleteTree, folder));
+                wider.push(subject(PathAction::DeleteTree, folder));
                 above = folder;
             }
         }
@@ -167,17 +172,17 @@ impl EvalState<'_, '_> {
 }
 
 /// What a rule is about that a person answers once.
-fn object(once: Once, rule: &Rule, inv: &Invocation<'_, '_>) -> Option<String> {
+fn object(once: SessionApproval, rule: &Rule, inv: &Invocation<'_, '_>) -> Option<String> {
     let program = inv.args.first().map(|arg| last_part(&arg.text))?;
     let operands = inv.operands.iter().filter_map(|at| inv.arg(*at)).map(|arg| arg.text.as_ref());
     match once {
-        Once::Program => Some(program.to_owned()),
-        Once::Subcommand => {
+        SessionApproval::Program => Some(program.to_owned()),
+        SessionApproval::Subcommand => {
             let length = rule.sub.iter().find_map(|path| inv.sub(path))?;
             let words: Vec<&str> = operands.take(length).collect();
             Some(format!("{program} {}", words.join(" ")))
         }
-        Once::Host => {
+        SessionApproval::Host => {
             let words: Vec<&str> = operands.collect();
             // A word without a scheme may be a host as well, and an option may lead elsewhere.
             let all_shown = words.iter().all(|word| word.contains("://"));
@@ -196,5 +201,5 @@ fn object(once: Once, rule: &Rule, inv: &Invocation<'_, '_>) -> Option<String> {
 pub(super) fn is_shell(args: &[Arg<'_>]) -> bool {
     let known = args.first().and_then(|first| resolve(&first.text));
     let interpreter = known.and_then(|(spec, ..)| spec.interpreter.as_ref());
-    interpreter.is_some_and(|interpreter| interpreter.speech == Speech::Shell)
+    interpreter.is_some_and(|interpreter| interpreter.language == CodeLanguage::Shell)
 }

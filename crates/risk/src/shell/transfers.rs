@@ -2,7 +2,7 @@
 
 use super::evaluator::Evaluator;
 use super::invocation::Invocation;
-use crate::command_tables::{Spec, Touch};
+use crate::command_tables::{ArgumentUse, Spec};
 use crate::effect::Effect;
 use crate::finding::Span;
 use crate::flow::{Flow, Taint};
@@ -58,11 +58,11 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
 /// Whether the hosts among the words of a command are all this machine, and there is one.
 pub(super) fn names_only_this_machine(spec: &Spec, inv: &Invocation<'_, '_>) -> bool {
     let names_host = |option: &str| {
-        spec.touches.iter().any(|(name, touch)| *name == option && *touch == Touch::Net)
+        spec.touches.iter().any(|(name, touch)| *name == option && *touch == ArgumentUse::Net)
     };
     // Where an option names the host, the other words do not, and `-x` is no proxy.
-    let by_option = spec.touches.iter().any(|(_, touch)| *touch == Touch::Net)
-        && spec.operands.rest != Touch::Net;
+    let by_option = spec.touches.iter().any(|(_, touch)| *touch == ArgumentUse::Net)
+        && spec.operands.rest != ArgumentUse::Net;
     let leads = |option: &'static str| {
         !names_host(option) && (!by_option || option.starts_with("--")) && inv.has(option)
     };

@@ -8,14 +8,16 @@ use super::help::{only_looks, only_prints_usage};
 use super::invocation::Invocation;
 use super::program::{is_example_program, is_odd_place, is_standard_place, resolve};
 use super::state::{EvalState, Guess};
-use crate::command_tables::{self, EVERY_PROGRAM, Spec, Touch, UNDESCRIBED, UNDESCRIBED_READ_ONLY};
+use crate::command_tables::{
+    self, ArgumentUse, EVERY_PROGRAM, Spec, UNDESCRIBED, UNDESCRIBED_READ_ONLY,
+};
 use crate::effect::Effect;
 use crate::finding::{Doubt, Finding, Span};
 use crate::flow::{Flow, Taint};
 use crate::limit::Limit;
 use crate::name_lists::{EXAMPLE_PATTERNS, SKILL_FOLDERS};
 use crate::paths::windows_path::has_drive;
-use crate::paths::{Act, class_of, last_part};
+use crate::paths::{PathAction, class_of, last_part};
 use crate::question::program_subject;
 use crate::structural_findings::{self, StructuralRule};
 use countersign_shell::UNKNOWN;
@@ -50,7 +52,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             self.shared.report(&structural_findings::DYNAMIC_DELETE, Some(span));
             for index in &inv.operands {
                 if let Some(arg) = inv.arg(*index) {
-                    self.touch(Touch::Delete, arg, true);
+                    self.touch(ArgumentUse::Delete, arg, true);
                 }
             }
         }
@@ -104,8 +106,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         for index in &inv.operands {
             if let Some(arg) = inv.arg(*index) {
                 let url = arg.text.contains("://");
-                if !url && self.shared.class_for(Act::Read, &arg.text).read >= Tier::High {
-                    self.touch(Touch::Read, arg, false);
+                if !url && self.shared.class_for(PathAction::Read, &arg.text).read >= Tier::High {
+                    self.touch(ArgumentUse::Read, arg, false);
                 }
             }
         }

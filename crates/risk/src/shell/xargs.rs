@@ -7,7 +7,7 @@ use super::evaluator::Evaluator;
 use super::invocation::Invocation;
 use super::program::{Known, resolve};
 use super::subject::is_shell;
-use crate::command_tables::{Spec, Touch};
+use crate::command_tables::{ArgumentUse, Spec};
 use crate::finding::Span;
 use crate::flow::{Flow, Taint};
 use crate::limit::Limit;
@@ -109,7 +109,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let named = |name: &str| matches!(name, "-a" | "--arg-file");
         let (_, value) = inv.values.iter().find(|(name, _)| named(name))?;
         let span = inv.args.get(value.word).map_or(Span::new(0, 0), |word| word.span);
-        let taint = self.touch_text(Touch::Read, value.text, span);
+        let taint = self.touch_text(ArgumentUse::Read, value.text, span);
         let known = self.known_file(value.text);
         Some(known.unwrap_or_else(|| Flow::unknown(taint)))
     }

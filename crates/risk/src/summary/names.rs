@@ -4,7 +4,7 @@ use crate::assess::Reason;
 use crate::finding::Span;
 use crate::headline;
 use crate::headline::{Headline, Part};
-use crate::impact::Touched;
+use crate::impact::CountedList;
 use crate::redact::RedactedCall;
 use countersign_redact::sanitize_marked;
 use countersign_text::glob;
@@ -64,7 +64,7 @@ pub(super) fn second(clean: &RedactedCall, top: &Reason) -> Option<String> {
 }
 
 /// Whether a headline names the first entry of a list.
-pub(super) fn names(headline: &str, list: Option<&Touched>) -> bool {
+pub(super) fn names(headline: &str, list: Option<&CountedList>) -> bool {
     let first = list.and_then(|list| list.listed.first());
     first.is_some_and(|first| headline.contains(shown(first).as_str()))
 }
@@ -95,11 +95,11 @@ pub(super) fn shown(entry: &str) -> String {
 }
 
 /// `a`, `a and b`, `a and 2 others`.
-pub(super) fn entries(list: &Touched) -> String {
+pub(super) fn entries(list: &CountedList) -> String {
     entries_with(list, &|entry| shown(entry))
 }
 
-fn entries_with(list: &Touched, shown: &dyn Fn(&str) -> String) -> String {
+fn entries_with(list: &CountedList, shown: &dyn Fn(&str) -> String) -> String {
     let first = list.listed.first().map(|first| shown(first)).unwrap_or_default();
     match (list.count, list.listed.get(1)) {
         (0 | 1, _) => first,

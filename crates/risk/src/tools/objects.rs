@@ -4,7 +4,7 @@ use super::name;
 use super::subject::Subject;
 use crate::finding::Findings;
 use crate::headline::{Headline, Part, Row, TOOLS, fill, object};
-use crate::impact::Touched;
+use crate::impact::CountedList;
 use countersign_json::Value;
 use countersign_text::glob;
 use countersign_types::tier::Tier;
@@ -44,7 +44,7 @@ fn star<'w>(row: &Row, code: &str, words: &'w str) -> Option<&'w str> {
 }
 
 /// The value of an argument; a star stands for the beginning of its name.
-fn argument(key: &str, arguments: &Value<'_>) -> Option<Touched> {
+fn argument(key: &str, arguments: &Value<'_>) -> Option<CountedList> {
     let members = arguments.as_object()?;
     let (_, value) = members.iter().find(|(name, _)| glob::matches(key, &name::compact(name)))?;
     let text = |value: &Value<'_>| match value {

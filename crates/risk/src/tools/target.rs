@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::context::Context;
 use crate::paths::windows_path;
 use crate::paths::workspace::Workspace;
-use crate::paths::{Act, class_of};
+use crate::paths::{PathAction, class_of};
 use countersign_text::file_url;
 use countersign_types::tier::Tier;
 
@@ -38,12 +38,12 @@ pub(super) fn sensitive(path: &str, access: Access, ctx: &Context<'_>) -> Option
     // A tool that deletes a whole place takes everything in it along.
     let whole = matches!(class.id, "root" | "home-whole" | "system-whole" | "project-whole");
     let (act, code, verb) = match access {
-        Access::Read => (Act::Read, "path.read", "Reads"),
-        Access::Write => (Act::Write, "path.write", "Changes"),
+        Access::Read => (PathAction::Read, "path.read", "Reads"),
+        Access::Write => (PathAction::Write, "path.write", "Changes"),
         Access::Delete if whole || class.id == "git-store" => {
-            (Act::DeleteTree, "path.delete-tree", "Deletes everything in")
+            (PathAction::DeleteTree, "path.delete-tree", "Deletes everything in")
         }
-        Access::Delete => (Act::Delete, "path.delete", "Deletes"),
+        Access::Delete => (PathAction::Delete, "path.delete", "Deletes"),
     };
     let mut tier = class.cost(act);
     if access == Access::Delete && clean.contains('*') {
@@ -54,7 +54,7 @@ pub(super) fn sensitive(path: &str, access: Access, ctx: &Context<'_>) -> Option
     if tier < Tier::Medium && !own {
         return None;
     }
-    let secret = class.cost(Act::Read) >= Tier::Medium;
+    let secret = class.cost(PathAction::Read) >= Tier::Medium;
     let message = format!("{verb} {}.", class.name);
     Some(Sensitive { code, tier, message: Cow::Owned(message), secret, own })
 }

@@ -14,7 +14,7 @@ use countersign_gateways::install::record::{InstallRecord, InstalledFile};
 use countersign_gateways::install::{InstallScope, PatchError};
 use countersign_gateways::live::probe::{ProbeResult, find_program};
 use countersign_gateways::live::probe_mcp::{self, UrlProbeResult};
-use countersign_gateways::mcp::install::listed::{Listed, Reached, listed_in};
+use countersign_gateways::mcp::install::listed::{ListedServer, ServerAccess, listed_in};
 
 use super::check::Check;
 use crate::gate::reach::{self, ProcessEnvironment};
@@ -31,7 +31,7 @@ struct ServerGate {
     name: String,
     install: String,
     file: PathBuf,
-    server: Listed,
+    server: ListedServer,
     /// The program that the installer wrote into that file.
     wrote: Option<String>,
 }
@@ -41,7 +41,7 @@ struct Listing {
     of: String,
     install: String,
     file: PathBuf,
-    servers: Result<Vec<Listed>, PatchError>,
+    servers: Result<Vec<ListedServer>, PatchError>,
 }
 
 /// Tests every server in the clients' files of this user, and in the files that
@@ -110,9 +110,11 @@ fn listings(scope: &InstallScope, written: &[&InstalledFile]) -> Vec<Listing> {
 impl ServerGate {
     fn test(&self) -> Check {
         match &self.server.reached {
-            Reached::Proxy(words) => Check::of_gate(&self.name, self.through(words), &self.install),
-            Reached::Command => self.no_gate(&self.install),
-            Reached::Url(url) => self.at_url(url),
+            ServerAccess::Proxy(words) => {
+                Check::of_gate(&self.name, self.through(words), &self.install)
+            }
+            ServerAccess::Command => self.no_gate(&self.install),
+            ServerAccess::Url(url) => self.at_url(url),
         }
     }
 

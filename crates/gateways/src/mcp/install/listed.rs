@@ -13,18 +13,18 @@ use crate::install::{InstallScope, McpClient, McpFileFormat, PatchError};
 
 /// One server in a client's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedServer {
     /// Its name in the file.
     pub name: String,
     /// How the client reaches it.
-    pub reached: Reached,
+    pub reached: ServerAccess,
     /// The variables that the file sets for it.
     pub variables: Vec<(String, String)>,
 }
 
 /// How a client reaches a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reached {
+pub enum ServerAccess {
     /// Through the proxy: the words that start the proxy, up to and with `--`.
     Proxy(Vec<String>),
     /// The client starts the server itself.
@@ -34,7 +34,7 @@ pub enum Reached {
 }
 
 /// A file with its servers, or why it cannot be read.
-pub type File = (PathBuf, Result<Vec<Listed>, PatchError>);
+pub type File = (PathBuf, Result<Vec<ListedServer>, PatchError>);
 
 impl McpClient {
     /// The servers in its files.
@@ -48,7 +48,7 @@ impl McpClient {
 }
 
 /// The servers in a file that the operator named.
-pub fn listed_in(path: &Path) -> Result<Vec<Listed>, PatchError> {
+pub fn listed_in(path: &Path) -> Result<Vec<ListedServer>, PatchError> {
     let text = text(path)?;
     format_of(path, &text).listed(&text)
 }
@@ -58,7 +58,7 @@ fn text(path: &Path) -> Result<String, PatchError> {
 }
 
 impl McpFileFormat {
-    fn listed(self, text: &str) -> Result<Vec<Listed>, PatchError> {
+    fn listed(self, text: &str) -> Result<Vec<ListedServer>, PatchError> {
         let (under, syntax) = match self {
             McpFileFormat::Json { under, syntax, .. } => (under, syntax),
             McpFileFormat::CommandList => ("mcp", JsonSyntax::Comments),
@@ -75,12 +75,12 @@ impl McpFileFormat {
     }
 }
 
-fn entries(servers: &Map<String, Value>) -> impl Iterator<Item = Listed> {
+fn entries(servers: &Map<String, Value>) -> impl Iterator<Item = ListedServer> {
     servers.iter().filter_map(|(name, server)| entry(name, server))
 }
 
 /// One entry; nothing if it is disabled or not a server.
-fn entry(name: &str, server: &Value) -> Option<Listed> {
+fn entry(name: &str, server: &Value) -> Option<ListedServer> {
     let says = |name: &str, truth: bool| server.get(name).and_then(Value::as_bool) == Some(truth);
     if says("disabled", true) || says("enabled", false) {
         return None;
@@ -98,17 +98,17 @@ fn entry(name: &str, server: &Value) -> Option<Listed> {
     let reached = match (unwrapped(&words), url) {
         (Some(server), _) => {
             let ours = words.len().saturating_sub(server.len());
-            Reached::Proxy(words.into_iter().take(ours).collect())
+            ServerAccess::Proxy(words.into_iter().take(ours).collect())
         }
-        (None, _) if !words.is_empty() => Reached::Command,
-        (None, Some(url)) => Reached::Url(url.to_owned()),
+        (None, _) if !words.is_empty() => ServerAccess::Command,
+        (None, Some(url)) => ServerAccess::Url(url.to_owned()),
         (None, None) => return None,
     };
     let variables = server.get("env").or_else(|| server.get("environment"));
     let variables = variables.and_then(Value::as_object).into_iter().flatten();
     let variables = variables
         .filter_map(|(name, value)| value.as_str().map(|value| (name.clone(), value.to_owned())));
-    Some(Listed { name: name.to_owned(), reached, variables: variables.collect() })
+    Some(ListedServer { name: name.to_owned(), reached, variables: variables.collect() })
 }
 
 fn strings(list: &Value) -> Vec<String> {
@@ -140,7 +140,7 @@ mod tests {
     use crate::agents;
     use crate::install::{McpTimeoutField, Patch as _};
 
-    fn found(listed: &[Listed], name: &str) -> Reached {
+    fn found(listed: &[ListedServer], name: &str) -> ServerAccess {
         listed.iter().find(|server| server.name == name).unwrap().reached.clone()
     }
 
@@ -160,13 +160,14 @@ mod tests {
                 ),
             };
             let bare = client.format.listed(&text).unwrap();
-            assert_eq!(found(&bare, "a"), Reached::Command, "{}", client.name);
+            assert_eq!(found(&bare, "a"), ServerAccess::Command, "{}", client.name);
             let variables = vec![("COUNTERSIGN_AGENTS".to_owned(), "z".to_owned())];
             assert_eq!(bare.first().unwrap().variables, variables, "{}", client.name);
             let program = "/usr/bin/countersign".to_owned();
             let proxy = ProxyCommand { program, agents: None, daemon_key: None };
             let put = Servers::new(client.format, &proxy).apply(&text).unwrap();
-            let Reached::Proxy(words) = found(&client.format.listed(&put).unwrap(), "a") else {
+            let ServerAccess::Proxy(words) = found(&client.format.listed(&put).unwrap(), "a")
+            else {
                 panic!("{}: {put}", client.name)
             };
             let (first, last) = (words.first().unwrap(), words.last().unwrap());
@@ -185,7 +186,7 @@ mod tests {
             McpFileFormat::mcp_servers(JsonSyntax::Strict, McpTimeoutField::None).listed(text);
         let listed = listed.unwrap();
         assert_eq!(listed.len(), 2, "{listed:?}");
-        assert_eq!(found(&listed, "near"), Reached::Url("http://127.0.0.1:1/".to_owned()));
+        assert_eq!(found(&listed, "near"), ServerAccess::Url("http://127.0.0.1:1/".to_owned()));
         assert!(McpFileFormat::Toml.listed("mcp_servers = 1").unwrap().is_empty());
         assert!(McpFileFormat::Toml.listed("=").is_err());
     }

@@ -13,14 +13,14 @@ use super::memo::Memo;
 use super::position::{Position, Rights};
 use super::processes::Processes;
 use super::variables::{Variable, Variables};
-use crate::command_tables::{Spec, Speech};
+use crate::command_tables::{CodeLanguage, Spec};
 use crate::context::Context;
 use crate::finding::{Finding, Findings, Span};
 use crate::flow::Flow;
 use crate::language::Language;
 use crate::limit::Excess;
 use crate::paths::workspace::Workspace;
-use crate::paths::{Act, PathClass};
+use crate::paths::{PathAction, PathClass};
 use crate::shell::command_word::CommandWord;
 use crate::structural_findings::StructuralRule;
 
@@ -38,7 +38,7 @@ pub(crate) struct Dispatch {
 }
 
 type Bind = fn(&mut EvalState<'_, '_>, &'static Spec, &[CommandWord], &Flow) -> Vec<CommandWord>;
-type Launch = fn(&mut EvalState<'_, '_>, Speech, &[CommandWord], &Flow, Span) -> Option<Flow>;
+type Launch = fn(&mut EvalState<'_, '_>, CodeLanguage, &[CommandWord], &Flow, Span) -> Option<Flow>;
 
 /// What all evaluators of one call share.
 pub(crate) struct EvalState<'c, 'o> {
@@ -191,7 +191,7 @@ impl EvalState<'_, '_> {
     }
 
     /// The most severe class a path may be, wherever the command runs.
-    pub fn class_for(&self, act: Act, path: &str) -> &'static PathClass {
+    pub fn class_for(&self, act: PathAction, path: &str) -> &'static PathClass {
         self.folders.class_for(act, path, &self.workspace)
     }
 

@@ -7,7 +7,7 @@ use super::folders::Folders;
 use crate::context::Context;
 use crate::limit::{Excess, Limit};
 use crate::paths::workspace::Workspace;
-use crate::paths::{Act, LOST, PathClass, class_of, normal};
+use crate::paths::{LOST, PathAction, PathClass, class_of, normal};
 use crate::shell::plain::is_plain;
 
 /// How many links and copies are remembered.
@@ -207,7 +207,7 @@ impl FolderState {
     /// The most severe class a path may be, wherever the command runs.
     pub(super) fn class_for(
         &self,
-        act: Act,
+        act: PathAction,
         path: &str,
         workspace: &Workspace,
     ) -> &'static PathClass {
@@ -226,7 +226,7 @@ impl FolderState {
         for place in self.current.each() {
             let full = normal(path, place);
             offer(class_of(&workspace.local(&full), None));
-            for link in self.links.iter().filter(|l| !l.copy || act == Act::Read) {
+            for link in self.links.iter().filter(|l| !l.copy || act == PathAction::Read) {
                 if let Some(rest) = full.strip_prefix(link.name.as_str())
                     && (rest.is_empty() || rest.starts_with('/'))
                 {

@@ -11,7 +11,7 @@ use countersign_shell::powershell::ast::{PsExpr, PsWord, PsWordKind};
 
 /// One argument with its value.
 #[derive(Debug, Clone)]
-pub struct Given {
+pub struct CmdletArgument {
     /// As the binder takes it.
     pub argument: Argument,
     /// Its value; nothing for a parameter's name.
@@ -20,18 +20,22 @@ pub struct Given {
     pub raw: String,
 }
 
-impl Given {
+impl CmdletArgument {
     /// A value.
-    pub fn of(value: PsValue, bare: bool, attached: bool, span: Span) -> Given {
+    pub fn of(value: PsValue, bare: bool, attached: bool, span: Span) -> CmdletArgument {
         let words = value.words(span, bare);
-        Given { argument: bind::value_argument(words, attached, span), value, raw: String::new() }
+        CmdletArgument {
+            argument: bind::value_argument(words, attached, span),
+            value,
+            raw: String::new(),
+        }
     }
 
-    fn parameter(name: &str, span: Span) -> Given {
+    fn parameter(name: &str, span: Span) -> CmdletArgument {
         let raw = format!("-{name}");
         let parameter = Some(raw.to_ascii_lowercase());
         let argument = Argument { words: Vec::new(), parameter, attached: false, span };
-        Given { argument, value: PsValue::nothing(), raw }
+        CmdletArgument { argument, value: PsValue::nothing(), raw }
     }
 }
 
@@ -43,7 +47,7 @@ pub struct CmdletCall<'a> {
     /// Its full name in lower case.
     pub name: &'a CommandWord,
     /// Its arguments.
-    pub given: &'a [Given],
+    pub given: &'a [CmdletArgument],
     /// What comes through the pipe.
     pub input: &'a PsValue,
     /// Its place.
@@ -68,7 +72,7 @@ impl Evaluator<'_, '_, '_, '_> {
     pub(super) fn given<'w, 't: 'w>(
         &mut self,
         words: impl Iterator<Item = &'w PsWord<'t>>,
-    ) -> Vec<Given> {
+    ) -> Vec<CmdletArgument> {
         let mut given = Vec::new();
         let mut attached = false;
         for word in words {
@@ -77,7 +81,7 @@ impl Evaluator<'_, '_, '_, '_> {
             match &word.kind {
                 PsWordKind::Parameter { name, attached: next } => {
                     attached = *next;
-                    given.push(Given::parameter(name, span));
+                    given.push(CmdletArgument::parameter(name, span));
                 }
                 PsWordKind::Value(expr) => {
                     let bare = matches!(
@@ -88,13 +92,13 @@ impl Evaluator<'_, '_, '_, '_> {
                     if value.items().len() > MAX_ITEMS {
                         self.not_read(span);
                     }
-                    given.push(Given::of(value, bare, was, span));
+                    given.push(CmdletArgument::of(value, bare, was, span));
                 }
                 PsWordKind::Splat(name) => self.splat(name, span, &mut given),
                 PsWordKind::Verbatim(text) => {
                     for part in text.split_whitespace() {
                         let part = part.trim_matches('"');
-                        given.push(Given::of(PsValue::text(part), true, false, span));
+                        given.push(CmdletArgument::of(PsValue::text(part), true, false, span));
                     }
                 }
             }
@@ -102,27 +106,32 @@ impl Evaluator<'_, '_, '_, '_> {
         given
     }
 
-    fn splat(&mut self, name: &str, span: Span, given: &mut Vec<Given>) {
+    fn splat(&mut self, name: &str, span: Span, given: &mut Vec<CmdletArgument>) {
         let value = self.variable(&name.to_ascii_lowercase()).unwrap_or_default();
         match &value.kind {
             Kind::Table(members) => {
                 for (name, value) in members {
-                    given.push(Given::parameter(name, span));
-                    given.push(Given::of(value.clone(), false, true, span));
+                    given.push(CmdletArgument::parameter(name, span));
+                    given.push(CmdletArgument::of(value.clone(), false, true, span));
                 }
             }
             Kind::List(_) => {
                 for item in value.items() {
-                    given.push(Given::of(item, false, false, span));
+                    given.push(CmdletArgument::of(item, false, false, span));
                 }
             }
-            _ => given.push(Given::of(PsValue::unknown(value.origins()), false, false, span)),
+            _ => given.push(CmdletArgument::of(
+                PsValue::unknown(value.origins()),
+                false,
+                false,
+                span,
+            )),
         }
     }
 }
 
 /// The value given for a parameter, by its full name or its position.
-fn argument(spec: &'static Spec, given: &[Given], wanted: &str) -> Option<PsValue> {
+fn argument(spec: &'static Spec, given: &[CmdletArgument], wanted: &str) -> Option<PsValue> {
     let position = spec.positions.iter().position(|names| names.split('|').any(|n| n == wanted));
     let mut named = vec![false; spec.positions.len()];
     let mut loose = Vec::new();

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::arg::Arg;
 use super::evaluator::Evaluator;
 use super::{awk, sed};
-use crate::command_tables::{Interpreter, Speech};
+use crate::command_tables::{CodeLanguage, Interpreter};
 use crate::context::Context;
 use crate::effect::Effect;
 use crate::finding::{Doubt, Finding, Findings, Span};
@@ -47,7 +47,12 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     }
 
     /// Runs code that arrives as a stream or from a file.
-    pub(super) fn run_speech(&mut self, interpreter: Interpreter, flow: &Flow, span: Span) -> Flow {
+    pub(super) fn run_code_text(
+        &mut self,
+        interpreter: Interpreter,
+        flow: &Flow,
+        span: Span,
+    ) -> Flow {
         self.run_and_tell(interpreter, flow, span).0
     }
 
@@ -58,18 +63,21 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         flow: &Flow,
         span: Span,
     ) -> (Flow, bool) {
-        if interpreter.speech == Speech::Shell {
+        if interpreter.language == CodeLanguage::Shell {
             let assessed = flow.text.as_deref().is_some_and(|text| self.is_assessed_by_text(text));
             return (self.run_flow(flow, span), assessed);
         }
         let asks = interpreter.inline >= Tier::Medium;
-        let language = !matches!(interpreter.speech, Speech::Sql | Speech::Redis | Speech::Mongo);
-        if asks || language && (flow.taint.has(Taint::NET) || flow.taint.has(Taint::DECODED)) {
+        let is_code = !matches!(
+            interpreter.language,
+            CodeLanguage::Sql | CodeLanguage::Redis | CodeLanguage::Mongo
+        );
+        if asks || is_code && (flow.taint.has(Taint::NET) || flow.taint.has(Taint::DECODED)) {
             self.report_stream(flow, span);
         }
         let Some(text) = &flow.text else { return (Flow::unknown(flow.taint), false) };
         let arg = Arg { text: Cow::Owned(text.clone()), span, taint: flow.taint, glob: false };
-        let (result, harmless) = self.read_speech(interpreter.speech, &arg, &Flow::none());
+        let (result, harmless) = self.read_code_text(interpreter.language, &arg, &Flow::none());
         if asks {
             let tier = if harmless { Tier::Low } else { Tier::Medium };
             self.shared
@@ -79,21 +87,26 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     }
 
     /// Reads code in its language.
-    pub(super) fn speech(&mut self, speech: Speech, arg: &Arg<'t>, stdin: &Flow) -> Flow {
-        self.read_speech(speech, arg, stdin).0
+    pub(super) fn code_text(
+        &mut self,
+        language: CodeLanguage,
+        arg: &Arg<'t>,
+        stdin: &Flow,
+    ) -> Flow {
+        self.read_code_text(language, arg, stdin).0
     }
 
     /// The same; also whether all of the code was read and needs no person.
-    pub(super) fn read_speech(
+    pub(super) fn read_code_text(
         &mut self,
-        speech: Speech,
+        language: CodeLanguage,
         arg: &Arg<'t>,
         stdin: &Flow,
     ) -> (Flow, bool) {
         if arg.is_unknown()
             && arg.text.starts_with(UNKNOWN)
-            && speech != Speech::Awk
-            && speech != Speech::Sed
+            && language != CodeLanguage::Awk
+            && language != CodeLanguage::Sed
         {
             let sign = if arg.taint.has(Taint::NET) {
                 self.remote_code_rule(arg.taint)
@@ -103,16 +116,16 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             self.shared.report(sign, Some(arg.span));
             self.shared.out.doubt(Doubt::DynamicProgram);
         }
-        if let Some(read) = self.read_without_code(speech, arg, stdin) {
+        if let Some(read) = self.read_without_code(language, arg, stdin) {
             return read;
         }
         let text: &str = &arg.text;
-        let language = match speech {
-            Speech::Python => Language::Python,
-            Speech::JavaScript => Language::JavaScript,
-            Speech::Perl => Language::Perl,
-            Speech::Ruby => Language::Ruby,
-            Speech::Php => Language::Php,
+        let language = match language {
+            CodeLanguage::Python => Language::Python,
+            CodeLanguage::JavaScript => Language::JavaScript,
+            CodeLanguage::Perl => Language::Perl,
+            CodeLanguage::Ruby => Language::Ruby,
+            CodeLanguage::Php => Language::Php,
             _ => {
                 self.apple_shell(text, arg.span);
                 self.quoted_commands(text, arg.span);
@@ -133,33 +146,33 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     /// Reads a text that is not code of a programming language; none for all others.
     fn read_without_code(
         &mut self,
-        speech: Speech,
+        language: CodeLanguage,
         arg: &Arg<'t>,
         stdin: &Flow,
     ) -> Option<(Flow, bool)> {
         let text: &str = &arg.text;
-        match speech {
-            Speech::Shell | Speech::Cmd => {
+        match language {
+            CodeLanguage::Shell | CodeLanguage::Cmd => {
                 let assessed = self.is_assessed_by_text(&arg.text);
                 return Some((self.shell_text(arg, stdin), assessed));
             }
-            Speech::PowerShell => {
+            CodeLanguage::PowerShell => {
                 let run = self.shared.dispatch.run_powershell;
                 return Some((run(self.shared, text, arg.span), false));
             }
-            Speech::Awk => {
+            CodeLanguage::Awk => {
                 awk::read(self, text, arg.span);
                 return Some((Flow::unknown(stdin.taint), false));
             }
-            Speech::Sed => {
+            CodeLanguage::Sed => {
                 sed::read(self, text, arg.span);
                 return Some((Flow::unknown(stdin.taint), false));
             }
-            Speech::Sql => self.sql_text(text, arg.span),
-            Speech::Redis => {
+            CodeLanguage::Sql => self.sql_text(text, arg.span),
+            CodeLanguage::Redis => {
                 self.foreign(arg.span, |ctx, out| sql::read_redis(text, 0, ctx, out));
             }
-            Speech::Mongo => {
+            CodeLanguage::Mongo => {
                 let depth = self.shared.budget.depth().saturating_add(1);
                 let read_code = self.shared.dispatch.code;
                 self.foreign(arg.span, |ctx, out| {
