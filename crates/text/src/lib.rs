@@ -1,4 +1,5 @@
-//! Text as a person sees it: sanitized for display, normalized for comparison, hidden parts found, encodings undone.
+//! Text as a person sees it: sanitized for display, normalized for comparison, hidden parts found,
+//! encodings undone.
 
 pub mod decode;
 pub mod file_url;

@@ -25,8 +25,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         true
     }
 
-    /// The output of `echo`, `printf`, `cat` and the like, and of the programs whose output the rules
-    /// describe.
+    /// The output of `echo`, `printf`, `cat` and the like, and of the programs whose output the
+    /// rules describe.
     pub(super) fn output(&mut self, inv: &Invocation<'_, 't>, stdin: &Flow) -> Option<Flow> {
         let name = last_part(&inv.args.first()?.text);
         match name {

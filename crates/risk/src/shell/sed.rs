@@ -21,16 +21,16 @@ pub(super) fn read(walker: &mut Evaluator<'_, '_, '_, '_>, program: &str, span: 
     for brackets in [false, true] {
         // A slash in `[/]` closes the pattern for some; both readings count.
         if !brackets || program.contains('[') {
-            let mut act = |act: PathAction<'_>| match act {
-                PathAction::Run(text) => {
+            let mut act = |act: SedAction<'_>| match act {
+                SedAction::Run(text) => {
                     walker.shared.report(&structural_findings::SHELL_TEXT, Some(span));
                     walker.inside(text, span, &Flow::none());
                 }
-                PathAction::RunLine => {
+                SedAction::RunLine => {
                     walker.shared.report(&structural_findings::UNSEEN_CODE, Some(span));
                 }
-                PathAction::Write(path) => write(walker, path, false, span),
-                PathAction::Read(path) => drop(walker.touch_text(ArgumentUse::Read, path, span)),
+                SedAction::Write(path) => write(walker, path, false, span),
+                SedAction::Read(path) => drop(walker.touch_text(ArgumentUse::Read, path, span)),
             };
             scan(program, brackets, &mut act);
         }
@@ -42,7 +42,7 @@ pub(super) fn summary(program: &str) -> Summary {
     scan(program, true, &mut |_| {})
 }
 
-enum PathAction<'p> {
+enum SedAction<'p> {
     /// A command that the program holds.
     Run(&'p str),
     /// The line that is worked on is a command.
@@ -51,7 +51,7 @@ enum PathAction<'p> {
     Read(&'p str),
 }
 
-fn scan<'p>(program: &'p str, brackets: bool, act: &mut impl FnMut(PathAction<'p>)) -> Summary {
+fn scan<'p>(program: &'p str, brackets: bool, act: &mut impl FnMut(SedAction<'p>)) -> Summary {
     let mut summary = Summary::default();
     let mut rest = program;
     loop {
@@ -64,18 +64,15 @@ fn scan<'p>(program: &'p str, brackets: bool, act: &mut impl FnMut(PathAction<'p
                 let (text, next) = line(after);
                 let text = text.trim();
                 let bare = text.is_empty() || text.starts_with([';', '}']);
-                act(if bare { PathAction::RunLine } else { PathAction::Run(text) });
+                act(if bare { SedAction::RunLine } else { SedAction::Run(text) });
                 next
             }
             'w' | 'W' | 'r' | 'R' => {
                 let (path, next) = line(after);
                 let path = path.trim();
                 summary.prints = true;
-                act(if matches!(letter, 'w' | 'W') {
-                    PathAction::Write(path)
-                } else {
-                    PathAction::Read(path)
-                });
+                let writes = matches!(letter, 'w' | 'W');
+                act(if writes { SedAction::Write(path) } else { SedAction::Read(path) });
                 next
             }
             's' => match substitution(after, brackets, &mut summary, act) {
@@ -110,21 +107,21 @@ fn substitution<'p>(
     after: &'p str,
     brackets: bool,
     summary: &mut Summary,
-    act: &mut impl FnMut(PathAction<'p>),
+    act: &mut impl FnMut(SedAction<'p>),
 ) -> Option<&'p str> {
     let flags = part(after, brackets).and_then(|p| replacement(after, p))?;
     let end = flags.find([';', '}', '\n', '#']).unwrap_or(flags.len());
     let own = flags.get(..end).unwrap_or_default();
     summary.prints |= own.contains('p');
     if own.contains('e') && !own.contains('w') {
-        act(PathAction::RunLine);
+        act(SedAction::RunLine);
     }
     let Some((before, _)) = own.split_once('w') else { return flags.get(end..) };
     let (path, next) = line(flags.get(before.len() + 1..).unwrap_or_default());
     if before.contains('e') {
-        act(PathAction::RunLine);
+        act(SedAction::RunLine);
     }
-    act(PathAction::Write(path.trim()));
+    act(SedAction::Write(path.trim()));
     Some(next)
 }
 
@@ -199,10 +196,10 @@ mod tests {
         let mut acts = Vec::new();
         scan(program, true, &mut |act| {
             acts.push(match act {
-                PathAction::Run(text) => format!("run {text}"),
-                PathAction::RunLine => "run line".to_owned(),
-                PathAction::Write(path) => format!("write {path}"),
-                PathAction::Read(path) => format!("read {path}"),
+                SedAction::Run(text) => format!("run {text}"),
+                SedAction::RunLine => "run line".to_owned(),
+                SedAction::Write(path) => format!("write {path}"),
+                SedAction::Read(path) => format!("read {path}"),
             });
         });
         acts
