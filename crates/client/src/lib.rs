@@ -76,7 +76,7 @@ pub use people_records::{
     LoginToken, RequestPage,
 };
 pub use pki::{CertificateRecord, FleetRecord, IssuedRecord};
-pub use policy_rules::AdoptedProjectRecord;
+pub use policy_rules::{AdoptedProjectList, AdoptedProjectRecord};
 pub use project::{git_root, home_folder, process_project};
 pub use public_paths::{fetch, post_public};
 pub use records::{

@@ -22,6 +22,16 @@ pub struct AdoptedProjectRecord {
     pub allows: bool,
 }
 
+/// All projects whose rules were adopted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AdoptedProjectList {
+    /// Those whose rules are known.
+    pub projects: Vec<AdoptedProjectRecord>,
+    /// The folders of those whose rules were lost.
+    #[serde(default)]
+    pub lost_projects: Vec<String>,
+}
+
 impl PeopleClient {
     /// Confirms the policy rules that wait, by the start of their hash; returns how many rules are
     /// in force.
@@ -41,12 +51,8 @@ impl PeopleClient {
     }
 
     /// The projects whose rules were adopted.
-    pub fn adopted_projects(&self) -> Result<Vec<AdoptedProjectRecord>, Error> {
-        #[derive(Deserialize)]
-        struct InForce {
-            projects: Vec<AdoptedProjectRecord>,
-        }
-        Ok(self.read::<InForce>("/v1/policy")?.projects)
+    pub fn adopted_projects(&self) -> Result<AdoptedProjectList, Error> {
+        self.read("/v1/policy")
     }
 
     /// Adopts the rules in the text of a project's file; returns how many there are.

@@ -211,6 +211,9 @@ pub struct Readiness {
     /// The person who froze.
     #[serde(default)]
     pub frozen_by: Option<String>,
+    /// How many projects have lost their adopted rules.
+    #[serde(default)]
+    pub lost_adoptions: u64,
     /// Why no agent of the fleet is accepted, if that is so.
     #[serde(default)]
     pub fleet_fault: Option<String>,

@@ -2,6 +2,7 @@
 //! replaced by older ones, so what people confirmed is also in the ledger.
 
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 use countersign_json::Value;
 use countersign_json::canonical::Digest;
@@ -29,6 +30,10 @@ pub struct RecordedSettings {
     pub unattended: Option<String>,
     /// The digest of the adopted project rules.
     pub projects: Option<String>,
+    /// The digests of the adopted texts, by the folder of their project.
+    pub adopted: BTreeMap<String, String>,
+    /// The requests for a change of the rules that was applied or given up.
+    pub settled_changes: BTreeSet<String>,
     /// The digest of the written settings.
     pub written: Option<String>,
     /// The freeze in force.
@@ -52,6 +57,8 @@ impl RecordedSettings {
             policy: fact_of(policy.as_deref(), POLICY_FACT),
             unattended: fact_of(unattended.as_deref(), UNATTENDED_FACT),
             projects: fact_of(projects.as_deref(), PROJECTS_FACT),
+            adopted: newest.adopted.clone(),
+            settled_changes: newest.settled_changes.clone(),
             written: fact_of(settings.as_deref(), SETTINGS_FACT),
             freeze: freeze.as_ref().and_then(freeze_after),
             acknowledged: acknowledge.map(|entry| Timestamp(entry.at)),

@@ -150,6 +150,16 @@ pub fn describe_changes(gate: &Gate, changes: &[String]) -> Option<String> {
             requested.changes.join("; ")
         );
     }
+    let lost: Vec<String> = gate.lost_projects().into_iter().collect();
+    if !lost.is_empty() {
+        let _ = write!(
+            text,
+            " The adopted policy rules of {} are lost, because policy.adopted was deleted or \
+             replaced: every call there is a question until an administrator runs countersign \
+             policy adopt or countersign policy revoke for this folder.",
+            lost.join(", ")
+        );
+    }
     if gate.rules().mode != Mode::Enforce {
         text.push_str(" The gate does not block risky calls: its mode is not enforce.");
     }

@@ -38,9 +38,10 @@ pub async fn check_store(
     gate.restore_freeze(recorded.freeze.clone()).await?;
     gate.restore_quarantines().await?;
     gate.apply_confirmed_mode().await?;
+    // The marker for gateways depends on both, and must not be removed in between.
+    gate.use_adopted_projects(&config.state, keys, &recorded);
     gate.use_confirmed_policy(&config.state, keys, &recorded).await?;
     gate.use_confirmed_settings(&recorded).await?;
-    gate.use_adopted_projects(&config.state, keys, &recorded);
     Ok(recorded)
 }
 

@@ -22,7 +22,8 @@ pub use error::{OpenError, StoreError, StoreResult};
 pub use event::StoreEvent;
 pub use feedback::{CallFeedback, RegrettedCall};
 pub use newest_entries::{
-    MODE_FACT, NewestEntries, POLICY_FACT, PROJECTS_FACT, SETTINGS_FACT, UNATTENDED_FACT, fact_of,
+    ADOPTED_FACT, BY_REQUEST_FACT, FILE_DIGEST_FACT, MODE_FACT, NewestEntries, POLICY_FACT,
+    PROJECTS_FACT, SETTINGS_FACT, UNADOPTED_FACT, UNATTENDED_FACT, fact_of,
 };
 pub use people::{
     CredentialRows, LinkedAccount, Passkey, PushSubscription, Role, StoredAgent, StoredLogin,

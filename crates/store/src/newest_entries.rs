@@ -1,6 +1,8 @@
 //! The newest entries about what is in force: mode, policy rules, freeze, acknowledgement; and all
 //! entries about certificates.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use countersign_ledger::entry::{Entry, EntryKind};
 
 /// The fact of an entry about the configuration that names the mode in force.
@@ -9,6 +11,14 @@ pub const MODE_FACT: &str = "mode";
 pub const POLICY_FACT: &str = "policy_rules";
 /// The fact of an entry about the configuration that names the adopted project rules.
 pub const PROJECTS_FACT: &str = "project_rules";
+/// The fact of an entry about the configuration that names the folder of an adopted project.
+pub const ADOPTED_FACT: &str = "adopted_project";
+/// The fact beside it that names the adopted text.
+pub const FILE_DIGEST_FACT: &str = "file_digest";
+/// The fact of an entry about the configuration that names a folder whose adoption was revoked.
+pub const UNADOPTED_FACT: &str = "revoked_project";
+/// The fact of an entry about the configuration that names the request which asked for it.
+pub const BY_REQUEST_FACT: &str = "by_request";
 /// The fact of an entry about a start that names the settings of its configuration.
 pub const SETTINGS_FACT: &str = "settings";
 
@@ -29,6 +39,10 @@ pub struct NewestEntries {
     pub unattended: Option<Vec<u8>>,
     /// The adopted project rules.
     pub projects: Option<Vec<u8>>,
+    /// The digests of the adopted texts, by the folder of their project.
+    pub adopted: BTreeMap<String, String>,
+    /// The requests for a change of the configuration that was applied or given up.
+    pub settled_changes: BTreeSet<String>,
     /// The settings of a start.
     pub settings: Option<Vec<u8>>,
     /// A freeze or a thaw.
@@ -67,6 +81,10 @@ impl NewestEntries {
                 }
                 if has(PROJECTS_FACT) {
                     self.projects = newest();
+                    self.note_adoption(entry);
+                }
+                if let Some(request) = text(entry, BY_REQUEST_FACT) {
+                    self.settled_changes.insert(request.to_owned());
                 }
                 if has(SETTINGS_FACT) {
                     self.settings = newest();
@@ -82,11 +100,24 @@ impl NewestEntries {
             _ => {}
         }
     }
+
+    fn note_adoption(&mut self, entry: &Entry<'_>) {
+        if let Some(folder) = text(entry, UNADOPTED_FACT) {
+            self.adopted.remove(folder);
+        }
+        if let Some(folder) = text(entry, ADOPTED_FACT) {
+            let digest = text(entry, FILE_DIGEST_FACT).unwrap_or_default();
+            self.adopted.insert(folder.to_owned(), digest.to_owned());
+        }
+    }
+}
+
+fn text<'a>(entry: &'a Entry<'_>, name: &str) -> Option<&'a str> {
+    entry.facts.iter().find(|(known, _)| known == name)?.1.as_str()
 }
 
 /// The text of a fact of an encoded entry.
 pub fn fact_of(entry: Option<&[u8]>, name: &str) -> Option<String> {
     let entry = Entry::decode(entry?).ok()?;
-    let (_, value) = entry.facts.iter().find(|(known, _)| known == name)?;
-    value.as_str().map(str::to_owned)
+    text(&entry, name).map(str::to_owned)
 }

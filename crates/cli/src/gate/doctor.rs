@@ -124,6 +124,7 @@ fn daemon(agents: &Endpoint, people: Option<&Endpoint>, checks: &mut Vec<Check>)
         checks.push(Check::note(format!("{warning}."), "countersign thaw people, then grants"));
     }
     checks.extend(ready.as_ref().ok().and_then(fleet_check));
+    checks.extend(ready.as_ref().ok().and_then(adoption_check));
     checks.push(match ready {
         Ok(ready) => match ready.warning() {
             None => Check::ok("The store is writable, and a person can answer."),
@@ -152,6 +153,17 @@ fn daemon(agents: &Endpoint, people: Option<&Endpoint>, checks: &mut Vec<Check>)
             "check listen.people in the configuration: people cannot approve calls",
         ));
     }
+}
+
+/// Whether adopted project rules are lost.
+fn adoption_check(ready: &Readiness) -> Option<Check> {
+    let number = Some(ready.lost_adoptions).filter(|number| *number > 0)?;
+    let say = format!(
+        "The adopted rules of {number} projects are lost: policy.adopted was deleted or replaced. \
+         Every call there is a question."
+    );
+    let remedy = "countersign policy projects, then countersign policy adopt or revoke FOLDER";
+    Some(Check::bad(say, remedy))
 }
 
 /// Why agents cannot delegate tasks to each other, if that is so.

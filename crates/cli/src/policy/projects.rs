@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use countersign_client::{git_root, home_folder};
+use countersign_client::{AdoptedProjectList, git_root, home_folder};
 use countersign_facts::{ProjectFile, ProjectLook};
 use countersign_policy::{ProjectPolicy, ProjectReading, unreadable_project};
 use countersign_risk::verdict::Policy;
@@ -137,10 +137,11 @@ pub fn adopt(path: Option<&str>, person: &PersonArgs) -> Result<ExitCode, Failur
 
 /// Runs `policy projects`.
 pub fn list(person: &PersonArgs) -> Result<ExitCode, Failure> {
-    let projects = PersonSession::open(person)?.adopted_projects()?;
+    let listed = PersonSession::open(person)?.adopted_projects()?;
     if person.json {
-        return output::json(&json!({ "projects": projects }));
+        return output::json(&json!(listed));
     }
+    let AdoptedProjectList { projects, lost_projects } = listed;
     output::say(|out, _| {
         for one in &projects {
             let state = if one.allows { "adopted" } else { "only restricts; adopt it again" };
@@ -148,7 +149,11 @@ pub fn list(person: &PersonArgs) -> Result<ExitCode, Failure> {
             let (folder, by) = (page::safe(&one.folder, 1000), page::safe(&one.by, 100));
             writeln!(out, "{folder}  {state} by {by} at {}  {digest}", one.at)?;
         }
-        if projects.is_empty() {
+        for folder in &lost_projects {
+            let folder = page::safe(folder, 1000);
+            writeln!(out, "{folder}  lost: every call there is a question; adopt it or revoke it")?;
+        }
+        if projects.is_empty() && lost_projects.is_empty() {
             writeln!(out, "No project is adopted.")?;
         }
         Ok(())

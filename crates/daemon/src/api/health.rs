@@ -46,6 +46,8 @@ pub async fn ready(State(api): State<Api>) -> ApiResult {
         "ready": true, "mode": mode, "requested_mode": requested,
         "freeze": freeze.as_ref().map(|freeze| freeze.stage.label()),
         "frozen_by": freeze.as_ref().map(|freeze| &freeze.by),
+        // Agents may read this, so that no folder is named.
+        "lost_adoptions": api.gate.lost_projects().len(),
         "fleet_fault": api.fleet.fault().map(|fault| fault.to_string()),
     });
     Ok(axum::Json(body).into_response())

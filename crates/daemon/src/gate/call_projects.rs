@@ -41,7 +41,15 @@ enum FoundRules {
         folder: String,
         problem: String,
     },
+    /// A person adopted rules for this folder, and nobody knows them any more.
+    Lost {
+        folder: String,
+    },
 }
+
+/// What people read about lost rules.
+const LOST: &str = "its adopted rules are lost, because policy.adopted was deleted or replaced; \
+                    an administrator must adopt them again or revoke them";
 
 /// Compiled project files, and the adopted ones.
 pub struct ProjectRules {
@@ -79,6 +87,8 @@ impl CallProjects {
             FoundRules::Unreadable { folder, problem } => {
                 (!reads).then(|| unreadable_project(folder, problem))
             }
+            // The lost rules may have been about calls that only read.
+            FoundRules::Lost { folder } => Some(unreadable_project(folder, LOST)),
         };
         self.0.iter().filter_map(ruling).collect()
     }
@@ -169,7 +179,7 @@ impl ProjectRules {
                 FoundRules::Rules { policy, .. } => {
                     policy.folder() == folder && policy.digest() == adopted.digest()
                 }
-                FoundRules::Unreadable { .. } => false,
+                FoundRules::Unreadable { .. } | FoundRules::Lost { .. } => false,
             };
             if found.iter().any(is_same) {
                 continue;
@@ -180,6 +190,8 @@ impl ProjectRules {
                 Err(problem) => FoundRules::Unreadable { folder, problem },
             });
         }
+        let lost = self.adopted.lost_around(places).into_iter();
+        found.extend(lost.map(|folder| FoundRules::Lost { folder }));
         CallProjects(found)
     }
 }
@@ -252,7 +264,7 @@ mod tests {
             at: Timestamp(0).0,
             allows: true,
         };
-        projects.adopted.replace([("/hidden/shop".to_owned(), one)].into());
+        projects.adopted.replace([("/hidden/shop".to_owned(), one)].into(), "/hidden/shop");
         let found = |cwd: &str, is_hidden: bool, is_local: bool| {
             let text = Some(RULES.to_owned());
             let file = ProjectFile { folder: "/hidden/shop".to_owned(), text, problem: None };

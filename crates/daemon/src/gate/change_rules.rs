@@ -48,7 +48,7 @@ impl Gate {
         self.grants.read_whitelist(&self.store, file, rules.hash, now).await?;
         self.keep_policy(&rules.policy);
         self.judge.configure(rules.judge.as_ref());
-        self.policy_marker.update(rules.policy.restricts());
+        self.update_policy_marker(&rules.policy);
         self.card_settings.update(&rules);
         *self.rules.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rules);
         Ok(())

@@ -179,7 +179,7 @@ impl Gate {
         }
         self.keep_policy(&proposed.policy);
         self.update_requested(text, &proposed);
-        self.policy_marker.update(rules.policy.restricts());
+        self.update_policy_marker(&rules.policy);
         *self.rules.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rules);
         Ok(proposed.differences)
     }

@@ -63,7 +63,7 @@ impl Gate {
             *kept.requested.write().unwrap_or_else(PoisonError::into_inner) =
                 Some(RequestedPolicy { policy, changes });
         }
-        self.policy_marker.update(rules.policy.restricts());
+        self.update_policy_marker(&rules.policy);
         *self.rules.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rules);
         Ok(())
     }
@@ -160,7 +160,7 @@ impl Gate {
         kept.is_unknown.store(false, Ordering::Release);
         kept.write(&policy);
         *kept.requested.write().unwrap_or_else(PoisonError::into_inner) = None;
-        self.policy_marker.update(rules.policy.restricts());
+        self.update_policy_marker(&rules.policy);
         *self.rules.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rules);
         tracing::warn!(person, policy = %policy.hash(), "policy rules were confirmed");
         Ok(Some(changes))

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use countersign_policy::{CallTime, PolicyFacts, apply_ruling, strictest};
+use countersign_policy::{CallTime, CompiledPolicy, PolicyFacts, apply_ruling, strictest};
 use countersign_risk::assess::{Assessment, Reason};
 use countersign_risk::call::Call;
 use countersign_risk::finding::Factor;
@@ -59,10 +59,20 @@ impl Gate {
         self.card_settings.update(&self.rules());
     }
 
+    /// Tells gateways whether rules may be about calls that only read.
+    pub(super) fn update_policy_marker(&self, policy: &CompiledPolicy) {
+        self.policy_marker.update(self.restricts_reading(policy));
+    }
+
+    /// Adopted rules restrict also where the agent deleted the file of its project.
+    fn restricts_reading(&self, policy: &CompiledPolicy) -> bool {
+        policy.restricts() || self.projects.adopted.restricts()
+    }
+
     /// Creates these files again if an agent deleted them.
     pub fn restore_markers(&self) {
         self.freeze.restore_marker();
-        self.policy_marker.restore(self.rules().policy.restricts());
+        self.policy_marker.restore(self.restricts_reading(&self.rules().policy));
         self.card_settings.update(&self.rules());
     }
 }

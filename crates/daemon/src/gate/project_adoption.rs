@@ -4,7 +4,10 @@ use std::path::Path;
 
 use countersign_json::Value;
 use countersign_ledger::entry::{Entry, EntryKind};
-use countersign_store::{PROJECTS_FACT, Store as _, StoreError, WriteContext};
+use countersign_store::{
+    ADOPTED_FACT, FILE_DIGEST_FACT, PROJECTS_FACT, Store as _, StoreError, UNADOPTED_FACT,
+    WriteContext,
+};
 use countersign_types::time::Clock as _;
 
 use super::adopted_projects::{AdoptedByFolder, AdoptedProject, adoptions_digest};
@@ -20,8 +23,14 @@ const MAX_ADOPTED: usize = 1_000;
 impl Gate {
     /// Uses the adoptions in the state folder, as far as the ledger confirms them.
     pub fn use_adopted_projects(&self, folder: &Path, keys: &Keys, recorded: &RecordedSettings) {
+        let named = &recorded.adopted;
         let recorded = recorded.projects.as_deref().filter(|_| self.integrity.fault().is_none());
-        self.projects.adopted.open(folder, keys, recorded);
+        self.projects.adopted.open((folder, keys), recorded, named);
+    }
+
+    /// The folders whose adopted rules are lost: the file of adoptions was deleted or replaced.
+    pub fn lost_projects(&self) -> std::collections::BTreeSet<String> {
+        self.projects.adopted.lost()
     }
 
     /// The adopted projects, by their folder.
@@ -63,8 +72,8 @@ impl Gate {
         };
         all.insert(folder.to_owned(), adopted);
         let digest = policy.digest().to_string();
-        let what = [("adopted_project", folder), ("file_digest", digest.as_str())];
-        self.record_projects(all, (person, note), &what).await?;
+        let what = [(ADOPTED_FACT, folder), (FILE_DIGEST_FACT, digest.as_str())];
+        self.record_projects((all, folder), (person, note), &what).await?;
         tracing::warn!(person, folder, digest = %policy.digest(), "project rules were adopted");
         Ok(Ok(policy.rules().rules().len()))
     }
@@ -79,10 +88,10 @@ impl Gate {
         self.integrity.check()?;
         let _turn = self.adopting.lock().await;
         let mut all = (*self.adopted_projects()).clone();
-        if all.remove(folder).is_none() {
+        if all.remove(folder).is_none() && !self.lost_projects().contains(folder) {
             return Ok(false);
         }
-        self.record_projects(all, (person, note), &[("revoked_project", folder)]).await?;
+        self.record_projects((all, folder), (person, note), &[(UNADOPTED_FACT, folder)]).await?;
         tracing::warn!(person, folder, "an adoption of project rules was revoked");
         Ok(true)
     }
@@ -90,7 +99,7 @@ impl Gate {
     /// Replaces the adoptions, after the change is in the ledger.
     async fn record_projects(
         &self,
-        all: AdoptedByFolder,
+        (all, folder): (AdoptedByFolder, &str),
         (person, note): (&str, WriteContext),
         what: &[(&'static str, &str)],
     ) -> Result<(), StoreError> {
@@ -103,7 +112,8 @@ impl Gate {
             entry.facts.push((name.into(), Value::String(value.to_owned().into())));
         }
         self.store.append(vec![entry]).await?;
-        self.projects.adopted.replace(all);
+        self.projects.adopted.replace(all, folder);
+        self.update_policy_marker(&self.rules().policy);
         Ok(())
     }
 }

@@ -28,6 +28,7 @@ mod labels;
 mod layout;
 mod ledger;
 mod login;
+mod lost_projects;
 mod no_script;
 mod page;
 mod pending;

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use super::labels::shape;
 use super::page::{ApiState, PageResult, signed_in, signed_in_page};
 use super::view::RequestView;
-use super::{controls, digests, layout, reviews, servers};
+use super::{controls, digests, layout, lost_projects, reviews, servers};
 use crate::api::{Api, ApiProblem};
 use crate::config::mode_name;
 use crate::gate::CrisisContext;
@@ -88,6 +88,7 @@ fn alarms(api: &Api) -> Markup {
         }
         (mode_notice(api))
         (settings_notice(api))
+        (lost_projects::notice(api))
         @for alarm in api.proofs.alarms() { p.alarm role="alert" { (controls::shown(&alarm)) } }
     }
 }

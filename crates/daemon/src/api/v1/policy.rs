@@ -42,6 +42,7 @@ fn document(api: &Api) -> Value {
         "rules": listed,
         "requested": requested,
         "projects": projects,
+        "lost_projects": api.gate.lost_projects(),
     })
 }
 

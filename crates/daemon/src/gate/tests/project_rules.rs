@@ -8,7 +8,7 @@ use countersign_facts::{ProjectFile, ProjectLook};
 use countersign_risk::assess::Assessment;
 use countersign_risk::call::Call;
 use countersign_risk::verdict::Verdict;
-use countersign_types::PROJECT_FILE;
+use countersign_types::{POLICY_MARKER, PROJECT_FILE};
 use serde_json::{Value, json};
 
 use super::caller;
@@ -291,4 +291,90 @@ async fn only_valid_rules_are_adopted_and_only_by_administrators() {
     }
     let src = shop.base.join("shop/src");
     assert_eq!(verdict(&daemon, DEPLOY, &src).await, Verdict::Ask);
+}
+
+fn has_marker(daemon: &TestDaemon) -> bool {
+    daemon.state().with_file_name("countersign-gateways").join(POLICY_MARKER).exists()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lost_adoptions_make_every_call_of_their_project_a_question() {
+    let (mut daemon, shop) = (TestDaemon::with("", LIMIT).await, Shop::new(RULES));
+    let (owner, src) = (daemon.owner().await, shop.base.join("shop/src"));
+    let (line, other) = ("POST /v1/policy/projects", shop.base.join("other"));
+    assert_eq!(daemon.change(&owner, line, Some(shop.adoption())).await.status, 200);
+    let first = fs::read(daemon.state().join("policy.adopted")).unwrap();
+    // The agent deletes the project's file as well, so that only the adoption restricts.
+    fs::remove_file(shop.file()).unwrap();
+    assert_eq!(verdict(&daemon, "cat a.txt", &src).await, Verdict::Deny);
+    let damages: [&dyn Fn(&Path); 3] = [
+        &|file| fs::write(file, &first[..first.len() - 9]).unwrap(),
+        &|file| fs::write(file, "AAAA\n{}").unwrap(),
+        &|file| fs::remove_file(file).unwrap(),
+    ];
+    for damage in damages {
+        daemon = daemon.restart(LIMIT, |state| damage(&state.join("policy.adopted"))).await;
+        for command in ["cat a.txt", BUILD, "sudo terraform destroy"] {
+            let seen = seen_by(&daemon, &hook(), (command, &src), None).await;
+            assert_eq!(seen.verdict, Verdict::Ask, "{command}");
+            let reason = seen.policy.unwrap().reason;
+            assert!(reason.contains("policy.adopted was deleted or replaced"), "{reason}");
+        }
+        assert_eq!(verdict(&daemon, BUILD, &other).await, Verdict::Allow);
+        assert!(has_marker(&daemon), "hooks ask about reads");
+        let shown = daemon.by(&owner, ApiSide::People, "GET /v1/policy", None).await.body;
+        assert_eq!(shown["lost_projects"], json!([shop.root()]), "{shown}");
+        let ready = daemon.ask(ApiSide::Agents, "GET /ready", &[], None).await.body;
+        assert_eq!(ready["lost_adoptions"], 1, "{ready}");
+    }
+    // Another adoption ends nothing; only a decision about this project does.
+    let more = json!({ "folder": other, "text": RULES });
+    assert_eq!(daemon.change(&owner, line, Some(more)).await.status, 200);
+    let mut daemon = daemon.restart(LIMIT, |_| {}).await;
+    assert_eq!(verdict(&daemon, BUILD, &src).await, Verdict::Ask);
+    assert_eq!(verdict(&daemon, "cat a.txt", &other).await, Verdict::Deny);
+    // An older file has the adoptions of its time, and lacks the others.
+    let second = fs::read(daemon.state().join("policy.adopted")).unwrap();
+    daemon = daemon
+        .restart(LIMIT, |state| fs::write(state.join("policy.adopted"), &first).unwrap())
+        .await;
+    assert_eq!(verdict(&daemon, "cat a.txt", &src).await, Verdict::Deny);
+    assert_eq!(verdict(&daemon, BUILD, &other).await, Verdict::Ask);
+    daemon = daemon
+        .restart(LIMIT, |state| fs::write(state.join("policy.adopted"), &second).unwrap())
+        .await;
+    let line = "POST /v1/policy/projects/revoke";
+    let revoked = json!({ "folder": shop.root() });
+    assert_eq!(daemon.change(&owner, line, Some(revoked)).await.status, 200);
+    assert_eq!(verdict(&daemon, BUILD, &src).await, Verdict::Allow);
+    let daemon = daemon.restart(LIMIT, |_| {}).await;
+    assert_eq!(verdict(&daemon, BUILD, &src).await, Verdict::Allow);
+    assert_eq!(verdict(&daemon, "cat a.txt", &other).await, Verdict::Deny);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hooks_ask_about_reads_while_adopted_rules_restrict() {
+    let (daemon, shop) = (TestDaemon::with("", LIMIT).await, Shop::new(RULES));
+    let owner = daemon.owner().await;
+    let (line, revoke) = ("POST /v1/policy/projects", "POST /v1/policy/projects/revoke");
+    assert!(!has_marker(&daemon));
+    assert_eq!(daemon.change(&owner, line, Some(shop.adoption())).await.status, 200);
+    assert!(has_marker(&daemon), "the agent may delete the file of the project");
+    let marker = daemon.state().with_file_name("countersign-gateways").join(POLICY_MARKER);
+    fs::remove_file(&marker).unwrap();
+    daemon.gate.restore_markers();
+    assert!(has_marker(&daemon), "and the marker");
+    let daemon = daemon.restart(LIMIT, |_| fs::remove_file(&marker).unwrap()).await;
+    assert!(has_marker(&daemon), "after a restart");
+    let body = json!({ "folder": shop.root() });
+    assert_eq!(daemon.change(&owner, revoke, Some(body)).await.status, 200);
+    assert!(!has_marker(&daemon));
+    // Rules that only allow cannot stop a call that only reads.
+    let allows = format!(
+        "{LIMIT}{}",
+        RULES.split_at(RULES.find("[[policy.rule]]\nname = \"deploys").unwrap()).1
+    );
+    let body = json!({ "folder": shop.root(), "text": allows });
+    assert_eq!(daemon.change(&owner, line, Some(body)).await.status, 200);
+    assert!(!has_marker(&daemon));
 }
