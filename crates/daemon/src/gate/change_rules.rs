@@ -14,6 +14,7 @@ impl Gate {
     /// Replaces the rules, after the change is in the ledger. A weaker mode
     /// and wider settings wait for a person.
     pub async fn change_rules(&self, rules: DaemonRules) -> Result<(), StoreError> {
+        let _turn = self.changing_rules.lock().await;
         let changes = self.rules().written.changes(&rules.written);
         let mut rules = self.confirmed(rules).await?;
         self.hold_weaker_policy(&mut rules, &self.rules().policy);

@@ -54,6 +54,7 @@ impl Gate {
         note: WriteContext,
     ) -> Result<Option<Mode>, StoreError> {
         self.integrity.check()?;
+        let _turn = self.changing_rules.lock().await;
         let Some(mark) = self.integrity.mark() else { return Ok(None) };
         if self.requested_mode() != Some(mode) {
             return Ok(None);

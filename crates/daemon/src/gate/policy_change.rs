@@ -147,7 +147,7 @@ impl Gate {
         text: &str,
         person: &str,
     ) -> Result<Vec<String>, String> {
-        let _turn = self.adopting.lock().await;
+        let _turn = self.changing_rules.lock().await;
         let mut rules = (*self.rules()).clone();
         let proposed = ProposedPolicy::check(text, &rules)?;
         // People approved these differences from these rules, and nothing else.

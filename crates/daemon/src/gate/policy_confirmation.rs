@@ -141,6 +141,7 @@ impl Gate {
         note: WriteContext,
     ) -> Result<Option<Vec<String>>, StoreError> {
         self.integrity.check()?;
+        let _turn = self.changing_rules.lock().await;
         let Some(RequestedPolicy { policy, changes }) = self.requested_policy() else {
             return Ok(None);
         };

@@ -59,7 +59,7 @@ impl Gate {
         if let Some(failed) = policy.run_cases(&rules.assessment).first() {
             return Ok(Err(format!("test {failed}")));
         }
-        let _turn = self.adopting.lock().await;
+        let _turn = self.changing_rules.lock().await;
         let mut all = (*self.adopted_projects()).clone();
         if all.len() >= MAX_ADOPTED && !all.contains_key(folder) {
             return Ok(Err(format!("{MAX_ADOPTED} projects are adopted; revoke one first")));
@@ -86,7 +86,7 @@ impl Gate {
         note: WriteContext,
     ) -> Result<bool, StoreError> {
         self.integrity.check()?;
-        let _turn = self.adopting.lock().await;
+        let _turn = self.changing_rules.lock().await;
         let mut all = (*self.adopted_projects()).clone();
         if all.remove(folder).is_none() && !self.lost_projects().contains(folder) {
             return Ok(false);

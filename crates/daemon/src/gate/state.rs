@@ -59,8 +59,9 @@ pub struct Gate {
     /// Whether a project may announce to channels of its own.
     pub(super) project_routes: AtomicBool,
     pub(super) api_rules: ApiRulesFile,
-    /// Held while the adopted projects or the rules of the API change.
-    pub(super) adopting: tokio::sync::Mutex<()>,
+    /// Held from reading until replacing the rules in force, the adopted projects or what waits for
+    /// a person: a change that is based on other rules would undo a change made meanwhile.
+    pub(super) changing_rules: tokio::sync::Mutex<()>,
     pub(super) requested_mode: RwLock<Option<Mode>>,
     pub(super) waiting_settings: OnceLock<WaitingSettings>,
     pub(super) metrics: Metrics,
@@ -114,7 +115,7 @@ impl Gate {
             projects: Arc::default(),
             project_routes: AtomicBool::new(has_project_routes(&pending)),
             api_rules: ApiRulesFile::default(),
-            adopting: tokio::sync::Mutex::default(),
+            changing_rules: tokio::sync::Mutex::default(),
             requested_mode: RwLock::default(),
             waiting_settings: OnceLock::new(),
             metrics,

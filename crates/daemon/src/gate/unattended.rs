@@ -73,6 +73,7 @@ impl Gate {
         note: WriteContext,
     ) -> Result<Option<Vec<String>>, StoreError> {
         self.integrity.check()?;
+        let _turn = self.changing_rules.lock().await;
         let named =
             |one: &RequestedSettings| hash.len() >= MIN_HASH && one.hash().starts_with(hash);
         let Some(waiting) = self.waiting_settings.get() else { return Ok(None) };

@@ -87,3 +87,40 @@ async fn a_wider_review_keeps_the_settings_before() {
     assert_eq!(daemon.gate.rules().review.as_ref().unwrap().max_files, 5);
     assert!(daemon.gate.requested_settings().is_none());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn confirmations_and_reloads_at_once_lose_nothing() {
+    const ALLOW: &str = "[policy]\npermit_up_to = \"MEDIUM\"\n[[policy.rule]]\n\
+        name = \"deploys\"\ndecision = \"allow\"\ncommands = [\"acmectl deploy\"]\n";
+    const DENY: &str = "[[policy.rule]]\nname = \"no-destroy\"\ndecision = \"deny\"\n\
+        commands = [\"terraform destroy\"]\n";
+    let daemon = TestDaemon::default().await;
+    let wider = format!("{LEARN}{ALLOW}");
+    reload(&daemon, &wider).await;
+    let gate = &daemon.gate;
+    let policy = gate.requested_policy().unwrap().policy.hash().to_string();
+    let settings = gate.requested_settings().unwrap().hash();
+    let (one, two, three) = tokio::join!(
+        gate.confirm_policy(&policy, "owner", daemon.note()),
+        gate.confirm_settings(&settings, "owner", daemon.note()),
+        gate.confirm_policy(&policy, "owner", daemon.note()),
+    );
+    let confirmed = [one.unwrap(), three.unwrap()];
+    assert_eq!(confirmed.iter().flatten().count(), 1, "one of two confirmations");
+    assert!(two.unwrap().is_some());
+    let has = |name: &str| gate.rules().policy.rules().iter().any(|rule| rule.name() == name);
+    assert_eq!((has("deploys"), in_force(&daemon).1), (true, true));
+    // Neither does a tighter file during a confirmation.
+    reload(&daemon, &format!("{LEARN}{ALLOW}[review]\nenabled = true\n")).await;
+    let settings = gate.requested_settings().unwrap().hash();
+    let tighter = format!("{wider}{DENY}");
+    let (confirmed, ()) = tokio::join!(
+        gate.confirm_settings(&settings, "owner", daemon.note()),
+        reload(&daemon, &tighter),
+    );
+    assert!(confirmed.unwrap().is_some());
+    assert!(has("deploys") && has("no-destroy"));
+    assert_eq!(in_force(&daemon), (false, true), "the file without reviews is the newest");
+    let kept = daemon.restart(&tighter, |_| {}).await;
+    assert!(kept.gate.requested_policy().is_none());
+}
