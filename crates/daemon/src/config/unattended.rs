@@ -48,6 +48,20 @@ impl UnattendedSettings {
         changes
     }
 
+    /// These settings, without what lets more calls run without a person than `before`.
+    #[must_use]
+    pub fn narrowed_to(&self, before: &UnattendedSettings) -> UnattendedSettings {
+        let review = self.review.as_ref().zip(before.review.as_ref());
+        let review = review.and_then(|(new, old)| narrower_review(new, old));
+        let (new, old) = (self.learning, before.learning);
+        let learning = LearningConfig {
+            automatic: new.automatic && old.automatic,
+            approvals: if new.automatic { new.approvals.max(old.approvals) } else { new.approvals },
+            days: if new.automatic { new.days.min(old.days) } else { new.days },
+        };
+        UnattendedSettings { review, learning }
+    }
+
     /// As JSON, for the ledger.
     pub fn to_json(&self) -> String {
         let review = self.review.as_ref().map(review_json);
@@ -120,6 +134,30 @@ fn review_changes(new: &ReviewConfig, old: &ReviewConfig, changes: &mut Vec<Stri
     add(new.max_files > old.max_files, "max_files");
     add(new.max_bytes > old.max_bytes, "max_mib");
     add(new.max_open > old.max_open, "max_open");
+}
+
+/// What both let run first; none if they agree on nothing.
+fn narrower_review(new: &ReviewConfig, old: &ReviewConfig) -> Option<ReviewConfig> {
+    // An empty list stands for everything, so lists without a common pattern allow nothing.
+    let both = |new: &[String], old: &[String]| -> Option<Vec<String>> {
+        if old.is_empty() || new.is_empty() {
+            return Some(if old.is_empty() { new.to_vec() } else { old.to_vec() });
+        }
+        let common = new.iter().filter(|pattern| old.contains(pattern)).cloned();
+        Some(common.collect::<Vec<String>>()).filter(|common| !common.is_empty())
+    };
+    let classes = new.path_classes.iter().filter(|class| old.path_classes.contains(class));
+    Some(ReviewConfig {
+        max_tier: new.max_tier.min(old.max_tier),
+        effects: new.effects.without(new.effects.without(old.effects)),
+        tools: both(&new.tools, &old.tools)?,
+        paths: both(&new.paths, &old.paths)?,
+        path_classes: classes.copied().collect(),
+        window: Millis(new.window.0.max(old.window.0)),
+        max_files: new.max_files.min(old.max_files),
+        max_bytes: new.max_bytes.min(old.max_bytes),
+        max_open: new.max_open.min(old.max_open),
+    })
 }
 
 fn read_review(value: &Value) -> Option<ReviewConfig> {
@@ -195,6 +233,31 @@ mod tests {
             let wider = settings(&SOME.replace(old, new));
             assert_eq!(wider.wider_than(&some).len(), 1, "{new}");
             assert!(some.wider_than(&wider).is_empty() || new.contains("paths"), "{new}");
+        }
+    }
+
+    #[test]
+    fn what_both_files_allow_is_no_wider_than_either() {
+        let texts = [
+            String::new(),
+            SOME.to_owned(),
+            SOME.replace("\"edit\"", "\"edit\", \"bash\"")
+                .replace("max_files = 5", "max_files = 2"),
+            SOME.replace("\"edit\"", "\"bash\"").replace("max_open = 3", "max_open = 9"),
+            SOME.replace("tools = [\"edit\"]", "tools = []")
+                .replace("approvals = 9", "approvals = 5"),
+            SOME.replace("automatic = true", "automatic = false").replace("LOW", "MEDIUM"),
+            SOME.replace("[\"write\"]", "[\"delete\"]").replace("days = 2", "days = 1"),
+            SOME.replace("max_mib = 2", "max_mib = 9\nwindow_hours = 2"),
+        ];
+        let all: Vec<UnattendedSettings> = texts.iter().map(|text| settings(text)).collect();
+        for (new, old) in all.iter().flat_map(|new| all.iter().map(move |old| (new, old))) {
+            let both = new.narrowed_to(old);
+            assert!(both.wider_than(old).is_empty(), "{both:?} {old:?}");
+            assert!(both.wider_than(new).is_empty(), "{both:?} {new:?}");
+            if new.wider_than(old).is_empty() {
+                assert_eq!(both, *new, "tighter settings are in force as they are");
+            }
         }
     }
 }

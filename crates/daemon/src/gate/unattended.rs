@@ -52,13 +52,14 @@ impl Gate {
         Ok(())
     }
 
-    /// Keeps the settings before in force if the new ones let more calls run without a person.
+    /// Keeps those settings before in force by which the new ones let more calls run without a
+    /// person; the others of the file are in force at once.
     pub(super) fn hold_wider_settings(&self, rules: &mut DaemonRules, before: &UnattendedSettings) {
         let Some(waiting) = self.waiting_settings.get() else { return };
         let settings = UnattendedSettings::of(rules);
         let changes = settings.wider_than(before);
         let requested = (!changes.is_empty()).then(|| {
-            rules.set_unattended(before.clone());
+            rules.set_unattended(settings.narrowed_to(before));
             Box::new(RequestedSettings { settings, changes })
         });
         *waiting.write().unwrap_or_else(PoisonError::into_inner) = requested;

@@ -89,6 +89,31 @@ async fn a_wider_review_keeps_the_settings_before() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_tighter_setting_does_not_wait_for_a_wider_one_of_the_same_file() {
+    let daemon = TestDaemon::with("", REVIEW).await;
+    let owner = daemon.owner().await;
+    let both = format!("{REVIEW}max_files = 5\nmax_open = 150\n{LEARN}");
+    let open = daemon.gate.rules().review.as_ref().unwrap().max_open;
+    reload(&daemon, &both).await;
+    let review = daemon.gate.rules().review.clone().unwrap();
+    assert_eq!((review.max_files, review.max_open), (5, open));
+    assert_eq!(in_force(&daemon), (true, false));
+    let daemon = daemon.restart(&both, |_| {}).await;
+    let review = daemon.gate.rules().review.clone().unwrap();
+    assert_eq!((review.max_files, review.max_open), (5, open), "a restart");
+    let asked = requested(&daemon, &owner).await;
+    assert_eq!(asked["changes"].as_array().unwrap().len(), 2, "{asked}");
+    let body = json!({ "hash": asked["hash"] });
+    assert_eq!(daemon.change(&owner, "POST /v1/config", Some(body)).await.status, 200);
+    let review = daemon.gate.rules().review.clone().unwrap();
+    assert_eq!((review.max_files, review.max_open), (5, 150));
+    // Switching reviews off is in force at once, whatever else the file asks for.
+    let daemon = daemon.restart("[learning]\nautomatic = true\ndays = 30\n", |_| {}).await;
+    assert_eq!(in_force(&daemon), (false, true));
+    assert!(daemon.gate.requested_settings().is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn confirmations_and_reloads_at_once_lose_nothing() {
     const ALLOW: &str = "[policy]\npermit_up_to = \"MEDIUM\"\n[[policy.rule]]\n\
         name = \"deploys\"\ndecision = \"allow\"\ncommands = [\"acmectl deploy\"]\n";
