@@ -42,6 +42,7 @@ pub async fn check_store(
     gate.use_adopted_projects(&config.state, keys, &recorded);
     gate.use_confirmed_policy(&config.state, keys, &recorded).await?;
     gate.use_confirmed_settings(&recorded).await?;
+    gate.give_up_unapplied_changes(&recorded.settled_changes).await?;
     Ok(recorded)
 }
 

@@ -76,6 +76,7 @@ mod submission;
 mod submit;
 mod take_over;
 mod tool_labels;
+mod unapplied_changes;
 mod unattended;
 mod waiters;
 mod whitelist;

@@ -12,7 +12,9 @@ use countersign_risk::call_digest::digest;
 use countersign_risk::card::Card;
 use countersign_risk::context::Context;
 use countersign_risk::session_answer::SessionQuestion;
-use countersign_store::{NewRequest, Store as _, StoredRequest, SubmitResult, WriteContext};
+use countersign_store::{
+    BY_REQUEST_FACT, NewRequest, Store as _, StoredRequest, SubmitResult, WriteContext,
+};
 use countersign_types::tier::Tier;
 use countersign_types::time::{Clock as _, Millis};
 use countersign_workflow::request::{Request, Requester, State, Terms};
@@ -26,9 +28,9 @@ use crate::random;
 use crate::recorded_settings::policy_fact;
 
 /// The tool on the card.
-const TOOL: &str = "countersign_policy";
+pub(super) const TOOL: &str = "countersign_policy";
 /// The member of the stored data.
-const MEMBER: &str = "policy_change";
+pub(super) const MEMBER: &str = "policy_change";
 
 /// The arguments of the call that people decide about.
 fn arguments(text: &str, proposed: &ProposedPolicy) -> Value<'static> {
@@ -133,10 +135,10 @@ impl Gate {
                 self.news.add(format!("The policy rules of {person} are in force: {what}."));
             }
             Err(why) => {
-                tracing::error!(why, "an approved change of the policy rules was not applied");
-                let text =
-                    format!("The approved policy rules of {person} are not in force: {why}.");
-                self.news.add(text);
+                let given_up = self.give_up_change(stored, person, &why).await;
+                if let Err(error) = given_up {
+                    tracing::error!(%error, why, "an approved change of the rules was not applied");
+                }
             }
         }
     }
@@ -168,7 +170,7 @@ impl Gate {
         };
         entry.facts.push(("applied_policy".into(), list(&proposed.differences)));
         let id = stored.request.id.to_string();
-        entry.facts.push(("by_request".into(), Value::String(id.into())));
+        entry.facts.push((BY_REQUEST_FACT.into(), Value::String(id.into())));
         entry.facts.push(policy_fact(&proposed.policy));
         if let Err(error) = self.store.append(vec![entry]).await {
             // The file must not bring rules into force that the ledger does not name.

@@ -165,3 +165,41 @@ async fn an_approval_counts_only_for_the_differences_that_were_shown() {
     let news = daemon.gate.news().take().join("\n");
     assert!(news.contains("changed meanwhile"), "{news}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_crash_between_approval_and_application_is_recorded_once() {
+    let daemon = TestDaemon::with("", LIMIT).await;
+    let (owner, agent) = (daemon.owner().await, daemon.agent("coder", 3_600_000).await);
+    let request = stored(&daemon, &propose(&daemon, &owner, RULES).await).await;
+    let event = answer(&request, "owner", Choice::Approve, "we agreed");
+    // The process ends right after the commit of the decision.
+    daemon.gate.store().apply(request.request.id, event, daemon.note()).await.unwrap();
+    let daemon = daemon.restart(LIMIT, |_| {}).await;
+    let news = daemon.gate.news().take().join("\n");
+    assert!(news.contains("approved policy rules of owner are not in force"), "{news}");
+    let id = json!(request.request.id.to_string());
+    let about = |entry: &&Value| entry["facts"]["by_request"] == id;
+    let entries = daemon.ledger().await;
+    let entries: Vec<&Value> = entries.iter().filter(about).collect();
+    assert_eq!(entries.len(), 1, "{entries:?}");
+    assert!(entries[0]["facts"]["policy_not_applied"].is_string(), "{entries:?}");
+    assert_eq!(ask(&daemon, &agent, "acmectl deploy").await["state"], "pending");
+    let daemon = daemon.restart(LIMIT, |_| {}).await;
+    assert_eq!(daemon.gate.news().take(), Vec::<String>::new());
+    // An applied change is not reported, and one that cannot be applied is in the ledger at once.
+    let first = stored(&daemon, &propose(&daemon, &owner, RULES).await).await;
+    let other = RULES.replace("acmectl deploy", "acmectl start");
+    let second = stored(&daemon, &propose(&daemon, &owner, &other).await).await;
+    for request in [&first, &second] {
+        let event = answer(request, "owner", Choice::Approve, "we agreed");
+        daemon.gate.decide(request.request.id, event, daemon.note()).await.unwrap();
+    }
+    let id = json!(second.request.id.to_string());
+    let failed = daemon.ledger().await;
+    let failed = failed.iter().find(|entry| entry["facts"]["by_request"] == id).unwrap();
+    let why = failed["facts"]["policy_not_applied"].as_str().unwrap();
+    assert!(why.contains("changed meanwhile"), "{why}");
+    let daemon = daemon.restart(LIMIT, |_| {}).await;
+    assert_eq!(daemon.gate.news().take(), Vec::<String>::new());
+    assert_eq!(ask(&daemon, &agent, "acmectl deploy").await["state"], "approved");
+}
