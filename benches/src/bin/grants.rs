@@ -10,6 +10,7 @@ use countersign_risk::assess::assess;
 use countersign_risk::call::Call;
 use countersign_risk::call_digest::digest;
 use countersign_risk::card::Card;
+use countersign_risk::context::Environment;
 use countersign_risk::verdict::Policy;
 use countersign_types::id::Id;
 use countersign_types::time::{Moment, Timestamp};
@@ -42,6 +43,7 @@ fn main() {
             session: "s1",
             repository: Some(SHOP),
             cwd: Some(SHOP),
+            environment: Environment::default(),
             own_addresses: &[],
             digest: &digest,
             arguments: &call.arguments,

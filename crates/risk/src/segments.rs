@@ -15,6 +15,7 @@ use countersign_shell::posix::{parse, unquoted};
 
 use crate::assess::Assessment;
 use crate::call::Call;
+use crate::context::{Context, Environment};
 use crate::effect::Effects;
 use crate::finding::{Doubt, Factor};
 use crate::name_lists::{BESIDE_A_COMMAND, SHELL_STATE};
@@ -60,7 +61,7 @@ pub fn assessed_parts(
         };
         let seen = assess(&Call { arguments, ..call.clone() });
         let arguments = with_command(&call.tool, &call.arguments, text);
-        let key = arguments.and_then(|found| part_key(&found, call.context.cwd, &seen));
+        let key = arguments.and_then(|found| part_key(&found, PartPlace::of(&call.context), &seen));
         let Some(key) = key else { return Vec::new() };
         assessed.push(AssessedPart { text: text.to_owned(), seen, key });
     }
@@ -75,9 +76,26 @@ fn split_call<'c>(call: &'c Call<'_>, whole: &Assessment) -> Option<Vec<&'c str>
     split(tools::command_text(&call.tool, &call.arguments)?.0)
 }
 
-/// The key of exactly this command in its folder, with what its assessment found: a call that is
-/// riskier later has another key. None where the call is not one command in a known folder.
-pub fn part_key(arguments: &Value<'_>, cwd: Option<&str>, seen: &Assessment) -> Option<Digest> {
+/// Where a part runs.
+#[derive(Debug, Clone, Copy)]
+pub struct PartPlace<'a> {
+    /// The working directory.
+    pub cwd: Option<&'a str>,
+    /// The kind of machine.
+    pub environment: Environment,
+}
+
+impl<'a> PartPlace<'a> {
+    /// The place of a call.
+    pub fn of(context: &Context<'a>) -> PartPlace<'a> {
+        PartPlace { cwd: context.cwd, environment: context.environment }
+    }
+}
+
+/// The key of exactly this command in its folder and environment, with what its assessment found:
+/// a call that is riskier later has another key. None where the call is not one command in a known
+/// folder.
+pub fn part_key(arguments: &Value<'_>, place: PartPlace<'_>, seen: &Assessment) -> Option<Digest> {
     let (_, members) = tools::command_text(&seen.tool, arguments)?;
     let affects = |key: &str| !is_beside_a_command(key);
     let bound: Vec<_> = members.iter().filter(|(key, _)| affects(key)).cloned().collect();
@@ -88,9 +106,9 @@ pub fn part_key(arguments: &Value<'_>, cwd: Option<&str>, seen: &Assessment) -> 
     }
     let (topics, open) = (topics(seen), seen.trace.question().is_open());
     let found = format!("{}\0{:?}\0{topics:?}\0{open}", seen.tier.label(), codes(seen));
-    let place = format!("{}\0{}", seen.tool, cwd?);
+    let place = format!("{}\0{}\0{}", seen.tool, place.cwd?, place.environment.label());
     let arguments = canonical(&Value::Object(bound)).text;
-    let text = format!("countersign/part/1\0{place}\0{arguments}\0{found}");
+    let text = format!("countersign/part/2\0{place}\0{arguments}\0{found}");
     Some(seen.trace.call_key(&Digest::of(text.as_bytes())))
 }
 

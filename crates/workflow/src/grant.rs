@@ -17,6 +17,7 @@ use serde::Serialize;
 use countersign_json::Value;
 use countersign_json::canonical::{CallDigest, Digest};
 use countersign_risk::assess::Assessment;
+use countersign_risk::context::Environment;
 use countersign_risk::tools;
 use countersign_types::id::Id;
 use countersign_types::tier::Tier;
@@ -131,6 +132,8 @@ pub struct GrantQuery<'a> {
     pub repository: Option<&'a str>,
     /// The working directory, as the caller named it.
     pub cwd: Option<&'a str>,
+    /// The kind of machine, as the caller named it.
+    pub environment: Environment,
     /// Addresses that people confirmed to belong to the agent's user.
     pub own_addresses: &'a [String],
     /// Its digests.
@@ -324,6 +327,7 @@ mod tests {
             session: "s1",
             repository: None,
             cwd: None,
+            environment: Environment::default(),
             own_addresses: &own_addresses,
             digest: &digest,
             arguments: &call.arguments,

@@ -13,6 +13,7 @@ mod simulation {
     use countersign_risk::assess::{Assessment, assess};
     use countersign_risk::call::Call;
     use countersign_risk::call_digest::digest;
+    use countersign_risk::context::Environment;
     use countersign_risk::policy_ruling::{PolicyRuling, RuleDecision};
     use countersign_risk::session_answer::SessionQuestion;
     use countersign_risk::verdict::Policy;
@@ -339,6 +340,7 @@ mod simulation {
                 session,
                 repository: sample.repository,
                 cwd: sample.repository,
+                environment: Environment::default(),
                 own_addresses: &[],
                 digest: &sample.digest,
                 arguments: &sample.arguments,

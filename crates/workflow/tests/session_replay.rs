@@ -228,6 +228,7 @@ mod replay {
                 session: &recorded.session,
                 repository: recorded.project.as_deref(),
                 cwd: call.context.cwd,
+                environment: call.context.environment,
                 own_addresses: &[],
                 digest,
                 arguments: &call.arguments,

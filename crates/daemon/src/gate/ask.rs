@@ -224,6 +224,7 @@ impl Gate {
             session: submission.call.session.as_deref().unwrap_or_default(),
             repository: repository.as_deref(),
             cwd: submission.call.context.cwd,
+            environment: submission.call.context.environment,
             own_addresses: &caller.own_addresses,
             digest: &digest,
             arguments: &submission.call.arguments,

@@ -5,7 +5,7 @@ use countersign_json::canonical::Digest;
 use countersign_risk::assess::Assessment;
 use countersign_risk::card::{Card, CardSegment};
 use countersign_risk::policy_ruling::PolicyRuling;
-use countersign_risk::segments::{AssessedPart, assessed_parts, part_key};
+use countersign_risk::segments::{AssessedPart, PartPlace, assessed_parts, part_key};
 use countersign_risk::session_answer::SessionQuestion;
 use countersign_risk::verdict::Verdict;
 use countersign_types::time::Clock as _;
@@ -77,7 +77,7 @@ impl Gate {
         if call.session.as_deref().is_none_or(str::is_empty) {
             return CallParts::default();
         }
-        let own = part_key(&call.arguments, call.context.cwd, seen);
+        let own = part_key(&call.arguments, PartPlace::of(&call.context), seen);
         let is_ruled = |ruling: &PolicyRuling| ruling.needs_person() || ruling.quorum.is_some();
         if seen.policy.as_ref().is_some_and(is_ruled) {
             return CallParts { own, ..CallParts::default() };
@@ -99,6 +99,7 @@ impl Gate {
                 session: call.session.as_deref().unwrap_or_default(),
                 repository: repository.as_deref(),
                 cwd: call.context.cwd,
+                environment: call.context.environment,
                 own_addresses: &caller.own_addresses,
                 digest: &digest,
                 // Approvals for the session and the repository are about what is asked, not about

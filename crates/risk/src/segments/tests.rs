@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::assess::assess;
-use crate::context::Context;
 use crate::verdict::Policy;
 
 fn parts_of(command: &str) -> Vec<AssessedPart> {
@@ -113,7 +112,7 @@ fn the_key_of_a_part_is_that_of_the_same_call_alone() {
         let value = countersign_json::parse(arguments).unwrap();
         let mut call = Call { arguments: value.reborrow(), ..Call::shell("") };
         call.context = Context { cwd, ..call.context };
-        part_key(&value, cwd, &assess(&call, &Policy::default()))
+        part_key(&value, PartPlace::of(&call.context), &assess(&call, &Policy::default()))
     };
     let here = Some("/srv/app");
     assert_eq!(key(r#"{"command":"rm -rf ../data"}"#, here), Some(part.key));
@@ -130,4 +129,23 @@ fn the_key_of_a_part_is_that_of_the_same_call_alone() {
     ] {
         assert_ne!(key(arguments, cwd), Some(part.key), "{arguments} {cwd:?}");
     }
+}
+
+#[test]
+fn a_part_is_not_approved_in_another_environment() {
+    let key = |command: &str, environment: Environment| {
+        let mut call = Call::shell(command);
+        call.context = Context { cwd: Some("/work/app"), environment, ..call.context };
+        let seen = assess(&call, &Policy::default());
+        part_key(&call.arguments, PartPlace::of(&call.context), &seen).unwrap()
+    };
+    let here = key("acmectl deploy", Environment::Workstation);
+    assert_eq!(here, key("acmectl deploy", Environment::Workstation));
+    for other in [Environment::Production, Environment::Ci, Environment::Container] {
+        assert_ne!(here, key("acmectl deploy", other), "{other:?}");
+    }
+    for command in ["A=b acmectl deploy", "env A=b acmectl deploy", "export A=b; acmectl deploy"] {
+        assert_ne!(here, key(command, Environment::Workstation), "{command}");
+    }
+    assert_eq!(shown("export A=b; acmectl deploy; rm -rf ../data"), []);
 }

@@ -1,7 +1,7 @@
 //! A part of a compound command that a person approved, where the command as a whole was not.
 
 use countersign_json::canonical::Digest;
-use countersign_risk::segments::part_key;
+use countersign_risk::segments::{PartPlace, part_key};
 use countersign_risk::session_answer::PartQuestion;
 use countersign_types::id::Id;
 use countersign_types::tier::Tier;
@@ -64,7 +64,8 @@ impl PartShape {
 
 /// The key of a call as a part of its own.
 pub(super) fn own_key(asked: &GrantQuery<'_>) -> Option<Digest> {
-    part_key(asked.arguments, asked.cwd, asked.assessment)
+    let place = PartPlace { cwd: asked.cwd, environment: asked.environment };
+    part_key(asked.arguments, place, asked.assessment)
 }
 
 impl Grant {
