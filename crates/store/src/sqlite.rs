@@ -5,6 +5,7 @@ mod approved_parts;
 mod batch;
 mod checkpointer;
 mod clock_rebase;
+mod clock_shift;
 mod columns;
 mod contract;
 mod credential_rows;

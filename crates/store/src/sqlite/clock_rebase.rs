@@ -10,6 +10,7 @@ use rusqlite::params;
 
 use super::apply::apply;
 use super::batch::Batch;
+use super::clock_shift::ClockShift;
 use super::entry::{entry, number_fact, text_fact};
 use super::request_row::pending;
 use super::revocation::REBASED_SIZE;
@@ -60,10 +61,11 @@ pub(super) fn rebase(
     entry.person = Some(Cow::Borrowed(person));
     batch.rebase(to);
     batch.append(entry)?;
-    // Only what the ledger confirms is recorded with its new times.
-    let rows = credential_rows::confirmed_keys(batch)?;
+    // Only what the ledger confirms is recorded, with the times that it must have afterwards.
+    let mut rows = credential_rows::active(batch)?;
+    ClockShift { from, to }.apply(&mut rows);
     shift_times(batch, from, to)?;
-    credential_rows::record_again(batch, rows, "the clock was rebased", context)?;
+    credential_rows::record_again(batch, &rows, "the clock was rebased", context)?;
     batch.publish(StoreEvent::Settings);
     Ok(())
 }
@@ -99,8 +101,9 @@ fn revoke_grants(
     Ok(())
 }
 
-/// Moves the times of rows. A time that was still to come is as far ahead as before, so that
-/// neither a waiting period nor a token is longer or shorter; every other time is not after `to`.
+/// Moves the times of rows, as `ClockShift` says. A time that was still to come is as far ahead as
+/// before, so that neither a waiting period nor a token is longer or shorter; every other time is
+/// not after `to`.
 fn shift_times(batch: &Batch<'_>, from: Timestamp, to: Timestamp) -> StoreResult<()> {
     for (table, column) in TIMES {
         let sql = format!(

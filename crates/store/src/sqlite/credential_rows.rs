@@ -1,7 +1,7 @@
 //! Rows of people, agents and their credentials: read, and believed only if the newest ledger entry
 //! about a row has its digest.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use countersign_json::canonical::Digest;
@@ -11,7 +11,7 @@ use rusqlite::{Connection, params};
 
 use super::batch::Batch;
 use super::entry::{entry, text_fact};
-use super::row_record::{PowerRow, RowKey, RowRecord, has_rows, rows_fact};
+use super::row_record::{PowerRow, RowKey, RowRecord, RowTable, has_rows, rows_fact};
 use super::store::SqliteStore;
 use super::{credentials, people};
 use crate::error::StoreResult;
@@ -105,25 +105,31 @@ fn each(rows: &CredentialRows) -> impl Iterator<Item = &dyn PowerRow> {
         .chain(dynamic(&rows.passkeys))
 }
 
-/// The rows that the ledger confirms now and their owners, to be recorded again after a change of
-/// all rows.
-pub(super) fn confirmed_keys(batch: &Batch<'_>) -> StoreResult<BTreeMap<RowKey, String>> {
-    let found = confirmed(batch.conn, EVER, |key| batch.recorded_row(key))?;
-    let active = each(&found).filter(|row| row.record().content.is_some());
-    Ok(active.map(|row| (row.record().key, row.owner().to_owned())).collect())
+/// The rows that the ledger confirms now and that have not ended; of sessions all that have not
+/// ended, because the ledger does not remember those that expired.
+pub(super) fn active(batch: &Batch<'_>) -> StoreResult<CredentialRows> {
+    let mut found = confirmed(batch.conn, EVER, |key| batch.recorded_row(key))?;
+    found.people.retain(|row| row.revoked.is_none());
+    found.agents.retain(|row| row.revoked.is_none());
+    found.accounts.retain(|row| row.ended.is_none());
+    found.passkeys.retain(|row| row.ended.is_none());
+    found.logins = people::logins(batch.conn, EVER)?;
+    Ok(found)
 }
 
-/// Records the present content of these rows; rows that are gone have ended.
+/// Records these rows as they are here, whatever the tables say by now: a trigger that somebody
+/// planted may have changed those. All sessions have ended.
 pub(super) fn record_again(
     batch: &mut Batch<'_>,
-    mut keys: BTreeMap<RowKey, String>,
+    rows: &CredentialRows,
     why: &str,
     context: &WriteContext,
 ) -> StoreResult<()> {
-    let rows = all(batch.conn, EVER)?;
-    let known = each(&rows).filter(|row| keys.remove(&row.record().key).is_some());
-    let mut lines: Vec<String> = known.map(PowerRow::line).collect();
-    lines.extend(keys.iter().map(|(key, owner)| RowRecord::ended(*key).line(owner)));
+    let line = |row: &dyn PowerRow| match row.record().key {
+        key @ (RowTable::Login, _) => RowRecord::ended(key).line(row.owner()),
+        _ => row.line(),
+    };
+    let lines: Vec<String> = each(rows).map(line).collect();
     append_lines(batch, &lines, why, context)
 }
 

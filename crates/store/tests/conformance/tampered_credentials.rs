@@ -338,3 +338,30 @@ async fn filled_after(fixture: &SqliteFixture) -> SqliteStore {
     store.save_person(person("ana"), context()).await.unwrap();
     store
 }
+
+#[test]
+fn a_rebase_of_the_clock_does_not_record_what_a_planted_trigger_changed() {
+    for planted in [
+        "AFTER UPDATE ON agent BEGIN UPDATE person SET role = 'administrator' WHERE name = 'ana'",
+        "AFTER UPDATE ON person BEGIN UPDATE person SET passphrase = '$mine' WHERE name = 'ana'",
+        "AFTER UPDATE ON login BEGIN UPDATE person SET active_from = 0 WHERE name = 'ana'",
+        "AFTER UPDATE ON login BEGIN UPDATE person SET added = 0 WHERE name = 'ana'",
+    ] {
+        run(async {
+            let fixture = SqliteFixture::new();
+            let store = filled(&fixture).await;
+            let conn = Connection::open(fixture.file()).unwrap();
+            conn.execute_batch(&format!("CREATE TRIGGER planted {planted}; END")).unwrap();
+            fixture.clock().forward(1_000);
+            store.append(vec![Entry::new(0, EntryKind::Start, context().policy)]).await.unwrap();
+            let rebase = ClockRebase { to: Timestamp(START - 5_000), person: "ana".to_owned() };
+            store.rebase_clock(rebase, context()).await.unwrap();
+            let rows = store.credentials().await.unwrap();
+            assert_eq!(rows.unrecorded, ["person ana"], "{planted}");
+            let names: Vec<&str> = rows.people.iter().map(|one| one.name.as_str()).collect();
+            assert_eq!(names, ["bo"], "{planted}");
+            drop(store);
+            assert_eq!(fixture.open().people().await.unwrap().len(), 1, "{planted}");
+        });
+    }
+}
