@@ -1,5 +1,7 @@
 //! One commit as its jobs see it: the connection, the time, the entries, and what to publish.
 
+use std::collections::BTreeSet;
+
 use countersign_json::canonical::Digest;
 use countersign_ledger::entry::Entry;
 use countersign_types::time::{Clock, Moment, Timestamp};
@@ -8,7 +10,7 @@ use rusqlite::Connection;
 use super::pending_entries::PendingEntries;
 use super::revocation::Revocation;
 use super::revocations::{RecordedLedger, Revocations};
-use super::row_record::RowKey;
+use super::row_record::{RowKey, RowRecord, owner_key};
 use crate::error::{StoreError, StoreResult};
 use crate::event::StoreEvent;
 use crate::record::{StoredRequest, TreeHead};
@@ -115,10 +117,27 @@ impl<'c> Batch<'c> {
     pub fn recorded_row(&self, key: RowKey) -> Option<Digest> {
         let pending = self.pending.revocations().iter().rev();
         let mut pending = pending.filter_map(|one| match one {
-            Revocation::RowRecorded(row) if row.key == key => Some(row.content),
+            Revocation::RowRecorded(row, _) if row.key == key => Some(row.content),
             _ => None,
         });
         pending.next().unwrap_or_else(|| self.revocations.row(key))
+    }
+
+    /// The credentials of a person that have not ended, by the ledger and the pending entries.
+    pub fn recorded_credentials(&self, person: &str) -> BTreeSet<RowKey> {
+        let mut keys = self.revocations.credentials_of(person);
+        for one in self.pending.revocations() {
+            if let Revocation::RowRecorded(RowRecord { key, content }, owner) = one
+                && key.0.is_credential()
+            {
+                if content.is_some() && *owner == owner_key(person) {
+                    keys.insert(*key);
+                } else {
+                    keys.remove(key);
+                }
+            }
+        }
+        keys
     }
 
     /// The number of ledger entries, including the pending ones.

@@ -117,6 +117,11 @@ pub(super) fn active(batch: &Batch<'_>) -> StoreResult<CredentialRows> {
     Ok(found)
 }
 
+/// The sessions that have neither ended nor expired.
+pub(super) fn live_logins(conn: &Connection, now: Timestamp) -> StoreResult<HashSet<RowKey>> {
+    Ok(people::logins(conn, now)?.iter().map(|row| row.record().key).collect())
+}
+
 /// Records these rows as they are here, whatever the tables say by now: a trigger that somebody
 /// planted may have changed those. All sessions have ended.
 pub(super) fn record_again(
@@ -169,12 +174,13 @@ pub(super) fn save_person(
     Ok(())
 }
 
-/// Ends all credentials of a person.
+/// Ends all credentials of a person, also those whose rows are gone: they could come back.
 fn end_credentials(batch: &mut Batch<'_>, person: &str, context: &WriteContext) -> StoreResult<()> {
     let rows = all(batch.conn, EVER)?;
-    let own = each(&rows).filter(|row| row.record().key.0.is_credential() && row.owner() == person);
-    let lines: Vec<String> =
-        own.map(|row| RowRecord::ended(row.record().key).line(person)).collect();
+    let own = each(&rows).filter(|row| row.owner() == person).map(|row| row.record().key);
+    let mut keys = batch.recorded_credentials(person);
+    keys.extend(own.filter(|key| key.0.is_credential()));
+    let lines: Vec<String> = keys.iter().map(|key| RowRecord::ended(*key).line(person)).collect();
     append_lines(batch, &lines, "the person was revoked", context)?;
     for table in ["login", "account", "passkey", "subscription"] {
         let sql = format!("UPDATE {table} SET ended = ?2 WHERE person = ?1 AND ended IS NULL");

@@ -8,7 +8,7 @@ use countersign_types::time::Timestamp;
 use crate::newest_entries::NewestEntries;
 
 use super::grant_facts::{CONTENT, grants_of, labelled_server, text};
-use super::row_record::RowRecord;
+use super::row_record::{OwnerKey, RowRecord, owner_key};
 
 /// One right that an entry took away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,8 +23,8 @@ pub(super) enum Revocation {
     Relabelled(Id, Digest),
     /// The clock was rebased after so many entries: no earlier approval has a permit any more.
     Rebased(u64),
-    /// The row of a person, agent or credential was replaced, or has ended.
-    RowRecorded(RowRecord),
+    /// The row of a person, agent or credential of this owner was replaced, or has ended.
+    RowRecorded(RowRecord, OwnerKey),
 }
 
 impl Revocation {
@@ -55,7 +55,8 @@ impl Revocation {
                 vec![Revocation::Rebased(size)]
             }
             EntryKind::Person | EntryKind::Agent | EntryKind::RowsRecorded => {
-                RowRecord::all_of(entry).map(|(row, _)| Revocation::RowRecorded(row)).collect()
+                let rows = RowRecord::all_of(entry);
+                rows.map(|(row, owner)| Revocation::RowRecorded(row, owner_key(owner))).collect()
             }
             _ => Vec::new(),
         }

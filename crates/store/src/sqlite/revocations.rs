@@ -5,7 +5,7 @@
 //! A missing row there must not give a right back, so what was taken away is read from the entries
 //! themselves when the store is opened, and is then kept in memory.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use countersign_json::canonical::Digest;
@@ -17,7 +17,7 @@ use rusqlite::Connection;
 
 use super::pending_entries::Entries;
 use super::revocation::Revocation;
-use super::row_record::{RowKey, RowRecord, RowTable, has_rows};
+use super::row_record::{OwnerKey, RowKey, RowRecord, RowTable, has_rows, owner_key};
 use crate::error::StoreResult;
 use crate::newest_entries::NewestEntries;
 use crate::record::TreeHead;
@@ -85,7 +85,7 @@ struct KnownRevocations {
     /// The number of entries before the clock was rebased last.
     rebased: Option<u64>,
     /// The digests of rows of people, agents and credentials that have not ended.
-    rows: HashMap<RowKey, Digest>,
+    rows: HashMap<RowKey, (Digest, OwnerKey)>,
     /// Whether an entry since the start recorded a row.
     has_rows: bool,
     /// How many redeemed permits there may be before old ones are removed.
@@ -179,7 +179,24 @@ impl Revocations {
     /// does not know it. A changed ledger is believed here: it stops all approvals, and a person
     /// must be able to sign in and acknowledge it.
     pub fn row(&self, key: RowKey) -> Option<Digest> {
-        self.known(|known| known.rows.get(&key).copied())
+        self.known(|known| known.rows.get(&key).map(|(content, _)| *content))
+    }
+
+    /// The credentials of a person that have not ended.
+    pub fn credentials_of(&self, person: &str) -> BTreeSet<RowKey> {
+        let owner = owner_key(person);
+        self.known(|known| {
+            let own =
+                known.rows.iter().filter(|(key, (_, of))| key.0.is_credential() && *of == owner);
+            own.map(|(key, _)| *key).collect()
+        })
+    }
+
+    /// Forgets sessions that are not among these: they expired or were deleted, and no later row
+    /// gives them back.
+    pub fn keep_logins(&self, live: &HashSet<RowKey>) {
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        known.rows.retain(|key, _| key.0 != RowTable::Login || live.contains(key));
     }
 
     /// Whether the ledger names a person.
@@ -222,10 +239,10 @@ impl KnownRevocations {
                 self.labels.insert(server, content);
             }
             Revocation::Rebased(size) => self.rebased = self.rebased.max(Some(size)),
-            Revocation::RowRecorded(RowRecord { key, content }) => {
+            Revocation::RowRecorded(RowRecord { key, content }, owner) => {
                 self.has_rows = true;
                 match content {
-                    Some(content) => self.rows.insert(key, content),
+                    Some(content) => self.rows.insert(key, (content, owner)),
                     None => self.rows.remove(&key),
                 };
             }
@@ -239,5 +256,41 @@ impl KnownRevocations {
         }
         self.redeemed.retain(|_, at| at.plus(MAX_PERMIT_AGE) >= now);
         self.max_redeemed = self.redeemed.len().saturating_mul(2);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn expired_sessions_are_forgotten_and_credentials_are_found_by_their_owner() {
+        let known = Revocations {
+            known: RwLock::default(),
+            is_intact: true,
+            newest_entries: NewestEntries::default(),
+            names: NamedRows::default(),
+        };
+        let content = Some(Digest::of(b"row"));
+        let row = |table: RowTable, byte: u8, owner: &str| {
+            let record = RowRecord { key: (table, [byte; 32]), content };
+            Revocation::RowRecorded(record, owner_key(owner))
+        };
+        known.add(&[
+            row(RowTable::Person, 1, "ana"),
+            row(RowTable::Login, 2, "ana"),
+            row(RowTable::Login, 3, "ana"),
+            row(RowTable::Passkey, 4, "ana"),
+            row(RowTable::Passkey, 5, "bo"),
+        ]);
+        let own = |bytes: &[(RowTable, u8)]| -> BTreeSet<RowKey> {
+            bytes.iter().map(|(table, byte)| (*table, [*byte; 32])).collect()
+        };
+        let (login, passkey) = (RowTable::Login, RowTable::Passkey);
+        assert_eq!(known.credentials_of("ana"), own(&[(login, 2), (login, 3), (passkey, 4)]));
+        known.keep_logins(&HashSet::from([(login, [2; 32])]));
+        assert_eq!(known.credentials_of("ana"), own(&[(login, 2), (passkey, 4)]));
+        assert_eq!(known.row((login, [3; 32])), None);
+        assert_eq!(known.row((RowTable::Person, [1; 32])), content);
     }
 }

@@ -57,6 +57,17 @@ impl RowTable {
 /// Which row: its table and a digest of its key columns.
 pub(super) type RowKey = (RowTable, [u8; 32]);
 
+/// Which person or agent: the start of the digest of a name.
+pub(super) type OwnerKey = [u8; 16];
+
+/// The key of a person or agent.
+pub(super) fn owner_key(owner: &str) -> OwnerKey {
+    let mut key = OwnerKey::default();
+    let digest = Digest::of(owner.as_bytes());
+    key.iter_mut().zip(digest.as_bytes()).for_each(|(to, from)| *to = *from);
+    key
+}
+
 /// What one entry says about one row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RowRecord {

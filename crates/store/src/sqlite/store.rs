@@ -15,6 +15,7 @@ use tokio::sync::oneshot;
 
 use super::batch::{Atomicity, Batch};
 use super::checkpointer::Checkpointer;
+use super::credential_rows;
 use super::gap;
 use super::job::{Job, Reply, Work};
 use super::ledger;
@@ -55,6 +56,7 @@ impl SqliteStore {
         let (tree, newest, _) = ledger::load(&conn)?;
         let head = TreeHead { size: tree.size(), root: tree.root() };
         let ledger = (head, Revocations::read(&conn, head)?);
+        ledger.1.keep_logins(&credential_rows::live_logins(&conn, clock.now().at)?);
         let (jobs, queue) = sync_channel(options.queue_limit);
         let readers = Readers::start(path, &options)?;
         let checkpointer = Checkpointer::start(path, &options)?;

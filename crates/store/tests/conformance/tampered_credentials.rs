@@ -365,3 +365,32 @@ fn a_rebase_of_the_clock_does_not_record_what_a_planted_trigger_changed() {
         });
     }
 }
+
+#[test]
+fn a_row_that_was_away_during_a_revocation_has_ended_too() {
+    run(async {
+        for table in ["login", "account", "passkey"] {
+            let fixture = SqliteFixture::new();
+            let store = filled(&fixture).await;
+            let conn = Connection::open(fixture.file()).unwrap();
+            conn.execute_batch(&format!(
+                "ATTACH ':memory:' AS away; \
+                 CREATE TABLE away.kept AS SELECT * FROM main.{table} WHERE person = 'ana'; \
+                 DELETE FROM main.{table} WHERE person = 'ana'"
+            ))
+            .unwrap();
+            let gone = StoredPerson { revoked: Some(Timestamp(START + 1)), ..person("ana") };
+            store.save_person(gone, context()).await.unwrap();
+            store.save_person(person("ana"), context()).await.unwrap();
+            let sql = format!("INSERT INTO main.{table} SELECT * FROM away.kept");
+            assert_eq!(conn.execute(&sql, []).unwrap(), 1, "{table}");
+            let check = async |store: &SqliteStore| {
+                let rows = store.credentials().await.unwrap();
+                assert_eq!((rows.unrecorded.len(), count(&rows)), (1, 7), "{table}");
+            };
+            check(&store).await;
+            drop(store);
+            check(&fixture.open()).await;
+        }
+    });
+}
