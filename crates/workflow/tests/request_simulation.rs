@@ -15,9 +15,12 @@ mod simulation {
     use countersign_workflow::assurance::{Assurance, Authority, RequiredAssurance, Tenure};
     use countersign_workflow::request::{
         ApprovalScope, Choice, Decider, EditedCall, EscalationLevel, EscalationTimes, Event,
-        Profile, Quorum, Request, Requester, State, StopCause, Terms, Transition, TransitionError,
+        PartsAnswer, Profile, Quorum, Request, Requester, State, StopCause, Terms, Transition,
+        TransitionError,
     };
 
+    const SCOPES: [ApprovalScope; 3] =
+        [ApprovalScope::Once, ApprovalScope::Session, ApprovalScope::Repository];
     const PEOPLE: [&str; 4] = ["ana", "bo", "cy", "dee"];
 
     /// `SplitMix64`: small, and the same on every machine.
@@ -76,8 +79,14 @@ mod simulation {
                 // Whatever people voted before, and whoever asked.
                 Event::Stop { .. } if late => Some(State::Expired),
                 Event::Stop { .. } => Some(State::Denied),
-                // Not among the random events; the tests of the request have them.
-                Event::AnswerParts(_) => None,
+                // Parts run alone; the whole is denied, by a person who may approve each part.
+                Event::AnswerParts(given) => {
+                    let accepted = !late && self.may_approve_parts(given, now);
+                    if accepted {
+                        self.no.insert(given.person.clone());
+                    }
+                    accepted.then_some(State::Denied)
+                }
                 Event::Cancel { by } => {
                     (!late && *by == self.requester).then_some(State::Cancelled)
                 }
@@ -127,6 +136,35 @@ mod simulation {
             };
             self.end = end;
             end
+        }
+
+        /// Whether a person may approve parts: what one person may approve alone, as the whole.
+        fn may_approve_parts(&self, given: &PartsAnswer, now: Moment) -> bool {
+            let own = self.requester == Requester::Person(given.person.clone());
+            let answered = self.yes.contains(&given.person) || self.no.contains(&given.person);
+            let alone = given.people <= 1 && self.quorum.approve <= 1 && self.quorum.deny <= 1;
+            let critical = given.tier == Tier::Critical;
+            let scope = match given.scope {
+                ApprovalScope::Once => true,
+                ApprovalScope::Session => !critical,
+                ApprovalScope::Repository => false,
+            };
+            let pair = word_pair(&call(1).canonical);
+            let words = [pair.first, pair.second, &format!("{}-{}", pair.first, pair.second)];
+            let typed = given.tier != Tier::High || words.contains(&given.word.as_str());
+            let (standing, needs) = given.standing;
+            let tenure = standing.tenure;
+            let there = tenure.since <= self.created && tenure.active_from <= now.at;
+            let shown = now.reliable && given.seen == call(1) && !self.crisis;
+            !own && !answered
+                && alone
+                && scope
+                && typed
+                && there
+                && shown
+                && given.tier <= self.tier
+                && (!critical || !given.reason.trim().is_empty())
+                && self.sure_of(given.tier, standing, needs)
         }
 
         /// Whether the identity of the approver is certain enough.
@@ -197,6 +235,19 @@ mod simulation {
                 let by = if dice.one_in(2) { requester } else { dice.pick(&others) };
                 Event::Cancel { by: by.clone() }
             }
+            4 => Event::AnswerParts(Box::new(PartsAnswer {
+                person: (*dice.pick(&PEOPLE)).to_owned(),
+                seen: if dice.one_in(6) { call(2) } else { call(1) },
+                channel: "web".to_owned(),
+                told: "Approved only: ls".to_owned(),
+                reason: (*dice.pick(&["", " \t", "asked the customer"])).to_owned(),
+                word: typed_word(dice),
+                scope: *dice.pick(&SCOPES),
+                standing: random_standing(dice),
+                tier: *dice.pick(&Tier::ALL),
+                people: u8::from(dice.one_in(4)) + 1,
+                grants: Vec::new(),
+            })),
             _ => Event::Answer {
                 person: (*dice.pick(&PEOPLE)).to_owned(),
                 choice: if dice.one_in(3) { Choice::Deny } else { Choice::Approve },
@@ -271,8 +322,8 @@ mod simulation {
         }
     }
 
-    /// Runs one sequence from its seed and returns the final state.
-    fn run(seed: u64) -> State {
+    /// Runs one sequence from its seed; returns the final state, and how often parts were approved.
+    fn run(seed: u64) -> (State, u32) {
         let mut dice = Dice(seed);
         let mut request = random_request(&mut dice);
         let mut model = Model {
@@ -288,7 +339,7 @@ mod simulation {
             end: None,
         };
         let mut now = Moment::reliable(request.schedule.created);
-        let mut level = EscalationLevel::First;
+        let (mut level, mut partial) = (EscalationLevel::First, 0);
         for _ in 0..40 {
             now.at = now.at.plus(Millis(dice.below(60_000)));
             now.reliable = !dice.one_in(8);
@@ -308,6 +359,16 @@ mod simulation {
             assert_eq!(ended, expected, "seed {seed}: {event:?} at {now:?} of {before:?}");
             assert!(request.level >= level, "seed {seed}: the level went down");
             level = request.level;
+            if let Event::AnswerParts(given) = &event {
+                // Nothing but a denial of the whole, by this person.
+                let is_denied = ended == Some(State::Denied);
+                assert_eq!(change.is_ok(), is_denied, "seed {seed}: parts left it pending");
+                let vote = request.votes.last().filter(|_| is_denied);
+                let denies = vote
+                    .is_none_or(|vote| vote.choice == Choice::Deny && vote.person == given.person);
+                assert!(denies, "seed {seed}: parts count as an approval of the whole");
+                partial += u32::from(is_denied);
+            }
             if ended.is_some() {
                 check_end(&request, now, seed);
             } else if matches!(event, Event::Time) {
@@ -328,7 +389,7 @@ mod simulation {
             );
             assert_eq!(request.state, State::Expired, "seed {seed}");
         }
-        request.state
+        (request.state, partial)
     }
 
     fn number(name: &str) -> Option<u64> {
@@ -341,12 +402,14 @@ mod simulation {
             run(seed);
             return;
         }
-        let mut ends = [0_u32; 5];
+        let (mut ends, mut partial) = ([0_u32; 5], 0);
         for seed in 0..number("RUNS").unwrap_or(50_000) {
-            let end = run(seed);
+            let (end, parts) = run(seed);
+            partial += parts;
             ends[State::ALL.iter().position(|&state| state == end).unwrap()] += 1;
         }
         // A simulation in which a state never occurs proves nothing about it.
         assert!(ends[1..].iter().all(|&count| count > 100), "{ends:?}");
+        assert!(partial > 100, "{partial} answers to parts");
     }
 }
