@@ -32,25 +32,45 @@ pub async fn coalesce(
     let from = context.gate.rules().flood.digest_from;
     let key = burst_key(stored).filter(|_| from > 0 && may_join(stored, outgoing.news));
     let Some(key) = key else { return false };
-    let Some(pending) = read_pending(context, key).await else { return false };
-    let found = bursts(&pending, from);
-    let ids: HashSet<Id> = pending.iter().map(|stored| stored.request.id).collect();
-    match (context.bursts.step(key, &ids, !found.is_empty()), found.first()) {
-        (BurstStep::Digest, Some(burst)) => {
-            let text = burst.message(&context.gate.rules().inbox);
-            let highest = pending.iter().map(|stored| stored.request.tier).max();
-            if !tell(context, targets, highest, &text).await {
-                context.bursts.forget(key);
-                return false;
-            }
-        }
-        (BurstStep::Told, _) => {}
-        (BurstStep::Alone | BurstStep::Digest, _) => return false,
+    if !join_burst(context, (key, from), targets).await {
+        return false;
     }
     let now = context.gate.clock().now().at;
     let result = AttemptResult::Retry("announced in a digest of its session".to_owned(), now);
     outbox_delivery::write(context, outgoing, NO_CHANNEL, result, true, None).await;
     true
+}
+
+/// Sends the digest of a session, or finds that one was sent. False if people were not told.
+async fn join_burst(
+    context: &NotifierContext,
+    (key, from): ((&str, &str), u32),
+    targets: impl Iterator<Item = &Target>,
+) -> bool {
+    loop {
+        let Some(pending) = read_pending(context, key).await else { return false };
+        let found = bursts(&pending, from);
+        let ids: HashSet<Id> = pending.iter().map(|stored| stored.request.id).collect();
+        match (context.bursts.step(key, &ids, !found.is_empty()), found.first()) {
+            (BurstStep::Digest(digest), Some(burst)) => {
+                let text = burst.message(&context.gate.rules().inbox);
+                let highest = pending.iter().map(|stored| stored.request.tier).max();
+                let is_told = tell(context, targets, highest, &text).await;
+                if is_told {
+                    digest.sent();
+                }
+                return is_told;
+            }
+            (BurstStep::Wait(mut sent), _) => {
+                // Its questions may be answered by then, so that they are read again.
+                if sent.wait_for(|sent| *sent).await.is_err() {
+                    return false;
+                }
+            }
+            (BurstStep::Told, _) => return true,
+            (BurstStep::Alone | BurstStep::Digest(_), _) => return false,
+        }
+    }
 }
 
 /// HIGH and CRITICAL are always announced on their own, and so is a question for which a policy
