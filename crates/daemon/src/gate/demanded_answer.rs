@@ -33,9 +33,12 @@ impl Gate {
 
     /// An answer with the assurance that the request demands.
     pub(super) async fn with_demands(&self, id: Id, mut event: Event) -> Result<Event, StoreError> {
-        if let Event::Answer { standing: (_, needs), .. } = &mut event
-            && let Some(stored) = self.store.request(id).await?
-        {
+        let needs = match &mut event {
+            Event::Answer { standing: (_, needs), .. } => needs,
+            Event::AnswerParts(given) => &mut given.standing.1,
+            Event::Cancel { .. } | Event::Stop { .. } | Event::Time => return Ok(event),
+        };
+        if let Some(stored) = self.store.request(id).await? {
             *needs = needs.at_least(PolicyDemands::of_request(&stored).assurance);
         }
         Ok(event)

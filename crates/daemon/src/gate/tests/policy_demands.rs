@@ -1,9 +1,16 @@
 //! Rules that demand more of an answer, and rules that people apply through the API.
 
+use countersign_risk::word_pair::word_pair;
 use countersign_store::{Role, Store as _, StoreError, StoredRequest};
 use countersign_types::id::Id;
-use countersign_workflow::assurance::{Assurance, InsufficientAssurance};
-use countersign_workflow::request::{Choice, Event, State, TransitionError};
+use countersign_types::tier::Tier;
+use countersign_types::time::Timestamp;
+use countersign_workflow::assurance::{
+    Assurance, Authority, InsufficientAssurance, RequiredAssurance, Tenure,
+};
+use countersign_workflow::request::{
+    ApprovalScope, Choice, Event, PartsAnswer, State, TransitionError,
+};
 use serde_json::{Value, json};
 
 use super::{answer, decide};
@@ -202,4 +209,33 @@ async fn a_crash_between_approval_and_application_is_recorded_once() {
     let daemon = daemon.restart(LIMIT, |_| {}).await;
     assert_eq!(daemon.gate.news().take(), Vec::<String>::new());
     assert_eq!(ask(&daemon, &agent, "acmectl deploy").await["state"], "approved");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_to_parts_meets_the_demands_of_the_whole() {
+    let daemon = TestDaemon::with("", PASSKEY).await;
+    let agent = daemon.agent("coder", 3_600_000).await;
+    let request = stored(&daemon, &ask(&daemon, &agent, "acmectl deploy x").await).await;
+    let parts = |assurance: Assurance| {
+        let word = word_pair(&request.request.digest.canonical).to_string();
+        let authority = Authority::login(false, Tenure::from(Timestamp(0)));
+        Event::AnswerParts(Box::new(PartsAnswer {
+            person: "owner".to_owned(),
+            seen: request.request.digest,
+            channel: "web".to_owned(),
+            told: "Approved only: 1".to_owned(),
+            reason: String::new(),
+            word,
+            scope: ApprovalScope::Once,
+            standing: (Authority { assurance, ..authority }, RequiredAssurance::default()),
+            tier: Tier::Low,
+            people: 1,
+            grants: Vec::new(),
+        }))
+    };
+    let event = parts(Assurance::Login);
+    let event = daemon.gate.with_demands(request.request.id, event).await.unwrap();
+    let Event::AnswerParts(given) = event else { panic!("{event:?}") };
+    let needs = given.standing.1;
+    assert_eq!([needs.medium, needs.high, needs.critical], [Assurance::Passkey; 3]);
 }
