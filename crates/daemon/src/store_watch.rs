@@ -42,7 +42,10 @@ pub async fn check_store(
     gate.use_adopted_projects(&config.state, keys, &recorded);
     gate.use_confirmed_policy(&config.state, keys, &recorded).await?;
     gate.use_confirmed_settings(&recorded).await?;
-    gate.give_up_unapplied_changes(&recorded.settled_changes).await?;
+    // A row that cannot be read must not keep the daemon from its start.
+    if let Err(error) = gate.give_up_unapplied_changes(&recorded.settled_changes).await {
+        tracing::error!(%error, "approved changes of the rules that were not applied are unknown");
+    }
     Ok(recorded)
 }
 
