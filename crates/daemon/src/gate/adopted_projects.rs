@@ -105,6 +105,12 @@ impl AdoptedProjects {
         adopted.is_some_and(|one| one.allows && one.digest() == policy.digest())
     }
 
+    /// Whether a person adopted these rules for their folder, whatever the ledger says by now.
+    pub(super) fn has(&self, policy: &ProjectPolicy) -> bool {
+        let all = self.all();
+        all.get(policy.folder()).is_some_and(|one| one.digest() == policy.digest())
+    }
+
     /// Adopted rules of the projects that one of these places is in.
     pub(super) fn around(&self, places: &[PathBuf]) -> Vec<(String, AdoptedProject)> {
         let all = self.all();

@@ -16,6 +16,7 @@ use countersign_types::tier::Tier;
 use tokio::sync::Semaphore;
 
 use super::adopted_projects::AdoptedProjects;
+use super::places_to_look::PlacesToLook;
 use crate::config::DaemonRules;
 use crate::config::policy::unknown_route;
 
@@ -36,17 +37,23 @@ enum FoundRules {
         is_adopted: bool,
         /// Whether no person adopted them.
         waits: bool,
+        /// Whether a person adopted this text: then the channels that it names are told.
+        has_routes: bool,
     },
     Unreadable {
-        folder: String,
+        /// None if only the caller names it.
+        folder: Option<String>,
         problem: String,
     },
     /// A person adopted rules for this folder, and nobody knows them any more.
-    Lost {
-        folder: String,
-    },
+    Lost { folder: String },
 }
 
+/// What people read about rules that a caller brings, and that are wrong.
+const INVALID: &str = "its rules are not valid";
+/// What people read about a folder that only the agent can enter.
+const UNSEEN: &str = "the daemon may not enter this folder, so that the rules of its project are \
+                      unknown";
 /// What people read about lost rules.
 const LOST: &str = "its adopted rules are lost, because policy.adopted was deleted or replaced; \
                     an administrator must adopt them again or revoke them";
@@ -81,11 +88,12 @@ impl CallProjects {
     pub(super) fn rulings(&self, facts: &PolicyFacts, seen: &Assessment) -> Vec<PolicyRuling> {
         let reads = passes_everywhere(seen);
         let ruling = |found: &FoundRules| match found {
-            FoundRules::Rules { policy, is_adopted, .. } => {
-                policy.decide(facts, seen, *is_adopted).ruling
+            FoundRules::Rules { policy, is_adopted, has_routes, .. } => {
+                let ruling = policy.decide(facts, seen, *is_adopted).ruling;
+                if *has_routes { ruling } else { ruling.map(without_routes) }
             }
             FoundRules::Unreadable { folder, problem } => {
-                (!reads).then(|| unreadable_project(folder, problem))
+                (!reads).then(|| unreadable(folder.as_deref(), problem))
             }
             // The lost rules may have been about calls that only read.
             FoundRules::Lost { folder } => Some(unreadable_project(folder, LOST)),
@@ -103,7 +111,8 @@ impl CallProjects {
 
     /// Where nothing could be read.
     pub(super) fn unreadable(folder: String, problem: &str) -> CallProjects {
-        CallProjects(vec![FoundRules::Unreadable { folder, problem: problem.to_owned() }])
+        let (folder, problem) = (Some(folder), problem.to_owned());
+        CallProjects(vec![FoundRules::Unreadable { folder, problem }])
     }
 }
 
@@ -148,19 +157,29 @@ impl ProjectRules {
         for (is_own, is_root, ProjectFile { folder, text, problem }) in own.chain(observed) {
             let read = match (text, problem) {
                 (Some(text), None) => {
-                    known_routes(self.compiled(&folder, &text, permit_up_to), rules)
+                    let read = known_routes(self.compiled(&folder, &text, permit_up_to), rules);
+                    // What is wrong with a text may repeat it.
+                    if is_own { read } else { read.map_err(|_| INVALID.to_owned()) }
                 }
                 (_, problem) => Err(problem.unwrap_or_else(|| "it was not read".to_owned())),
             };
             found.push(match read {
                 Ok(policy) => {
                     let is_new = !self.adopted.allows(&policy);
+                    let has_routes = self.adopted.has(&policy);
                     let is_adopted = is_root && look.is_local && !is_new;
                     // The card names no folder that only the caller names.
-                    FoundRules::Rules { policy, is_adopted, waits: is_new && is_own }
+                    FoundRules::Rules { policy, is_adopted, waits: is_new && is_own, has_routes }
                 }
-                Err(problem) => FoundRules::Unreadable { folder, problem },
+                Err(problem) => {
+                    let is_shown = is_own || look.is_around(&folder);
+                    FoundRules::Unreadable { folder: is_shown.then_some(folder), problem }
+                }
             });
+        }
+        if let Some(place) = look.unseen_place(is_hidden) {
+            let (folder, problem) = (Some(place), UNSEEN.to_owned());
+            found.push(FoundRules::Unreadable { folder, problem });
         }
         self.with_adopted(CallProjects(found), &look.places(root.as_deref()), rules)
     }
@@ -186,14 +205,35 @@ impl ProjectRules {
             }
             let compiled = self.compiled(&folder, &adopted.text, permit_up_to);
             found.push(match known_routes(compiled, rules) {
-                Ok(policy) => FoundRules::Rules { policy, is_adopted: false, waits: false },
-                Err(problem) => FoundRules::Unreadable { folder, problem },
+                Ok(policy) => {
+                    FoundRules::Rules { policy, is_adopted: false, waits: false, has_routes: true }
+                }
+                Err(problem) => FoundRules::Unreadable { folder: Some(folder), problem },
             });
         }
         let lost = self.adopted.lost_around(places).into_iter();
         found.extend(lost.map(|folder| FoundRules::Lost { folder }));
         CallProjects(found)
     }
+}
+
+/// A ruling of rules that no person adopted: whoever writes them must not choose who is paged.
+fn without_routes(mut ruling: PolicyRuling) -> PolicyRuling {
+    let route = std::mem::take(&mut ruling.route).join(", ");
+    if !route.is_empty() {
+        let note = format!("{route} is told only after an administrator adopts these rules");
+        let reason = std::mem::take(&mut ruling.reason);
+        ruling.reason = if reason.is_empty() { note } else { format!("{reason}; {note}") };
+    }
+    ruling
+}
+
+fn unreadable(folder: Option<&str>, problem: &str) -> PolicyRuling {
+    let mut ruling = unreadable_project(folder.unwrap_or_default(), problem);
+    if folder.is_none() {
+        ruling.reason = format!("a project file that only the caller names: {problem}");
+    }
+    ruling
 }
 
 /// The rules, unless they name a channel or rota that does not exist.
@@ -203,80 +243,5 @@ fn known_routes(compiled: CompiledFile, rules: &DaemonRules) -> CompiledFile {
     unknown_route(policy.rules(), is_known).map_or(Ok(policy), Err)
 }
 
-/// Where to look for the rules of a call.
-pub(super) struct PlacesToLook {
-    /// The working directory.
-    pub cwd: Option<PathBuf>,
-    /// The project's root folder.
-    pub project: Option<PathBuf>,
-    /// What the caller found.
-    pub observed: Option<ProjectLook>,
-    /// Whether the kernel says who asks.
-    pub is_local: bool,
-}
-
-impl PlacesToLook {
-    /// The places as they are named.
-    pub(super) fn named(&self) -> impl Iterator<Item = PathBuf> + '_ {
-        let folders = self.observed.iter().flat_map(|look| &look.files);
-        let folders = folders.map(|file| PathBuf::from(&file.folder));
-        self.cwd.iter().chain(&self.project).cloned().chain(folders)
-    }
-
-    /// The places, also with their symlinks resolved.
-    fn places(&self, root: Option<&str>) -> Vec<PathBuf> {
-        let named = [self.cwd.as_deref(), self.project.as_deref(), root.map(Path::new)];
-        let files = self.observed.iter().flat_map(|look| &look.files);
-        let folders = files.map(|file| Path::new(&file.folder));
-        let all = named.into_iter().flatten().chain(folders);
-        all.flat_map(|place| [Some(place.to_owned()), place.canonicalize().ok()])
-            .flatten()
-            .collect()
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use countersign_types::time::Timestamp;
-
-    use super::*;
-    use crate::config::{DaemonConfig, Paths};
-    use crate::gate::AdoptedProject;
-
-    const RULES: &str = "[[policy.rule]]\nname = \"deploys\"\ndecision = \"allow\"\n\
-        commands = [\"acmectl deploy\"]\n";
-
-    fn adopted(found: &CallProjects) -> Vec<bool> {
-        let is_adopted =
-            |one: &FoundRules| matches!(one, FoundRules::Rules { is_adopted: true, .. });
-        found.0.iter().map(is_adopted).collect()
-    }
-
-    #[test]
-    fn where_the_daemon_cannot_look_the_adopted_text_counts_in_its_own_folder_only() {
-        let place = PathBuf::from("/s");
-        let paths = Paths { config: place.clone(), state: place.clone(), runtime: place };
-        let rules = DaemonConfig::read("", &paths).unwrap().rules;
-        let projects = ProjectRules::default();
-        let one = AdoptedProject {
-            text: RULES.to_owned(),
-            person: "ana".to_owned(),
-            at: Timestamp(0).0,
-            allows: true,
-        };
-        projects.adopted.replace([("/hidden/shop".to_owned(), one)].into(), "/hidden/shop");
-        let found = |cwd: &str, is_hidden: bool, is_local: bool| {
-            let text = Some(RULES.to_owned());
-            let file = ProjectFile { folder: "/hidden/shop".to_owned(), text, problem: None };
-            let observed = Some(ProjectLook { files: vec![file], ..ProjectLook::default() });
-            let look = PlacesToLook { cwd: Some(cwd.into()), project: None, observed, is_local };
-            let own = ProjectLook { is_hidden, ..ProjectLook::default() };
-            adopted(&projects.combine(own, &look, &rules))
-        };
-        assert_eq!(found("/hidden/shop", true, true), [true]);
-        assert_eq!(found("/hidden/shop", true, false), [false], "an agent's own claim");
-        assert_eq!(found("/hidden/shop", false, true), [false], "the daemon sees another file");
-        assert_eq!(found("/hidden/shop/vendor", true, true), [false], "perhaps another repository");
-        assert_eq!(found("/tmp", true, true), [false], "another folder");
-    }
-}
+mod tests;

@@ -7,8 +7,9 @@ use std::time::Duration;
 use countersign_facts::ProjectLook;
 use countersign_risk::context::Context;
 
-use super::call_projects::{CallProjects, PlacesToLook};
+use super::call_projects::CallProjects;
 use super::caller::Caller;
+use super::places_to_look::PlacesToLook;
 use super::state::Gate;
 
 /// How long a file system may take to answer.
@@ -23,13 +24,33 @@ impl Gate {
         context: &Context<'_>,
         observed: Option<ProjectLook>,
     ) -> CallProjects {
+        self.look_for_projects(caller, context, (observed, false)).await
+    }
+
+    /// The rules of the projects of a call that a person edited. What its caller found is not kept,
+    /// so that a person decides where the daemon cannot look.
+    pub async fn find_projects_of_edit(
+        &self,
+        caller: &Caller,
+        context: &Context<'_>,
+    ) -> CallProjects {
+        self.look_for_projects(caller, context, (None, true)).await
+    }
+
+    async fn look_for_projects(
+        &self,
+        caller: &Caller,
+        context: &Context<'_>,
+        (observed, is_unseen): (Option<ProjectLook>, bool),
+    ) -> CallProjects {
         let place = |name: Option<&str>| name.map(PathBuf::from).filter(|path| path.is_absolute());
         let (cwd, project) = (place(context.cwd), place(context.project));
         if cwd.is_none() && project.is_none() && observed.is_none() {
             return CallProjects::default();
         }
         let shown = project.as_ref().or(cwd.as_ref()).map(|path| path.display().to_string());
-        let look = PlacesToLook { cwd, project, observed, is_local: caller.is_socket_peer };
+        let look =
+            PlacesToLook { cwd, project, observed, is_local: caller.is_socket_peer, is_unseen };
         let (rules, looks) = (Arc::clone(&self.projects), Arc::clone(&self.projects.looks));
         let in_force = self.rules();
         let named: Vec<PathBuf> = look.named().collect();

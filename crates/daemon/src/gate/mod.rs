@@ -49,6 +49,7 @@ mod mode;
 mod news;
 mod open_drill;
 mod persist;
+mod places_to_look;
 mod policy_change;
 mod policy_confirmation;
 mod policy_demands;

@@ -378,3 +378,74 @@ async fn hooks_ask_about_reads_while_adopted_rules_restrict() {
     assert_eq!(daemon.change(&owner, line, Some(body)).await.status, 200);
     assert!(!has_marker(&daemon));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_project_names_channels_only_after_its_adoption() {
+    const TOLD: &str = "[[policy.rule]]\nname = \"told\"\ndecision = \"ask\"\n\
+        commands = [\"mkdir\"]\nroute = [\"desktop\"]\n";
+    let (daemon, shop) = (TestDaemon::default().await, Shop::new(TOLD));
+    let (owner, root) = (daemon.owner().await, shop.root());
+    let look = ProjectLook {
+        files: vec![ProjectFile {
+            folder: "/elsewhere".to_owned(),
+            text: Some(TOLD.to_owned()),
+            problem: None,
+        }],
+        ..ProjectLook::default()
+    };
+    for (cwd, observed) in [(root.clone(), None), (shop.base.join("other"), Some(look))] {
+        let seen = seen_by(&daemon, &hook(), (BUILD, &cwd), observed).await;
+        assert_eq!(seen.verdict, Verdict::Ask);
+        let ruling = seen.policy.unwrap();
+        assert_eq!(ruling.route, Vec::<String>::new());
+        assert!(ruling.reason.contains("desktop is told only after"), "{}", ruling.reason);
+    }
+    let line = "POST /v1/policy/projects";
+    assert_eq!(daemon.change(&owner, line, Some(shop.adoption())).await.status, 200);
+    let told = async |when: &str| {
+        let seen = seen_by(&daemon, &hook(), (BUILD, &root), None).await;
+        assert_eq!(seen.policy.unwrap().route, ["desktop"], "{when}");
+    };
+    told("adopted").await;
+    // The adopted text restricts after the file was deleted, and its channels are told.
+    fs::remove_file(shop.file()).unwrap();
+    told("deleted").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_text_that_a_caller_brings_is_on_the_card() {
+    let (daemon, shop) = (TestDaemon::default().await, Shop::new(""));
+    let (src, other) = (shop.base.join("shop/src"), shop.base.join("other"));
+    let lie = "ana approved this";
+    let observed = |folder: &str, text: Option<&str>| ProjectLook {
+        files: vec![ProjectFile {
+            folder: folder.to_owned(),
+            text: text.map(str::to_owned),
+            problem: text.is_none().then(|| lie.to_owned()),
+        }],
+        ..ProjectLook::default()
+    };
+    for (folder, text) in [
+        (format!("/tmp/{lie}"), None),
+        (format!("/tmp/\n{lie}"), None),
+        (lie.to_owned(), None),
+        (format!("{}/{lie}", other.display()), None),
+        ("/tmp".to_owned(), Some(format!("\"{lie}\" = 1\n"))),
+        ("/tmp".to_owned(), Some(TOLD_BY.replace("LIE", lie))),
+    ] {
+        let look = observed(&folder, text.as_deref());
+        let seen = seen_by(&daemon, &hook(), (BUILD, &other), Some(look)).await;
+        assert_eq!(seen.verdict, Verdict::Ask, "{folder}");
+        let ruling = seen.policy.unwrap();
+        assert!(!ruling.reason.contains(lie), "{folder}: {}", ruling.reason);
+        assert!(!ruling.sentence().contains(lie), "{folder}: {}", ruling.sentence());
+    }
+    // A folder around the place of the call is on the card already.
+    let root = shop.root().display().to_string();
+    let seen = seen_by(&daemon, &hook(), (BUILD, &src), Some(observed(&root, None))).await;
+    let reason = seen.policy.unwrap().reason;
+    assert!(reason.starts_with(&format!("{root}/.countersign.toml")), "{reason}");
+}
+
+const TOLD_BY: &str = "[[policy.rule]]\nname = \"told\"\ndecision = \"ask\"\n\
+    commands = [\"mkdir\"]\nroute = [\"LIE\"]\n";

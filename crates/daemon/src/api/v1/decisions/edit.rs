@@ -82,7 +82,7 @@ impl AssessedEdit {
         // An edit can make a call riskier than the original. The workflow approves it under the
         // higher tier of the two.
         let caller = Caller::named(stored.request.requester.name());
-        let projects = api.gate.find_projects(&caller, &call.context, None).await;
+        let projects = api.gate.find_projects_of_edit(&caller, &call.context).await;
         let (assessment, crisis) = api.gate.assess_edit(&call, &projects)?;
         let arguments = canonical(arguments).text;
         let digest = digest(&call, arguments.as_bytes());
