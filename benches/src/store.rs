@@ -271,7 +271,8 @@ fn asked(number: u64) -> NewRequest {
     for (place, byte) in random.iter_mut().zip(number.to_be_bytes()) {
         *place = byte;
     }
-    let terms = Terms { tier: Tier::Medium, crisis: false, quorum: Quorum::default() };
+    let terms =
+        Terms { tier: Tier::Medium, crisis: false, quorum: Quorum::default(), own_approval: false };
     let schedule = EscalationTimes::default().schedule(at, Tier::Medium, false, None);
     let requester = Requester::Agent("coder".to_owned());
     NewRequest {

@@ -62,6 +62,7 @@ mod simulation {
         crisis: bool,
         tier: Tier,
         quorum: Quorum,
+        own_approval: bool,
         yes: HashSet<String>,
         no: HashSet<String>,
         end: Option<State>,
@@ -91,8 +92,8 @@ mod simulation {
                     (!late && *by == self.requester).then_some(State::Cancelled)
                 }
                 Event::Answer { person, choice, seen, edited, reason, word, standing, .. } => {
-                    let own = self.requester == Requester::Person(person.clone())
-                        && self.quorum.approve > 1;
+                    let own =
+                        self.requester == Requester::Person(person.clone()) && !self.own_approval;
                     let answered = self.yes.contains(person) || self.no.contains(person);
                     let edited = edited.as_ref();
                     let is_critical = edited.is_some_and(|edited| edited.tier == Tier::Critical);
@@ -284,7 +285,8 @@ mod simulation {
             _ => Requester::Agent((*dice.pick(&["claude", "ana"])).to_owned()),
         };
         let id = Id::new(created, [9; 10]);
-        Request::new(id, requester, call(1), Terms { tier, crisis, quorum }, plan)
+        let terms = Terms { tier, crisis, quorum, own_approval: dice.one_in(2) };
+        Request::new(id, requester, call(1), terms, plan)
     }
 
     fn check_end(request: &Request, now: Moment, seed: u64) {
@@ -302,7 +304,8 @@ mod simulation {
                 assert_eq!(distinct.len(), people.len(), "seed {seed}: a person counted twice");
                 assert!(distinct.len() >= needed, "seed {seed}: too few");
                 let own = matches!(&request.requester, Requester::Person(p) if people.contains(p));
-                assert!(!own || needed == 1, "seed {seed}: the requester approved");
+                let alone = request.own_approval && needed == 1;
+                assert!(!own || alone, "seed {seed}: the requester approved");
                 let edited = decision.digest != request.digest;
                 assert!(
                     !edited || decision.digest == call(3),
@@ -334,6 +337,7 @@ mod simulation {
             crisis: request.crisis,
             tier: request.tier,
             quorum: request.quorum,
+            own_approval: request.own_approval,
             yes: HashSet::new(),
             no: HashSet::new(),
             end: None,

@@ -48,8 +48,12 @@ impl Gate {
         let mut schedule = rules.times.schedule(now.at, seen.tier, false, None);
         // A drill is not escalated.
         schedule.interval = schedule.created.until(schedule.deadline).max(Millis(1));
-        let terms =
-            Terms { tier: seen.tier, crisis: false, quorum: rules.quorum.of(seen.tier, false) };
+        let terms = Terms {
+            tier: seen.tier,
+            crisis: false,
+            quorum: rules.quorum.of(seen.tier, false),
+            own_approval: false,
+        };
         let id = random::id(now.at).map_err(|_| Rejection::EntropyUnavailable)?;
         let requester = Requester::Drill { kind: kind.to_owned(), shown: shown.to_owned() };
         let card = Card::new(&call, &seen, &digest);

@@ -132,7 +132,8 @@ impl Gate {
         if settled.is_automatic() {
             self.check_automatic_decision(now)?;
         }
-        let terms = Terms { tier: seen.tier, crisis, quorum: quorum(rules, seen, crisis) };
+        let quorum = quorum(rules, seen, crisis);
+        let terms = Terms { tier: seen.tier, crisis, quorum, own_approval: false };
         let times = deadline_times(rules, submission, caller, seen.tier);
         let schedule = times.schedule(now.at, seen.tier, crisis, submission.time);
         let id = random::id(now.at).map_err(|_| Rejection::EntropyUnavailable)?;

@@ -94,7 +94,8 @@ impl Gate {
         let now = self.clock.now();
         let id = random::id(now.at).map_err(|_| Rejection::EntropyUnavailable)?;
         let quorum = rules.quorum.of(Tier::Critical, false);
-        let terms = Terms { tier: Tier::Critical, crisis: false, quorum };
+        // A person who works alone has nobody else to ask.
+        let terms = Terms { tier: Tier::Critical, crisis: false, quorum, own_approval: true };
         let schedule = rules.times.schedule(now.at, Tier::Critical, false, None);
         let requester = Requester::Person(person.to_owned());
         let mut card = Card::new(&call, &seen, &digest);

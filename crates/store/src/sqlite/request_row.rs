@@ -24,7 +24,8 @@ macro_rules! columns {
             "r.id, r.requester_kind, r.requester, r.digest, r.raw, r.both_bind, r.tier, ",
             "r.crisis, r.quorum_approve, r.quorum_deny, r.created, r.deadline, r.escalation_interval, ",
             "r.state, r.level, r.votes, r.decider, r.people, r.given, r.channel, r.reason, ",
-            "r.decided, r.decided_digest, r.decided_raw, r.decided_both_bind, r.drill"
+            "r.decided, r.decided_digest, r.decided_raw, r.decided_both_bind, r.drill, ",
+            "r.own_approval"
         )
     };
 }
@@ -136,6 +137,7 @@ fn read_request(conn: &Connection, columns: &mut Columns<'_, '_>) -> StoreResult
     let counted = columns.next::<u32>()?;
     let decision = decision(state, columns)?;
     let requester = requester(kind, name, columns.next()?)?;
+    let own_approval = columns.next()?;
     if decision.as_ref().map_or(State::Pending, |decision| decision.state) != state {
         return Err(corrupt(format!("request {id} is {} but its decision differs", state.label())));
     }
@@ -151,6 +153,7 @@ fn read_request(conn: &Connection, columns: &mut Columns<'_, '_>) -> StoreResult
         tier,
         crisis,
         quorum,
+        own_approval,
         schedule,
         state,
         level,

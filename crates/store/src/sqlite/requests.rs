@@ -155,7 +155,7 @@ fn insert(conn: &Connection, new: &NewRequest) -> StoreResult<()> {
         request.decision.as_ref().map(DecisionColumns::of).transpose()?.unwrap_or_default();
     let sql = "INSERT INTO request VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, \
                ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, NULL, NULL, NULL, 0, ?22, ?23, ?24, \
-               ?25, ?26, ?27, ?28, ?29, ?30, ?31) ON CONFLICT (id) DO NOTHING";
+               ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32) ON CONFLICT (id) DO NOTHING";
     let inserted = conn.prepare_cached(sql)?.execute(params![
         request.id.as_bytes(),
         requester_kind(&request.requester),
@@ -188,6 +188,7 @@ fn insert(conn: &Connection, new: &NewRequest) -> StoreResult<()> {
         decision.raw,
         decision.both_bind,
         drill_kind(&request.requester),
+        request.own_approval,
     ])?;
     if inserted == 0 {
         return Err(StoreError::Exists("request"));

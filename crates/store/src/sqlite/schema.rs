@@ -8,7 +8,7 @@ use crate::error::OpenError;
 const APPLICATION: i64 = 0x4353_474E;
 
 /// The migration at index `n` upgrades schema `n` to `n + 1`. Released migrations never change.
-const MIGRATIONS: [&str; 15] = [
+const MIGRATIONS: [&str; 16] = [
     include_str!("../../migrations/sqlite/0001_first.sql"),
     include_str!("../../migrations/sqlite/0002_fewer_trees.sql"),
     include_str!("../../migrations/sqlite/0003_ways_in.sql"),
@@ -24,6 +24,7 @@ const MIGRATIONS: [&str; 15] = [
     include_str!("../../migrations/sqlite/0015_reviews.sql"),
     include_str!("../../migrations/sqlite/0016_command_grants.sql"),
     include_str!("../../migrations/sqlite/0017_approved_parts.sql"),
+    include_str!("../../migrations/sqlite/0018_own_approval.sql"),
 ];
 
 /// Upgrades the store to the newest schema, and rejects a newer one. Foreign keys must be off,
@@ -68,7 +69,7 @@ mod tests {
         let mut conn = Connection::open_in_memory().unwrap();
         migrate(&mut conn).unwrap();
         for (table, columns) in
-            [("request", 35), ("request_text", 8), ("vote", 8), ("outbox", 6), ("delivery", 8)]
+            [("request", 36), ("request_text", 8), ("vote", 8), ("outbox", 6), ("delivery", 8)]
         {
             let values = vec!["1"; columns].join(", ");
             let update = "UPDATE request SET state = 1, decider = 1, decided = 1 WHERE id = 1";

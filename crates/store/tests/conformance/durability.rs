@@ -10,7 +10,7 @@ use countersign_json::Value;
 use countersign_store::{
     AttemptResult, DeliveryAttempt, OpenError, SqliteOptions, SqliteStore, Store, StoreError,
 };
-use countersign_workflow::request::Choice;
+use countersign_workflow::request::{Choice, Requester};
 use rusqlite::Connection;
 
 use crate::setup::*;
@@ -75,12 +75,30 @@ fn the_schema_rejects_a_second_decision_and_changed_history() {
             "UPDATE request SET state = 'pending'",
             "UPDATE request SET digest = zeroblob(32)",
             "UPDATE request SET drill = 'force-push'",
+            "UPDATE request SET own_approval = 1",
             "UPDATE request SET redeemed = NULL",
             "INSERT INTO vote SELECT request, person, place + 1, 'deny', '', '', 0 FROM vote",
             "UPDATE segment SET entries = zeroblob(9)",
             "DELETE FROM segment",
         ] {
             assert!(conn.execute(sql, []).is_err(), "{sql}");
+        }
+    });
+}
+
+#[test]
+fn who_may_answer_their_own_request_is_kept() {
+    run(async {
+        for own_approval in [false, true] {
+            let fixture = SqliteFixture::new();
+            let store = fixture.open();
+            let mut new = asked(1);
+            new.request.requester = Requester::Person("ana".to_owned());
+            new.request.own_approval = own_approval;
+            let id = submit(&store, new).await.request.id;
+            drop(store);
+            let answered = fixture.open().apply(id, says("ana", Choice::Approve), context()).await;
+            assert_eq!(answered.is_ok(), own_approval, "{answered:?}");
         }
     });
 }

@@ -124,7 +124,7 @@ pub fn fresh_id() -> Id {
 }
 
 pub fn terms(tier: Tier, approve: u8) -> Terms {
-    Terms { tier, crisis: false, quorum: Quorum { approve, deny: 1 } }
+    Terms { tier, crisis: false, quorum: Quorum { approve, deny: 1 }, own_approval: false }
 }
 
 pub fn asked(approve: u8) -> NewRequest {

@@ -197,9 +197,9 @@ impl Request {
         if self.schedule.is_over(now.at) {
             return Err(TransitionError::DeadlinePassed);
         }
-        // Where one person is enough, a person who works alone can answer their own request.
+        // A person who works alone can answer their own request, if its terms say so.
         let is_own = matches!(&self.requester, Requester::Person(name) if *name == vote.person);
-        if is_own && self.quorum.approve > 1 {
+        if is_own && !self.own_approval {
             return Err(TransitionError::OwnRequest);
         }
         if self.votes.iter().any(|earlier| earlier.person == vote.person) {

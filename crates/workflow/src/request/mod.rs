@@ -187,6 +187,8 @@ pub struct Request {
     pub crisis: bool,
     /// How many people must decide.
     pub quorum: Quorum,
+    /// Whether the person who requests it may answer it too.
+    pub own_approval: bool,
     /// When it escalates and ends.
     pub schedule: Schedule,
     /// Its state.
@@ -215,6 +217,7 @@ impl Request {
             tier: terms.tier,
             crisis: terms.crisis,
             quorum: terms.quorum,
+            own_approval: terms.own_approval && terms.quorum.approve <= 1,
             schedule,
             state: State::Pending,
             level: EscalationLevel::First,
@@ -307,4 +310,6 @@ pub struct Terms {
     pub crisis: bool,
     /// How many people must decide.
     pub quorum: Quorum,
+    /// Whether the person who requests it may answer it too, where one person is enough.
+    pub own_approval: bool,
 }

@@ -12,7 +12,7 @@ fn call(byte: u8) -> CallDigest {
 }
 
 fn request(tier: Tier, quorum: Quorum) -> Request {
-    let terms = Terms { tier, crisis: false, quorum };
+    let terms = Terms { tier, crisis: false, quorum, own_approval: false };
     let plan = EscalationTimes::default().schedule(Timestamp(1_000), tier, false, None);
     let id = Id::from_bytes([7; 16]);
     Request::new(id, Requester::Agent("claude".to_owned()), call(1), terms, plan)
@@ -153,8 +153,20 @@ fn a_requester_cannot_answer_or_cancel_for_others() {
     asked.requester = Requester::Person("ana".to_owned());
     let own = asked.apply(says("ana", Choice::Approve, ""), at(1));
     assert_eq!(own, Err(TransitionError::OwnRequest));
+    // One person is enough, and the terms do not say that it may be the requester.
     let mut alone = request(Tier::Medium, Quorum::default());
     alone.requester = Requester::Person("ana".to_owned());
+    let own = alone.apply(says("ana", Choice::Approve, ""), at(1));
+    assert_eq!(own, Err(TransitionError::OwnRequest));
+    let with_terms = |approve: u8| {
+        let quorum = Quorum { approve, deny: 1 };
+        let terms = Terms { tier: Tier::Medium, crisis: false, quorum, own_approval: true };
+        Request::new(alone.id, alone.requester.clone(), call(1), terms, alone.schedule)
+    };
+    let mut two = with_terms(2);
+    let own = two.apply(says("ana", Choice::Approve, ""), at(1));
+    assert_eq!(own, Err(TransitionError::OwnRequest), "two people must decide");
+    let mut alone = with_terms(1);
     alone.apply(says("ana", Choice::Approve, ""), at(1)).unwrap();
     assert_eq!(alone.state, State::Approved);
     let foreign = Event::Cancel { by: Requester::Agent("ana".to_owned()) };
