@@ -9,7 +9,8 @@ use crate::time::Time;
 pub struct GrantRecord {
     /// Its id.
     pub id: String,
-    /// `exact`, `command`, `action`, `targets`, `to_self`, `same_question` or `same_program`.
+    /// `exact`, `command`, `tool_call`, `action`, `targets`, `to_self`, `same_question` or
+    /// `same_program`.
     pub shape: String,
     /// The tool.
     #[serde(default)]
@@ -58,10 +59,17 @@ pub struct GrantRecord {
 /// A new grant.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct NewGrant {
-    /// `action`, `targets` or `to_self`.
+    /// `action`, `targets`, `to_self` or `tool_call`.
     pub shape: String,
-    /// The tool.
-    pub tool: String,
+    /// The tool, unless a request says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// The request whose call was shown, for `tool_call`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<String>,
+    /// Conditions on arguments, such as `repository=acme/shop`, for `tool_call`.
+    #[serde(rename = "where", skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<String>,
     /// Permitted recipients or commands.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<String>,

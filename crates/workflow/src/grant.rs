@@ -1,13 +1,16 @@
 //! Grants: standing permissions given by a person, and what they can never cover.
 
 mod answers;
+mod argument;
 mod command;
+mod decimal;
 mod details;
 mod index;
 mod members;
 mod part;
 mod pattern;
 mod profile;
+mod tool_call;
 mod words;
 
 use std::fmt;
@@ -18,19 +21,23 @@ use countersign_json::Value;
 use countersign_json::canonical::{CallDigest, Digest};
 use countersign_risk::assess::Assessment;
 use countersign_risk::context::Environment;
+use countersign_risk::effect::Effect;
 use countersign_risk::tools;
 use countersign_types::id::Id;
 use countersign_types::tier::Tier;
 use countersign_types::time::{Millis, Moment, Timestamp};
 
 pub use answers::covering_answers;
+pub use argument::{ArgumentConstraint, ArgumentRule};
 pub use command::{CommandShape, MAX_COMMANDS, ShapeError, ShownCommand};
+pub use decimal::PlainDecimal;
 pub use details::GrantDetails;
 pub use index::GrantIndex;
 pub use members::{is_command_shape, plain_command};
 pub use part::{PART_LASTS, PartShape};
 pub use pattern::{CommandPattern, PatternHole, PatternPlace};
 pub use profile::CallProfile;
+pub use tool_call::{ShownToolCall, ToolCallShape, example_arguments};
 
 /// How long an approval for the session lasts at most.
 pub const SESSION_ANSWER_LASTS: Millis = Millis::from_seconds(12 * 60 * 60);
@@ -68,6 +75,8 @@ pub enum GrantShape {
     },
     /// Commands of one form that do no more than an approved call did.
     Command(Box<CommandShape>),
+    /// Calls of a tool whose arguments fulfil conditions, up to MEDIUM.
+    ToolCall(Box<ToolCallShape>),
     /// A part of a compound command that was not approved as a whole: alone, or for the rest of
     /// the session.
     Part(Box<PartShape>),
@@ -167,6 +176,8 @@ pub enum NotCovered {
     TierTooHigh,
     /// A tool that runs commands is covered by naming commands, never as a whole.
     RunsPrograms,
+    /// The call moves money, and the grant has no budget for it.
+    MovesMoney,
     /// It covers other calls.
     OtherCall,
     /// It is for another agent or session.
@@ -238,6 +249,13 @@ impl Grant {
                 // What a script says may be another text the next time.
                 !seen.trace.runs_scripts() && shape.covers(asked)
             }
+            GrantShape::ToolCall(shape) => {
+                shape.covers(asked)?;
+                if moves_money(seen) {
+                    return Err(NotCovered::MovesMoney);
+                }
+                true
+            }
             GrantShape::Part(part) => part.covers(asked),
             GrantShape::SameQuestion { .. } | GrantShape::SameProgram { .. } => false,
             GrantShape::ToSelf { tool } => {
@@ -246,6 +264,11 @@ impl Grant {
         };
         if fits { Ok(()) } else { Err(NotCovered::OtherCall) }
     }
+}
+
+/// Whether a call moves money, or names an amount of it.
+fn moves_money(seen: &Assessment) -> bool {
+    seen.effects.has(Effect::Money) || !seen.impact.money.is_empty()
 }
 
 /// Whether a call names recipients, all of them are known and in the list, and nothing but the
@@ -282,6 +305,7 @@ impl fmt::Display for NotCovered {
             NotCovered::RunsPrograms => {
                 "a grant for all calls does not cover a tool that runs commands"
             }
+            NotCovered::MovesMoney => "the call moves money, and the grant has no budget for it",
             NotCovered::OtherCall => "the grant covers other calls",
             NotCovered::OtherRequester => "the grant is for another agent or session",
             NotCovered::Inactive => "the grant was revoked, has expired or is used up",

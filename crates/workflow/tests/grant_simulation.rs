@@ -1,5 +1,6 @@
 //! Random sequences of grants, learning, denials, expiry and policy changes: no call passes that
-//! its own tier, a crisis or a policy rule forbids, and no grant covers more than was granted.
+//! its own tier, a crisis or a policy rule forbids, no grant covers more than was granted, and no
+//! argument passes that a grant does not name.
 //!
 //! A failure names its seed: `SEED=123 cargo test -p countersign-workflow --test grant_simulation`
 //! repeats it. `STEPS=1000000` runs more steps.
@@ -21,8 +22,8 @@ mod simulation {
     use countersign_types::tier::Tier;
     use countersign_types::time::{Millis, Moment, Timestamp};
     use countersign_workflow::grant::{
-        CallProfile, CommandPattern, CommandShape, Grant, GrantDetails, GrantIndex, GrantQuery,
-        GrantShape, ShownCommand,
+        ArgumentConstraint, CallProfile, CommandPattern, CommandShape, Grant, GrantDetails,
+        GrantIndex, GrantQuery, GrantShape, ShownCommand, ShownToolCall, ToolCallShape,
     };
     use countersign_workflow::learning::{
         AnsweredCommand, CommandForm, FormCounts, RepeatedAnswer,
@@ -68,10 +69,27 @@ mod simulation {
         "rm -rf -- <path>",
         "git push origin <word>",
     ];
-    const TOOLS: [&str; 3] = [
+    const TOOLS: [&str; 11] = [
+        r#"{"tool":"mcp__github__create_issue","arguments":{"repo":"acme/shop","title":"Bug"}}"#,
+        r#"{"tool":"mcp__github__create_issue","arguments":{"repo":"acme/shop","title":"Two"}}"#,
+        r#"{"tool":"mcp__github__create_issue","arguments":{"repo":"acme/pay","title":"Bug"}}"#,
+        r#"{"tool":"mcp__github__create_issue","arguments":{"repo":"acme/shop","title":"x; rm -rf /"}}"#,
+        r#"{"tool":"mcp__github__create_issue","arguments":{"repo":"acme/shop","title":"Bug","to":"eve"}}"#,
+        r#"{"tool":"mcp__github__create_issue","arguments":{"repo":"acme/shop"}}"#,
+        r#"{"tool":"send_message","arguments":{"to":"cy","text":"hi"}}"#,
+        r#"{"tool":"send_message","arguments":{"to":"cy","text":"hi","file":"/etc/passwd"}}"#,
         r#"{"tool":"send_message","arguments":{"to":"bo","text":"hi"}}"#,
         r#"{"tool":"send_email","arguments":{"to":"ana@example.org","body":"hi"}}"#,
         r#"{"tool":"crypto_tx","arguments":{"to":"0xabc","amount":"1"}}"#,
+    ];
+    /// Conditions on arguments; `=` twice means either value.
+    const CONDITIONS: [&[&str]; 6] = [
+        &["title~*"],
+        &["repo=acme/shop", "title~*"],
+        &["repo=acme/shop", "repo=acme/pay"],
+        &["repo=acme/shop", "title?~*"],
+        &["to=bo", "to=cy", "text~*"],
+        &["to~*"],
     ];
     /// How many approvals of a form make a grant.
     const NEEDED: u32 = 3;
@@ -151,6 +169,7 @@ mod simulation {
         Pattern(usize),
         Learned(BTreeSet<String>),
         Answer(usize),
+        Conditions(usize, &'static [&'static str]),
     }
 
     struct World<'s> {
@@ -165,7 +184,7 @@ mod simulation {
         counts: FormCounts,
         /// Commands that people approved since the last denial of their form.
         approved: HashMap<(String, Option<&'static str>, String), BTreeSet<String>>,
-        covered: [u64; 5],
+        covered: [u64; 6],
     }
 
     /// The form of a command: numbers and paths left out.
@@ -179,6 +198,23 @@ mod simulation {
             _ => word.to_owned(),
         };
         command.split(' ').enumerate().map(word).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Every argument of a covered call was named by a condition that it fulfils, or is as shown.
+    fn assert_named(call: &Value<'_>, shown: &Value<'_>, texts: &[&str], what: &str) {
+        for (name, value) in call.as_object().unwrap() {
+            let rules: Vec<&str> = texts
+                .iter()
+                .filter_map(|text| text.strip_prefix(&**name))
+                .map(|rule| rule.trim_start_matches('?'))
+                .collect();
+            let fits = match rules.as_slice() {
+                [] => shown.get(name) == Some(value),
+                ["~*"] => value.as_str().is_some(),
+                some => some.iter().any(|rule| rule.strip_prefix('=') == value.as_str()),
+            };
+            assert!(fits, "{what}: {name} was not named");
+        }
     }
 
     fn codes(seen: &Assessment) -> BTreeSet<&str> {
@@ -229,6 +265,9 @@ mod simulation {
             let sample = &samples[at];
             let agent = (!self.dice.one_in(3)).then(|| *self.dice.pick(&AGENTS));
             let tool = sample.seen.tool.clone();
+            if sample.command.is_none() && !self.dice.one_in(3) {
+                return self.give_conditions(at, agent);
+            }
             match self.dice.below(5) {
                 0 => {
                     let shape = GrantShape::Exact { digest: sample.digest };
@@ -263,6 +302,17 @@ mod simulation {
                     self.add(Granted::Pattern(at), shape, agent, "ana");
                 }
             }
+        }
+
+        /// A person gives a grant for a tool with conditions on its arguments.
+        fn give_conditions(&mut self, at: usize, agent: Option<&str>) {
+            let sample = &self.samples[at];
+            let texts = *self.dice.pick(&CONDITIONS);
+            let conditions = ArgumentConstraint::parse_all(texts.iter().copied()).unwrap();
+            let shown = ShownToolCall::new(&sample.arguments, &sample.seen);
+            let Ok(shape) = ToolCallShape::new(&shown, conditions) else { return };
+            let shape = GrantShape::ToolCall(Box::new(shape));
+            self.add(Granted::Conditions(at, texts), shape, agent, "ana");
         }
 
         fn learned_key(&self, at: usize, agent: &str) -> (String, Option<&'static str>, String) {
@@ -392,6 +442,14 @@ mod simulation {
                     assert!(commands.contains(command), "{what}: never shown");
                     assert!(seen.tier <= Tier::Medium, "{what}: HIGH was learned");
                 }
+                Granted::Conditions(source, texts) => {
+                    assert!(seen.tier <= Tier::Medium, "{what}: HIGH by conditions");
+                    let shown = &samples[*source].seen;
+                    assert!(codes(seen).is_subset(&codes(shown)), "{what}: a new reason");
+                    assert!(seen.effects.without(shown.effects).is_empty(), "{what}: effects");
+                    assert!(seen.tier <= shown.tier, "{what}: riskier");
+                    assert_named(&call.arguments, &samples[*source].arguments, texts, what);
+                }
                 Granted::Answer(source) => {
                     assert!(seen.tier <= samples[*source].seen.tier, "{what}: riskier");
                 }
@@ -402,6 +460,7 @@ mod simulation {
                 Granted::Pattern(_) => 2,
                 Granted::Learned(_) => 3,
                 Granted::Answer(_) => 4,
+                Granted::Conditions(..) => 5,
             };
             self.covered[kind] += 1;
         }
@@ -478,12 +537,15 @@ mod simulation {
             granted: HashMap::new(),
             counts: FormCounts::default(),
             approved: HashMap::new(),
-            covered: [0; 5],
+            covered: [0; 6],
         };
         for _ in 0..steps {
             world.step();
         }
-        println!("covered by exact, tool, pattern, learned, answer: {:?}", world.covered);
+        println!(
+            "covered by exact, tool, pattern, learned, answer, conditions: {:?}",
+            world.covered
+        );
         assert!(world.covered.iter().all(|count| *count > 0), "{:?}", world.covered);
     }
 }

@@ -21,6 +21,7 @@ Examples:
   countersign grants give write_file --agent my-agent --minutes 60
   countersign grants give send_email --target team@example.com --uses 10
   countersign grants give terminal --target 'git push origin' --agent my-agent
+  countersign grants give mcp__github__create_issue --where repository=acme/shop --where 'title~*'
   countersign grants shapes 01hf3zq9x8y7w6v5t4s3r2q1p0
   countersign grants allow 01hf3zq9x8y7w6v5t4s3r2q1p0 --pattern 'npm publish <path>' --minutes 60
   countersign grants suggestions
@@ -28,7 +29,8 @@ Examples:
 
 No grant covers CRITICAL calls or calls in a crisis, and a grant without --target or --to-self does
 not cover HIGH. For a tool that runs commands, name them with --target: a program and at least one
-more word.
+more word. --where covers calls up to MEDIUM whose arguments are all named: NAME=VALUE (repeat it for
+one of several values), NAME<=NUMBER, NAME~* for any text; NAME? may be absent.
 Exit codes: 0 success, 2 an error.";
 
 /// The actions of `grants`.
@@ -47,7 +49,7 @@ pub enum GrantsWhat {
     Give(GiveArgs),
     /// Show which commands like that of a request could have a grant, and what it would also allow.
     Shapes(ShapesArgs),
-    /// Create a grant for commands like that of a request.
+    /// Create a grant for commands or tool calls like that of a request.
     Allow(AllowArgs),
     /// List calls that people approved many times in a row, and that could have a grant.
     Suggestions(SuggestionsArgs),
@@ -76,8 +78,11 @@ pub struct AllowArgs {
     /// The id of the request, the start of the id, or the two words.
     pub request: String,
     /// Commands of this form; holes are `<number>`, `<word>`, `<path>`, `<package>` and `<url>`.
-    #[arg(long)]
-    pub pattern: String,
+    #[arg(long, required_unless_present = "conditions", conflicts_with = "conditions")]
+    pub pattern: Option<String>,
+    /// Calls of this tool whose argument is as said; the others stay as shown. Can be repeated.
+    #[arg(long = "where", value_name = "CONDITION")]
+    pub conditions: Vec<String>,
     /// For every agent, not only that of the request.
     #[arg(long)]
     pub any_agent: bool,
@@ -130,6 +135,9 @@ pub struct GiveArgs {
     /// Only for this recipient or command; can be repeated.
     #[arg(long = "target", value_name = "TARGET")]
     pub targets: Vec<String>,
+    /// Only if the argument is as said; all others must be absent. Can be repeated.
+    #[arg(long = "where", value_name = "CONDITION", conflicts_with_all = ["targets", "to_self"])]
+    pub conditions: Vec<String>,
     /// Only for messages to the agent's own user.
     #[arg(long, conflicts_with = "targets")]
     pub to_self: bool,

@@ -1,9 +1,10 @@
-//! `countersign grants shapes` and `allow`: grants for commands like that of a request.
+//! `countersign grants shapes` and `allow`: grants for commands and tool calls like that of a
+//! request.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use countersign_client::{NewCommandGrant, ShapeProposalRecord};
+use countersign_client::{NewCommandGrant, NewGrant, ShapeProposalRecord};
 
 use super::args_grants::{AllowArgs, ShapesArgs};
 use super::credential::PersonSession;
@@ -47,20 +48,33 @@ pub(super) fn print_shape(out: &mut dyn Write, shape: &ShapeProposalRecord) -> i
     Ok(())
 }
 
-/// Gives a grant for commands of one form.
+/// Gives a grant for commands of one form, or for calls of a tool with conditions.
 pub fn allow(args: &AllowArgs) -> Result<ExitCode, Failure> {
     let session = PersonSession::open_to_change(&args.person)?;
     let id = request_id(&session, &args.request)?;
-    let found = session.grant_shapes(&id, Some(&args.pattern))?;
-    let given = session.create_command_grant(&NewCommandGrant {
-        shape: "command",
-        request: id,
-        pattern: args.pattern.clone(),
-        agent: (!args.any_agent).then_some(found.agent),
-        minutes: args.minutes,
-        uses: args.uses,
-        per_hour: args.per_hour,
-    })?;
+    let found = session.grant_shapes(&id, args.pattern.as_deref())?;
+    let agent = (!args.any_agent).then_some(found.agent);
+    let given = match &args.pattern {
+        Some(pattern) => session.create_command_grant(&NewCommandGrant {
+            shape: "command",
+            request: id,
+            pattern: pattern.clone(),
+            agent,
+            minutes: args.minutes,
+            uses: args.uses,
+            per_hour: args.per_hour,
+        })?,
+        None => session.create_grant(&NewGrant {
+            shape: "tool_call".to_owned(),
+            request: Some(id),
+            conditions: args.conditions.clone(),
+            agent,
+            minutes: args.minutes,
+            uses: args.uses,
+            per_hour: args.per_hour,
+            ..NewGrant::default()
+        })?,
+    };
     if args.person.json {
         return output::json(&given);
     }

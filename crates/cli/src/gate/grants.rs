@@ -41,14 +41,17 @@ pub fn run(args: &GrantsArgs) -> Result<ExitCode, Failure> {
 }
 
 fn give(args: &GiveArgs) -> Result<ExitCode, Failure> {
-    let shape = match (args.to_self, args.targets.as_slice()) {
-        (true, _) => "to_self",
-        (false, []) => "action",
-        (false, _) => "targets",
+    let shape = match (args.to_self, args.targets.as_slice(), args.conditions.as_slice()) {
+        (true, ..) => "to_self",
+        (false, [], []) => "action",
+        (false, [], _) => "tool_call",
+        (false, ..) => "targets",
     };
     let grant = NewGrant {
         shape: shape.to_owned(),
-        tool: args.tool.clone(),
+        tool: Some(args.tool.clone()),
+        request: None,
+        conditions: args.conditions.clone(),
         targets: args.targets.clone(),
         agent: args.agent.clone(),
         session: args.session.clone(),

@@ -5,7 +5,10 @@ use countersign_risk::card::Card;
 use countersign_store::{RequestQuery, Store as _, StoreError, StoredRequest};
 use countersign_types::id::Id;
 use countersign_types::time::Timestamp;
-use countersign_workflow::grant::{CommandPattern, CommandShape, ShapeError, ShownCommand};
+use countersign_workflow::grant::{
+    ArgumentConstraint, CommandPattern, CommandShape, ShapeError, ShownCommand, ShownToolCall,
+    ToolCallShape,
+};
 use countersign_workflow::request::{Decider, State};
 
 use super::state::Gate;
@@ -72,6 +75,23 @@ pub fn shape_for(stored: &StoredRequest, pattern: &str) -> Result<CommandShape, 
         shown_command(stored).ok_or_else(|| ShapeError::NotPlain.message().to_owned())?;
     let pattern = CommandPattern::parse(pattern)?;
     CommandShape::new(&shown, pattern, repository).map_err(|error| error.message().to_owned())
+}
+
+/// The shape of conditions on the arguments of a request's tool.
+pub fn tool_call_shape(
+    stored: &StoredRequest,
+    conditions: Vec<ArgumentConstraint>,
+) -> Result<ToolCallShape, String> {
+    let shown = shown_tool_call(stored)
+        .ok_or("the card does not show the whole call, so it cannot have conditions")?;
+    ToolCallShape::new(&shown, conditions).map_err(|error| error.message().to_owned())
+}
+
+/// The tool call of a request, if its card shows all of it.
+fn shown_tool_call(stored: &StoredRequest) -> Option<ShownToolCall> {
+    let is_whole = stored.edited.is_none() && !stored.request.crisis;
+    let card = countersign_json::parse(&stored.card).ok().filter(|_| is_whole)?;
+    ShownToolCall::of_card(&Card::from_json(&card).ok()?)
 }
 
 impl Gate {

@@ -78,6 +78,7 @@ impl GrantCache {
             GrantShape::SameQuestion { .. } => "for this session".to_owned(),
             GrantShape::SameProgram { .. } => "for this repository".to_owned(),
             GrantShape::Command(shape) => shape.words(),
+            GrantShape::ToolCall(shape) => shape.words(),
             GrantShape::Part(part) if part.is_for_session() => "for this session".to_owned(),
             GrantShape::Part(_) => "this part of a command".to_owned(),
             _ => return None,

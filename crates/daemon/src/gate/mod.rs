@@ -101,7 +101,7 @@ pub use deduplication::Deduplication;
 pub use drill::NewDrill;
 pub use flood::{FloodControl, Quarantine};
 pub use freeze_state::FreezeState;
-pub use grant_shapes::{ShapeProposal, shape_for, shown_call};
+pub use grant_shapes::{ShapeProposal, shape_for, shown_call, tool_call_shape};
 pub use grant_suggestions::GrantSuggestion;
 pub use grants::{GrantCache, WHITELIST};
 pub use integrity::owned_facts;

@@ -31,6 +31,7 @@ mod project_rules;
 mod repository_answers;
 mod reviews;
 mod session_answers;
+mod tool_call_grants;
 mod unattended;
 
 const READ: &str = r#"{"command":"ls -la"}"#;

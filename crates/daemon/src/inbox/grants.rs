@@ -139,6 +139,7 @@ fn new_grant() -> Markup {
             form.api data-method="POST" data-path="/v1/grants" {
                 label { "What" select name="shape" {
                     option value="targets" { "a tool, only for these recipients or commands" }
+                    option value="tool_call" { "a tool, only with these arguments, up to MEDIUM" }
                     option value="to_self" { "a tool, only to the agent's own user" }
                     option value="action" { "every call of a tool below HIGH" }
                 } }
@@ -149,6 +150,11 @@ fn new_grant() -> Markup {
                 label {
                     "Recipients or commands, one per line (for the first kind)"
                     textarea name="targets" data-lines="yes" rows="3" {}
+                }
+                label {
+                    "Arguments, one condition per line (for the second kind): NAME=VALUE, "
+                    "NAME<=NUMBER, or NAME~* for any text; calls with others are asked about"
+                    textarea name="where" data-lines="yes" rows="3" {}
                 }
                 label { "Agent (empty: any)" input name="agent"; }
                 label {

@@ -2,7 +2,10 @@
 
 use countersign_json::canonical::{CallDigest, Digest};
 use countersign_risk::session_answer::RepositoryQuestion;
-use countersign_workflow::grant::{CommandShape, GrantShape, PartShape};
+use countersign_workflow::grant::{CommandShape, GrantShape, PartShape, ToolCallShape};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use super::columns::{Columns, texts, texts_json};
 use super::errors::corrupt;
@@ -33,15 +36,15 @@ pub(super) fn shape_columns(shape: &GrantShape) -> StoreResult<ShapeColumns<'_>>
         }
         GrantShape::ToSelf { tool } => ShapeColumns { word: "to_self", tool: Some(tool), ..empty },
         GrantShape::Command(shape) => {
-            let commands = serde_json::to_string(shape);
-            let commands = commands.map_err(|error| StoreError::Invalid(error.to_string()))?;
-            let tool = Some(shape.tool.as_str());
-            ShapeColumns { word: "command", tool, commands: Some(commands), ..empty }
+            let (tool, commands) = (Some(shape.tool.as_str()), Some(to_json(shape)?));
+            ShapeColumns { word: "command", tool, commands, ..empty }
+        }
+        GrantShape::ToolCall(shape) => {
+            let (tool, commands) = (Some(shape.tool.as_str()), Some(to_json(shape)?));
+            ShapeColumns { word: "tool_call", tool, commands, ..empty }
         }
         GrantShape::Part(part) => {
-            let part = serde_json::to_string(part);
-            let part = part.map_err(|error| StoreError::Invalid(error.to_string()))?;
-            ShapeColumns { word: "part", commands: Some(part), ..empty }
+            ShapeColumns { word: "part", commands: Some(to_json(part)?), ..empty }
         }
         GrantShape::SameQuestion { .. } | GrantShape::SameProgram { .. } => {
             return Err(StoreError::Invalid(
@@ -72,15 +75,12 @@ pub(super) fn read_shape(columns: &mut Columns<'_, '_>) -> StoreResult<GrantShap
         }
         ("to_self", Some(tool), ..) => GrantShape::ToSelf { tool },
         ("command", ..) => {
-            let shape = serde_json::from_str::<CommandShape>(commands.as_deref().unwrap_or("null"));
-            let shape = shape.map_err(|error| corrupt(format!("invalid commands: {error}")))?;
-            GrantShape::Command(Box::new(shape))
+            GrantShape::Command(Box::new(from_json::<CommandShape>(commands.as_deref())?))
         }
-        ("part", ..) => {
-            let part = serde_json::from_str::<PartShape>(commands.as_deref().unwrap_or("null"));
-            let part = part.map_err(|error| corrupt(format!("invalid part: {error}")))?;
-            GrantShape::Part(Box::new(part))
+        ("tool_call", ..) => {
+            GrantShape::ToolCall(Box::new(from_json::<ToolCallShape>(commands.as_deref())?))
         }
+        ("part", ..) => GrantShape::Part(Box::new(from_json::<PartShape>(commands.as_deref())?)),
         ("same_question", ..) => {
             GrantShape::SameQuestion { keys: question(asked.as_deref())?.answers }
         }
@@ -91,4 +91,13 @@ pub(super) fn read_shape(columns: &mut Columns<'_, '_>) -> StoreResult<GrantShap
         }
         _ => return Err(corrupt(format!("unknown grant shape `{word}`"))),
     })
+}
+
+fn to_json(shape: &impl Serialize) -> StoreResult<String> {
+    serde_json::to_string(shape).map_err(|error| StoreError::Invalid(error.to_string()))
+}
+
+fn from_json<T: DeserializeOwned>(text: Option<&str>) -> StoreResult<T> {
+    serde_json::from_str(text.unwrap_or("null"))
+        .map_err(|error| corrupt(format!("invalid shape of a grant: {error}")))
 }

@@ -204,6 +204,7 @@ fn is_believed(
         | GrantShape::Action { .. }
         | GrantShape::Targets { .. }
         | GrantShape::Command(_)
+        | GrantShape::ToolCall(_)
         | GrantShape::Part(_)
         | GrantShape::ToSelf { .. } => {
             return grant_record::is_recorded(conn, grant, ledger);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use countersign_store::{Store, StoreError};
 use countersign_types::time::Timestamp;
-use countersign_workflow::grant::{CommandShape, Grant, GrantDetails, GrantShape};
+use countersign_workflow::grant::{CommandShape, Grant, GrantDetails, GrantShape, ToolCallShape};
 use rusqlite::Connection;
 
 use crate::setup::*;
@@ -59,6 +59,34 @@ pub async fn a_command_grant_is_stored_with_its_last_use<P: Fixture>() {
     assert_eq!(Grant { details: unused, ..found[1].clone() }, given);
 }
 
+/// A grant for a tool with conditions on its arguments.
+pub fn tool_call_grant(details: GrantDetails) -> Grant {
+    let shape: ToolCallShape = serde_json::from_str(
+        r#"{"tool":"mcp__shop__place_order","arguments":[
+            {"member":"amount","optional":false,"rule":{"at_most":"100"}},
+            {"member":"shop","optional":true,"rule":{"one_of":["\"acme\"","3"]}},
+            {"member":"note","optional":false,"rule":"any_text"}],
+            "profile":{"tier":"MEDIUM","points":200,"reasons":["a"],"effects":["Remote"],
+            "class":"C","doubts":[],"reversible":false,"touches":[],"open":false}}"#,
+    )
+    .unwrap();
+    let given = grant(None);
+    Grant { shape: GrantShape::ToolCall(Box::new(shape)), details, ..given }
+}
+
+pub async fn a_grant_with_conditions_is_stored_and_used<P: Fixture>() {
+    let fixture = P::new();
+    let store = fixture.open();
+    let given = tool_call_grant(GrantDetails::default());
+    store.create_grant(given.clone(), context()).await.unwrap();
+    drop(store);
+    let store = fixture.open();
+    assert_eq!(store.grants(false).await.unwrap(), std::slice::from_ref(&given));
+    submit(&store, granted(given.id)).await;
+    assert!(store.revoke_grant(given.id, "ana".to_owned(), context()).await.unwrap());
+    assert_eq!(store.submit(granted(given.id)).await.unwrap_err(), StoreError::GrantInactive);
+}
+
 pub async fn a_rate_limit_holds_in_every_hour<P: Fixture>() {
     let fixture = P::new();
     let store = Arc::new(fixture.open());
@@ -85,6 +113,28 @@ pub async fn a_rate_limit_holds_in_every_hour<P: Fixture>() {
         assert_eq!(used.unwrap_err(), StoreError::GrantRateExceeded, "hour {hour}");
         fixture.clock().forward(HOUR);
     }
+}
+
+#[test]
+fn an_edited_row_does_not_widen_conditions() {
+    run(async {
+        for sql in [
+            "UPDATE given SET commands = replace(commands, '100', '900') WHERE id = ?1",
+            "UPDATE given SET commands = replace(commands, 'acme', 'evil') WHERE id = ?1",
+            "UPDATE given SET commands = replace(commands, 'MEDIUM', 'HIGH') WHERE id = ?1",
+            "UPDATE given SET shape = 'action' WHERE id = ?1",
+        ] {
+            let fixture = SqliteFixture::new();
+            let store = fixture.open();
+            let given = tool_call_grant(GrantDetails::default());
+            store.create_grant(given.clone(), context()).await.unwrap();
+            let conn = Connection::open(fixture.file()).unwrap();
+            assert_eq!(conn.execute(sql, [given.id.as_bytes()]).unwrap(), 1, "{sql}");
+            assert!(store.submit(granted(given.id)).await.is_err(), "{sql}");
+            drop(store);
+            assert!(fixture.open().submit(granted(given.id)).await.is_err(), "{sql}: restart");
+        }
+    });
 }
 
 #[test]

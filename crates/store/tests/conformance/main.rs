@@ -73,6 +73,7 @@ mod sqlite {
         approved_parts::only_a_part_that_was_approved_once_covers_critical,
         approved_parts::a_denial_ends_approved_parts_that_it_contradicts,
         command_grants::a_command_grant_is_stored_with_its_last_use,
+        command_grants::a_grant_with_conditions_is_stored_and_used,
         command_grants::a_rate_limit_holds_in_every_hour,
         settings::grants_are_active_until_expired_or_revoked,
         settings::a_crisis_level_only_rises_until_a_person_lifts_it,

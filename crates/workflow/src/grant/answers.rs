@@ -52,6 +52,7 @@ fn keys_for<'g>(grant: &'g Grant, asked: &GrantQuery<'_>) -> Option<&'g [Digest]
         | GrantShape::Action { .. }
         | GrantShape::Targets { .. }
         | GrantShape::Command(_)
+        | GrantShape::ToolCall(_)
         | GrantShape::ToSelf { .. } => None,
     }
 }

@@ -43,6 +43,14 @@ pub enum ShapeError {
     DeletedPath,
     /// The pattern does not match the approved call.
     OtherCommand,
+    /// The tool runs commands or code, so conditions on its arguments say nothing.
+    RunsPrograms,
+    /// Conditions on arguments are only for calls up to MEDIUM.
+    AboveMedium,
+    /// The tool does what only a grant for exactly this call covers.
+    ExactToolCall,
+    /// The shown call does not fulfil the conditions, or cannot be compared exactly.
+    OtherArguments,
 }
 
 impl ShapeError {
@@ -63,6 +71,19 @@ impl ShapeError {
                 "what a HIGH call deletes must be named, so the pattern cannot have <path>"
             }
             ShapeError::OtherCommand => "the pattern does not match the command of the request",
+            ShapeError::RunsPrograms => {
+                "this tool runs commands or code, so conditions on its arguments are not enough; \
+                 give a grant for commands"
+            }
+            ShapeError::AboveMedium => {
+                "conditions on arguments cover no call from HIGH up; give a grant for exactly this \
+                 call"
+            }
+            ShapeError::ExactToolCall => {
+                "calls that read secrets, raise rights, run something, act later, change an agent \
+                 or reach more than is listed can only have a grant for exactly this call"
+            }
+            ShapeError::OtherArguments => "the call does not fulfil the conditions",
         }
     }
 }

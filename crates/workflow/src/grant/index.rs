@@ -132,6 +132,7 @@ fn keys(grant: &Grant) -> Vec<GrantKey> {
         GrantShape::Action { tool } | GrantShape::ToSelf { tool } => {
             vec![GrantKey::Tool(tool.clone(), String::new())]
         }
+        GrantShape::ToolCall(shape) => vec![GrantKey::Tool(shape.tool.clone(), String::new())],
         GrantShape::Targets { tool, targets } => {
             targets.iter().map(|target| GrantKey::Tool(tool.clone(), first_words(target))).collect()
         }

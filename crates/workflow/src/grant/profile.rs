@@ -6,7 +6,7 @@ use countersign_risk::assess::{Assessment, Reason};
 use countersign_risk::card::Card;
 use countersign_risk::effect::{Effect, EffectClass, Effects};
 use countersign_risk::finding::Doubt;
-use countersign_risk::impact::Impact;
+use countersign_risk::impact::{Impact, Touched};
 use countersign_risk::policy_ruling::ADOPTION_NOTE;
 use countersign_types::tier::Tier;
 
@@ -22,6 +22,21 @@ const EXACT_ONLY: Effects = Effects::of(&[
     Effect::Privilege,
     Effect::Crisis,
 ]);
+
+/// Effects of tool calls that only an exact grant covers: conditions on arguments do not say what
+/// runs, which secret is read or what happens later. Money is limited by a budget.
+const EXACT_TOOL_CALL: Effects = Effects::of(&[
+    Effect::Exec,
+    Effect::Secret,
+    Effect::SelfChange,
+    Effect::Privilege,
+    Effect::Persist,
+    Effect::Delegate,
+    Effect::Crisis,
+]);
+
+/// Lists of the impact whose entries a condition on an argument can name.
+const NAMED_BY_ARGUMENTS: [&str; 5] = ["tells", "deletes", "writes", "rows", "services"];
 
 /// Findings about programs and code that the assessment did not read: the same words may run
 /// another text the next time.
@@ -69,23 +84,26 @@ pub struct CallProfile {
 impl CallProfile {
     /// Of a call.
     pub fn of(seen: &Assessment) -> CallProfile {
-        let class = seen.side_effect_class;
-        let mut profile = CallProfile::new(seen.tier, &seen.reasons, seen.effects, class);
-        profile.points = seen.points.0;
-        profile.add(&seen.doubts, seen.reversible, &seen.impact);
-        profile
+        CallProfile::new(&AssessedParts::of(seen), EXACT_ONLY)
     }
 
     /// Of a stored call.
     pub fn of_card(card: &Card) -> CallProfile {
-        let class = card.side_effect_class;
-        let mut profile = CallProfile::new(card.tier, &card.reasons, card.effects, class);
-        profile.points = card.points.0;
-        profile.add(&card.doubts, card.reversible, &card.impact);
-        profile
+        CallProfile::new(&AssessedParts::of_card(card), EXACT_ONLY)
     }
 
-    fn new(tier: Tier, reasons: &[Reason], effects: Effects, class: EffectClass) -> CallProfile {
+    /// Of a call of a tool, for a grant with conditions on its arguments.
+    pub fn of_tool_call(seen: &Assessment) -> CallProfile {
+        CallProfile::new(&AssessedParts::of(seen), EXACT_TOOL_CALL)
+    }
+
+    /// The same of a stored call.
+    pub fn of_tool_card(card: &Card) -> CallProfile {
+        CallProfile::new(&AssessedParts::of_card(card), EXACT_TOOL_CALL)
+    }
+
+    fn new(parts: &AssessedParts<'_>, exact_only: Effects) -> CallProfile {
+        let (reasons, effects, impact) = (parts.reasons, parts.effects, parts.impact);
         // A note for people is no part of what a call does.
         let mut codes: Vec<String> = reasons
             .iter()
@@ -94,28 +112,27 @@ impl CallProfile {
             .collect();
         codes.sort_unstable();
         codes.dedup();
+        let names_money = exact_only.has(Effect::Money) && !impact.money.is_empty();
+        let is_whole =
+            |touched: &Touched| usize::try_from(touched.count) == Ok(touched.listed.len());
+        let touches = impact.lists().into_iter().flat_map(|(list, touched)| {
+            touched.listed.iter().map(move |entry| format!("{list} {entry}"))
+        });
         CallProfile {
-            tier: tier.label().to_owned(),
-            points: 0,
+            tier: parts.tier.label().to_owned(),
+            points: parts.points,
             reasons: codes,
             effects: effects.iter().map(|effect| format!("{effect:?}")).collect(),
-            class: format!("{class:?}"),
-            doubts: Vec::new(),
-            reversible: false,
-            touches: Vec::new(),
-            open: effects.meets(EXACT_ONLY)
-                || reasons.iter().any(|reason| UNREAD.contains(&&*reason.code)),
-        }
-    }
-
-    fn add(&mut self, doubts: &[Doubt], reversible: bool, impact: &Impact) {
-        self.doubts = doubts.iter().map(|doubt| format!("{doubt:?}")).collect();
-        self.reversible = reversible;
-        self.open |= !impact.money.is_empty() || impact.items.is_some();
-        self.open |= doubts.iter().any(|doubt| UNKNOWN.contains(doubt));
-        for (list, touched) in impact.lists() {
-            self.open |= usize::try_from(touched.count) != Ok(touched.listed.len());
-            self.touches.extend(touched.listed.iter().map(|entry| format!("{list} {entry}")));
+            class: format!("{:?}", parts.class),
+            doubts: parts.doubts.iter().map(|doubt| format!("{doubt:?}")).collect(),
+            reversible: parts.reversible,
+            touches: touches.collect(),
+            open: effects.meets(exact_only)
+                || names_money
+                || impact.items.is_some()
+                || reasons.iter().any(|reason| UNREAD.contains(&&*reason.code))
+                || parts.doubts.iter().any(|doubt| UNKNOWN.contains(doubt))
+                || !impact.lists().into_iter().all(|(_, touched)| is_whole(touched)),
         }
     }
 
@@ -142,6 +159,37 @@ impl CallProfile {
         self.may_have_pattern() && !(deletes && self.tier() >= Some(Tier::High))
     }
 
+    /// Whether conditions on arguments may stand for calls of a tool like this one.
+    pub(super) fn may_have_conditions(&self) -> bool {
+        self.tier().is_some_and(|tier| tier <= Tier::Medium) && !self.open
+    }
+
+    /// Whether another call of the same tool does no more than this one: no higher tier, no other
+    /// reason, effect or doubt, and nothing else touched, except what an argument names.
+    pub(super) fn includes_tool_call(
+        &self,
+        call: &CallProfile,
+        is_named: impl Fn(&str) -> bool,
+    ) -> bool {
+        let is_part = |some: &[String], all: &[String]| some.iter().all(|one| all.contains(one));
+        let is_touched = |entry: &String| {
+            let named = entry
+                .split_once(' ')
+                .is_some_and(|(list, name)| NAMED_BY_ARGUMENTS.contains(&list) && is_named(name));
+            named || self.touches.contains(entry)
+        };
+        self.may_have_conditions()
+            && call.may_have_conditions()
+            && call.tier() <= self.tier()
+            && call.points <= self.points
+            && is_part(&call.reasons, &self.reasons)
+            && is_part(&call.effects, &self.effects)
+            && is_part(&call.doubts, &self.doubts)
+            && call.class <= self.class
+            && (call.reversible || !self.reversible)
+            && call.touches.iter().all(is_touched)
+    }
+
     /// Whether another call does no more than this one: the same reasons, effects and class, no
     /// higher tier, and nothing else touched, except files below the repository.
     pub fn includes(&self, call: &CallProfile, repository: Option<&str>) -> bool {
@@ -160,6 +208,46 @@ impl CallProfile {
             && call.doubts.iter().all(|doubt| self.doubts.contains(doubt))
             && (call.reversible || !self.reversible)
             && call.touches.iter().all(is_named)
+    }
+}
+
+/// What an assessment and a card both have.
+struct AssessedParts<'a> {
+    tier: Tier,
+    points: u16,
+    reasons: &'a [Reason],
+    effects: Effects,
+    class: EffectClass,
+    doubts: &'a [Doubt],
+    reversible: bool,
+    impact: &'a Impact,
+}
+
+impl<'a> AssessedParts<'a> {
+    fn of(seen: &'a Assessment) -> AssessedParts<'a> {
+        AssessedParts {
+            tier: seen.tier,
+            points: seen.points.0,
+            reasons: &seen.reasons,
+            effects: seen.effects,
+            class: seen.side_effect_class,
+            doubts: &seen.doubts,
+            reversible: seen.reversible,
+            impact: &seen.impact,
+        }
+    }
+
+    fn of_card(card: &'a Card) -> AssessedParts<'a> {
+        AssessedParts {
+            tier: card.tier,
+            points: card.points.0,
+            reasons: &card.reasons,
+            effects: card.effects,
+            class: card.side_effect_class,
+            doubts: &card.doubts,
+            reversible: card.reversible,
+            impact: &card.impact,
+        }
     }
 }
 

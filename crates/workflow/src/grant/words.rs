@@ -23,6 +23,7 @@ impl Grant {
             }
             GrantShape::ToSelf { tool } => format!("{tool} to the agent's own user"),
             GrantShape::Command(shape) => shape.words(),
+            GrantShape::ToolCall(shape) => shape.words(),
             GrantShape::Part(part) => {
                 let text = self.details.shown.as_deref().unwrap_or("a part of a command");
                 let times = if part.is_for_session() { "in this session" } else { "alone, once" };

@@ -1,6 +1,7 @@
 //! Grants: standing permissions, given by administrators and revoked by any person.
 
 mod from_request;
+mod tool_call;
 mod useful;
 
 use axum::Router;
@@ -108,6 +109,7 @@ fn new_grant(
             let digest = digest(&fields)?;
             (GrantShape::Exact { digest }, from_request::exact_text(stored, &digest)?)
         }
+        "tool_call" => (tool_call::shape(api, &fields, stored)?, None),
         _ => (shape_by_tool(&fields)?, None),
     };
     let (agent, session) = agent_and_session(api, &fields)?;
@@ -132,24 +134,25 @@ fn new_grant(
 }
 
 fn shape_by_tool(fields: &Fields<'_, '_>) -> Result<GrantShape, ApiProblem> {
-    let word = fields.required_text("shape")?;
-    let named = |name: &str| {
-        if name.len() <= MAX_NAME {
-            Ok(name.to_owned())
-        } else {
-            Err(ApiProblem::bad_request(format!("`tool` may have at most {MAX_NAME} bytes")))
-        }
-    };
-    match word {
-        "action" => Ok(GrantShape::Action { tool: named(fields.required_text("tool")?)? }),
-        "to_self" => Ok(GrantShape::ToSelf { tool: named(fields.required_text("tool")?)? }),
+    match fields.required_text("shape")? {
+        "action" => Ok(GrantShape::Action { tool: tool_name(fields)? }),
+        "to_self" => Ok(GrantShape::ToSelf { tool: tool_name(fields)? }),
         "targets" => {
-            let tool = named(fields.required_text("tool")?)?;
+            let tool = tool_name(fields)?;
             Ok(GrantShape::Targets { tool, targets: targets(fields.list("targets")?)? })
         }
         _ => Err(ApiProblem::bad_request(
-            "`shape` must be exact, command, action, targets or to_self",
+            "`shape` must be exact, command, tool_call, action, targets or to_self",
         )),
+    }
+}
+
+fn tool_name(fields: &Fields<'_, '_>) -> Result<String, ApiProblem> {
+    let name = fields.required_text("tool")?;
+    if name.len() <= MAX_NAME {
+        Ok(name.to_owned())
+    } else {
+        Err(ApiProblem::bad_request(format!("`tool` may have at most {MAX_NAME} bytes")))
     }
 }
 

@@ -19,6 +19,7 @@ pub fn check_useful(api: &Api, shape: &GrantShape) -> Result<(), ApiProblem> {
     let (tool, by_name) = match shape {
         GrantShape::Exact { .. }
         | GrantShape::Command(_)
+        | GrantShape::ToolCall(_)
         | GrantShape::Part(_)
         | GrantShape::SameQuestion { .. }
         | GrantShape::SameProgram { .. } => return Ok(()),
@@ -46,7 +47,7 @@ pub fn check_useful(api: &Api, shape: &GrantShape) -> Result<(), ApiProblem> {
         }
         _ => {}
     }
-    let assessment = assess_by_name(api, tool);
+    let assessment = assess_example(api, tool, Value::Object(Vec::new()), Annotations::default());
     if assessment.tier == Tier::Critical
         || assessment.crisis_sensitive
         || assessment.effects.has(Effect::Crisis)
@@ -59,17 +60,22 @@ pub fn check_useful(api: &Api, shape: &GrantShape) -> Result<(), ApiProblem> {
     Ok(())
 }
 
-/// The assessment of a tool by its name alone.
-fn assess_by_name(api: &Api, tool: &str) -> Assessment {
+/// The assessment of a call of a tool, without more than its name and arguments.
+pub(super) fn assess_example(
+    api: &Api,
+    tool: &str,
+    arguments: Value<'_>,
+    annotations: Annotations,
+) -> Assessment {
     let rules = api.gate.rules();
     let context = Context { environment: rules.environment, ..Context::default() };
     let call = Call {
         tool: Cow::Borrowed(tool),
-        arguments: Value::Object(Vec::new()),
+        arguments,
         agent: None,
         session: None,
         context,
-        annotations: Annotations::default(),
+        annotations,
         claimed: None,
         facts: None,
     };
