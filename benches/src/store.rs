@@ -288,6 +288,7 @@ fn asked(number: u64) -> NewRequest {
         review: None,
         session_question: SessionQuestion::default(),
         further_grants: Vec::new(),
+        grant_cost: countersign_workflow::grant::GrantCost::default(),
         permit_for: Millis::from_seconds(60),
         context: note(),
     }

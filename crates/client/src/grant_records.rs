@@ -54,6 +54,9 @@ pub struct GrantRecord {
     /// When it covered a call last.
     #[serde(default)]
     pub last_used: Option<Time>,
+    /// What was used of its budget, in words.
+    #[serde(default)]
+    pub budget_words: Vec<String>,
 }
 
 /// A new grant.
@@ -88,6 +91,12 @@ pub struct NewGrant {
     /// How many calls it covers in an hour.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_hour: Option<u32>,
+    /// How much money it covers in all, such as `amount:USD:500`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spend: Option<String>,
+    /// How many different recipients it covers in all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recipients: Option<u32>,
 }
 
 /// A new grant for commands of one form.

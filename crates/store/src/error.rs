@@ -33,6 +33,9 @@ pub enum StoreError {
     /// The grant that should cover the call has covered as many calls in this hour as it may.
     #[error("the grant has covered as many calls in this hour as it may")]
     GrantRateExceeded,
+    /// The budget of the grant that should cover the call is too small for it.
+    #[error("the budget of the grant is too small for this call")]
+    GrantBudgetExceeded,
     /// The data contradicts itself or does not fit into a ledger entry.
     #[error("this cannot be stored: {0}")]
     Invalid(String),

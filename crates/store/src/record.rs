@@ -4,6 +4,7 @@ use countersign_json::canonical::Digest;
 use countersign_risk::session_answer::SessionQuestion;
 use countersign_types::id::Id;
 use countersign_types::time::{Millis, Timestamp};
+use countersign_workflow::grant::GrantCost;
 use countersign_workflow::request::{EscalationLevel, Request, State, Transition};
 
 use crate::reviews::NewReview;
@@ -55,6 +56,8 @@ pub struct NewRequest {
     /// Further approvals for the session that cover the call together with the grant that decided
     /// it.
     pub further_grants: Vec<Id>,
+    /// What it takes from the budget of the grant that decided it.
+    pub grant_cost: GrantCost,
     /// How long after the approval its permit is valid.
     pub permit_for: Millis,
     /// The review, if the call may run before a person looks at it.

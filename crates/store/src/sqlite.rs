@@ -16,6 +16,7 @@ mod entry;
 mod errors;
 mod feedback;
 mod gap;
+mod grant_budget;
 mod grant_facts;
 mod grant_record;
 mod grant_shape;

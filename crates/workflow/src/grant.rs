@@ -2,6 +2,7 @@
 
 mod answers;
 mod argument;
+mod budget;
 mod command;
 mod decimal;
 mod details;
@@ -29,6 +30,7 @@ use countersign_types::time::{Millis, Moment, Timestamp};
 
 pub use answers::covering_answers;
 pub use argument::{ArgumentConstraint, ArgumentRule};
+pub use budget::{BudgetUsed, GrantBudget, GrantCost, SpendLimit};
 pub use command::{CommandShape, MAX_COMMANDS, ShapeError, ShownCommand};
 pub use decimal::PlainDecimal;
 pub use details::GrantDetails;
@@ -125,7 +127,7 @@ pub struct Grant {
     pub uses_left: Option<u32>,
     /// When it was revoked.
     pub revoked: Option<Timestamp>,
-    /// Its text, its rate limit and its last use.
+    /// Its text, its limits and its last use.
     #[serde(flatten)]
     pub details: GrantDetails,
 }
@@ -178,6 +180,8 @@ pub enum NotCovered {
     RunsPrograms,
     /// The call moves money, and the grant has no budget for it.
     MovesMoney,
+    /// The call costs more than the whole budget, or its cost is not known.
+    UnknownCost,
     /// It covers other calls.
     OtherCall,
     /// It is for another agent or session.
@@ -219,7 +223,8 @@ impl Grant {
         if !same(&self.agent, asked.agent) || !same(&self.session, asked.session) {
             return Err(NotCovered::OtherRequester);
         }
-        self.matches_call(asked)
+        self.matches_call(asked)?;
+        self.cost(asked).map(drop)
     }
 
     fn matches_call(&self, asked: &GrantQuery<'_>) -> Result<(), NotCovered> {
@@ -232,6 +237,9 @@ impl Grant {
                 }
                 if *tool == seen.tool && tools::runs_programs(tool, asked.arguments) {
                     return Err(NotCovered::RunsPrograms);
+                }
+                if *tool == seen.tool && seen.effects.has(Effect::Money) {
+                    return Err(NotCovered::MovesMoney);
                 }
                 *tool == seen.tool
             }
@@ -251,7 +259,8 @@ impl Grant {
             }
             GrantShape::ToolCall(shape) => {
                 shape.covers(asked)?;
-                if moves_money(seen) {
+                let budget = self.details.budget.as_ref();
+                if moves_money(seen) && budget.is_none_or(|budget| budget.spend.is_none()) {
                     return Err(NotCovered::MovesMoney);
                 }
                 true
@@ -306,6 +315,9 @@ impl fmt::Display for NotCovered {
                 "a grant for all calls does not cover a tool that runs commands"
             }
             NotCovered::MovesMoney => "the call moves money, and the grant has no budget for it",
+            NotCovered::UnknownCost => {
+                "the call costs more than the budget of the grant, or its cost is not known"
+            }
             NotCovered::OtherCall => "the grant covers other calls",
             NotCovered::OtherRequester => "the grant is for another agent or session",
             NotCovered::Inactive => "the grant was revoked, has expired or is used up",

@@ -29,8 +29,9 @@ Examples:
 
 No grant covers CRITICAL calls or calls in a crisis, and a grant without --target or --to-self does
 not cover HIGH. For a tool that runs commands, name them with --target: a program and at least one
-more word. --where covers calls up to MEDIUM whose arguments are all named: NAME=VALUE (repeat it for
-one of several values), NAME<=NUMBER, NAME~* for any text; NAME? may be absent.
+more word. --where covers calls up to MEDIUM whose arguments are all named: NAME=VALUE (repeat it
+for one of several values), NAME<=NUMBER, NAME~* for any text; NAME? may be absent. --spend and
+--recipients limit what all calls together may cost and whom they may reach.
 Exit codes: 0 success, 2 an error.";
 
 /// The actions of `grants`.
@@ -95,6 +96,12 @@ pub struct AllowArgs {
     /// For this many calls in an hour.
     #[arg(long, value_name = "N")]
     pub per_hour: Option<u32>,
+    /// For this much money in all: the argument, the currency that calls must name, the sum.
+    #[arg(long, value_name = "ARGUMENT:CURRENCY:LIMIT", requires = "conditions")]
+    pub spend: Option<String>,
+    /// For this many different recipients in all.
+    #[arg(long, value_name = "N", requires = "conditions")]
+    pub recipients: Option<u32>,
     /// The people API and the person.
     #[command(flatten)]
     pub person: PersonArgs,
@@ -156,6 +163,12 @@ pub struct GiveArgs {
     /// For this many calls in an hour.
     #[arg(long, value_name = "N")]
     pub per_hour: Option<u32>,
+    /// For this much money in all: the argument, the currency that calls must name, the sum.
+    #[arg(long, value_name = "ARGUMENT:CURRENCY:LIMIT", requires = "conditions")]
+    pub spend: Option<String>,
+    /// For this many different recipients in all.
+    #[arg(long, value_name = "N", requires = "conditions")]
+    pub recipients: Option<u32>,
     /// The people API and the person.
     #[command(flatten)]
     pub person: PersonArgs,

@@ -72,6 +72,8 @@ pub fn allow(args: &AllowArgs) -> Result<ExitCode, Failure> {
             minutes: args.minutes,
             uses: args.uses,
             per_hour: args.per_hour,
+            spend: args.spend.clone(),
+            recipients: args.recipients,
             ..NewGrant::default()
         })?,
     };

@@ -58,6 +58,8 @@ fn give(args: &GiveArgs) -> Result<ExitCode, Failure> {
         minutes: args.minutes,
         uses: args.uses,
         per_hour: args.per_hour,
+        spend: args.spend.clone(),
+        recipients: args.recipients,
     };
     let given = PersonSession::open_to_change(&args.person)?.create_grant(&grant)?;
     if args.person.json {
@@ -83,6 +85,9 @@ fn row(grant: &GrantRecord) -> Vec<String> {
     }
     if let Some(most) = grant.per_hour {
         ends = format!("{ends}, at most {most} an hour");
+    }
+    for text in &grant.budget_words {
+        ends = format!("{ends}, {}", page::safe(text, 200));
     }
     let used = match grant.last_used {
         Some(time) => format!("last used {}", relative_time(time, now())),

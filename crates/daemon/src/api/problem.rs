@@ -197,9 +197,10 @@ impl From<StoreError> for ApiProblem {
             StoreError::NotFound(what) => ApiProblem::not_found(format!("{what} not found")),
             StoreError::Refused(refusal) => ApiProblem::from(refusal),
             StoreError::KeyReused => ApiProblem::conflict(error.to_string()).with_outcome("denied"),
-            StoreError::GrantInactive | StoreError::GrantRateExceeded | StoreError::Exists(_) => {
-                ApiProblem::conflict(error.to_string())
-            }
+            StoreError::GrantInactive
+            | StoreError::GrantRateExceeded
+            | StoreError::GrantBudgetExceeded
+            | StoreError::Exists(_) => ApiProblem::conflict(error.to_string()),
             StoreError::Invalid(_) => {
                 ApiProblem::bad_request(error.to_string()).with_outcome("denied")
             }

@@ -233,15 +233,18 @@ impl Gate {
         };
         // Another call may have consumed the grant meanwhile; then the next one is tried.
         for grants in self.grants.covering(&asked, self.clock.now()) {
-            let settled = Settled::Grants(&grants);
+            let cost = self.grants.cost(&grants, &asked);
+            let settled = Settled::Grants(&grants, &cost);
             match self.persist(rules, submission, caller, assessed, settled, None).await {
                 Err(Rejection::Unavailable(StoreError::GrantInactive)) => {
                     for grant in grants {
                         self.grants.drop(grant);
                     }
                 }
-                // It covers calls again in the next hour.
-                Err(Rejection::Unavailable(StoreError::GrantRateExceeded)) => {}
+                // It covers calls again in the next hour, or calls that cost less.
+                Err(Rejection::Unavailable(
+                    StoreError::GrantRateExceeded | StoreError::GrantBudgetExceeded,
+                )) => {}
                 kept => return kept.map(Some),
             }
         }

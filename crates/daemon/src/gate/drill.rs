@@ -77,6 +77,7 @@ impl Gate {
                 group: None,
                 session_question,
                 further_grants: Vec::new(),
+                grant_cost: countersign_workflow::grant::GrantCost::default(),
                 permit_for: Millis(0),
                 review: None,
                 context: WriteContext {

@@ -11,7 +11,7 @@ use countersign_store::{Backend, Store as _, StoreError, StoredRequest, WriteCon
 use countersign_types::id::Id;
 use countersign_types::time::{Moment, Timestamp};
 use countersign_workflow::grant::{
-    Grant, GrantDetails, GrantIndex, GrantQuery, GrantShape, REPOSITORY_ANSWER_LASTS,
+    Grant, GrantCost, GrantDetails, GrantIndex, GrantQuery, GrantShape, REPOSITORY_ANSWER_LASTS,
     SESSION_ANSWER_LASTS,
 };
 use countersign_workflow::request::{ApprovalScope, Choice, State};
@@ -50,6 +50,14 @@ impl GrantCache {
         let listed = self.listed.read().unwrap_or_else(PoisonError::into_inner);
         let said = |grant: &Grant| grant.made_by != WHITELIST || listed.contains_key(&grant.id);
         given.covering(asked, now, said)
+    }
+
+    /// What a call takes from the budget of the first of these grants. The store refuses a grant
+    /// with a budget if the cost is not known.
+    pub fn cost(&self, grants: &[Id], asked: &GrantQuery<'_>) -> GrantCost {
+        let given = self.given.read().unwrap_or_else(PoisonError::into_inner);
+        let grant = grants.first().and_then(|id| given.get(*id));
+        grant.and_then(|grant| grant.cost(asked).ok()).unwrap_or_default()
     }
 
     /// Whether approvals for the session and the repository cover all that a call asks about.

@@ -7,6 +7,7 @@ use countersign_store::{NewRequest, NewReview, Store as _, SubmitResult, WriteCo
 use countersign_types::id::Id;
 use countersign_types::tier::Tier;
 use countersign_types::time::{Clock as _, Millis, Moment, Timestamp};
+use countersign_workflow::grant::GrantCost;
 use countersign_workflow::request::{
     AutomaticDecision, EscalationTimes, Quorum, Request, Requester, State, Terms,
 };
@@ -35,8 +36,9 @@ pub(super) enum Settled<'g> {
     No,
     /// The assessment, or a gate that only observes.
     Policy,
-    /// Grants that cover the call together; none of them alone.
-    Grants(&'g [Id]),
+    /// Grants that cover the call together, none of them alone, and what it takes from the budget
+    /// of the first.
+    Grants(&'g [Id], &'g GrantCost),
     /// The model judge.
     Judge(&'g JudgeRuling),
     /// The rules: it runs first, and a person looks at it afterwards.
@@ -64,15 +66,19 @@ impl Settled<'_> {
                 Some(AutomaticDecision::Judge { model: model.clone(), approves: *approves })
             }
             Settled::Policy | Settled::Review(_) => Some(AutomaticDecision::Policy),
-            Settled::Grants(grants) => grants.first().copied().map(AutomaticDecision::Grant),
+            Settled::Grants(grants, _) => grants.first().copied().map(AutomaticDecision::Grant),
         }
     }
 
     fn further_grants(self) -> Vec<Id> {
         match self {
-            Settled::Grants(grants) => grants.iter().skip(1).copied().collect(),
+            Settled::Grants(grants, _) => grants.iter().skip(1).copied().collect(),
             _ => Vec::new(),
         }
+    }
+
+    fn grant_cost(self) -> GrantCost {
+        if let Settled::Grants(_, cost) = self { cost.clone() } else { GrantCost::default() }
     }
 
     fn review(self) -> Option<NewReview> {
@@ -162,6 +168,7 @@ impl Gate {
             group: submission.group,
             session_question: question,
             further_grants: settled.further_grants(),
+            grant_cost: settled.grant_cost(),
             permit_for: settled.permit_time(permit_time(rules, submission)),
             review: settled.review(),
             context,
@@ -176,7 +183,7 @@ impl Gate {
     fn settle_request(&self, request: Request, settled: Settled<'_>, at: Timestamp) -> Request {
         let Some(automatic) = settled.decision() else { return request };
         let mut request = request.decided_automatically(automatic, at);
-        if let (Settled::Grants([id, ..]), Some(decision)) = (settled, &mut request.decision) {
+        if let (Settled::Grants([id, ..], _), Some(decision)) = (settled, &mut request.decision) {
             decision.reason = self.grants.name(*id).unwrap_or_default();
         }
         if let (Settled::Review(_), Some(decision)) = (settled, &mut request.decision) {

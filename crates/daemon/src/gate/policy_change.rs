@@ -114,6 +114,7 @@ impl Gate {
             group: None,
             session_question: SessionQuestion::default(),
             further_grants: Vec::new(),
+            grant_cost: countersign_workflow::grant::GrantCost::default(),
             permit_for: Millis(0),
             review: None,
             context: WriteContext { policy: rules.hash, facts, edited: None },

@@ -75,6 +75,7 @@ fn grant_line(grant: &Grant, now: Timestamp, held: bool) -> Markup {
                     @if let Some(most) = grant.details.per_hour {
                         ", at most " (most) " calls an hour"
                     }
+                    @for text in grant.budget_words() { ", " (shown(&text)) }
                     @match grant.details.last_used {
                         Some(at) => { ", last used " (relative_time(at, now)) }
                         None => ", not used yet"
@@ -155,6 +156,18 @@ fn new_grant() -> Markup {
                     "Arguments, one condition per line (for the second kind): NAME=VALUE, "
                     "NAME<=NUMBER, or NAME~* for any text; calls with others are asked about"
                     textarea name="where" data-lines="yes" rows="3" {}
+                }
+                label {
+                    "Money in all (for the second kind), as ARGUMENT:CURRENCY:LIMIT"
+                    input name="spend" maxlength="250" placeholder="amount:USD:500";
+                }
+                label {
+                    "Different recipients in all (for the second kind)"
+                    input name="recipients" data-number="yes" type="number" min="1" max="1000";
+                }
+                label {
+                    "Calls in an hour"
+                    input name="per_hour" data-number="yes" type="number" min="1" max="1000000";
                 }
                 label { "Agent (empty: any)" input name="agent"; }
                 label {

@@ -4,7 +4,7 @@ use countersign_json::Value;
 use countersign_json::canonical::Digest;
 use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_types::id::Id;
-use countersign_workflow::grant::{Grant, GrantDetails};
+use countersign_workflow::grant::{BudgetUsed, Grant, GrantDetails};
 
 use super::errors::corrupt;
 use crate::error::StoreResult;
@@ -18,7 +18,8 @@ pub(super) const COUNTED_GRANTS: &str = "counted_grants";
 
 /// The digest of everything that a grant covers: all but its revocation and its uses.
 pub(super) fn content(grant: &Grant) -> StoreResult<Digest> {
-    let details = GrantDetails { last_used: None, ..grant.details.clone() };
+    let used = BudgetUsed::default();
+    let details = GrantDetails { last_used: None, used, ..grant.details.clone() };
     let made = Grant { uses_left: None, revoked: None, details, ..grant.clone() };
     let text = serde_json::to_vec(&made).map_err(|error| corrupt(error.to_string()))?;
     Ok(Digest::of(&text))

@@ -11,6 +11,7 @@ use countersign_workflow::grant::{Grant, GrantShape};
 use rusqlite::{Connection, params};
 
 use super::errors::{signed, unsigned};
+use super::grant_budget::{GrantUses, cost_of};
 use super::grant_facts::{CONTENT, USES, content, grants_of, number, text};
 use super::ledger::{entries, inclusion_proof_of};
 use super::revocations::RecordedLedger;
@@ -18,12 +19,12 @@ use crate::error::StoreResult;
 use crate::record::{RowDifference, TreeHead};
 
 /// What the ledger says about one grant.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 struct RecordedGrant {
     /// `None` if the entry that gave it does not have its content.
     content: Option<Digest>,
     uses: Option<u64>,
-    used: u64,
+    used: GrantUses,
     revoked: bool,
 }
 
@@ -32,21 +33,23 @@ impl RecordedGrant {
     fn confirms(&self, grant: &Grant) -> StoreResult<bool> {
         let uses = match (self.uses, grant.uses_left) {
             (None, None) => true,
-            (Some(uses), Some(left)) => u64::from(left) <= uses.saturating_sub(self.used),
+            (Some(uses), Some(left)) => u64::from(left) <= uses.saturating_sub(self.used.count),
             _ => false,
         };
+        // The row may have more uses than the ledger, of this commit, and never fewer.
+        let uses = uses && grant.details.used.includes(&self.used.budget);
         Ok(self.content == Some(content(grant)?) && uses && !self.revoked)
     }
 
     /// Adds what one entry says about the grant.
-    fn follow(&mut self, entry: &Entry<'_>) {
+    fn follow(&mut self, entry: &Entry<'_>, id: Id) {
         match entry.kind {
             EntryKind::Grant => {
                 self.content = text(entry, CONTENT).and_then(|text| Digest::parse(text).ok());
                 self.uses = number(entry, USES);
             }
             EntryKind::Revoke => self.revoked = true,
-            EntryKind::UsedGrant => self.used = self.used.saturating_add(1),
+            EntryKind::UsedGrant => self.used.add(&cost_of(entry, id)),
             _ => {}
         }
     }
@@ -79,11 +82,11 @@ pub(super) fn is_recorded(
         // The index is used only to find what gives a grant. It may lack what takes away.
         let gives = entry.kind == EntryKind::Grant && grants_of(&entry).contains(&grant.id);
         if gives && is_in_tree(conn, &bytes, seq, head)? {
-            recorded.follow(&entry);
+            recorded.follow(&entry, grant.id);
         }
     }
     recorded.revoked = ledger.revocations.is_revoked(grant.id);
-    recorded.used = ledger.uses.get(&grant.id).copied().unwrap_or(0);
+    recorded.used = ledger.uses.get(&grant.id).cloned().unwrap_or_default();
     recorded.confirms(grant)
 }
 
@@ -107,9 +110,9 @@ impl RecordedGrants {
     pub fn follow(&mut self, entry: &Entry<'_>) {
         for id in grants_of(entry) {
             match self.grants.get_mut(&id) {
-                Some(known) => known.follow(entry),
+                Some(known) => known.follow(entry, id),
                 None if entry.kind == EntryKind::Grant => {
-                    self.grants.entry(id).or_default().follow(entry);
+                    self.grants.entry(id).or_default().follow(entry, id);
                 }
                 None if entry.kind == EntryKind::Revoke => {
                     self.revoked_answers.insert(id);
@@ -128,7 +131,7 @@ impl RecordedGrants {
         let mut found = Vec::new();
         for grant in rows {
             let recorded = self.grants.remove(&grant.id);
-            let same = match (&grant.shape, recorded) {
+            let same = match (&grant.shape, &recorded) {
                 (GrantShape::SameQuestion { .. } | GrantShape::SameProgram { .. }, None) => {
                     let is_revoked = self.revoked_answers.contains(&grant.id);
                     is_approved(grant.id) && grant.revoked.is_some() == is_revoked

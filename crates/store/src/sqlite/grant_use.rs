@@ -7,7 +7,8 @@ use countersign_workflow::request::TransitionError;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::batch::Batch;
-use super::grants::believed;
+use super::grant_budget::charge;
+use super::grants::believed_grant;
 use super::session_answers::{AnswerClaim, answer_row, is_recorded};
 use crate::error::{StoreError, StoreResult};
 use crate::record::NewRequest;
@@ -21,15 +22,17 @@ pub(super) fn use_grant(batch: &Batch<'_>, id: Id, new: &NewRequest) -> StoreRes
         return Err(StoreError::Refused(TransitionError::ClockUnreliable));
     }
     // A grant is not believed because a row says so.
-    if !believed(batch.conn, id, batch.now.at, &batch.ledger())? {
+    let Some(grant) = believed_grant(batch.conn, id, batch.now.at, &batch.ledger())? else {
         return Err(StoreError::GrantInactive);
-    }
+    };
     if new.request.tier == Tier::Critical && !is_part_once(batch, id)? {
         return Err(StoreError::GrantInactive);
     }
     check_rate(batch, id)?;
+    let (spent, reached) = charge(&grant, &new.grant_cost)?;
     let sql = "UPDATE given SET uses_left = uses_left - 1, last_used = ?2, \
-               hour_uses = CASE WHEN hour = ?5 THEN hour_uses + 1 ELSE 1 END, hour = ?5 \
+               hour_uses = CASE WHEN hour = ?5 THEN hour_uses + 1 ELSE 1 END, hour = ?5, \
+               spent = ?6, reached = ?7 \
                WHERE id = ?1 AND revoked IS NULL \
                AND (expires IS NULL OR expires > ?2) AND (uses_left IS NULL OR uses_left > 0) \
                AND (agent IS NULL OR agent = ?3) AND (session IS NULL OR session = ?4)";
@@ -39,7 +42,9 @@ pub(super) fn use_grant(batch: &Batch<'_>, id: Id, new: &NewRequest) -> StoreRes
         batch.now.at.0,
         name,
         new.session,
-        batch.now.at.0 / HOUR
+        batch.now.at.0 / HOUR,
+        spent,
+        reached
     ])?;
     if used != 1 {
         return Err(StoreError::GrantInactive);
@@ -85,10 +90,10 @@ fn check_rate(batch: &Batch<'_>, id: Id) -> StoreResult<()> {
     Ok(())
 }
 
-/// The grants with limited uses or rate among these, as a fact: each loses one use.
+/// The grants with limited uses, rate or budget among these, as a fact: each loses one use.
 pub(super) fn counted_grants(conn: &Connection, grants: &[Id]) -> StoreResult<String> {
     let sql = "SELECT 1 FROM given WHERE id = ?1 \
-               AND (uses_left IS NOT NULL OR per_hour IS NOT NULL)";
+               AND (uses_left IS NOT NULL OR per_hour IS NOT NULL OR budget IS NOT NULL)";
     let mut statement = conn.prepare_cached(sql)?;
     let mut counted = Vec::new();
     for id in grants {

@@ -13,6 +13,7 @@ use rusqlite::{Connection, Row, params};
 use super::batch::Batch;
 use super::columns::Columns;
 use super::entry::{entry, number_fact, text_fact};
+use super::grant_budget::{budget_column, read_budget};
 use super::grant_facts::{CONTENT, USES, content};
 use super::grant_record;
 use super::grant_shape::{ShapeColumns, read_shape, shape_columns};
@@ -31,8 +32,9 @@ pub(super) fn create(
 ) -> StoreResult<()> {
     let ShapeColumns { word, tool, targets, digest, commands } = shape_columns(&grant.shape)?;
     let sql = "INSERT INTO given (id, shape, tool, targets, digest, raw, both_bind, agent, session, \
-               made_by, made_at, expires, uses_left, revoked, commands, shown, per_hour) \
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17) \
+               made_by, made_at, expires, uses_left, revoked, commands, shown, per_hour, budget) \
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, \
+               ?17, ?18) \
                ON CONFLICT (id) DO NOTHING";
     let inserted = batch.conn.prepare_cached(sql)?.execute(params![
         grant.id.as_bytes(),
@@ -52,6 +54,7 @@ pub(super) fn create(
         commands,
         grant.details.shown,
         grant.details.per_hour,
+        budget_column(&grant.details)?,
     ])?;
     if inserted == 0 {
         return Err(StoreError::Exists("grant"));
@@ -155,23 +158,25 @@ pub(super) fn rows(conn: &Connection) -> StoreResult<Vec<Grant>> {
 }
 
 /// One grant, if the ledger says that it may be used now.
-pub(super) fn believed(
+pub(super) fn believed_grant(
     conn: &Connection,
     id: Id,
     now: Timestamp,
     ledger: &RecordedLedger<'_>,
-) -> StoreResult<bool> {
+) -> StoreResult<Option<Grant>> {
     let sql = format!("{SELECT} WHERE g.id = ?1");
     let mut statement = conn.prepare_cached(&sql)?;
     let mut rows = statement.query([id.as_bytes()])?;
-    let Some(row) = rows.next()? else { return Ok(false) };
+    let Some(row) = rows.next()? else { return Ok(None) };
     let grant = read(row)?;
-    Ok(grant.is_active(now) && is_believed(conn, &grant, now, ledger)?)
+    let is_usable = grant.is_active(now) && is_believed(conn, &grant, now, ledger)?;
+    Ok(is_usable.then_some(grant))
 }
 
 const SELECT: &str = "SELECT g.id, g.shape, t.session_question, g.tool, g.targets, g.digest, \
                       g.raw, g.both_bind, g.commands, g.agent, g.session, g.made_by, g.made_at, \
-                      g.expires, g.uses_left, g.revoked, g.shown, g.per_hour, g.last_used \
+                      g.expires, g.uses_left, g.revoked, g.shown, g.per_hour, g.last_used, \
+                      g.budget, g.spent, g.reached \
                       FROM given g LEFT JOIN request_text t \
                       ON (g.shape = 'same_question' OR g.shape = 'same_program') \
                       AND t.request = g.id";
@@ -183,8 +188,9 @@ fn read(row: &Row<'_>) -> StoreResult<Grant> {
     let (agent, session, made_by) = (columns.next()?, columns.next()?, columns.next()?);
     let (made_at, expires) = (columns.time()?, columns.maybe_time()?);
     let (uses_left, revoked) = (columns.next()?, columns.maybe_time()?);
-    let (shown, per_hour) = (columns.next()?, columns.next()?);
-    let details = GrantDetails { shown, per_hour, last_used: columns.maybe_time()? };
+    let (shown, per_hour, last_used) = (columns.next()?, columns.next()?, columns.maybe_time()?);
+    let (budget, used) = read_budget(&mut columns)?;
+    let details = GrantDetails { shown, per_hour, last_used, budget, used };
     Ok(Grant { id, shape, agent, session, made_by, made_at, expires, uses_left, revoked, details })
 }
 

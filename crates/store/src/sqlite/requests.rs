@@ -12,6 +12,7 @@ use super::batch::Batch;
 use super::columns::{DecisionColumns, drill_kind, requester_kind};
 use super::entry::{entry, set_request, text_fact};
 use super::errors::signed;
+use super::grant_budget::{REACHED, SPENT};
 use super::grant_facts::COUNTED_GRANTS;
 use super::grant_use::{counted_grants, use_grant};
 use super::outbox::announce;
@@ -252,6 +253,10 @@ fn append_entry(batch: &mut Batch<'_>, new: &NewRequest, grant_id: Option<Id>) -
     if !counted.is_empty() {
         facts.push(text_fact(COUNTED_GRANTS, &counted));
     }
+    let spent = new.grant_cost.amount.map(|amount| amount.to_string());
+    facts.extend(spent.as_deref().map(|amount| text_fact(SPENT, amount)));
+    let reached = new.grant_cost.recipients.join(" ");
+    facts.extend((!reached.is_empty()).then(|| text_fact(REACHED, &reached)));
     if kind == EntryKind::Ask {
         facts.extend(question.as_deref().map(|digest| text_fact(QUESTION, digest)));
     }

@@ -4,19 +4,21 @@ use countersign_json::canonical::Digest;
 use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_types::id::Id;
 use countersign_types::time::Timestamp;
+use countersign_workflow::grant::GrantCost;
 
 use crate::newest_entries::NewestEntries;
 
+use super::grant_budget::cost_of;
 use super::grant_facts::{CONTENT, grants_of, labelled_server, text};
 use super::row_record::{OwnerKey, RowRecord, owner_key};
 
 /// One right that an entry took away.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Revocation {
     /// A grant, or an approval for a session or a repository, was revoked.
     Revoked(Id),
-    /// A grant with limited uses or rate was used once more, at this time.
-    Used(Id, Timestamp),
+    /// A grant with limited uses, rate or budget was used once more, at this time and cost.
+    Used(Id, Timestamp, GrantCost),
     /// The permit of a request was redeemed.
     Redeemed(Id, Timestamp),
     /// The labels of an MCP server were replaced by those with this content.
@@ -33,7 +35,7 @@ impl Revocation {
         match entry.kind {
             EntryKind::Revoke => grants_of(entry).into_iter().map(Revocation::Revoked).collect(),
             EntryKind::UsedGrant => {
-                let used = |id| Revocation::Used(id, Timestamp(entry.at));
+                let used = |id| Revocation::Used(id, Timestamp(entry.at), cost_of(entry, id));
                 grants_of(entry).into_iter().map(used).collect()
             }
             EntryKind::Redeem => {

@@ -15,6 +15,7 @@ use countersign_types::id::Id;
 use countersign_types::time::{Millis, Timestamp};
 use rusqlite::Connection;
 
+use super::grant_budget::GrantUses;
 use super::pending_entries::Entries;
 use super::revocation::Revocation;
 use super::row_record::{OwnerKey, RowKey, RowRecord, RowTable, has_rows, owner_key};
@@ -36,9 +37,9 @@ pub(super) struct RecordedLedger<'a> {
     pub head: TreeHead,
     /// What the entries up to there, or newer ones, took away.
     pub revocations: &'a Revocations,
-    /// How often each grant with limited uses or rate was used. No newer than the rows, which would
-    /// say that more uses are left.
-    pub uses: Arc<HashMap<Id, u64>>,
+    /// How often each grant with limited uses, rate or budget was used, and at which cost. No newer
+    /// than the rows, which would say that more is left.
+    pub uses: Arc<HashMap<Id, GrantUses>>,
 }
 
 /// Everything that the entries of a ledger took away.
@@ -76,7 +77,7 @@ impl NamedRows {
 #[derive(Debug, Default)]
 struct KnownRevocations {
     revoked: HashSet<Id>,
-    used: Arc<HashMap<Id, u64>>,
+    used: Arc<HashMap<Id, GrantUses>>,
     /// When these grants were used in the hour before their last use.
     used_at: HashMap<Id, Vec<Timestamp>>,
     redeemed: HashMap<Id, Timestamp>,
@@ -137,7 +138,7 @@ impl Revocations {
         }
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         for one in taken {
-            known.add(*one);
+            known.add(one.clone());
         }
     }
 
@@ -152,8 +153,8 @@ impl Revocations {
         self.is_intact && self.known(|known| known.labels.get(&server) == Some(content))
     }
 
-    /// How often each grant with limited uses was used.
-    pub fn uses(&self) -> Arc<HashMap<Id, u64>> {
+    /// How often each grant with limited uses, rate or budget was used, and at which cost.
+    pub fn uses(&self) -> Arc<HashMap<Id, GrantUses>> {
         self.known(|known| Arc::clone(&known.used))
     }
 
@@ -224,9 +225,8 @@ impl KnownRevocations {
             Revocation::Revoked(id) => {
                 self.revoked.insert(id);
             }
-            Revocation::Used(id, at) => {
-                let uses = Arc::make_mut(&mut self.used).entry(id).or_default();
-                *uses = uses.saturating_add(1);
+            Revocation::Used(id, at, cost) => {
+                Arc::make_mut(&mut self.used).entry(id).or_default().add(&cost);
                 let recent = self.used_at.entry(id).or_default();
                 recent.retain(|time| time.plus(MAX_USE_AGE) >= at);
                 recent.push(at);

@@ -30,7 +30,7 @@ fn grant(per_hour: Option<u32>) -> Grant {
         expires: Some(Timestamp(START + 100 * HOUR)),
         uses_left: None,
         revoked: None,
-        details: GrantDetails { shown: None, per_hour, last_used: None },
+        details: GrantDetails { per_hour, ..GrantDetails::default() },
     }
 }
 

@@ -7,6 +7,8 @@ mod command_grants;
 #[cfg(test)]
 mod durability;
 #[cfg(test)]
+mod grant_budgets;
+#[cfg(test)]
 mod hidden_entries;
 #[cfg(test)]
 mod ledger;
@@ -74,6 +76,9 @@ mod sqlite {
         approved_parts::a_denial_ends_approved_parts_that_it_contradicts,
         command_grants::a_command_grant_is_stored_with_its_last_use,
         command_grants::a_grant_with_conditions_is_stored_and_used,
+        grant_budgets::concurrent_uses_never_exceed_a_money_budget,
+        grant_budgets::a_use_is_charged_exactly_once,
+        grant_budgets::distinct_recipients_are_counted,
         command_grants::a_rate_limit_holds_in_every_hour,
         settings::grants_are_active_until_expired_or_revoked,
         settings::a_crisis_level_only_rises_until_a_person_lifts_it,

@@ -144,6 +144,7 @@ pub fn asked(approve: u8) -> NewRequest {
         group: None,
         session_question: SessionQuestion::default(),
         further_grants: Vec::new(),
+        grant_cost: countersign_workflow::grant::GrantCost::default(),
         permit_for: Millis::from_seconds(60),
         review: None,
         context: context(),

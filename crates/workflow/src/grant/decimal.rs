@@ -19,6 +19,9 @@ pub struct PlainDecimal {
 }
 
 impl PlainDecimal {
+    /// The largest number.
+    pub const MAX: PlainDecimal = PlainDecimal { billionths: 1_000_000_000_000_000_000 * UNIT - 1 };
+
     /// Reads a number; none if the text is anything else.
     pub fn parse(text: &str) -> Option<PlainDecimal> {
         let (whole, fraction) = match text.split_once('.') {

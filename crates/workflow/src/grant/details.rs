@@ -1,10 +1,12 @@
-//! What a grant has besides its shape: its text, its rate limit and its last use.
+//! What a grant has besides its shape: its text, its limits and its last use.
 
 use serde::Serialize;
 
 use countersign_types::time::Timestamp;
 
-/// Text, rate limit and last use of a grant. A member without a value is not part of the grant's
+use super::budget::{BudgetUsed, GrantBudget};
+
+/// Text, limits and last use of a grant. A member without a value is not part of the grant's
 /// recorded content.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct GrantDetails {
@@ -17,4 +19,10 @@ pub struct GrantDetails {
     /// When it covered a call last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_used: Option<Timestamp>,
+    /// How much its uses may take in all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget: Option<GrantBudget>,
+    /// How much its uses took of the budget.
+    #[serde(skip_serializing_if = "BudgetUsed::is_empty")]
+    pub used: BudgetUsed,
 }

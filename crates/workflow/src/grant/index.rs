@@ -121,7 +121,8 @@ impl FromIterator<Grant> for GrantIndex {
 
 /// Whether a use takes something away, so that other grants come first.
 fn is_counted(grant: &Grant) -> bool {
-    grant.uses_left.is_some() || grant.details.per_hour.is_some()
+    let details = &grant.details;
+    grant.uses_left.is_some() || details.per_hour.is_some() || details.budget.is_some()
 }
 
 /// Where a grant is found.

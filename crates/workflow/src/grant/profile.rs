@@ -164,6 +164,12 @@ impl CallProfile {
         self.tier().is_some_and(|tier| tier <= Tier::Medium) && !self.open
     }
 
+    /// Whether the call moves money, or names an amount of it.
+    pub(super) fn names_money(&self) -> bool {
+        self.effects.iter().any(|effect| effect == "Money")
+            || self.reasons.iter().any(|code| code == "tool.amount")
+    }
+
     /// Whether another call of the same tool does no more than this one: no higher tier, no other
     /// reason, effect or doubt, and nothing else touched, except what an argument names.
     pub(super) fn includes_tool_call(

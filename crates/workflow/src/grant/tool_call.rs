@@ -138,6 +138,16 @@ impl ToolCallShape {
         found
     }
 
+    /// Whether the shown call names an amount of money, so that the grant needs a budget for it.
+    pub fn moves_money(&self) -> bool {
+        self.profile.names_money()
+    }
+
+    /// Whether calls always have this argument.
+    pub fn has_argument(&self, member: &str) -> bool {
+        self.arguments.iter().any(|one| one.member == member && !one.optional)
+    }
+
     /// In words: the tool and its arguments.
     pub fn words(&self) -> String {
         if self.arguments.is_empty() {

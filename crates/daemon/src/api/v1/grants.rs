@@ -1,5 +1,6 @@
 //! Grants: standing permissions, given by administrators and revoked by any person.
 
+mod budget;
 mod from_request;
 mod tool_call;
 mod useful;
@@ -71,6 +72,7 @@ fn document(api: &Api, grant: &Grant) -> serde_json::Value {
         members.insert("in_force".to_owned(), json!(in_force(api, grant)));
         members.insert("name".to_owned(), json!(api.gate.grants().name(grant.id)));
         members.insert("words".to_owned(), json!(grant.words()));
+        members.insert("budget_words".to_owned(), json!(grant.budget_words()));
     }
     document
 }
@@ -116,6 +118,7 @@ fn new_grant(
     let minutes = integer(&fields, "minutes", MAX_MINUTES)?.unwrap_or(MAX_MINUTES);
     let uses_left = integer(&fields, "uses", MAX_USES)?;
     let per_hour = integer(&fields, "per_hour", MAX_USES)?;
+    let budget = budget::budget(&fields, &shape)?;
     fields.finish()?;
     useful::check_useful(api, &shape)?;
     let now = api.gate.clock().now().at;
@@ -129,7 +132,7 @@ fn new_grant(
         expires: Some(now.plus(Millis::from_seconds(minutes.saturating_mul(60)))),
         uses_left,
         revoked: None,
-        details: GrantDetails { shown, per_hour, last_used: None },
+        details: GrantDetails { shown, per_hour, budget, ..GrantDetails::default() },
     })
 }
 

@@ -1,15 +1,17 @@
 //! Tests of grants with conditions on arguments.
 
 use super::*;
-use crate::grant::{Grant, GrantDetails, GrantShape};
+use crate::grant::{Grant, GrantBudget, GrantDetails, GrantShape, SpendLimit};
 use countersign_risk::assess::assess;
 use countersign_risk::call::Call;
 use countersign_risk::call_digest::digest;
+use countersign_risk::impact::Touched;
 use countersign_risk::verdict::Policy;
 use countersign_types::id::Id;
 use countersign_types::time::{Moment, Timestamp};
 
 const ISSUE: &str = "mcp__github__create_issue";
+const ORDER: &str = "mcp__shop__place_order";
 
 fn call_text(tool: &str, arguments: &str) -> String {
     format!(r#"{{"tool":"{tool}","arguments":{arguments}}}"#)
@@ -34,6 +36,15 @@ fn covers(
     shape: &ToolCallShape,
     tool: &str,
     arguments: &str,
+    change: impl Fn(&mut Assessment),
+) -> Result<(), NotCovered> {
+    covers_within(shape, None, (tool, arguments), change)
+}
+
+fn covers_within(
+    shape: &ToolCallShape,
+    budget: Option<GrantBudget>,
+    (tool, arguments): (&str, &str),
     change: impl Fn(&mut Assessment),
 ) -> Result<(), NotCovered> {
     let text = call_text(tool, arguments);
@@ -63,7 +74,7 @@ fn covers(
         expires: Some(Timestamp(2_000_000)),
         uses_left: None,
         revoked: None,
-        details: GrantDetails::default(),
+        details: GrantDetails { budget, ..GrantDetails::default() },
     };
     grant.covers(&asked, Moment::reliable(Timestamp(1_000_000)))
 }
@@ -179,9 +190,47 @@ fn commands_code_high_calls_and_secrets_have_no_conditions() {
 }
 
 #[test]
-fn money_needs_a_budget() {
+fn money_needs_a_budget_in_its_currency_and_a_plain_amount() {
     let shown = r#"{"amount":20,"currency":"USD"}"#;
-    let given = shape("mcp__shop__place_order", shown, &["amount<=20"]).unwrap();
-    let covered = covers(&given, "mcp__shop__place_order", shown, |_| {});
-    assert_eq!(covered, Err(NotCovered::MovesMoney));
+    let conditions = ["amount<=100", "currency=USD", "currency=EUR", "fee?<=5"];
+    let given = shape(ORDER, shown, &conditions).unwrap();
+    assert!(given.moves_money());
+    assert_eq!(covers(&given, ORDER, shown, |_| {}), Err(NotCovered::MovesMoney));
+    let within = |limit: &str, call: &str| {
+        let spend = Some(SpendLimit::parse(limit).unwrap());
+        let budget = Some(GrantBudget { spend, recipients: None });
+        covers_within(&given, budget, (ORDER, call), |_| {})
+    };
+    assert_eq!(within("amount:USD:50", shown), Ok(()));
+    assert_eq!(within("amount:usd:50", r#"{"amount":"20.50","currency":"USD"}"#), Ok(()));
+    for (limit, call) in [
+        ("amount:USD:50", r#"{"amount":20,"currency":"EUR"}"#),
+        ("amount:USD:50", r#"{"amount":50.01,"currency":"USD"}"#),
+        ("amount:USD:50", r#"{"amount":2e1,"currency":"USD"}"#),
+        ("amount:USD:50", r#"{"amount":-20,"currency":"USD"}"#),
+        ("amount:USD:50", r#"{"amount":"20 USD","currency":"USD"}"#),
+        ("amount:USD:50", r#"{"amount":20}"#),
+        ("amount:USD:50", r#"{"currency":"USD"}"#),
+        ("amount:USD:50", r#"{"amount":20,"currency":"USD","fee":5}"#),
+        ("amount:50", shown),
+        ("total:USD:50", shown),
+    ] {
+        assert!(within(limit, call).is_err(), "{limit}: {call}");
+    }
+}
+
+#[test]
+fn recipients_that_are_not_all_known_are_not_covered_by_a_budget() {
+    let shown = r#"{"to":"bo","text":"hi"}"#;
+    let given = shape("send_message", shown, &["to~*", "text~*"]).unwrap();
+    let within = |most: u32, call: &str, change: fn(&mut Assessment)| {
+        let budget = Some(GrantBudget { spend: None, recipients: Some(most) });
+        covers_within(&given, budget, ("send_message", call), change)
+    };
+    assert_eq!(within(1, r#"{"to":"cy","text":"x"}"#, |_| {}), Ok(()));
+    assert_eq!(within(2, r#"{"to":"cy, di","text":"x"}"#, |_| {}), Ok(()));
+    let three = within(1, r#"{"to":"cy, di","text":"x"}"#, |_| {});
+    assert_eq!(three, Err(NotCovered::UnknownCost));
+    let unlisted = within(9, shown, |seen| seen.impact.recipients = Touched::default());
+    assert_eq!(unlisted, Err(NotCovered::UnknownCost));
 }
