@@ -6,7 +6,7 @@ use countersign_risk::assess::{Assessment, Reason};
 use countersign_risk::card::Card;
 use countersign_risk::effect::{Effect, EffectClass, Effects};
 use countersign_risk::finding::Doubt;
-use countersign_risk::impact::{Impact, Touched};
+use countersign_risk::impact::{CountedList, Impact};
 use countersign_risk::policy_ruling::ADOPTION_NOTE;
 use countersign_types::tier::Tier;
 
@@ -114,7 +114,7 @@ impl CallProfile {
         codes.dedup();
         let names_money = exact_only.has(Effect::Money) && !impact.money.is_empty();
         let is_whole =
-            |touched: &Touched| usize::try_from(touched.count) == Ok(touched.listed.len());
+            |touched: &CountedList| usize::try_from(touched.count) == Ok(touched.listed.len());
         let touches = impact.lists().into_iter().flat_map(|(list, touched)| {
             touched.listed.iter().map(move |entry| format!("{list} {entry}"))
         });

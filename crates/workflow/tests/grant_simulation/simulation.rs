@@ -3,8 +3,8 @@
 use std::collections::{BTreeSet, HashMap};
 
 use countersign_json::Value;
-use countersign_risk::context::Environment;
 use countersign_risk::assess::Assessment;
+use countersign_risk::context::Environment;
 use countersign_risk::policy_ruling::{PolicyRuling, RuleDecision};
 use countersign_types::id::Id;
 use countersign_types::tier::Tier;

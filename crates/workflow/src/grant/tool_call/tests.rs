@@ -5,7 +5,8 @@ use crate::grant::{Grant, GrantBudget, GrantDetails, GrantShape, SpendLimit};
 use countersign_risk::assess::assess;
 use countersign_risk::call::Call;
 use countersign_risk::call_digest::digest;
-use countersign_risk::impact::Touched;
+use countersign_risk::context::Environment;
+use countersign_risk::impact::CountedList;
 use countersign_risk::verdict::Policy;
 use countersign_types::id::Id;
 use countersign_types::time::{Moment, Timestamp};
@@ -58,6 +59,7 @@ fn covers_within(
         session: "s1",
         repository: None,
         cwd: None,
+        environment: Environment::default(),
         own_addresses: &[],
         digest: &digest,
         arguments: &call.arguments,
@@ -231,6 +233,6 @@ fn recipients_that_are_not_all_known_are_not_covered_by_a_budget() {
     assert_eq!(within(2, r#"{"to":"cy, di","text":"x"}"#, |_| {}), Ok(()));
     let three = within(1, r#"{"to":"cy, di","text":"x"}"#, |_| {});
     assert_eq!(three, Err(NotCovered::UnknownCost));
-    let unlisted = within(9, shown, |seen| seen.impact.recipients = Touched::default());
+    let unlisted = within(9, shown, |seen| seen.impact.recipients = CountedList::default());
     assert_eq!(unlisted, Err(NotCovered::UnknownCost));
 }
