@@ -13,7 +13,7 @@ pub const POLICY_FACT: &str = "policy_rules";
 pub const PROJECTS_FACT: &str = "project_rules";
 /// The fact of an entry about the configuration that names the folder of an adopted project.
 pub const ADOPTED_FACT: &str = "adopted_project";
-/// The fact beside it that names the adopted text.
+/// The fact of the same entry that names the adopted text.
 pub const FILE_DIGEST_FACT: &str = "file_digest";
 /// The fact of an entry about the configuration that names a folder whose adoption was revoked.
 pub const UNADOPTED_FACT: &str = "revoked_project";

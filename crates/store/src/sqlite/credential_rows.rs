@@ -117,11 +117,6 @@ pub(super) fn active(batch: &Batch<'_>) -> StoreResult<CredentialRows> {
     Ok(found)
 }
 
-/// The sessions that have neither ended nor expired.
-pub(super) fn live_logins(conn: &Connection, now: Timestamp) -> StoreResult<HashSet<RowKey>> {
-    Ok(people::logins(conn, now)?.iter().map(|row| row.record().key).collect())
-}
-
 /// Records these rows as they are here, whatever the tables say by now: a trigger that somebody
 /// planted may have changed those. All sessions have ended.
 pub(super) fn record_again(

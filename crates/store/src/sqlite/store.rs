@@ -15,15 +15,16 @@ use tokio::sync::oneshot;
 
 use super::batch::{Atomicity, Batch};
 use super::checkpointer::Checkpointer;
-use super::credential_rows;
 use super::gap;
 use super::job::{Job, Reply, Work};
 use super::ledger;
 use super::open;
 use super::options::SqliteOptions;
 use super::pending_entries::PendingEntries;
+use super::people;
 use super::readers::Readers;
 use super::revocations::Revocations;
+use super::row_record::PowerRow as _;
 use super::shared::Shared;
 use super::unsynced_passes::{UnsyncedPass, UnsyncedPasses};
 use super::writer::Writer;
@@ -56,7 +57,8 @@ impl SqliteStore {
         let (tree, newest, _) = ledger::load(&conn)?;
         let head = TreeHead { size: tree.size(), root: tree.root() };
         let ledger = (head, Revocations::read(&conn, head)?);
-        ledger.1.keep_logins(&credential_rows::live_logins(&conn, clock.now().at)?);
+        let logins = people::logins(&conn, clock.now().at)?;
+        ledger.1.keep_logins(&logins.iter().map(|row| row.record().key).collect());
         let (jobs, queue) = sync_channel(options.queue_limit);
         let readers = Readers::start(path, &options)?;
         let checkpointer = Checkpointer::start(path, &options)?;
