@@ -80,7 +80,7 @@ impl ShapeError {
                  call"
             }
             ShapeError::ExactToolCall => {
-                "calls that read secrets, raise rights, run something, act later, change an agent \
+                "calls that read secrets, raise rights, run programs, act later, change an agent \
                  or reach more than is listed can only have a grant for exactly this call"
             }
             ShapeError::OtherArguments => "the call does not fulfil the conditions",

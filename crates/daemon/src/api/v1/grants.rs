@@ -2,6 +2,7 @@
 
 mod budget;
 mod from_request;
+mod members;
 mod tool_call;
 mod useful;
 
@@ -27,13 +28,13 @@ use crate::gate::Rejection;
 use crate::random;
 
 pub use from_request::call_text;
+use members::{MAX_NAME, integer, tool_name};
 
 /// A grant lasts at most 30 days, which is also the default.
 const MAX_MINUTES: u32 = 43_200;
 const MAX_USES: u32 = 1_000_000;
 const MAX_TARGETS: usize = 100;
 const MAX_TARGET: usize = 320;
-const MAX_NAME: usize = 200;
 
 /// The routes of the people API.
 pub fn people() -> Router<Api> {
@@ -150,15 +151,6 @@ fn shape_by_tool(fields: &Fields<'_, '_>) -> Result<GrantShape, ApiProblem> {
     }
 }
 
-fn tool_name(fields: &Fields<'_, '_>) -> Result<String, ApiProblem> {
-    let name = fields.required_text("tool")?;
-    if name.len() <= MAX_NAME {
-        Ok(name.to_owned())
-    } else {
-        Err(ApiProblem::bad_request(format!("`tool` may have at most {MAX_NAME} bytes")))
-    }
-}
-
 fn digest(fields: &Fields<'_, '_>) -> Result<CallDigest, ApiProblem> {
     let one = |name| {
         let text = fields.required_text(name)?;
@@ -200,17 +192,6 @@ fn agent_and_session(
         return Err(ApiProblem::bad_request("`session` requires `agent`"));
     }
     Ok((agent, session))
-}
-
-fn integer(
-    fields: &Fields<'_, '_>,
-    name: &'static str,
-    most: u32,
-) -> Result<Option<u32>, ApiProblem> {
-    let Some(value) = fields.get(name) else { return Ok(None) };
-    let number = value.as_number().and_then(|digits| digits.parse().ok());
-    let number = number.filter(|number| (1..=most).contains(number));
-    number.map(Some).ok_or_else(|| ApiProblem::bad_request(format!("`{name}` must be 1 to {most}")))
 }
 
 async fn revoke(

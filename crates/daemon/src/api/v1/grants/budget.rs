@@ -3,7 +3,7 @@
 use countersign_text::sanitize::sanitize_within;
 use countersign_workflow::grant::{GrantBudget, GrantShape, SpendLimit};
 
-use super::integer;
+use super::members::integer;
 use crate::api::ApiProblem;
 use crate::api::fields::Fields;
 

@@ -8,6 +8,7 @@ use countersign_workflow::grant::{
 };
 
 use super::from_request;
+use super::members::tool_name;
 use super::useful::assess_example;
 use crate::api::fields::Fields;
 use crate::api::{Api, ApiProblem};
@@ -25,7 +26,7 @@ pub fn shape(
     if let Some(stored) = stored {
         return from_request::tool_call_shape(stored, conditions(fields, true)?);
     }
-    let (tool, conditions) = (super::tool_name(fields)?, conditions(fields, false)?);
+    let (tool, conditions) = (tool_name(fields)?, conditions(fields, false)?);
     // A person who names a tool of a server expects that it acts outside.
     let annotations = Annotations { open_world: Some(true), ..Annotations::default() };
     let arguments = example_arguments(&conditions);
