@@ -143,7 +143,7 @@ fn codes(seen: &Assessment) -> BTreeSet<&str> {
 
 impl World<'_> {
     fn any_sample(&mut self) -> usize {
-        if self.dice.one_in(8) {
+        if self.dice.one_in(3) {
             // Messages and money: the last samples.
             let tools = TOOLS.len() as u64;
             return self.samples.len() - 1 - usize::try_from(self.dice.below(tools)).unwrap();
@@ -238,10 +238,17 @@ impl World<'_> {
     /// A person gives a grant for a tool with conditions on its arguments.
     fn give_conditions(&mut self, at: usize, agent: Option<&str>) {
         let sample = &self.samples[at];
-        let texts = *self.dice.pick(&CONDITIONS);
-        let conditions = ArgumentConstraint::parse_all(texts.iter().copied()).unwrap();
         let shown = ShownToolCall::new(&sample.arguments, &sample.seen);
-        let Ok(shape) = ToolCallShape::new(&shown, conditions) else { return };
+        // Any of the conditions that the call fulfils.
+        let shape_of = |texts: &&'static [&'static str]| {
+            let conditions = ArgumentConstraint::parse_all(texts.iter().copied()).unwrap();
+            Some((*texts, ToolCallShape::new(&shown, conditions).ok()?))
+        };
+        let fitting: Vec<_> = CONDITIONS.iter().filter_map(shape_of).collect();
+        if fitting.is_empty() {
+            return;
+        }
+        let (texts, shape) = self.dice.pick(&fitting).clone();
         let shape = GrantShape::ToolCall(Box::new(shape));
         self.add(Granted::Conditions(at, texts), shape, agent, "ana");
     }
