@@ -181,3 +181,38 @@ fn new_grant() -> Markup {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use countersign_types::id::Id;
+    use countersign_workflow::grant::{
+        BudgetUsed, GrantBudget, GrantDetails, GrantShape, PlainDecimal, SpendLimit,
+    };
+
+    use super::*;
+
+    #[test]
+    fn a_grant_shows_what_was_used_of_its_budget() {
+        let spend = Some(SpendLimit::parse("amount:USD:500").unwrap());
+        let spent = PlainDecimal::parse("120.50").unwrap();
+        let reached = ["a".to_owned()].into();
+        let grant = Grant {
+            id: Id::from_bytes([1; 16]),
+            shape: GrantShape::Action { tool: "place_order".to_owned() },
+            agent: None,
+            session: None,
+            made_by: "ana".to_owned(),
+            made_at: Timestamp(0),
+            expires: Some(Timestamp(3_600_000)),
+            uses_left: None,
+            revoked: None,
+            details: GrantDetails {
+                budget: Some(GrantBudget { spend, recipients: Some(3) }),
+                used: BudgetUsed { spent, reached },
+                ..GrantDetails::default()
+            },
+        };
+        let line = grant_line(&grant, Timestamp(0), true).into_string();
+        assert!(line.contains("120.5 of 500 USD spent (amount), 1 of 3 recipients"), "{line}");
+    }
+}
