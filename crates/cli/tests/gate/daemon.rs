@@ -297,6 +297,12 @@ fn administration_uses_a_persons_token() {
     let id = given.trim().trim_start_matches("Given: ").to_owned();
     assert!(person(&["grants", "list"]).contains("every write_file call below HIGH"));
     person(&["grants", "revoke", &id]);
+    let conditions = ["--where", "amount<=100", "--where", "currency=USD", "--where", "item~*"];
+    let order = ["grants", "give", "mcp__shop__place_order", "--spend", "amount:USD:500"];
+    person(&[&order[..], &conditions].concat());
+    let listed = person(&["grants", "list"]);
+    let words = "mcp__shop__place_order with amount at most 100, currency = USD, any item";
+    assert!(listed.contains(words) && listed.contains("0 of 500 USD spent (amount)"), "{listed}");
     assert!(person(&["crises", "list"]).contains("No session"));
 }
 
