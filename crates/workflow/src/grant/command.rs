@@ -51,6 +51,8 @@ pub enum ShapeError {
     ExactToolCall,
     /// The shown call does not fulfil the conditions, or cannot be compared exactly.
     OtherArguments,
+    /// The assessment found more than text in an argument that would be free.
+    FoundInText,
 }
 
 impl ShapeError {
@@ -82,6 +84,10 @@ impl ShapeError {
             ShapeError::ExactToolCall => {
                 "calls that read secrets, raise rights, run programs, act later, change an agent \
                  or reach more than is listed can only have a grant for exactly this call"
+            }
+            ShapeError::FoundInText => {
+                "the assessment found more than plain text in an argument that would be free; give \
+                 the grant from a call without that"
             }
             ShapeError::OtherArguments => "the call does not fulfil the conditions",
         }

@@ -1,15 +1,18 @@
 //! Grants for calls of a named tool whose arguments fulfil conditions.
 
 use countersign_json::Value;
-use countersign_risk::assess::Assessment;
+use countersign_risk::assess::{Assessment, Reason};
 use countersign_risk::card::Card;
 use countersign_risk::tools;
 use countersign_types::tier::Tier;
 use serde::{Deserialize, Serialize};
 
-use super::argument::ArgumentConstraint;
+use super::argument::{ArgumentConstraint, ArgumentRule};
 use super::profile::CallProfile;
 use super::{GrantQuery, NotCovered, ShapeError};
+
+/// Reasons that an argument has because of what it is for, not because of its text.
+const EXPECTED: [&str; 2] = ["tool.recipient", "tool.amount"];
 
 /// Calls of one tool. Every argument of a call must be named, and the call must do no more than
 /// the one that was shown: no higher tier, and no reason, effect or target that was not there.
@@ -33,6 +36,8 @@ pub struct ShownToolCall {
     pub arguments: Value<'static>,
     /// What it does.
     pub profile: CallProfile,
+    /// The arguments in which the assessment found more than a recipient or an amount.
+    found_in: Vec<String>,
 }
 
 impl ShownToolCall {
@@ -42,15 +47,25 @@ impl ShownToolCall {
         let arguments = countersign_json::parse(&card.arguments).ok().filter(|_| is_shown)?;
         let profile = CallProfile::of_tool_card(card);
         let arguments = arguments.into_owned();
-        Some(ShownToolCall { tool: card.tool.clone(), arguments, profile })
+        let found_in = found_in(&card.reasons);
+        Some(ShownToolCall { tool: card.tool.clone(), arguments, profile, found_in })
     }
 
     /// A call with these arguments.
     pub fn new(arguments: &Value<'_>, seen: &Assessment) -> ShownToolCall {
         let profile = CallProfile::of_tool_call(seen);
         let arguments = arguments.clone().into_owned();
-        ShownToolCall { tool: seen.tool.clone(), arguments, profile }
+        let found_in = found_in(&seen.reasons);
+        ShownToolCall { tool: seen.tool.clone(), arguments, profile, found_in }
     }
+}
+
+/// The arguments that reasons are about, except recipients and amounts.
+fn found_in(reasons: &[Reason]) -> Vec<String> {
+    let is_expected = |reason: &&Reason| EXPECTED.contains(&&*reason.code);
+    let pointers = reasons.iter().filter(|reason| !is_expected(reason)).map(|one| &*one.argument);
+    let names = pointers.filter_map(|pointer| pointer.strip_prefix('/')?.split('/').next());
+    names.map(ToOwned::to_owned).collect()
 }
 
 /// Arguments that fulfil all conditions.
@@ -73,6 +88,11 @@ impl ToolCallShape {
         }
         if !shown.profile.may_have_conditions() {
             return Err(ShapeError::ExactToolCall);
+        }
+        // A command in the shown text would let every command in that text pass.
+        let is_free = |one: &ArgumentConstraint| one.rule == ArgumentRule::AnyText;
+        if conditions.iter().any(|one| is_free(one) && shown.found_in.contains(&one.member)) {
+            return Err(ShapeError::FoundInText);
         }
         let members = shown.arguments.as_object().ok_or(ShapeError::OtherArguments)?;
         for (name, value) in members {

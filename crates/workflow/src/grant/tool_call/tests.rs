@@ -184,6 +184,10 @@ fn commands_code_high_calls_and_secrets_have_no_conditions() {
     assert_eq!(other, Err(ShapeError::OtherArguments));
     assert_eq!(shape(ISSUE, shown, &["milestone=3"]), Err(ShapeError::OtherArguments));
     assert!(shape(ISSUE, shown, &["milestone?=3"]).is_ok());
+    // The agent asks with a command in a text, so that every command in it passes later.
+    let bait = r#"{"repository":"acme/shop","title":"Bug; rm -rf / $(id)"}"#;
+    assert_eq!(shape(ISSUE, bait, &["title~*"]), Err(ShapeError::FoundInText));
+    assert!(shape(ISSUE, bait, &["repository=acme/shop"]).is_ok());
     // A tool that takes commands in one of its arguments, whatever the shown call had.
     let given =
         shape("mcp__x__update_notes", r#"{"note":"a"}"#, &["note~*", "command?~*"]).unwrap();
