@@ -148,6 +148,11 @@ pub static LOST: PathClass = PathClass {
 
 fn fits(pattern: &PathPattern, path: &str) -> bool {
     let text = pattern.text;
+    // A pattern that begins with a letter fits nothing that begins with another one.
+    let begins = |text: &str| text.as_bytes().first().copied().unwrap_or(0);
+    if !matches!(begins(text), 0 | b'*' | b'?') && begins(text) != begins(path) {
+        return false;
+    }
     match pattern.shape {
         PathShape::Exact => path == text,
         PathShape::Tree => path

@@ -29,6 +29,7 @@ pub(crate) fn guarded_below(folder: &str) -> Option<&'static PathClass> {
 /// Whether a protected path lies below this folder, which is no pattern.
 pub(super) fn is_above_guarded(folder: &str) -> bool {
     let Parts { kind, parts } = Parts::of(folder);
+    let parts: Vec<&str> = parts.iter().map(|part| part.text).collect();
     let begins =
         |start: &[&str], whole: &[&str]| start.len() < whole.len() && whole.starts_with(start);
     GUARDED.iter().any(|guarded| match guarded.kind {
@@ -53,7 +54,35 @@ enum Reach {
 /// A folded path in parts.
 struct Parts<'p> {
     kind: GuardedKind,
-    parts: Vec<&'p str>,
+    parts: Vec<Part<'p>>,
+}
+
+/// A part of a path. It is compared with every protected path, so what it is made of is found out
+/// once.
+#[derive(Clone, Copy)]
+struct Part<'p> {
+    text: &'p str,
+    /// It is no pattern.
+    is_literal: bool,
+    /// How many of its characters are written out.
+    spelled: usize,
+}
+
+impl<'p> Part<'p> {
+    fn of(text: &'p str) -> Part<'p> {
+        let is_literal = !text.contains(['*', '?', '[', ']', UNKNOWN]);
+        Part { text, is_literal, spelled: spelled(text) }
+    }
+
+    /// The same as `could_be`, which most parts need not be asked.
+    fn could_be(&self, name: &str) -> bool {
+        if !self.is_literal {
+            return could_be(self.text, name);
+        }
+        let first = name.as_bytes().first();
+        let is_pattern = matches!(first, Some(b'*' | b'?'));
+        (is_pattern || first == self.text.as_bytes().first()) && glob::matches(name, self.text)
+    }
 }
 
 impl<'p> Parts<'p> {
@@ -66,7 +95,8 @@ impl<'p> Parts<'p> {
                 None => (GuardedKind::Inside, path),
             },
         };
-        Parts { kind, parts: rest.split('/').filter(|p| !p.is_empty() && *p != ".").collect() }
+        let parts = rest.split('/').filter(|part| !part.is_empty() && *part != ".");
+        Parts { kind, parts: parts.map(Part::of).collect() }
     }
 
     fn reach(&self, guarded: &GuardedPath) -> Reach {
@@ -76,7 +106,7 @@ impl<'p> Parts<'p> {
                 // The first part must be spelled out somewhere: `*` names no folder.
                 let first = guarded.parts.first().copied().unwrap_or_default();
                 let starts = self.parts.iter().enumerate();
-                let named = |part: &str| spelled(part) >= SPELLED_OUT && could_be(part, first);
+                let named = |part: &Part<'_>| part.spelled >= SPELLED_OUT && part.could_be(first);
                 let found = starts
                     .filter(|(_, part)| named(part))
                     .map(|(at, _)| compare(self.parts.get(at..).unwrap_or_default(), guarded));
@@ -92,8 +122,10 @@ impl<'p> Parts<'p> {
             return Reach::Nothing;
         };
         // The ending says nothing about which file of that kind is meant.
-        let stem = last.strip_suffix(".toml").or(last.strip_suffix(".service")).unwrap_or(last);
-        if spelled(stem) >= SPELLED_OUT && could_be(last, name) {
+        let text = last.text;
+        let stem = text.strip_suffix(".toml").or(text.strip_suffix(".service")).unwrap_or(text);
+        let ending = text.len() - stem.len();
+        if last.spelled >= SPELLED_OUT + ending && last.could_be(name) {
             Reach::Itself
         } else {
             Reach::Nothing
@@ -102,8 +134,8 @@ impl<'p> Parts<'p> {
 }
 
 /// Compares part by part, both as patterns.
-fn compare(parts: &[&str], guarded: &GuardedPath) -> Reach {
-    if !parts.iter().zip(guarded.parts).all(|(part, wanted)| could_be(part, wanted)) {
+fn compare(parts: &[Part<'_>], guarded: &GuardedPath) -> Reach {
+    if !parts.iter().zip(guarded.parts).all(|(part, wanted)| part.could_be(wanted)) {
         return Reach::Nothing;
     }
     if parts.len() < guarded.parts.len() {
