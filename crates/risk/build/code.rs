@@ -12,9 +12,9 @@ use crate::examples::Examples;
 mod sql;
 
 const TIERS: [&str; 5] = ["SAFE", "LOW", "MEDIUM", "HIGH", "CRITICAL"];
-const KINDS: [&str; 16] = [
+const KINDS: [&str; 17] = [
     "Plain", "Delete", "Tree", "Write", "Read", "Open", "Copy", "Shell", "Start", "Spread", "Eval",
-    "Sql", "Fetch", "Request", "Kill", "Mode",
+    "Sql", "Fetch", "Request", "Kill", "Mode", "Enter",
 ];
 const OPS: [&str; 19] = [
     "None", "Import", "Getattr", "Globals", "Chr", "Base64", "Hex", "Unquote", "Rot13", "Bytes",

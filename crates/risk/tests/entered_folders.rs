@@ -6,6 +6,7 @@ use countersign_json as json;
 use countersign_risk::assess::{Assessment, assess};
 use countersign_risk::call::Call;
 use countersign_risk::verdict::{Policy, Verdict};
+use countersign_types::tier::Tier;
 
 fn assessed(command: &str, cwd: &str) -> Assessment {
     let text = serde_json::json!({
@@ -43,6 +44,44 @@ fn code_runs_in_the_folder_that_the_shell_entered() {
     }
 }
 
+#[test]
+fn code_that_changes_its_own_folder_writes_there() {
+    for command in [
+        "python3 -c 'import os; os.chdir(\".git/hooks\"); open(\"pre-commit\",\"w\").write(\"x\")'",
+        "python3 -c 'import os; os.chdir(\"/home/ana/.claude\"); open(\"settings.json\",\"w\")'",
+        "python3 -c 'import os; os.chdir(\"/home/ana\"); os.chdir(\".ssh\"); open(\"c\",\"a\")'",
+        "python3 -c 'from contextlib import chdir\nwith chdir(\"/etc/cron.d\"): open(\"x\",\"w\")'",
+        "python3 -c 'd=\"/etc/cron.d\"\nimport os\nos.chdir(d)\nopen(\"x\",\"w\").write(\"k\")'",
+        "python3 -c 'import os; os.chdir(\"/etc/cron.d\"); os.system(\"echo x > y\")'",
+        "python3 - <<'E'\nimport os\nos.chdir('/etc/cron.d')\nopen('x','w').write('k')\nE",
+        "node -e 'process.chdir(\"/etc/cron.d\"); require(\"fs\").writeFileSync(\"x\",\"k\")'",
+        "ruby -e 'Dir.chdir(\"/etc/cron.d\"); File.write(\"x\", \"k\")'",
+        "php -r 'chdir(\"/etc/cron.d\"); file_put_contents(\"x\", \"k\");'",
+        "perl -e 'chdir(\"/home/ana/.ssh\"); open(F,\">authorized_keys\"); print F \"k\"'",
+    ] {
+        let seen = in_project(command);
+        assert_eq!(seen.verdict, Verdict::Ask, "{command}: {:?}", seen.reasons);
+    }
+    // A program that code starts asks anyway; where it starts makes it more severe.
+    for command in [
+        "python3 -c 'import os,subprocess as s; s.run(\"ls>y\", shell=True, cwd=\"/etc/cron.d\")'",
+        "python3 -c 'import subprocess as s; s.run([\"tee\", \"y\"], cwd=\"/etc/cron.d\")'",
+        "node -e 'require(\"child_process\").execSync(\"echo x > y\", {cwd: \"/etc/cron.d\"})'",
+    ] {
+        let seen = in_project(command);
+        assert!(seen.tier >= Tier::High, "{command}: {:?}", seen.reasons);
+    }
+    for command in [
+        "python3 -c 'import os; os.chdir(\"src\"); open(\"a.txt\",\"w\").write(\"x\")'",
+        "python3 -c 'import os; os.chdir(\"/home/ana/shop\"); open(\"a.txt\",\"w\")'",
+        "python3 -c 'import os; os.chdir(\"/etc\"); print(open(\"hosts\").read())'",
+        "node -e 'process.chdir(\"src\"); require(\"fs\").writeFileSync(\"x.txt\",\"k\")'",
+    ] {
+        let seen = in_project(command);
+        assert_eq!(seen.verdict, Verdict::Allow, "{command}: {:?}", seen.reasons);
+    }
+}
+
 /// A call whose folder was not told.
 fn without_folder(command: &str, host: Option<&str>) -> Assessment {
     let text = match host {
@@ -67,6 +106,13 @@ fn code_that_enters_a_project_by_name_is_assessed_by_what_it_does() {
         // `cd` may fail.
         format!("cd /data/ana/shop; {READS}"),
         format!("cd /tmp && {READS}"),
+        format!("cd /tmp/x && {READS}"),
+        format!("cd /dev/shm/x && {READS}"),
+        format!("cd /private/tmp/x && {READS}"),
+        format!("cd /run/user/1000/x && {READS}"),
+        format!("cd ~/.local/lib/python3.11/site-packages && {READS}"),
+        "cd /data/ana/shop && ssh h \"python3 -c 'open(1,2)'\"".to_owned(),
+        "cd /data/ana/shop && docker exec web python3 -c 'open(\"a\",\"w\")'".to_owned(),
         format!("cd /etc && {READS}"),
         format!("cd / && {READS}"),
         format!("cd ~ && {READS}"),

@@ -71,19 +71,21 @@ impl<'a> Reader<'a, '_> {
             }
             Kind::Open => self.open(rule, subject, args, at),
             Kind::Copy => self.copy(rule, subject, args, at),
-            Kind::Shell => self.start(rule, subject, true, at),
-            Kind::Start => self.start(rule, subject, false, at),
+            Kind::Shell => self.start_in(rule, subject, true, args, at),
+            Kind::Start => self.start_in(rule, subject, false, args, at),
             Kind::Spread => {
                 let all: Vec<Value<'a>> =
                     args.iter().skip(usize::from(rule.arg)).flat_map(spread).collect();
                 let list = Value::of_items(all, Shape::List);
-                self.start(rule, Some(&list).filter(|l| !l.items().is_empty()), false, at);
+                let list = Some(&list).filter(|list| !list.items().is_empty());
+                self.start_in(rule, list, false, args, at);
             }
             Kind::Eval => self.eval(rule, subject, at),
             Kind::Sql => self.sql(rule, subject, at),
             Kind::Fetch | Kind::Request => self.request(rule, subject, args, at),
             Kind::Kill => self.kill(rule, subject, args, at),
             Kind::Mode => self.mode(rule, subject, args, at),
+            Kind::Enter => self.enter(subject),
         }
     }
 
@@ -109,7 +111,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn path(&mut self, rule: &'static Rule, kind: Kind, path: Option<&str>, taint: u32, at: At) {
-        let reach = sensitive(path.unwrap_or("x"), self.ctx);
+        let reach = self.with_context(|ctx| sensitive(path.unwrap_or("x"), ctx));
         let tier = match kind {
             Kind::Read => reach.read,
             Kind::Write => reach.write.max(rule.tier),

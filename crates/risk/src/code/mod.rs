@@ -6,6 +6,7 @@ mod bindings;
 mod collections;
 mod comments;
 mod decoding;
+mod entered;
 mod expr;
 mod imports;
 mod lex;

@@ -57,7 +57,8 @@ impl<'a> Reader<'a, '_> {
     fn hand_command(&mut self, command: Command<'_>, base: usize, fixed: Option<Span>) {
         let mut inner = Findings::default();
         let depth = self.depth.saturating_add(1);
-        (self.nested)(&NestedCommand { command, base, depth }, self.ctx, &mut inner);
+        let command = NestedCommand { command, base, depth };
+        self.with_context(|ctx| (self.nested)(&command, ctx, &mut inner));
         absorb(self.out, inner, fixed);
     }
 
@@ -91,16 +92,15 @@ impl<'a> Reader<'a, '_> {
         let place = self.place(value);
         let fixed = self.span(at);
         let mut inner = Findings::default();
-        let ctx = *self.ctx;
-        let signs = {
+        let signs = self.with_context(|ctx| {
             let (base, depth) = (place.unwrap_or(0), self.depth + 1);
             let mut reader =
-                Reader::new(self.lang, text, base, &ctx, depth, self.nested, &mut inner);
+                Reader::new(self.lang, text, base, ctx, depth, self.nested, &mut inner);
             reader.fuel = reader.fuel.min(self.fuel);
             reader.fixed = if place.is_some() { None } else { Some(fixed) };
             reader.run();
             reader.signs
-        };
+        });
         self.signs |= signs;
         let acts = !inner.effects.only_reads() || inner.tier() >= Tier::Medium;
         absorb(self.out, inner, None);

@@ -39,6 +39,8 @@ pub(super) struct Reader<'a, 'o> {
     pub(super) modules: Vec<&'a str>,
     pub(super) out: &'o mut Findings,
     pub(super) ctx: &'o Context<'o>,
+    /// Folders that the code entered so far.
+    pub(super) entered: Vec<String>,
     /// Reads the commands that the code hands to a shell.
     pub(super) nested: ReadNested,
     pub(super) depth: u8,
@@ -89,6 +91,7 @@ impl<'a, 'o> Reader<'a, 'o> {
             modules: Vec::new(),
             out,
             ctx,
+            entered: Vec::new(),
             depth,
             nested,
             quiet: false,

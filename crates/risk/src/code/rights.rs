@@ -42,7 +42,7 @@ impl<'a> Reader<'a, '_> {
         let bits = args.iter().filter_map(|v| v.num.or_else(|| octal(v.text()?))).max();
         let open = bits.is_some_and(|b| b & 0o002 != 0 || b & 0o6000 != 0);
         let path = subject.and_then(|v| v.latest().text());
-        let reach = sensitive(path.unwrap_or("x"), self.ctx);
+        let reach = self.with_context(|ctx| sensitive(path.unwrap_or("x"), ctx));
         let (tier, note) = if !reach.note.is_empty() {
             (reach.write, reach.note)
         } else if open {

@@ -13,6 +13,21 @@ use crate::name_lists::STARTED_SHELLS;
 use countersign_types::tier::Tier;
 
 impl<'a> Reader<'a, '_> {
+    /// A program is started, perhaps in a folder of its own.
+    pub(super) fn start_in(
+        &mut self,
+        rule: &'static Rule,
+        subject: Option<&Value<'a>>,
+        line: bool,
+        args: &[Value<'a>],
+        at: At,
+    ) {
+        let before = self.entered.len();
+        self.enter(Self::start_folder(args));
+        self.start(rule, subject, line, at);
+        self.entered.truncate(before);
+    }
+
     /// A program is started: by a shell line or by its words.
     pub(super) fn start(
         &mut self,

@@ -39,6 +39,8 @@ pub(crate) enum Kind {
     Kill,
     /// Changes rights.
     Mode,
+    /// Enters a folder.
+    Enter,
 }
 
 /// What a call means for the value it returns.

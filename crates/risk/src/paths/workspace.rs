@@ -14,6 +14,9 @@ use countersign_shell::UNKNOWN;
 /// folders with a meaning of their own cannot.
 const ORDINARY: [&str; 4] = ["home", "elsewhere", "shared-data", "temporary"];
 
+/// Folders that everybody uses.
+const SHARED: [&str; 4] = ["/tmp", "/var/tmp", "/private/tmp", "/dev/shm"];
+
 /// The project of a call and the folder the call starts in.
 #[derive(Debug, Default)]
 pub struct Workspace {
@@ -52,8 +55,16 @@ impl Workspace {
         workspace
     }
 
-    /// Whether a workspace may be at this normalized folder.
+    /// Whether a workspace may be at this normalized folder, which nobody but the call names. A
+    /// folder that everybody writes to, or that a program searches for code, may not.
     pub fn may_be(folder: &str) -> bool {
+        let mut parts = folder.split('/');
+        let is_shared = SHARED.iter().chain(&["/run", "/var/run"]).any(|shared| {
+            folder.strip_prefix(shared).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        });
+        if is_shared || parts.any(|part| part.starts_with('.') || part == "site-packages") {
+            return false;
+        }
         let mut workspace = Workspace::default();
         workspace.add_root(folder);
         workspace.is_known()
@@ -64,7 +75,7 @@ impl Workspace {
         let absolute = root.starts_with('/') || root.starts_with("~/");
         let source = root.starts_with("/usr/src/");
         // A folder that everybody uses is nobody's project.
-        let shared = ["/tmp", "/var/tmp", "/private/tmp", "/dev/shm"].contains(&root.as_str());
+        let shared = SHARED.contains(&root.as_str());
         let ordinary = source || ORDINARY.contains(&class_of(&root, None).id);
         // A folder above Countersign's own files would make them part of the project.
         if absolute && ordinary && !shared && !is_above_guarded(&root) {

@@ -120,6 +120,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             return read;
         }
         let text: &str = &arg.text;
+        self.run_imports(language, text, arg.span);
         let language = match language {
             CodeLanguage::Python => Language::Python,
             CodeLanguage::JavaScript => Language::JavaScript,
@@ -234,6 +235,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     /// could be a project.
     fn entered_a_project(&self) -> bool {
         let folders = self.shared.folders.current();
-        self.shared.ctx.host.is_some() && folders.only_named().is_some_and(Workspace::may_be)
+        let rights = &self.shared.rights;
+        let is_here = self.shared.ctx.host.is_some() && !rights.elsewhere && !rights.remote;
+        is_here && folders.only_named().is_some_and(Workspace::may_be)
     }
 }

@@ -22,6 +22,7 @@ mod fields;
 mod file_ops;
 mod functions;
 mod help;
+mod imported_files;
 mod in_place;
 mod interpret;
 mod invocation;

@@ -147,6 +147,11 @@ impl EvalState<'_, '_> {
         self.variables.get(name)
     }
 
+    /// Whether this text wrote a file before.
+    pub fn has_written(&self) -> bool {
+        !self.files.is_empty()
+    }
+
     /// What this text wrote into a file before.
     pub fn known_file(&mut self, path: &str) -> Option<Flow> {
         if self.files.is_empty() {
