@@ -63,17 +63,17 @@ pub(super) fn names_only_this_machine(spec: &Spec, inv: &Invocation<'_, '_>) -> 
     // Where an option names the host, the other words do not, and `-x` is no proxy.
     let by_option = spec.touches.iter().any(|(_, touch)| *touch == ArgumentUse::Net)
         && spec.operands.rest != ArgumentUse::Net;
-    let leads = |option: &'static str| {
-        !names_host(option) && (!by_option || option.starts_with("--")) && inv.has(option)
-    };
-    if REROUTING_OPTIONS.iter().any(|&option| leads(option)) {
-        return false;
-    }
     let words = inv.operands.iter().filter(|_| !by_option).filter_map(|index| inv.arg(*index));
     let words = words.map(|arg| arg.text.as_ref());
     let values = inv.values.iter().filter(|(name, _)| names_host(name));
     let hosts = words.chain(values.map(|(_, value)| value.text)).map(host_of);
     let hosts: Vec<&str> = hosts.collect();
     let elsewhere = |host: &&str| !is_local(host) && host.contains(|c: char| !c.is_ascii_digit());
-    hosts.iter().any(|host| is_local(host)) && !hosts.iter().any(elsewhere)
+    if !hosts.iter().any(|host| is_local(host)) || hosts.iter().any(elsewhere) {
+        return false;
+    }
+    let leads = |option: &'static str| {
+        !names_host(option) && (!by_option || option.starts_with("--")) && inv.has(option)
+    };
+    !REROUTING_OPTIONS.iter().any(|&option| leads(option))
 }
