@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use super::pending_entries::PendingEntries;
 use super::revocation::Revocation;
 use super::revocations::{RecordedLedger, Revocations};
-use super::row_record::{RowKey, RowRecord, owner_key};
+use super::row_record::{RowKey, RowRecord, RowTable, owner_key};
 use crate::error::{StoreError, StoreResult};
 use crate::event::StoreEvent;
 use crate::record::{StoredRequest, TreeHead};
@@ -118,6 +118,7 @@ impl<'c> Batch<'c> {
         let pending = self.pending.revocations().iter().rev();
         let mut pending = pending.filter_map(|one| match one {
             Revocation::RowRecorded(row, _) if row.key == key => Some(row.content),
+            Revocation::Rebased(_) if key.0 == RowTable::Login => Some(None),
             _ => None,
         });
         pending.next().unwrap_or_else(|| self.revocations.row(key))
@@ -127,6 +128,9 @@ impl<'c> Batch<'c> {
     pub fn recorded_credentials(&self, person: &str) -> BTreeSet<RowKey> {
         let mut keys = self.revocations.credentials_of(person);
         for one in self.pending.revocations() {
+            if matches!(one, Revocation::Rebased(_)) {
+                keys.retain(|key| key.0 != RowTable::Login);
+            }
             if let Revocation::RowRecorded(RowRecord { key, content }, owner) = one
                 && key.0.is_credential()
             {

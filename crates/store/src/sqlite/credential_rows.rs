@@ -118,7 +118,8 @@ pub(super) fn active(batch: &Batch<'_>) -> StoreResult<CredentialRows> {
 }
 
 /// Records these rows as they are here, whatever the tables say by now: a trigger that somebody
-/// planted may have changed those. All sessions have ended.
+/// planted may have changed those. All sessions have ended, by the entry of the rebase also those
+/// whose rows are gone.
 pub(super) fn record_again(
     batch: &mut Batch<'_>,
     rows: &CredentialRows,
@@ -218,6 +219,10 @@ impl RecordedRows {
     /// Adds what one entry says.
     pub fn follow(&mut self, entry: &Entry<'_>) {
         self.has_rows |= has_rows(entry);
+        if entry.kind == EntryKind::ClockRebased {
+            let sessions = self.rows.iter_mut().filter(|(key, _)| key.0 == RowTable::Login);
+            sessions.for_each(|(_, (content, _))| *content = None);
+        }
         for (RowRecord { key, content }, owner) in RowRecord::all_of(entry) {
             self.rows.insert(key, (content, owner.to_owned()));
         }

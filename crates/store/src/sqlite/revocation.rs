@@ -23,7 +23,8 @@ pub(super) enum Revocation {
     Redeemed(Id, Timestamp),
     /// The labels of an MCP server were replaced by those with this content.
     Relabelled(Id, Digest),
-    /// The clock was rebased after so many entries: no earlier approval has a permit any more.
+    /// The clock was rebased after so many entries: no earlier approval has a permit any more, and
+    /// every earlier session has ended.
     Rebased(u64),
     /// The row of a person, agent or credential of this owner was replaced, or has ended.
     RowRecorded(RowRecord, OwnerKey),

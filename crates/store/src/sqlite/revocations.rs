@@ -238,7 +238,11 @@ impl KnownRevocations {
             Revocation::Relabelled(server, content) => {
                 self.labels.insert(server, content);
             }
-            Revocation::Rebased(size) => self.rebased = self.rebased.max(Some(size)),
+            Revocation::Rebased(size) => {
+                self.rebased = self.rebased.max(Some(size));
+                // Also sessions without a row: it could come back.
+                self.rows.retain(|key, _| key.0 != RowTable::Login);
+            }
             Revocation::RowRecorded(RowRecord { key, content }, owner) => {
                 self.has_rows = true;
                 match content {

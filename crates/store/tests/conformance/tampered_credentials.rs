@@ -394,3 +394,35 @@ fn a_row_that_was_away_during_a_revocation_has_ended_too() {
         }
     });
 }
+
+#[test]
+fn a_session_that_was_away_during_a_rebase_of_the_clock_has_ended_too() {
+    for is_forgotten in [false, true] {
+        run(async {
+            let fixture = SqliteFixture::new();
+            let store = filled(&fixture).await;
+            let conn = Connection::open(fixture.file()).unwrap();
+            conn.execute_batch(
+                "ATTACH ':memory:' AS away; \
+                 CREATE TABLE away.kept AS SELECT * FROM main.login; DELETE FROM main.login",
+            )
+            .unwrap();
+            if is_forgotten {
+                assert!(store.credentials().await.unwrap().logins.is_empty());
+            }
+            fixture.clock().forward(1_000);
+            store.append(vec![Entry::new(0, EntryKind::Start, context().policy)]).await.unwrap();
+            let rebase = ClockRebase { to: Timestamp(START - 5_000), person: "ana".to_owned() };
+            store.rebase_clock(rebase, context()).await.unwrap();
+            conn.execute("INSERT INTO main.login SELECT * FROM away.kept", []).unwrap();
+            let check = async |store: &SqliteStore| {
+                let rows = store.credentials().await.unwrap();
+                assert_eq!((rows.unrecorded.len(), rows.logins.len()), (2, 0), "{is_forgotten}");
+                assert_eq!(store.compare_rows().await.unwrap().differences, 2, "{is_forgotten}");
+            };
+            check(&store).await;
+            drop(store);
+            check(&fixture.open()).await;
+        });
+    }
+}
