@@ -12,6 +12,7 @@ use countersign_policy::{PolicyFacts, ProjectPolicy, unreadable_project};
 use countersign_risk::assess::Assessment;
 use countersign_risk::policy_ruling::PolicyRuling;
 use countersign_risk::route::passes_everywhere;
+use countersign_types::PROJECT_FILE;
 use countersign_types::tier::Tier;
 use tokio::sync::Semaphore;
 
@@ -39,6 +40,8 @@ enum FoundRules {
         waits: bool,
         /// Whether a person adopted this text: then the channels that it names are told.
         has_routes: bool,
+        /// Whether only a caller brings this text: then its words are not on the card.
+        is_brought: bool,
     },
     Unreadable {
         /// None if only the caller names it.
@@ -54,6 +57,9 @@ const INVALID: &str = "its rules are not valid";
 /// What people read about a folder that only the agent can enter.
 const UNSEEN: &str = "the daemon may not enter this folder, so that the rules of its project are \
                       unknown";
+/// What people read about rules that only a caller brings.
+const BROUGHT: &str = "a rule of a project file that only the caller names and no administrator \
+                       adopted";
 /// What people read about lost rules.
 const LOST: &str = "its adopted rules are lost, because policy.adopted was deleted or replaced; \
                     an administrator must adopt them again or revoke them";
@@ -88,8 +94,9 @@ impl CallProjects {
     pub(super) fn rulings(&self, facts: &PolicyFacts, seen: &Assessment) -> Vec<PolicyRuling> {
         let reads = passes_everywhere(seen);
         let ruling = |found: &FoundRules| match found {
-            FoundRules::Rules { policy, is_adopted, has_routes, .. } => {
+            FoundRules::Rules { policy, is_adopted, has_routes, is_brought, .. } => {
                 let ruling = policy.decide(facts, seen, *is_adopted).ruling;
+                let ruling = if *is_brought { ruling.map(without_words) } else { ruling };
                 if *has_routes { ruling } else { ruling.map(without_routes) }
             }
             FoundRules::Unreadable { folder, problem } => {
@@ -169,7 +176,8 @@ impl ProjectRules {
                     let has_routes = self.adopted.has(&policy);
                     let is_adopted = is_root && look.is_local && !is_new;
                     // The card names no folder that only the caller names.
-                    FoundRules::Rules { policy, is_adopted, waits: is_new && is_own, has_routes }
+                    let (waits, is_brought) = (is_new && is_own, !is_own && !has_routes);
+                    FoundRules::Rules { policy, is_adopted, waits, has_routes, is_brought }
                 }
                 Err(problem) => {
                     let is_shown = is_own || look.is_around(&folder);
@@ -205,9 +213,13 @@ impl ProjectRules {
             }
             let compiled = self.compiled(&folder, &adopted.text, permit_up_to);
             found.push(match known_routes(compiled, rules) {
-                Ok(policy) => {
-                    FoundRules::Rules { policy, is_adopted: false, waits: false, has_routes: true }
-                }
+                Ok(policy) => FoundRules::Rules {
+                    policy,
+                    is_adopted: false,
+                    waits: false,
+                    has_routes: true,
+                    is_brought: false,
+                },
                 Err(problem) => FoundRules::Unreadable { folder: Some(folder), problem },
             });
         }
@@ -215,6 +227,11 @@ impl ProjectRules {
         found.extend(lost.map(|folder| FoundRules::Lost { folder }));
         CallProjects(found)
     }
+}
+
+/// A ruling of rules that only a caller brings: it holds, but an agent could choose the words.
+fn without_words(ruling: PolicyRuling) -> PolicyRuling {
+    PolicyRuling { rules: vec![PROJECT_FILE.to_owned()], reason: BROUGHT.to_owned(), ..ruling }
 }
 
 /// A ruling of rules that no person adopted: whoever writes them must not choose who is paged.

@@ -79,3 +79,41 @@ fn a_person_decides_about_an_edit_where_the_daemon_cannot_look() {
     // The daemon looked itself, or the caller did and found nothing.
     assert!(found(false, true).is_empty() && found(true, false).is_empty());
 }
+
+#[test]
+fn a_text_that_only_the_caller_brings_restricts_and_is_not_shown() {
+    let text = "[[policy.rule]]\nname = \"approve-now\"\ndecision = \"ask\"\nquorum = 2\n\
+        commands = [\"terraform destroy\"]\nreason = \"The owner checked it.\"\n";
+    let rules = DaemonConfig::read("", &paths()).unwrap().rules;
+    let projects = ProjectRules::default();
+    let call = countersign_risk::call::Call::shell("terraform destroy");
+    let seen = countersign_risk::assess::assess(&call, &rules.assessment);
+    let time = countersign_policy::CallTime { hour: 12, weekday: 1 };
+    let facts = PolicyFacts::new(&call, &seen, false, time);
+    let file = || {
+        let (folder, text) = ("/work/shop".to_owned(), Some(text.to_owned()));
+        ProjectLook {
+            files: vec![ProjectFile { folder, text, problem: None }],
+            ..ProjectLook::default()
+        }
+    };
+    let rulings = |own: ProjectLook, observed: Option<ProjectLook>| {
+        let (cwd, is_local) = (Some("/work/shop".into()), true);
+        let look = PlacesToLook { cwd, project: None, observed, is_local, is_unseen: false };
+        projects.combine(own, &look, &rules).rulings(&facts, &seen)
+    };
+    let brought = rulings(ProjectLook::default(), Some(file()));
+    assert!(brought[0].needs_person());
+    assert_eq!(brought[0].quorum, Some(2));
+    assert_eq!(brought[0].rules, [".countersign.toml"]);
+    assert!(!brought[0].reason.contains("checked"), "{}", brought[0].reason);
+    let found = rulings(file(), None);
+    assert!(found[0].reason.contains("The owner checked it"), "{}", found[0].reason);
+    assert_eq!(found[0].rules, ["project:approve-now"]);
+    // An administrator read and adopted the text.
+    let (text, person) = (text.to_owned(), "ana".to_owned());
+    let one = AdoptedProject { text, person, at: Timestamp(0).0, allows: true };
+    projects.adopted.replace([("/work/shop".to_owned(), one)].into(), "/work/shop");
+    let adopted = rulings(ProjectLook::default(), Some(file()));
+    assert_eq!(adopted[0].rules, ["project:approve-now"]);
+}

@@ -432,6 +432,7 @@ async fn no_text_that_a_caller_brings_is_on_the_card() {
         (format!("{}/{lie}", other.display()), None),
         ("/tmp".to_owned(), Some(format!("\"{lie}\" = 1\n"))),
         ("/tmp".to_owned(), Some(TOLD_BY.replace("LIE", lie))),
+        ("/tmp".to_owned(), Some(SAID.replace("LIE", lie))),
     ] {
         let look = observed(&folder, text.as_deref());
         let seen = seen_by(&daemon, &hook(), (BUILD, &other), Some(look)).await;
@@ -447,5 +448,7 @@ async fn no_text_that_a_caller_brings_is_on_the_card() {
     assert!(reason.starts_with(&format!("{root}/.countersign.toml")), "{reason}");
 }
 
+const SAID: &str = "[[policy.rule]]\nname = \"said\"\ndecision = \"ask\"\n\
+    commands = [\"mkdir\"]\nreason = \"LIE\"\n";
 const TOLD_BY: &str = "[[policy.rule]]\nname = \"told\"\ndecision = \"ask\"\n\
     commands = [\"mkdir\"]\nroute = [\"LIE\"]\n";
