@@ -69,7 +69,7 @@ pub async fn run(gate: Arc<Gate>, presence: Arc<Presence>, mut stop: Stop) {
 }
 
 /// Creates a drill if one is due now.
-async fn run_once(gate: &Gate, presence: &Presence) -> Result<(), StoreError> {
+async fn run_once(gate: &Arc<Gate>, presence: &Presence) -> Result<(), StoreError> {
     cancel_for_graver(gate).await?;
     let (rules, now) = (gate.rules(), gate.clock().now().at);
     let per_week = rules.drills.per_week;
@@ -189,7 +189,7 @@ fn is_grave(stored: &StoredRequest) -> bool {
 }
 
 /// Cancels the pending drill if a request of a higher tier arrived.
-async fn cancel_for_graver(gate: &Gate) -> Result<(), StoreError> {
+async fn cancel_for_graver(gate: &Arc<Gate>) -> Result<(), StoreError> {
     let Some(open) = gate.open_drill() else { return Ok(()) };
     let conditions = conditions(gate, true).await?;
     if !conditions.grave && !conditions.crisis {

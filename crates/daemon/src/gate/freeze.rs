@@ -93,7 +93,7 @@ impl Gate {
 
     async fn deny_frozen(&self, id: Id, by: &str) -> Result<(), StoreError> {
         let event = Event::Stop { person: by.to_owned(), cause: StopCause::Freeze };
-        match self.decide(id, event, self.note()).await {
+        match self.apply_event(id, event, self.note()).await {
             // It ended by itself meanwhile.
             Ok(_) | Err(StoreError::Refused(_)) => Ok(()),
             Err(error) => Err(error),

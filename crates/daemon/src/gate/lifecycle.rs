@@ -1,5 +1,6 @@
 //! The life of a stored request: waiting, decision, cancellation, redemption.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_json::canonical::CallDigest;
@@ -13,6 +14,7 @@ use super::answer::Rejection;
 use super::caller::Caller;
 use super::log_span::request_span;
 use super::state::Gate;
+use super::uninterrupted::uninterrupted;
 use super::waiters::AnswerWaiter;
 
 impl Gate {
@@ -66,7 +68,7 @@ impl Gate {
             let facts = Some(serde_json::json!({ "why": "the agent stopped" }).to_string());
             let note = WriteContext { policy: self.rules().hash, facts, edited: None };
             let by = stored.request.requester.clone();
-            match self.decide(id, Event::Cancel { by }, note).await {
+            match self.apply_event(id, Event::Cancel { by }, note).await {
                 Ok(_) => tracing::info!(%id, "the question of a stopped agent was withdrawn"),
                 // It ended by itself meanwhile.
                 Err(StoreError::Refused(_)) => self.waiters.ended(id),
@@ -81,8 +83,20 @@ impl Gate {
         self.waiters.left(id, self.clock.now().at)
     }
 
-    /// Applies a person's decision.
+    /// Applies a person's decision, to its end: what it approves must also come into force if the
+    /// client disconnects.
     pub async fn decide(
+        self: &Arc<Gate>,
+        id: Id,
+        event: Event,
+        note: WriteContext,
+    ) -> Result<Applied, StoreError> {
+        let gate = Arc::clone(self);
+        uninterrupted(async move { gate.apply_event(id, event, note).await }).await
+    }
+
+    /// Applies an event. For a decision that a client sends: `decide`.
+    pub(super) async fn apply_event(
         &self,
         id: Id,
         event: Event,
@@ -146,14 +160,14 @@ impl Gate {
     /// Escalates or expires a request if it is due.
     pub async fn pass_time(&self, id: Id) -> Result<Applied, StoreError> {
         let note = WriteContext { policy: self.rules().hash, facts: None, edited: None };
-        self.decide(id, Event::Time, note).await
+        self.apply_event(id, Event::Time, note).await
     }
 
     /// Cancels a request by its agent.
     pub async fn cancel(&self, id: Id, caller: &Caller) -> Result<Applied, StoreError> {
         let note = WriteContext { policy: self.rules().hash, facts: None, edited: None };
         let by = Requester::Agent(caller.agent.clone());
-        self.decide(id, Event::Cancel { by }, note).await
+        self.apply_event(id, Event::Cancel { by }, note).await
     }
 
     /// Redeems a permit.

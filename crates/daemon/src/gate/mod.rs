@@ -79,6 +79,7 @@ mod take_over;
 mod tool_labels;
 mod unapplied_changes;
 mod unattended;
+mod uninterrupted;
 mod waiters;
 mod whitelist;
 

@@ -8,6 +8,7 @@ use std::sync::{Arc, PoisonError};
 
 use super::integrity::owned_facts;
 use super::state::Gate;
+use super::uninterrupted::uninterrupted;
 use crate::config::{DaemonRules, mode_name, strictness};
 use crate::recorded_settings::mode_fact;
 
@@ -48,6 +49,16 @@ impl Gate {
     /// A person confirms the mode that the file asks for. Returns the mode that held before; `None`
     /// if the file asks for another one.
     pub async fn confirm_mode(
+        self: &Arc<Gate>,
+        mode: Mode,
+        person: &str,
+        note: WriteContext,
+    ) -> Result<Option<Mode>, StoreError> {
+        let (gate, person) = (Arc::clone(self), person.to_owned());
+        uninterrupted(async move { gate.use_requested_mode(mode, &person, note).await }).await
+    }
+
+    async fn use_requested_mode(
         &self,
         mode: Mode,
         person: &str,

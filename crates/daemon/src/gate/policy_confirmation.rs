@@ -13,6 +13,7 @@ use countersign_store::{POLICY_FACT, Store as _, StoreError, WriteContext};
 use super::confirmed_policy::{ConfirmedPolicy, RequestedPolicy};
 use super::integrity::owned_facts;
 use super::state::Gate;
+use super::uninterrupted::uninterrupted;
 use crate::config::DaemonRules;
 use crate::keys::Keys;
 use crate::ledger_mark::LedgerMark;
@@ -135,6 +136,16 @@ impl Gate {
     /// A person confirms the rules that wait. Returns what they let pass; `None` if other rules
     /// wait, or none.
     pub async fn confirm_policy(
+        self: &Arc<Gate>,
+        hash: &str,
+        person: &str,
+        note: WriteContext,
+    ) -> Result<Option<Vec<String>>, StoreError> {
+        let (gate, hash, person) = (Arc::clone(self), hash.to_owned(), person.to_owned());
+        uninterrupted(async move { gate.use_requested_policy(&hash, &person, note).await }).await
+    }
+
+    async fn use_requested_policy(
         &self,
         hash: &str,
         person: &str,

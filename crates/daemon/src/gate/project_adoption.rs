@@ -1,6 +1,7 @@
 //! Administrators adopt the rules of a project, after which they may also allow, or revoke that.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use countersign_json::Value;
 use countersign_ledger::entry::{Entry, EntryKind};
@@ -13,6 +14,7 @@ use countersign_types::time::Clock as _;
 use super::adopted_projects::{AdoptedByFolder, AdoptedProject, adoptions_digest};
 use super::integrity::owned_facts;
 use super::state::Gate;
+use super::uninterrupted::uninterrupted;
 use crate::config::policy::unknown_route;
 use crate::keys::Keys;
 use crate::recorded_settings::RecordedSettings;
@@ -41,6 +43,18 @@ impl Gate {
     /// A person adopts the rules in a text for a folder. Returns how many rules there are, or what
     /// is wrong with them: their tests must pass.
     pub async fn adopt_project(
+        self: &Arc<Gate>,
+        (folder, text): (&str, &str),
+        person: &str,
+        note: WriteContext,
+    ) -> Result<Result<usize, String>, StoreError> {
+        let (gate, person) = (Arc::clone(self), person.to_owned());
+        let (folder, text) = (folder.to_owned(), text.to_owned());
+        let adopted = async move { gate.record_adoption((&folder, &text), &person, note).await };
+        uninterrupted(adopted).await
+    }
+
+    async fn record_adoption(
         &self,
         (folder, text): (&str, &str),
         person: &str,
@@ -80,6 +94,16 @@ impl Gate {
 
     /// A person revokes an adoption. Returns whether there was one.
     pub async fn revoke_project(
+        self: &Arc<Gate>,
+        folder: &str,
+        person: &str,
+        note: WriteContext,
+    ) -> Result<bool, StoreError> {
+        let (gate, folder, person) = (Arc::clone(self), folder.to_owned(), person.to_owned());
+        uninterrupted(async move { gate.end_adoption(&folder, &person, note).await }).await
+    }
+
+    async fn end_adoption(
         &self,
         folder: &str,
         person: &str,

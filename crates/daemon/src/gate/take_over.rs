@@ -41,7 +41,7 @@ impl Gate {
             }
             let (person, cause) = (person.to_owned(), StopCause::TakeOver);
             let event = Event::Stop { person, cause };
-            match self.decide(request.id, event, self.note()).await {
+            match self.apply_event(request.id, event, self.note()).await {
                 // It ended by itself meanwhile.
                 Ok(_) | Err(StoreError::Refused(_)) => {}
                 Err(error) => return Err(error),

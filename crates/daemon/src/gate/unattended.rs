@@ -11,6 +11,7 @@ use countersign_store::{Store as _, StoreError, UNATTENDED_FACT, WriteContext};
 use super::integrity::owned_facts;
 use super::requested_settings::{RequestedSettings, WaitingSettings};
 use super::state::Gate;
+use super::uninterrupted::uninterrupted;
 use crate::config::{DaemonRules, UnattendedSettings};
 use crate::ledger_mark::LedgerMark;
 use crate::recorded_settings::{RecordedSettings, unattended_fact};
@@ -68,6 +69,16 @@ impl Gate {
     /// A person confirms the settings that wait. Returns what they let run; `None` if others wait,
     /// or none.
     pub async fn confirm_settings(
+        self: &Arc<Gate>,
+        hash: &str,
+        person: &str,
+        note: WriteContext,
+    ) -> Result<Option<Vec<String>>, StoreError> {
+        let (gate, hash, person) = (Arc::clone(self), hash.to_owned(), person.to_owned());
+        uninterrupted(async move { gate.use_requested_settings(&hash, &person, note).await }).await
+    }
+
+    async fn use_requested_settings(
         &self,
         hash: &str,
         person: &str,
