@@ -69,6 +69,12 @@ fn change_call(arguments: Value<'static>, person: &str) -> Call<'static> {
     }
 }
 
+/// The rules that a request proposes, by its row.
+pub(super) fn proposed_text(stored: &StoredRequest) -> Option<String> {
+    let detail: serde_json::Value = serde_json::from_str(&stored.detail).ok()?;
+    detail.get(MEMBER)?.get("text")?.as_str().map(str::to_owned)
+}
+
 impl Gate {
     /// Stores the request of a person to replace the rules of the API. `Err` in the result: what is
     /// wrong with the rules.
@@ -128,10 +134,9 @@ impl Gate {
     /// as they are, and people hear why.
     pub(super) async fn apply_policy_change(&self, stored: &StoredRequest) {
         let Requester::Person(person) = &stored.request.requester else { return };
-        let detail: serde_json::Value = serde_json::from_str(&stored.detail).unwrap_or_default();
-        let text = detail.get(MEMBER).and_then(|change| change.get("text")?.as_str());
-        let Some(text) = text.filter(|_| stored.request.state == State::Approved) else { return };
-        match self.change_policy(stored, text, person).await {
+        let text = proposed_text(stored).filter(|_| stored.request.state == State::Approved);
+        let Some(text) = text else { return };
+        match self.change_policy(stored, &text, person).await {
             Ok(differences) => {
                 let what = differences.join("; ");
                 self.news.add(format!("The policy rules of {person} are in force: {what}."));

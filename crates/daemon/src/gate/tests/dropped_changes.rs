@@ -1,5 +1,7 @@
-//! A client that disconnects leaves no difference between the ledger and what is in force.
+//! A client that disconnects, or a crash, leaves no difference between the ledger and what is in
+//! force.
 
+use std::fs;
 use std::future::poll_fn;
 use std::task::Poll;
 
@@ -7,7 +9,7 @@ use countersign_risk::verdict::Mode;
 use countersign_store::{Store as _, StoredRequest};
 use countersign_types::id::Id;
 use countersign_workflow::request::{Choice, State};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::answer;
 use crate::config::{DaemonConfig, Paths};
@@ -19,6 +21,8 @@ const DEPLOYS: &str = "[policy]\npermit_up_to = \"MEDIUM\"\n[[policy.rule]]\n\
 const LEARN: &str = "[learning]\nautomatic = true\n";
 const RULES: &str = "@id(\"no-destroy\")\nforbid (principal, action, resource)\n\
     when { context.commands.contains(\"terraform destroy\") };\n";
+const WEAKER: &str = "@id(\"deploys\")\npermit (principal, action, resource)\n\
+    when { context.command.contains(\"acmectl deploy\") };\n";
 const LIMIT: &str = "[policy]\npermit_up_to = \"MEDIUM\"\n";
 
 async fn reload(daemon: &TestDaemon, text: &str) {
@@ -101,4 +105,35 @@ async fn rules_that_people_approve_come_into_force_without_their_client() {
     drop(turn);
     until("the rules in force", async || has_rule(&daemon, "no-destroy")).await;
     in_ledger(&daemon, "applied_policy").await;
+}
+
+/// A crash after the file was written, and before the entry about it.
+async fn crashed(rules: &str) -> (TestDaemon, Value, String) {
+    let daemon = TestDaemon::with("", LIMIT).await;
+    let request = proposed(&daemon, rules).await;
+    let event = answer(&request, "owner", Choice::Approve, "we agreed");
+    daemon.gate.store().apply(request.request.id, event, daemon.note()).await.unwrap();
+    let write = |state: &std::path::Path| fs::write(state.join("api.cedar"), rules).unwrap();
+    let daemon = daemon.restart(LIMIT, write).await;
+    let id = json!(request.request.id.to_string());
+    let entries = daemon.ledger().await;
+    let about = entries.iter().find(|entry| entry["facts"]["by_request"] == id);
+    let facts = about.unwrap()["facts"].clone();
+    let news = daemon.gate.news().take().join("\n");
+    (daemon, facts, news)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_said_about_a_change_after_a_crash_is_true() {
+    let (daemon, facts, news) = crashed(RULES).await;
+    assert!(has_rule(&daemon, "no-destroy"), "stricter rules are in force at once");
+    assert!(news.contains("are in force") && !news.contains("not in force"), "{news}");
+    assert!(facts["applied_policy"].is_array(), "{facts}");
+    assert!(facts["policy_not_applied"].is_null(), "{facts}");
+    let daemon = daemon.restart(LIMIT, |_| {}).await;
+    assert_eq!(daemon.gate.news().take(), Vec::<String>::new(), "it is said once");
+    let (daemon, facts, news) = crashed(WEAKER).await;
+    assert!(!has_rule(&daemon, "deploys") && daemon.gate.requested_policy().is_some());
+    assert!(news.contains("not in force") && news.contains("wait for"), "{news}");
+    assert!(facts["policy_not_applied"].is_string(), "{facts}");
 }
