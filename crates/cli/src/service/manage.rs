@@ -67,9 +67,24 @@ const PUBLISH: &str = "Write its key again with `sudo countersign service instal
 /// Whether the daemon that answers has the key that a system service published; none for a service
 /// of this user, whose agents read its state folder.
 fn published_key(spec: &ServiceSpec, agents: &Endpoint) -> Option<Result<(), Error>> {
-    spec.account.as_ref()?;
-    let key = DaemonKey::read(Path::new(SYSTEM_KEY));
-    Some(key.and_then(|key| AgentClient::new(agents.clone(), None).trusting(Ok(key)).check_key()))
+    key_file(spec).map(|file| has_key(agents, file))
+}
+
+/// Where a system service publishes its key.
+fn key_file(spec: &ServiceSpec) -> Option<&'static Path> {
+    spec.account.as_ref().map(|_| Path::new(SYSTEM_KEY))
+}
+
+fn has_key(agents: &Endpoint, file: &Path) -> Result<(), Error> {
+    let key = DaemonKey::read(file)?;
+    AgentClient::new(agents.clone(), None).trusting(Ok(key)).check_key()
+}
+
+/// Whether a daemon answers, with the key in this file if there is one: on a port, another program
+/// could answer in its place.
+pub(super) fn answers(agents: &Endpoint, key_file: Option<&Path>) -> Result<(), Error> {
+    AgentClient::new(agents.clone(), None).health()?;
+    key_file.map_or(Ok(()), |file| has_key(agents, file))
 }
 
 /// Whether a daemon answers. It may still be unable to approve calls: see `GET /ready`.
@@ -88,13 +103,21 @@ pub fn health() -> Result<ExitCode, Failure> {
 /// How long a service that was started may take until it answers.
 const START: Duration = Duration::from_secs(30);
 
-/// Waits until the daemon of a service that was just started answers; says what happened.
+/// Waits until the daemon of a service that was just started answers, a system service with the key
+/// that it published; says what happened.
 pub fn wait_until_it_answers(spec: &ServiceSpec) -> Result<String, Failure> {
     let agents = reach::agent_endpoint(None, false)?;
     let started = Instant::now();
     loop {
-        let answer = AgentClient::new(agents.clone(), None).health();
+        let answer = answers(&agents, key_file(spec));
         let Err(error) = answer else { return Ok(format!("The daemon answers at {agents}.")) };
+        if matches!(error, Error::Untrusted(_)) {
+            let error = page::safe(&error.to_string(), 400);
+            return Err(Failure::Input(format!(
+                "the program that answers at {agents} does not have the key in {SYSTEM_KEY}, so it \
+                 is not the daemon of this service: {error}\n{PUBLISH}"
+            )));
+        }
         if started.elapsed() > START {
             let error = page::safe(&error.to_string(), 400);
             return Err(Failure::Input(format!(

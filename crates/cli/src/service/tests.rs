@@ -2,11 +2,17 @@
 //!
 //! After an intended change: `UPDATE_GOLDEN=1 cargo test -p countersign --bin countersign service`.
 
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use countersign_client::{Endpoint, Error};
+use countersign_ledger::response_signature::write_public_key;
+use ed25519_dalek::SigningKey;
 use proof_skip::{Cause, skip};
 
+use super::manage::answers;
 use super::spec::{ServiceAccount, ServiceManager, ServiceSpec, is_account_name};
 use super::steps::{install_steps, listing, uninstall_steps};
 use super::systemd_unit::systemd_unit;
@@ -103,5 +109,33 @@ fn systemd_accepts_the_units() {
             let (is_closed, said) = analyze(&["security", "--offline=true", "--threshold=15"]);
             assert!(is_closed, "{said}");
         }
+    }
+}
+
+#[test]
+fn a_program_without_the_published_key_is_not_the_daemon_of_a_system_service() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let agents = Endpoint::parse(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut input = BufReader::new(stream.unwrap());
+            let mut line = String::new();
+            while input.read_line(&mut line).unwrap_or(0) > 2 {
+                line.clear();
+            }
+            let body = r#"{"service":"countersign","pending":0}"#;
+            let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close";
+            let reply = format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+            let _ = input.get_mut().write_all(reply.as_bytes());
+        }
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("daemon.pub");
+    let key = SigningKey::from_bytes(&[7; 32]).verifying_key();
+    std::fs::write(&file, write_public_key(key.as_bytes())).unwrap();
+    answers(&agents, None).unwrap();
+    for file in [file, folder.path().join("missing.pub")] {
+        let error = answers(&agents, Some(&file)).unwrap_err();
+        assert!(matches!(error, Error::Untrusted(_)), "{error}");
     }
 }
