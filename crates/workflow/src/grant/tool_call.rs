@@ -68,6 +68,13 @@ fn found_in(reasons: &[Reason]) -> Vec<String> {
     names.map(ToOwned::to_owned).collect()
 }
 
+/// Whether one of these arguments may be any text. The profile compares only the codes of reasons:
+/// one that the shown call had in another argument would let it pass here.
+fn is_found_in_free_text(conditions: &[ArgumentConstraint], found_in: &[String]) -> bool {
+    let is_free = |one: &&ArgumentConstraint| one.rule == ArgumentRule::AnyText;
+    conditions.iter().filter(is_free).any(|one| found_in.contains(&one.member))
+}
+
 /// Arguments that fulfil all conditions.
 pub fn example_arguments(conditions: &[ArgumentConstraint]) -> Value<'static> {
     let member = |one: &ArgumentConstraint| (one.member.clone().into(), one.example());
@@ -90,8 +97,7 @@ impl ToolCallShape {
             return Err(ShapeError::ExactToolCall);
         }
         // A command in the shown text would let every command in that text pass.
-        let is_free = |one: &ArgumentConstraint| one.rule == ArgumentRule::AnyText;
-        if conditions.iter().any(|one| is_free(one) && shown.found_in.contains(&one.member)) {
+        if is_found_in_free_text(&conditions, &shown.found_in) {
             return Err(ShapeError::FoundInText);
         }
         let members = shown.arguments.as_object().ok_or(ShapeError::OtherArguments)?;
@@ -120,13 +126,16 @@ impl ToolCallShape {
             return Err(NotCovered::RunsPrograms);
         }
         let fits = !seen.trace.runs_scripts()
+            && !is_found_in_free_text(&self.arguments, &found_in(&seen.reasons))
             && self.includes(asked.arguments, &CallProfile::of_tool_call(seen));
         if fits { Ok(()) } else { Err(NotCovered::OtherCall) }
     }
 
     /// Whether a call that people saw would have been covered.
     pub fn covers_shown(&self, call: &ShownToolCall) -> bool {
-        call.tool == self.tool && self.includes(&call.arguments, &call.profile)
+        call.tool == self.tool
+            && !is_found_in_free_text(&self.arguments, &call.found_in)
+            && self.includes(&call.arguments, &call.profile)
     }
 
     fn includes(&self, arguments: &Value<'_>, profile: &CallProfile) -> bool {
