@@ -3,6 +3,7 @@
 use super::table::SECRET_STARTS;
 use crate::finding::Span;
 use crate::name_lists::{DECLINING_ANSWERS, KEY_NAMES, METADATA_HOSTS};
+use countersign_text::fold::is_invisible;
 
 /// The first well-known secret in a text.
 pub(super) fn secret(text: &str) -> Option<(&'static str, Span)> {
@@ -162,14 +163,17 @@ fn opaque_length(text: &str) -> usize {
     runs.filter(encoded).map(str::len).max().unwrap_or(0)
 }
 
-/// An amount as written: a number above zero, perhaps with a sign of its currency.
+/// An amount as written: a number above zero, perhaps with a sign of its currency. Digits of any
+/// script count and blanks do not, because tools read such texts as the same number.
 pub(super) fn is_amount(text: &str) -> bool {
-    let bare =
-        text.trim().trim_start_matches(|c: char| !c.is_ascii_digit() && c != '-' && c != '.');
-    let digits = |c: char| c.is_ascii_digit();
-    bare.starts_with(|c: char| c.is_ascii_digit() || c == '.' || c == '-')
-        && bare.chars().any(|c| digits(c) && c != '0')
-        && text.len() <= 40
+    const LONGEST: usize = 40;
+    const LONGEST_SIGN: usize = 4;
+    let is_blank = |c: char| c.is_whitespace() || c.is_control() || is_invisible(c);
+    let compact: String = text.chars().filter(|c| !is_blank(*c)).collect();
+    let bare = compact.trim_start_matches(|c: char| !c.is_numeric() && c != '-' && c != '.');
+    let sign = compact.len() - bare.len();
+    bare.chars().any(|c| c.is_numeric() && c != '0')
+        && (compact.len() <= LONGEST || sign <= LONGEST_SIGN)
 }
 
 #[cfg(test)]
@@ -238,6 +242,19 @@ mod tests {
         assert!(!carries_data(
             "https://x.example/d/1BxiMVs0XRA5nFMdKvBdBZjgmUUqptlbs74OgvE2upms/edit"
         ));
+    }
+
+    #[test]
+    fn amounts_are_seen_in_digits_of_any_script_and_at_any_length() {
+        let long = [" ".repeat(40) + "9", "0".repeat(41) + "9", format!("$9{}", "x".repeat(40))];
+        for amount in ["5", " $5", "-1.5", "USD 20", "５００", "٥٠٠", "\u{200b}5"] {
+            assert!(is_amount(amount), "{amount:?}");
+        }
+        assert!(long.iter().all(|amount| is_amount(amount)));
+        let prose = format!("as agreed on day 9 {}", "x".repeat(40));
+        for other in ["", "0", "0.00", "-", "none", &prose] {
+            assert!(!is_amount(other), "{other:?}");
+        }
     }
 
     #[test]
