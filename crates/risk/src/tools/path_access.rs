@@ -118,13 +118,13 @@ impl Reader<'_, '_> {
         false
     }
 
-    pub(super) fn recipient(&mut self, text: &str) {
+    pub(super) fn recipient(&mut self, names: &str) {
         if self.looks {
             return;
         }
-        for one in text.split([',', ';']).map(str::trim).filter(|one| !one.is_empty()) {
+        for one in names.split([',', ';']).map(str::trim).filter(|one| !one.is_empty()) {
             self.out.impact.recipients.add(one);
-            if EVERYONE.contains(&one) {
+            if EVERYONE.contains(&&*text::folded_name(one)) {
                 self.out.doubt(Doubt::VagueArguments);
                 self.out.add(structural_findings::MANY_PEOPLE.finding());
             }

@@ -267,6 +267,10 @@ fn everything_at_once_is_more_than_one_thing() {
     assert_eq!(tier("delete_comment", r#"{"ids":["1","2","3","4","5"]}"#), Tier::High);
     assert_eq!(tier("delete_comment", r#"{"ids":["1"]}"#), Tier::Medium);
     assert_eq!(tier("send_message", r#"{"to":"@everyone","message":"hi"}"#), Tier::High);
+    for all in ["Everyone", "@ALL", "<!channel>", "<!here>", "every\u{200b}one", "\u{ff20}Here"] {
+        let call = format!(r#"{{"to":"{all}","message":"hi"}}"#);
+        assert_eq!(tier("send_message", &call), Tier::High, "{all}");
+    }
     let ten: Vec<String> = (0..10).map(|n| format!("\"p{n}@x.example\"")).collect();
     let many = assessed("send_message", &format!(r#"{{"to":[{}]}}"#, ten.join(",")));
     assert_eq!((many.tier, many.impact.recipients.count), (Tier::High, 10));

@@ -3,7 +3,7 @@
 use super::table::SECRET_STARTS;
 use crate::finding::Span;
 use crate::name_lists::{DECLINING_ANSWERS, KEY_NAMES, METADATA_HOSTS};
-use countersign_text::fold::is_invisible;
+use countersign_text::fold::{FoldedChar, fold, is_invisible, lookalike};
 
 /// The first well-known secret in a text.
 pub(super) fn secret(text: &str) -> Option<(&'static str, Span)> {
@@ -174,6 +174,26 @@ pub(super) fn is_amount(text: &str) -> bool {
     let sign = compact.len() - bare.len();
     bare.chars().any(|c| c.is_numeric() && c != '0')
         && (compact.len() <= LONGEST || sign <= LONGEST_SIGN)
+}
+
+/// A name for comparison: without case, width, accents, blanks and hidden characters.
+pub(super) fn folded_name(text: &str) -> String {
+    let mut name = String::with_capacity(text.len());
+    for c in text.chars() {
+        let narrow = match c {
+            '\u{FF01}'..='\u{FF5E}' => char::from_u32(u32::from(c) - 0xFEE0).unwrap_or(c),
+            _ => lookalike(c).unwrap_or(c),
+        };
+        match fold(narrow) {
+            FoldedChar::Nothing | FoldedChar::Space => {}
+            FoldedChar::Pair(first, second) => name.extend([first, second]),
+            FoldedChar::Letter(c)
+            | FoldedChar::Alone(c)
+            | FoldedChar::Stop(c)
+            | FoldedChar::Other(c) => name.push(c),
+        }
+    }
+    name
 }
 
 #[cfg(test)]
