@@ -11,6 +11,7 @@ mod members;
 mod part;
 mod pattern;
 mod profile;
+mod recipients;
 mod tool_call;
 mod words;
 

@@ -5,6 +5,7 @@ use countersign_json::canonical::canonical;
 use serde::{Deserialize, Serialize};
 
 use super::decimal::PlainDecimal;
+use super::members;
 
 /// The most conditions of one grant.
 const MAX_CONDITIONS: usize = 50;
@@ -21,7 +22,7 @@ pub enum ArgumentRule {
     OneOf(Vec<String>),
     /// A number from zero to this one.
     AtMost(PlainDecimal),
-    /// Any text.
+    /// Any text. A heading, a name or an address is one line.
     AnyText,
 }
 
@@ -71,7 +72,10 @@ impl ArgumentConstraint {
                 exact_text(value).is_some_and(|text| values.contains(&text))
             }
             ArgumentRule::AtMost(limit) => number_of(value).is_some_and(|number| number <= *limit),
-            ArgumentRule::AnyText => value.as_str().is_some(),
+            ArgumentRule::AnyText => {
+                let may_break = !members::is_one_line(&self.member);
+                value.as_str().is_some_and(|text| may_break || !members::has_control(text))
+            }
         }
     }
 

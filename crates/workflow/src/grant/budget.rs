@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::argument::number_of;
 use super::decimal::PlainDecimal;
+use super::recipients::all_recipients;
 use super::{Grant, GrantQuery, NotCovered};
 
 /// The longest name of an argument or a currency, in bytes.
@@ -173,12 +174,8 @@ impl Grant {
             cost.amount = Some(spend.amount(asked).ok_or(NotCovered::UnknownCost)?);
         }
         if budget.recipients.is_some() {
-            let reached = &asked.assessment.impact.recipients;
-            let all_listed = usize::try_from(reached.count) == Ok(reached.listed.len());
-            if reached.is_empty() || !all_listed {
-                return Err(NotCovered::UnknownCost);
-            }
-            cost.recipients = reached.listed.iter().map(|name| self.reached_digest(name)).collect();
+            let reached = all_recipients(&self.shape, asked).ok_or(NotCovered::UnknownCost)?;
+            cost.recipients = reached.iter().map(|name| self.reached_digest(name)).collect();
         }
         // A call that alone costs more than the budget is not covered.
         match budget.charge(&BudgetUsed::default(), &cost) {
@@ -187,7 +184,8 @@ impl Grant {
         }
     }
 
-    /// The digest of a recipient, for this grant alone: the ledger does not say who was reached.
+    /// The digest of a recipient, for this grant alone. The ledger has no address in plain text, but
+    /// whoever reads the ledger can try addresses: the digest has no secret part.
     fn reached_digest(&self, recipient: &str) -> String {
         let text = format!("{} {}", self.id, recipient.trim().to_lowercase());
         Digest::of(text.as_bytes()).to_string().chars().take(REACHED_DIGITS).collect()

@@ -14,20 +14,54 @@ const LINES: [&str; 2] = ["subject", "title"];
 /// Members that are the message itself.
 const TEXTS: [&str; 4] = ["body", "text", "message", "content"];
 
+/// Last words of members that are one line as well: `from_name`, `reply_to_email`.
+const LINE_ENDS: [&str; 2] = ["name", "email"];
+
+fn named(names: &[&str], key: &str) -> bool {
+    names.iter().any(|name| key.eq_ignore_ascii_case(name))
+}
+
+/// Whether a member is a message or its heading, which reach nobody by themselves.
+pub(super) fn is_message_text(key: &str) -> bool {
+    named(&TEXTS, key) || named(&LINES, key)
+}
+
+/// Whether a member names recipients.
+pub(super) fn is_recipient(key: &str) -> bool {
+    named(&RECIPIENTS, key)
+}
+
+/// Whether a member is a heading, a name or an address, by its whole name or its last word
+/// (`email_subject`, `replyTo`).
+pub(super) fn is_one_line(key: &str) -> bool {
+    let is_line = |word: &str| {
+        let lists: [&[&str]; 4] = [&LINES, &RECIPIENTS, &SENDERS, &LINE_ENDS];
+        lists.into_iter().any(|names| named(names, word))
+    };
+    let last = key.rsplit(['_', '-', '.']).next().unwrap_or(key);
+    let capital = last.rfind(|c: char| c.is_ascii_uppercase());
+    let camel = capital.and_then(|at| last.get(at..)).unwrap_or(last);
+    is_line(key) || is_line(last) || is_line(camel)
+}
+
+/// Whether a text has a line break or another control character.
+pub(super) fn has_control(text: &str) -> bool {
+    text.contains(|c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}'))
+}
+
 /// Whether a message has only known members and reaches only listed addresses.
 pub(super) fn is_plain_message(
     arguments: &Value<'_>,
     is_listed: impl Fn(&str) -> bool + Copy,
 ) -> bool {
     let Some(members) = arguments.as_object() else { return false };
-    let named = |names: &[&str], key: &str| names.iter().any(|name| key.eq_ignore_ascii_case(name));
     members.iter().all(|(key, value)| {
         if named(&RECIPIENTS, key) {
             addresses(value, is_listed)
         } else if named(&SENDERS, key) {
             value.as_str().is_some_and(is_listed)
         } else if named(&LINES, key) {
-            value.as_str().is_some_and(|text| !text.contains(char::is_control))
+            value.as_str().is_some_and(|text| !has_control(text))
         } else {
             named(&TEXTS, key) && value.as_str().is_some()
         }

@@ -260,3 +260,131 @@ fn a_finding_in_a_free_text_asks_even_if_the_shown_call_had_it_elsewhere() {
     let seen = assess(&stored, &Policy::default());
     assert!(!given.covers_shown(&ShownToolCall::new(&stored.arguments, &seen)));
 }
+
+fn within_recipients(
+    most: u32,
+    (tool, shown, conditions): (&str, &str, &[&str]),
+    call: &str,
+) -> Result<(), NotCovered> {
+    let given = shape(tool, shown, conditions).unwrap();
+    let budget = Some(GrantBudget { spend: None, recipients: Some(most) });
+    covers_within(&given, budget, (tool, call), |_| {})
+}
+
+/// Tools split addresses at more than commas, and one name may be a whole team.
+#[test]
+fn a_text_that_may_name_several_people_is_not_one_recipient() {
+    let message = ("send_message", r#"{"to":"bo","text":"hi"}"#, &["to~*", "text~*"][..]);
+    let to = |name: &str| format!(r#"{{"to":"{name}","text":"x"}}"#);
+    for one in ["cy", "@cy", "#general", "cy+shop@example.org", "Cy Di <cy@example.org>", "<@U12>"]
+    {
+        assert_eq!(within_recipients(1, message, &to(one)), Ok(()), "{one}");
+    }
+    for several in [
+        "a@x.example b@x.example",
+        r"a@x.example\nb@x.example",
+        r"cy\ndi",
+        r"cy\tdi",
+        "a@x.example|b@x.example",
+        "cy|di",
+        "cy di",
+        "cy\u{a0}di",
+        "cy\u{3000}di",
+        "cy\u{ff0c}di",
+        "cy\u{200b}di",
+        "cy&di",
+        "cy%2Cdi",
+        "cy?cc=di",
+        "<@U12><@U34>",
+        "cy di <cy@example.org> ei",
+        "Everyone",
+        "EVERYONE",
+        "@Channel",
+        "@all",
+        "<!channel>",
+        "<!here>",
+        "<!everyone>",
+        "everyone\u{200b}",
+        "\u{ff20}everyone",
+        "@every\u{ad}one",
+    ] {
+        assert!(within_recipients(9, message, &to(several)).is_err(), "{several:?}");
+    }
+}
+
+/// The assessment does not know all names of arguments that reach people.
+#[test]
+fn a_free_argument_that_may_name_people_has_an_unknown_cost() {
+    for member in [
+        "members",
+        "mentions",
+        "notify",
+        "share_with",
+        "watchers",
+        "users",
+        "assignee",
+        "target_user",
+        "destination",
+    ] {
+        let free = format!("{member}?~*");
+        let conditions = ["to~*", "text~*", "subject?~*", &*free];
+        let grant = ("send_message", r#"{"to":"bo","text":"hi"}"#, &conditions[..]);
+        let plain = r#"{"to":"bo","text":"hi","subject":"x"}"#;
+        assert_eq!(within_recipients(1, grant, plain), Ok(()), "{member}");
+        let call = format!(r#"{{"to":"bo","text":"hi","{member}":"eve"}}"#);
+        assert!(within_recipients(1, grant, &call).is_err(), "{member}");
+        let same = format!(r#"{{"to":"bo","text":"hi","{member}":"bo"}}"#);
+        assert_eq!(within_recipients(1, grant, &same), Ok(()), "{member}");
+    }
+    let numbered = ["to~*", "text~*", "chat_id?<=9"];
+    let grant = ("send_message", r#"{"to":"bo","text":"hi"}"#, &numbered[..]);
+    let call = r#"{"to":"bo","text":"hi","chat_id":7}"#;
+    assert!(within_recipients(1, grant, call).is_err());
+}
+
+/// A line break in a header of a message adds another header.
+#[test]
+fn free_texts_of_one_line_take_no_control_characters() {
+    let shown = r#"{"to":"bo","text":"hi"}"#;
+    for member in ["subject", "title", "Subject", "email_subject", "reply_to", "from", "cc"] {
+        let free = format!("{member}?~*");
+        let given = shape("send_message", shown, &["to~*", "text~*", &free]).unwrap();
+        for text in [r"hi\r\nBcc: eve@example.com", r"hi\nx", r"hi\u2028x", r"hi\u0085x"] {
+            let call = format!(r#"{{"to":"bo","text":"hi","{member}":"{text}"}}"#);
+            assert!(covers(&given, "send_message", &call, |_| {}).is_err(), "{member}: {text}");
+        }
+    }
+    let given = shape("send_message", shown, &["to~*", "text~*", "title?~*"]).unwrap();
+    let call = r#"{"to":"bo","text":"two\nlines","title":"one line"}"#;
+    assert_eq!(covers(&given, "send_message", call, |_| {}), Ok(()));
+    let call = r#"{"to":"bo\nBcc: eve","text":"hi"}"#;
+    assert!(covers(&given, "send_message", call, |_| {}).is_err());
+}
+
+/// Tools read digits of other scripts, blanks and zeros in front as the same number.
+#[test]
+fn a_second_amount_is_seen_however_it_is_written() {
+    let shown = r#"{"amount":20,"currency":"USD"}"#;
+    let given = shape(ORDER, shown, &["amount<=100", "fee?~*"]).unwrap();
+    let spend = Some(SpendLimit::parse("amount:USD:50").unwrap());
+    let within = |fee: &str| {
+        let call = format!(r#"{{"amount":20,"currency":"USD","fee":"{fee}"}}"#);
+        let budget = Some(GrantBudget { spend: spend.clone(), recipients: None });
+        covers_within(&given, budget, (ORDER, &call), |_| {})
+    };
+    assert_eq!(within("0"), Ok(()));
+    let blanks = " ".repeat(38);
+    for fee in [
+        "9000".to_owned(),
+        "\u{ff15}\u{ff10}\u{ff10}".to_owned(),
+        "\u{665}\u{660}\u{660}".to_owned(),
+        "\u{200b}500".to_owned(),
+        format!("{blanks}9000"),
+        format!("9000{blanks}"),
+        format!("{}9000", "0".repeat(41)),
+        format!("9000.{}", "0".repeat(41)),
+        format!("9000 {}", "x".repeat(41)),
+    ] {
+        assert!(within(&fee).is_err(), "{fee}");
+    }
+}
