@@ -74,6 +74,11 @@ pub fn is_described(tool: &str) -> bool {
     matches!(find_entry(None, tool, &Value::Null), Some((_, true)))
 }
 
+/// Whether an argument is a path by its name: `path`, `outputFile`, `target_dir`.
+pub fn is_path_argument(name: &str) -> bool {
+    arguments::guessed(name).is_some_and(Role::is_path)
+}
+
 /// Whether this tool runs commands, code or other tools that its arguments spell out.
 pub fn runs_programs(tool: &str, arguments: &Value<'_>) -> bool {
     let runs = |role: Role| role.is_code() || role == Role::Tool;

@@ -53,6 +53,8 @@ pub enum ShapeError {
     OtherArguments,
     /// The assessment found more than text in an argument that would be free.
     FoundInText,
+    /// A relative path names another file in another folder, and the folder is not known.
+    RelativePath,
 }
 
 impl ShapeError {
@@ -88,6 +90,10 @@ impl ShapeError {
             ShapeError::FoundInText => {
                 "the assessment found more than plain text in an argument that would be free; give \
                  the grant from a call without that"
+            }
+            ShapeError::RelativePath => {
+                "the call names a relative path, and the folder that it is in is not known; name \
+                 an absolute path, or give the grant from a request that says its folder"
             }
             ShapeError::OtherArguments => "the call does not fulfil the conditions",
         }

@@ -170,6 +170,17 @@ impl CallProfile {
             || self.reasons.iter().any(|code| code == "tool.amount")
     }
 
+    /// The paths that the call deletes or writes.
+    pub(super) fn changed_paths(&self) -> impl Iterator<Item = &str> {
+        let entries = self.touches.iter().filter_map(|entry| entry.split_once(' '));
+        entries.filter(|(list, _)| PATHS.contains(list)).map(|(_, path)| path)
+    }
+
+    /// Whether the call deletes or writes.
+    pub(super) fn changes_files(&self) -> bool {
+        self.effects.iter().any(|effect| effect == "Delete" || effect == "Write")
+    }
+
     /// Whether another call of the same tool does no more than this one: no higher tier, no other
     /// reason, effect or doubt, and nothing else touched, except what an argument names.
     pub(super) fn includes_tool_call(

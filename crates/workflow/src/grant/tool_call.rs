@@ -25,6 +25,9 @@ pub struct ToolCallShape {
     pub arguments: Vec<ArgumentConstraint>,
     /// What the call does that was shown.
     pub profile: CallProfile,
+    /// Only in this folder, if the shown call changes what a relative path names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
 }
 
 /// A call of a tool that people saw.
@@ -38,6 +41,8 @@ pub struct ShownToolCall {
     pub profile: CallProfile,
     /// The arguments in which the assessment found more than a recipient or an amount.
     found_in: Vec<String>,
+    /// Its working directory, if it is known.
+    folder: Option<String>,
 }
 
 impl ShownToolCall {
@@ -48,15 +53,16 @@ impl ShownToolCall {
         let profile = CallProfile::of_tool_card(card);
         let arguments = arguments.into_owned();
         let found_in = found_in(&card.reasons);
-        Some(ShownToolCall { tool: card.tool.clone(), arguments, profile, found_in })
+        let folder = card.cwd.clone();
+        Some(ShownToolCall { tool: card.tool.clone(), arguments, profile, found_in, folder })
     }
 
-    /// A call with these arguments.
+    /// A call with these arguments, in no known folder.
     pub fn new(arguments: &Value<'_>, seen: &Assessment) -> ShownToolCall {
         let profile = CallProfile::of_tool_call(seen);
         let arguments = arguments.clone().into_owned();
         let found_in = found_in(&seen.reasons);
-        ShownToolCall { tool: seen.tool.clone(), arguments, profile, found_in }
+        ShownToolCall { tool: seen.tool.clone(), arguments, profile, found_in, folder: None }
     }
 }
 
@@ -108,9 +114,16 @@ impl ToolCallShape {
             }
         }
         conditions.sort_by(|a, b| a.member.cmp(&b.member));
-        let profile = shown.profile.clone();
-        let shape = ToolCallShape { tool: shown.tool.clone(), arguments: conditions, profile };
-        if shape.accepts(&shown.arguments) { Ok(shape) } else { Err(ShapeError::OtherArguments) }
+        let (tool, profile) = (shown.tool.clone(), shown.profile.clone());
+        let mut shape = ToolCallShape { tool, arguments: conditions, profile, folder: None };
+        if !shape.accepts(&shown.arguments) {
+            return Err(ShapeError::OtherArguments);
+        }
+        if shape.depends_on_folder(&shown.arguments, &shown.profile) {
+            let folder = shown.folder.clone().filter(|folder| !is_relative(folder));
+            shape.folder = Some(folder.ok_or(ShapeError::RelativePath)?);
+        }
+        Ok(shape)
     }
 
     /// Whether a call is covered. The error says why not.
@@ -127,7 +140,7 @@ impl ToolCallShape {
         }
         let fits = !seen.trace.runs_scripts()
             && !is_found_in_free_text(&self.arguments, &found_in(&seen.reasons))
-            && self.includes(asked.arguments, &CallProfile::of_tool_call(seen));
+            && self.includes(asked.arguments, &CallProfile::of_tool_call(seen), asked.cwd);
         if fits { Ok(()) } else { Err(NotCovered::OtherCall) }
     }
 
@@ -135,13 +148,30 @@ impl ToolCallShape {
     pub fn covers_shown(&self, call: &ShownToolCall) -> bool {
         call.tool == self.tool
             && !is_found_in_free_text(&self.arguments, &call.found_in)
-            && self.includes(&call.arguments, &call.profile)
+            && self.includes(&call.arguments, &call.profile, call.folder.as_deref())
     }
 
-    fn includes(&self, arguments: &Value<'_>, profile: &CallProfile) -> bool {
+    fn includes(&self, arguments: &Value<'_>, profile: &CallProfile, folder: Option<&str>) -> bool {
         let named = self.named_texts(arguments);
         let is_named = |entry: &str| named.contains(&entry);
-        self.accepts(arguments) && self.profile.includes_tool_call(profile, is_named)
+        let is_here = self.folder.is_some() && self.folder.as_deref() == folder;
+        self.accepts(arguments)
+            && self.profile.includes_tool_call(profile, is_named)
+            && (is_here || !self.depends_on_folder(arguments, profile))
+    }
+
+    /// Whether a call changes what a relative path names: another file in another folder. Where
+    /// the path may be any text, it may name any folder anyway.
+    fn depends_on_folder(&self, arguments: &Value<'_>, profile: &CallProfile) -> bool {
+        let is_free = |one: &ArgumentConstraint| one.rule == ArgumentRule::AnyText;
+        let texts = |one: &ArgumentConstraint| texts_of(arguments.get(&one.member));
+        let free: Vec<&str> =
+            self.arguments.iter().filter(|one| is_free(one)).flat_map(texts).collect();
+        let is_path =
+            |one: &&ArgumentConstraint| !is_free(one) && tools::is_path_argument(&one.member);
+        let mut named = self.arguments.iter().filter(is_path).flat_map(texts);
+        profile.changed_paths().any(|path| is_relative(path) && !free.contains(&path))
+            || profile.changes_files() && named.any(is_relative)
     }
 
     /// Whether every argument is named and is what its condition says.
@@ -157,9 +187,7 @@ impl ToolCallShape {
     fn named_texts<'v>(&self, arguments: &'v Value<'_>) -> Vec<&'v str> {
         let mut found = Vec::new();
         for one in &self.arguments {
-            let value = arguments.get(&one.member);
-            let items = value.and_then(Value::as_array).unwrap_or_default();
-            for text in value.into_iter().chain(items).filter_map(Value::as_str) {
+            for text in texts_of(arguments.get(&one.member)) {
                 found.push(text);
                 found.extend(text.split([',', ';']).map(str::trim));
             }
@@ -184,8 +212,24 @@ impl ToolCallShape {
         }
         let conditions: Vec<String> =
             self.arguments.iter().map(ArgumentConstraint::words).collect();
-        format!("{} with {}", self.tool, conditions.join(", "))
+        let place = self.folder.as_ref().map_or(String::new(), |folder| format!(" in {folder}"));
+        format!("{} with {}{place}", self.tool, conditions.join(", "))
     }
+}
+
+/// A text, or the texts of a list.
+fn texts_of<'v>(value: Option<&'v Value<'_>>) -> impl Iterator<Item = &'v str> {
+    let items = value.and_then(Value::as_array).unwrap_or_default();
+    value.into_iter().chain(items).filter_map(Value::as_str)
+}
+
+/// Whether a path starts in the working directory, or where a variable says.
+fn is_relative(path: &str) -> bool {
+    let has_drive =
+        path.get(1..).is_some_and(|rest| rest.starts_with(":\\") || rest.starts_with(":/"));
+    let is_rooted =
+        path.starts_with(['/', '~']) || path.starts_with("\\\\") || path.contains("://");
+    !is_rooted && !has_drive
 }
 
 #[cfg(test)]

@@ -45,6 +45,27 @@ fn covers(
 fn covers_within(
     shape: &ToolCallShape,
     budget: Option<GrantBudget>,
+    call: (&str, &str),
+    change: impl Fn(&mut Assessment),
+) -> Result<(), NotCovered> {
+    covers_in(None, shape, budget, call, change)
+}
+
+/// A call that an agent made in a folder.
+fn shown_in(cwd: Option<&str>, tool: &str, arguments: &str) -> ShownToolCall {
+    let text = call_text(tool, arguments);
+    let value = countersign_json::parse(&text).unwrap();
+    let call = Call::from_json(&value).unwrap();
+    let seen = assess(&call, &Policy::default());
+    let mut card = Card::new(&call, &seen, &digest(&call, b""));
+    card.cwd = cwd.map(ToOwned::to_owned);
+    ShownToolCall::of_card(&card).unwrap()
+}
+
+fn covers_in(
+    cwd: Option<&str>,
+    shape: &ToolCallShape,
+    budget: Option<GrantBudget>,
     (tool, arguments): (&str, &str),
     change: impl Fn(&mut Assessment),
 ) -> Result<(), NotCovered> {
@@ -58,7 +79,7 @@ fn covers_within(
         agent: "claude",
         session: "s1",
         repository: None,
-        cwd: None,
+        cwd,
         environment: Environment::default(),
         own_addresses: &[],
         digest: &digest,
@@ -386,5 +407,41 @@ fn a_second_amount_is_seen_however_it_is_written() {
         format!("9000 {}", "x".repeat(41)),
     ] {
         assert!(within(&fee).is_err(), "{fee}");
+    }
+}
+
+/// The same words name another file in another folder.
+#[test]
+fn a_relative_path_is_covered_only_in_the_folder_of_the_shown_call() {
+    let tool = "mcp__files__delete_file";
+    for (path, is_relative) in [
+        ("out.txt", true),
+        ("./out.txt", true),
+        ("build", true),
+        ("$HOME/out.txt", true),
+        ("/srv/shop/out.txt", false),
+        ("/srv/shop/build", false),
+    ] {
+        let arguments = format!(r#"{{"path":"{path}","note":"x"}}"#);
+        let shown = shown_in(Some("/srv/shop"), tool, &arguments);
+        let conditions = || ArgumentConstraint::parse_all(["note~*"]).unwrap();
+        let given = ToolCallShape::new(&shown, conditions()).unwrap();
+        let covers = |cwd| covers_in(cwd, &given, None, (tool, &arguments), |_| {});
+        assert_eq!(covers(Some("/srv/shop")), Ok(()), "{path}");
+        assert!(given.covers_shown(&shown), "{path}");
+        assert_eq!(given.words().ends_with(" in /srv/shop"), is_relative, "{path}");
+        for cwd in [Some("/srv/pay"), Some("/srv/shop/src"), Some("."), None] {
+            assert_eq!(covers(cwd).is_err(), is_relative, "{path} in {cwd:?}");
+            let other = shown_in(cwd, tool, &arguments);
+            assert_eq!(given.covers_shown(&other), !is_relative, "{path} in {cwd:?}");
+        }
+        let unknown = ToolCallShape::new(&shown_in(Some("."), tool, &arguments), conditions());
+        assert_eq!(unknown.err(), is_relative.then_some(ShapeError::RelativePath), "{path}");
+        let text = call_text(tool, &arguments);
+        let value = countersign_json::parse(&text).unwrap();
+        let call = Call::from_json(&value).unwrap();
+        let example = ShownToolCall::new(&call.arguments, &assess(&call, &Policy::default()));
+        let by_name = ToolCallShape::new(&example, conditions());
+        assert_eq!(by_name.err(), is_relative.then_some(ShapeError::RelativePath), "{path}");
     }
 }
