@@ -184,8 +184,8 @@ impl Grant {
         }
     }
 
-    /// The digest of a recipient, for this grant alone. The ledger has no address in plain text, but
-    /// whoever reads the ledger can try addresses: the digest has no secret part.
+    /// The digest of a recipient, for this grant alone. The ledger has no address in plain text,
+    /// but a reader of the ledger can try addresses: the digest has no secret part.
     fn reached_digest(&self, recipient: &str) -> String {
         let text = format!("{} {}", self.id, recipient.trim().to_lowercase());
         Digest::of(text.as_bytes()).to_string().chars().take(REACHED_DIGITS).collect()

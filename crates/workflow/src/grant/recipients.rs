@@ -1,5 +1,5 @@
-//! Whom a call reaches, for budgets. The assessment lists the texts of arguments that it knows: each
-//! must name one person, and no other argument that the agent chooses may name more.
+//! Whom a call reaches, for budgets. The assessment lists the texts of arguments that it knows:
+//! each must name one person, and no other argument that the agent chooses may name more.
 
 use countersign_json::Value;
 
