@@ -1,5 +1,6 @@
 //! `rules/headlines.toml` → the rows that name the object of a call.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -76,15 +77,20 @@ pub fn generate(path: &Path, out: &Path) -> Result<(), String> {
 
 /// `gh|hub repo delete`: programs, then globs on the operands behind them.
 fn commands(rows: &[Row]) -> String {
-    let mut source = "pub(crate) static COMMANDS: &[CommandRow] = &[\n".to_owned();
+    let mut source = "static COMMANDS: &[CommandRow] = &[\n".to_owned();
+    let (mut count, mut by_program) = (0, BTreeMap::<String, Vec<usize>>::new());
     for row in rows {
         for pattern in &row.pattern {
             let mut parts = pattern.split(' ').map(|part| part.split('|').collect::<Vec<_>>());
             let programs = parts.next().unwrap_or_default();
+            for program in programs.iter().collect::<BTreeSet<_>>() {
+                by_program.entry(program.to_ascii_lowercase()).or_default().push(count);
+            }
+            count += 1;
             let words: Vec<String> = parts.map(|globs| format!("&{globs:?}")).collect();
             let _ = writeln!(
                 source,
-                "CommandRow {{ programs: &{programs:?}, words: &[{}], flags: &{:?}, headline: {:?} }},",
+                "CommandRow {{ words: &[{}], flags: &{:?}, headline: {:?} }},",
                 words.join(", "),
                 row.flags,
                 row.headline
@@ -92,6 +98,9 @@ fn commands(rows: &[Row]) -> String {
         }
     }
     source.push_str("];\n");
+    let by_program = by_program.iter().map(|(name, rows)| format!("({name:?}, &{rows:?}), "));
+    let by_program: String = by_program.collect();
+    let _ = writeln!(source, "static BY_PROGRAM: &[(&str, &[u16])] = &[{by_program}];");
     source
 }
 

@@ -74,6 +74,10 @@ impl CommandList {
     /// Adds the commands of another reading.
     pub fn absorb(&mut self, other: CommandList) {
         self.is_cut |= other.is_cut;
+        if self.list.is_empty() {
+            self.list = other.list;
+            return;
+        }
         other.list.into_iter().for_each(|command| self.add(command));
     }
 

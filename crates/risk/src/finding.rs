@@ -230,7 +230,7 @@ impl Findings {
         self.doubts |= inner.doubts;
         self.irreversible |= inner.irreversible;
         self.human = self.human.max(inner.human);
-        self.impact.absorb(&inner.impact);
+        self.impact.absorb(inner.impact);
         self.commands.absorb(inner.commands);
         self.trace.absorb(inner.trace);
         inner.queries.into_iter().for_each(|query| self.ask(query));
@@ -258,7 +258,7 @@ impl Findings {
         keep: impl Fn(&Finding) -> bool,
     ) {
         self.effects.extend(other.effects);
-        self.impact.absorb(&other.impact);
+        self.impact.absorb(other.impact);
         self.commands.absorb(other.commands);
         self.doubts |= if doubts { other.doubts } else { 0 };
         self.irreversible |= other.irreversible;

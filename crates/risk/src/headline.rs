@@ -47,8 +47,6 @@ impl Headline {
 
 /// A row about a command.
 pub(crate) struct CommandRow {
-    /// Names of programs.
-    pub programs: &'static [&'static str],
     /// The operands that follow, each a list of globs.
     pub words: &'static [&'static [&'static str]],
     /// Any of these flags.
@@ -77,6 +75,16 @@ pub(crate) struct Example {
 }
 
 include!(concat!(env!("OUT_DIR"), "/headlines.rs"));
+
+/// The rows about a program, in the order of the file.
+pub(crate) fn rows_of(program: &str) -> impl Iterator<Item = &'static CommandRow> {
+    let folded = program.bytes().any(|b| b.is_ascii_uppercase());
+    let program: Cow<'_, str> =
+        if folded { program.to_ascii_lowercase().into() } else { program.into() };
+    let found = BY_PROGRAM.binary_search_by(|(name, _)| (*name).cmp(&*program));
+    let rows = found.ok().and_then(|at| BY_PROGRAM.get(at)).map_or(&[][..], |(_, rows)| rows);
+    rows.iter().filter_map(|at| COMMANDS.get(usize::from(*at)))
+}
 
 /// The parts of a headline, where every object outside brackets is known. A part in brackets is
 /// left out where its object is not known.
@@ -150,7 +158,7 @@ fn merge(parts: &mut [Part], other: &[Part]) -> bool {
     if same {
         for pair in parts.iter_mut().zip(other) {
             if let (Part::Object(mine), Part::Object(its)) = pair {
-                mine.absorb(its);
+                mine.absorb(its.clone());
             }
         }
     }

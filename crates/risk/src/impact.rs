@@ -41,7 +41,11 @@ impl CountedList {
     }
 
     /// Adds the entries of another list.
-    pub(crate) fn absorb(&mut self, other: &CountedList) {
+    pub(crate) fn absorb(&mut self, other: CountedList) {
+        if self.is_empty() {
+            *self = other;
+            return;
+        }
         other.listed.iter().for_each(|entry| self.add(entry));
         let more = other.count.saturating_sub(u32::try_from(other.listed.len()).unwrap_or(0));
         self.count = self.count.saturating_add(more);
@@ -99,20 +103,20 @@ pub struct Impact {
 
 impl Impact {
     /// Adds everything another reader saw.
-    pub(crate) fn absorb(&mut self, other: &Impact) {
-        for money in &other.money {
-            if !self.money.contains(money) {
-                self.money.push(money.clone());
+    pub(crate) fn absorb(&mut self, other: Impact) {
+        for money in other.money {
+            if !self.money.contains(&money) {
+                self.money.push(money);
             }
         }
-        self.recipients.absorb(&other.recipients);
-        self.deletes.absorb(&other.deletes);
-        self.writes.absorb(&other.writes);
-        self.rows.absorb(&other.rows);
-        self.services.absorb(&other.services);
-        self.secrets.absorb(&other.secrets);
-        self.hosts.absorb(&other.hosts);
-        self.programs.absorb(&other.programs);
+        self.recipients.absorb(other.recipients);
+        self.deletes.absorb(other.deletes);
+        self.writes.absorb(other.writes);
+        self.rows.absorb(other.rows);
+        self.services.absorb(other.services);
+        self.secrets.absorb(other.secrets);
+        self.hosts.absorb(other.hosts);
+        self.programs.absorb(other.programs);
         self.items = self.items.max(other.items);
     }
 

@@ -23,14 +23,15 @@ pub fn unique(sources: &[String]) -> (Vec<&String>, Vec<usize>) {
 }
 
 /// How many names a block of `SortedNames` has.
-const BLOCK: usize = 16;
+const BLOCK: usize = 8;
 
 /// Writes the names, which are sorted, and what they stand for. A name is stored as the number of
 /// bytes that it shares with the name before it, the number of its other bytes, and these.
 pub fn write(names: &BTreeMap<&str, Meaning>, s: &mut String) -> Result<(), String> {
     let mut known: BTreeMap<&Meaning, usize> = BTreeMap::new();
     let (mut meanings, mut numbers) = (String::new(), String::new());
-    let (mut bytes, mut blocks, mut before) = (Vec::new(), String::new(), "");
+    let (mut bytes, mut before) = (Vec::new(), "");
+    let (mut blocks, mut keys) = (String::new(), String::new());
     for (at, (name, meaning)) in names.iter().enumerate() {
         let next = known.len();
         let number = *known.entry(meaning).or_insert(next);
@@ -41,6 +42,7 @@ pub fn write(names: &BTreeMap<&str, Meaning>, s: &mut String) -> Result<(), Stri
         put(&mut numbers, format!("{number}, "));
         if at.is_multiple_of(BLOCK) {
             put(&mut blocks, format!("{}, ", bytes.len()));
+            put(&mut keys, format!("{}, ", first_bytes(name)));
             before = "";
         }
         let shared = before.bytes().zip(name.bytes()).take_while(|(a, b)| a == b).count();
@@ -56,7 +58,7 @@ pub fn write(names: &BTreeMap<&str, Meaning>, s: &mut String) -> Result<(), Stri
     let meaning = "(u16, StaticList<&Rule>, StaticList<&Runner>)";
     put(s, "/// The names of all programs.\n");
     put(s, "static PROGRAM_NAMES: SortedNames = SortedNames {\n");
-    put(s, format!("names: b\"{names}\",\nblocks: &[{blocks}],\n}};\n"));
+    put(s, format!("names: b\"{names}\",\nblocks: &[{blocks}],\nkeys: &[{keys}],\n}};\n"));
     put(s, "/// What each name stands for.\n");
     put(s, format!("static NAME_MEANINGS: [u16; {count}] = [{numbers}];\n"));
     put(s, "/// Description, rules and runners.\n");

@@ -1,6 +1,8 @@
 //! Many sorted names in little room: a name is stored as the bytes that it does not share with the
 //! name before it.
 
+use super::first_bytes;
+
 /// Sorted names. Each is the number of bytes that it shares with the name before, the number of its
 /// other bytes, and these; the first of a block shares nothing.
 #[derive(Debug)]
@@ -9,16 +11,23 @@ pub(crate) struct SortedNames {
     pub names: &'static [u8],
     /// Where each block starts.
     pub blocks: &'static [u32],
+    /// The first bytes of the first name of each block.
+    pub keys: &'static [u64],
 }
 
 /// How many names a block has.
-const BLOCK: usize = 16;
+const BLOCK: usize = 8;
 
 impl SortedNames {
     /// The place of a name in the order of all names.
     pub fn find(&self, name: &str) -> Option<usize> {
         let wanted = name.as_bytes();
-        let from = self.blocks.partition_point(|start| self.first(*start) <= wanted);
+        let key = first_bytes(name);
+        let mut from = self.keys.partition_point(|first| *first < key);
+        // Names with the same first bytes are compared as a whole.
+        while self.keys.get(from) == Some(&key) && self.first(*self.blocks.get(from)?) <= wanted {
+            from += 1;
+        }
         let block = from.checked_sub(1)?;
         let mut at = *self.blocks.get(block)? as usize;
         // How many bytes the wanted name begins with of the name before.

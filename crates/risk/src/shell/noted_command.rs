@@ -6,11 +6,9 @@ use crate::command_words::CommandWords;
 impl Invocation<'_, '_> {
     /// The program, its first operands and its options.
     pub(super) fn command_words(&self) -> CommandWords {
-        let texts = |list: &[u16]| -> Vec<&str> {
-            list.iter().filter_map(|at| self.args.get(usize::from(*at))).map(|a| &*a.text).collect()
-        };
+        let text = |at: &u16| self.args.get(usize::from(*at)).map(|arg| &*arg.text);
         let program = self.args.first().map_or("", |program| &*program.text);
-        let (operands, options) = (texts(&self.operands), texts(&self.options));
-        CommandWords::new(program, operands.into_iter(), options.into_iter())
+        let (operands, options) = (self.operands.iter(), self.options.iter());
+        CommandWords::new(program, operands.filter_map(text), options.filter_map(text))
     }
 }

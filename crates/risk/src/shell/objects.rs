@@ -2,7 +2,7 @@
 
 use super::invocation::Invocation;
 use crate::finding::{Findings, Span};
-use crate::headline::{COMMANDS, CommandRow, Headline, Part, fill, object};
+use crate::headline::{CommandRow, Headline, Part, fill, object, rows_of};
 use crate::impact::CountedList;
 use countersign_shell::UNKNOWN;
 use countersign_text::glob;
@@ -27,23 +27,24 @@ fn headline(inv: &Invocation<'_, '_>) -> Option<Vec<Part>> {
     let first: &str = &inv.args.first()?.text;
     let name = first.rsplit(['/', '\\']).next().unwrap_or(first);
     let name = name.strip_suffix(".exe").unwrap_or(name);
+    let mut rows = rows_of(name).peekable();
+    rows.peek()?;
     let operands: Vec<&str> = (0..MAX_OPERANDS).map_while(|at| inv.operand(at)).collect();
     // An operand that is only known at run time may be the object.
     if operands.len() == MAX_OPERANDS || operands.iter().any(|word| word.contains(UNKNOWN)) {
         return None;
     }
-    let fits = |row: &&CommandRow| {
+    let fits = |row: &&'static CommandRow| {
         let word = |at: usize, globs: &[&str]| {
             let lookahead = |glob: &&str| glob.strip_prefix('&').unwrap_or(glob).to_owned();
             operands.get(at).is_some_and(|word| {
                 globs.iter().map(lookahead).any(|glob| glob::matches(&glob, word))
             })
         };
-        row.programs.iter().any(|program| program.eq_ignore_ascii_case(name))
-            && row.words.iter().enumerate().all(|(at, globs)| word(at, globs))
+        row.words.iter().enumerate().all(|(at, globs)| word(at, globs))
             && (row.flags.is_empty() || inv.has_one(row.flags))
     };
-    COMMANDS.iter().filter(fits).find_map(|row| {
+    rows.filter(fits).find_map(|row| {
         let is_lookahead = |globs: &&&[&str]| globs.iter().any(|glob| glob.starts_with('&'));
         let matched = row.words.len() - row.words.iter().filter(is_lookahead).count();
         let operands = operands.get(matched..).unwrap_or_default();

@@ -85,7 +85,6 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         stdin: &Flow,
     ) -> Taint {
         let mut taint = Taint::default();
-        let local = names_only_this_machine(spec, inv);
         if spec.fetches && inv.has_one(REROUTING_OPTIONS) {
             // The address does not say which host it is.
             self.shared.out.trace.reaches_unknown_host = true;
@@ -102,6 +101,9 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             };
             let Some(word) = inv.args.get(value.word) else { continue };
             let arg = Arg { text: Cow::Owned(value.text.to_owned()), ..word.clone() };
+            let sends =
+                matches!(touch, ArgumentUse::Upload | ArgumentUse::UploadFile | ArgumentUse::Sent);
+            let local = sends && names_only_this_machine(spec, inv);
             taint = taint.and(self.value_touch(*touch, &arg, stdin, local));
         }
         taint

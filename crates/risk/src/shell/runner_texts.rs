@@ -66,7 +66,8 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let texts: Vec<String> = if runner.prefixes.is_empty() {
             vec![word.text.to_string()]
         } else {
-            runner.prefixes.iter().flat_map(|prefix| texts_behind(&word.text, prefix)).collect()
+            let prefixes = runner.prefixes.iter().filter(|prefix| may_begin(&word.text, prefix));
+            prefixes.flat_map(|prefix| texts_behind(&word.text, prefix)).collect()
         };
         for text in texts.iter().filter(|t| !t.trim().is_empty()) {
             if !self.another_reading(word.span) {
@@ -93,4 +94,10 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
         self.code_text(language, arg, stdin)
     }
+}
+
+/// Whether a text may begin with a prefix, by its first byte.
+fn may_begin(text: &str, prefix: &str) -> bool {
+    let first = prefix.as_bytes().first();
+    matches!(first, None | Some(b'*')) || first == text.as_bytes().first()
 }

@@ -23,6 +23,9 @@ pub(super) struct Parts<'n> {
 
 /// Takes `mcp__server__tool`, `server.tool`, `server/tool`, `server:tool` apart.
 pub(super) fn parts(name: &str) -> Parts<'_> {
+    if !name.bytes().any(|b| matches!(b, b'_' | b'.' | b'/' | b':')) {
+        return Parts { server: String::new(), tool: name };
+    }
     let double = name.rsplit_once("__").filter(|(_, tool)| !tool.is_empty());
     let single = name.rsplit_once(['.', '/', ':']).filter(|(_, tool)| !tool.is_empty());
     let (server, tool) = match (double, single) {
