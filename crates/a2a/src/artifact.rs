@@ -7,15 +7,13 @@ use crate::task::DelegatedTask;
 /// The member of an output that asks the sender a question.
 const QUESTION: &str = "input_required";
 
-/// The task as every executor gets it, with the approved text and the texts before it.
+/// The task as every executor gets it, with the approved text and the texts before it. Everything
+/// in it that the sender wrote is in the call that was approved.
 pub fn task_input(task: &DelegatedTask, text: &str) -> Value {
-    let (first, last) = (task.message.as_deref(), task.further.last().map(|one| one.id.as_str()));
-    let texts = std::iter::once(&task.text).chain(task.further.iter().map(|one| &one.text));
-    let earlier: Vec<&String> = texts.take(task.further.len()).collect();
     json!({
         "taskId": task.id, "task": text, "requester": task.peer, "chain": task.chain,
-        "metadata": task.metadata, "contextId": task.context, "messageId": last.or(first),
-        "history": earlier,
+        "metadata": task.current_metadata(), "contextId": task.context,
+        "messageId": task.current_message(), "history": task.earlier_texts(),
     })
 }
 

@@ -51,6 +51,14 @@ pub fn chain_of(
     Ok(chain)
 }
 
+/// The metadata without the claimed chain.
+pub fn without_chain(mut metadata: Value) -> Value {
+    if let Some(members) = metadata.as_object_mut() {
+        members.remove(CHAIN);
+    }
+    metadata
+}
+
 fn invalid() -> A2aError {
     A2aError::InvalidParams(format!("metadata `{CHAIN}` must be a list of names of agents"))
 }

@@ -14,6 +14,7 @@ use crate::card_signature::{CardProof, verify_card};
 use crate::chain::CHAIN;
 use crate::clock::now;
 use crate::http::{AgentUrl, exchange};
+use crate::node::new_id;
 use crate::object::set;
 use crate::state::TaskState;
 
@@ -101,7 +102,7 @@ impl RemoteAgent {
 
     /// Sends a task; returns it at once.
     pub fn send(&self, task: &OutgoingTask) -> Result<Value, DelegationError> {
-        let id = new_idempotency_key()
+        let id = new_id(now())
             .map_err(|error| DelegationError::Invalid(self.name(), error.to_string()))?;
         let mut metadata = json!({});
         if !task.chain.is_empty() {

@@ -130,7 +130,10 @@ impl A2aNode {
     async fn run(self: &Arc<A2aNode>, id: &str, approved: ApprovedTask) -> Result<(), A2aError> {
         let Ok(_runner) = self.runners.acquire().await else { return Ok(()) };
         let mut watch = self.watch(id);
-        let Some(task) = self.advance(id, TaskState::Working, "Task is running", |_| {})? else {
+        let Some(task) = self.advance(id, TaskState::Working, "Task is running", |task| {
+            task.approve(&approved.content);
+        })?
+        else {
             return Ok(());
         };
         let approved = Arc::new(approved);
@@ -142,7 +145,7 @@ impl A2aNode {
         }
         let start = Instant::now();
         let result = tokio::select! {
-            result = self.executor.run(&task, &approved.text) => result,
+            result = self.executor.run(&task, &approved.content.text) => result,
             () = self.canceled(id, &mut watch) => Err("canceled by its sender".to_owned()),
         };
         let report = run_report(&result, start.elapsed());

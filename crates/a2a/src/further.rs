@@ -34,7 +34,7 @@ impl A2aNode {
         if task.further.len() >= MAX_FURTHER {
             return Err(A2aError::TooMany(format!("a task takes at most {MAX_FURTHER} answers")));
         }
-        let further = SenderAnswer { id: message, text: new.text.clone() };
+        let further = SenderAnswer { id: message, text: new.text.clone(), approved: None };
         let advanced = self.advance(id, TaskState::Submitted, "Answer received", |task| {
             task.further.push(further.clone());
             // The answer is another question to the gate.

@@ -5,10 +5,10 @@ use std::time::Duration;
 use countersign_client::{AgentClient, CallRequest, Error, Outcome, RequestRecord, RunReport};
 use countersign_json::canonical::Digest;
 use countersign_types::tier::Tier;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::object::set;
-use crate::task::{DelegatedTask, TaskQuestion};
+use crate::task::{ApprovedContent, DelegatedTask, TaskQuestion};
+use crate::task_call::{approved_content, screened_text, task_arguments};
 
 /// How much of a result people see in the inbox, in characters.
 const SUMMARY: usize = 1000;
@@ -35,8 +35,8 @@ pub enum TaskDecision {
 /// A task that may run, once.
 #[derive(Debug)]
 pub struct ApprovedTask {
-    /// The text to run: a person may have edited it.
-    pub text: String,
+    /// What runs: a person may have edited it.
+    pub content: ApprovedContent,
     request: Option<String>,
     permit: Option<String>,
     call: CallRequest,
@@ -58,10 +58,10 @@ impl NodeGate {
     pub fn submit(&self, task: &DelegatedTask, max_tier: Option<Tier>) -> TaskDecision {
         let session = format!("a2a:{}", task.peer);
         // Signs of a crisis in the text put the session into its protocol before it is assessed.
-        if let Err(error) = self.agent.screen_as("user", task.current_text(), Some(&session)) {
+        if let Err(error) = self.agent.screen_as("user", &screened_text(task), Some(&session)) {
             return failed(&error);
         }
-        let call = match self.call(task, task.current_text()) {
+        let call = match self.call(task) {
             Ok(call) => call,
             Err(error) => return failed(&error),
         };
@@ -133,15 +133,8 @@ impl NodeGate {
         }
     }
 
-    fn call(&self, task: &DelegatedTask, text: &str) -> Result<CallRequest, Error> {
-        let mut arguments = json!({ "from": task.peer, "chain": task.chain, "task": text });
-        if let Some(label) = &task.requester {
-            set(&mut arguments, "requester_label", json!(label));
-        }
-        if !task.further.is_empty() {
-            set(&mut arguments, "first_task", json!(task.text));
-        }
-        let mut call = CallRequest::tool("delegate_task", &arguments.to_string())?;
+    fn call(&self, task: &DelegatedTask) -> Result<CallRequest, Error> {
+        let mut call = CallRequest::tool("delegate_task", &task_arguments(task).to_string())?;
         call.session = Some(format!("a2a:{}", task.peer));
         call.platform = Some("api".to_owned());
         call.project = None;
@@ -184,20 +177,17 @@ impl NodeGate {
         permit: Option<&str>,
     ) -> TaskDecision {
         let edited = record.edited_arguments.as_ref();
-        let text = match edited {
-            None => task.current_text().to_owned(),
-            Some(edited) => match edited.get("task").and_then(Value::as_str) {
-                Some(text) => text.to_owned(),
-                None => return TaskDecision::Failed("the edited call has no task".to_owned()),
-            },
+        let content = match approved_content(task, edited) {
+            Ok(content) => content,
+            Err(why) => return TaskDecision::Failed(why.to_owned()),
         };
-        let call = self.call(task, task.current_text()).and_then(|call| match edited {
+        let call = self.call(task).and_then(|call| match edited {
             None => Ok(call),
             Some(edited) => call.with_arguments(&edited.to_string()),
         });
         match call {
             Ok(call) => TaskDecision::Approved(Box::new(ApprovedTask {
-                text,
+                content,
                 request: record.id.clone(),
                 permit: permit.map(ToOwned::to_owned),
                 call,

@@ -42,6 +42,7 @@ mod server;
 mod state;
 mod stream;
 mod task;
+mod task_call;
 mod task_list;
 
 pub use card::CardSettings;

@@ -11,7 +11,7 @@ use countersign_types::time::Timestamp;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::block_in_place;
 
-use crate::chain::chain_of;
+use crate::chain::{chain_of, without_chain};
 use crate::clock::now;
 use crate::error::A2aError;
 use crate::executor::TaskExecutor;
@@ -124,12 +124,14 @@ impl A2aNode {
             chain,
             text: new.text,
             message: new.message,
-            metadata: new.metadata,
+            // The chain was checked; nothing reads the claim again.
+            metadata: without_chain(new.metadata),
             created: at,
             steps: Vec::new(),
             question: None,
             artifacts: Vec::new(),
             further: Vec::new(),
+            approved: None,
         };
         task.advance(TaskState::Submitted, "Task submitted".to_owned(), at);
         let row = task.to_row(1)?;

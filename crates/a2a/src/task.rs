@@ -38,6 +38,18 @@ pub struct DelegatedTask {
     /// What the sender answered to questions of the executor, the first answer first.
     #[serde(default)]
     pub further: Vec<SenderAnswer>,
+    /// The first text and its metadata as they were approved; a person may have edited them.
+    #[serde(default)]
+    pub approved: Option<ApprovedContent>,
+}
+
+/// What a person or the rules approved of a task's first message.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ApprovedContent {
+    /// What to do.
+    pub text: String,
+    /// The metadata.
+    pub metadata: Value,
 }
 
 /// A further message of a task's sender.
@@ -47,6 +59,9 @@ pub struct SenderAnswer {
     pub id: String,
     /// What it says.
     pub text: String,
+    /// What was approved of it; a person may have edited it.
+    #[serde(default)]
+    pub approved: Option<String>,
 }
 
 /// One state that a task reached.
@@ -81,6 +96,33 @@ impl DelegatedTask {
     /// The text that is asked about and runs next.
     pub fn current_text(&self) -> &str {
         self.further.last().map_or(&self.text, |last| &last.text)
+    }
+
+    /// The sender's id of the current message.
+    pub fn current_message(&self) -> Option<&str> {
+        let last = self.further.last().map(|one| one.id.as_str());
+        last.or(self.message.as_deref())
+    }
+
+    /// The metadata that is asked about and that the executor gets.
+    pub fn current_metadata(&self) -> &Value {
+        self.approved.as_ref().map_or(&self.metadata, |approved| &approved.metadata)
+    }
+
+    /// The texts before the current one, as they were approved.
+    pub fn earlier_texts(&self) -> Vec<&str> {
+        let first = self.approved.as_ref().map_or(&self.text, |approved| &approved.text);
+        let further = self.further.iter().map(|one| one.approved.as_ref().unwrap_or(&one.text));
+        let all = std::iter::once(first).chain(further).map(String::as_str);
+        all.take(self.further.len()).collect()
+    }
+
+    /// Keeps what was approved of the current message: later runs and questions repeat it.
+    pub fn approve(&mut self, content: &ApprovedContent) {
+        match self.further.last_mut() {
+            Some(last) => last.approved = Some(content.text.clone()),
+            None => self.approved = Some(content.clone()),
+        }
     }
 
     /// Goes on to another state; returns whether that is possible.
@@ -152,5 +194,6 @@ pub fn test_task() -> DelegatedTask {
         question: None,
         artifacts: Vec::new(),
         further: Vec::new(),
+        approved: None,
     }
 }

@@ -33,7 +33,8 @@ fn run() -> Result<(), String> {
     let settings = settings(&all, &name)?;
     let executor = executor(&all)?;
     let inbox = Some("http://inbox.example".to_owned());
-    let gate = NodeGate { agent, inbox, deadline: 300 };
+    let deadline = number("deadline").and_then(|seconds| u32::try_from(seconds).ok());
+    let gate = NodeGate { agent, inbox, deadline: deadline.unwrap_or(300) };
     let port = number("port").and_then(|port| u16::try_from(port).ok()).unwrap_or_default();
     let server_of = |node| NodeServer {
         listen: std::net::SocketAddr::from(([127, 0, 0, 1], port)),
@@ -89,5 +90,7 @@ fn settings(all: &Value, name: &str) -> Result<NodeSettings, String> {
     let policies = PeerPolicies { default, peer };
     let push_to_private = all.get("push_to_private").and_then(Value::as_bool).unwrap_or(false);
     let name = name.to_owned();
-    Ok(NodeSettings { name, max_depth: 4, policies, concurrent: 16, push_to_private })
+    let concurrent = number("concurrent").and_then(|count| usize::try_from(count).ok());
+    let concurrent = concurrent.unwrap_or(16);
+    Ok(NodeSettings { name, max_depth: 4, policies, concurrent, push_to_private })
 }

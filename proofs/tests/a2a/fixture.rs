@@ -35,8 +35,21 @@ pub struct Fleet {
 
 impl Fleet {
     pub fn start() -> Fleet {
+        Fleet::with(UNLIMITED)
+    }
+
+    /// With these settings of the daemon.
+    pub fn with(settings: &str) -> Fleet {
+        Fleet::with_mode("enforce", settings)
+    }
+
+    /// In this mode, with these settings of the daemon.
+    pub fn with_mode(mode: &str, settings: &str) -> Fleet {
         let folder = tempfile::tempdir().unwrap();
-        let installation = TestInstallation::new(folder.path(), UNLIMITED).unwrap();
+        let installation = TestInstallation::new(folder.path(), settings).unwrap();
+        let file = folder.path().join("countersign.toml");
+        let text = std::fs::read_to_string(&file).unwrap();
+        std::fs::write(&file, format!("mode = \"{mode}\"\n{text}")).unwrap();
         let daemon = installation.start().unwrap();
         let owner = daemon.owner().unwrap();
         let token = daemon.agent(&owner, "node").unwrap();
@@ -145,6 +158,12 @@ impl Fleet {
         })
     }
 
+    /// A request as it is now.
+    pub fn request(&self, request: &Value) -> Value {
+        let path = format!("/v1/requests/{}", request["id"].as_str().unwrap());
+        Client::with(self.daemon.people, &self.owner).get(&path).unwrap().body
+    }
+
     /// Decides a request.
     pub fn decide(&self, request: &Value, choice: &str) -> (u16, Value) {
         let path = format!("/v1/requests/{}/decision", request["id"].as_str().unwrap());
@@ -152,6 +171,19 @@ impl Fleet {
             &path,
             &json!({ "choice": choice, "reason": "because", "digest": request["digest"] }),
         )
+    }
+
+    /// Approves a request with other arguments, as a person who checked them.
+    pub fn approve_edited(&self, request: &Value, edited: &Value) {
+        let path = format!("/v1/requests/{}", request["id"].as_str().unwrap());
+        let mut body = json!({ "digest": request["digest"], "edited_arguments": edited });
+        let (status, checked) = self.change(&format!("{path}/edit"), &body);
+        assert_eq!(status, 200, "{checked}");
+        body["choice"] = json!("approve");
+        body["reason"] = json!("because");
+        body["edited_digest"] = checked["digest"].clone();
+        let (status, said) = self.change(&format!("{path}/decision"), &body);
+        assert_eq!(status, 200, "{said}");
     }
 
     /// Approves the question about a text.

@@ -1,6 +1,8 @@
 //! Black-box tests of delegation between agents: a real daemon, real nodes, mutual TLS.
 
 #[cfg(test)]
+mod approved_content;
+#[cfg(test)]
 mod attacks;
 #[cfg(test)]
 mod conversations;
