@@ -22,6 +22,8 @@ const POLL: Duration = Duration::from_secs(2);
 const POLLED: usize = 500;
 /// How long a gate that does not answer is tried.
 const GATE_TIMEOUT: Duration = Duration::from_mins(1);
+/// How long a task waits until there is room for its question.
+const BUSY_TIMEOUT: Duration = Duration::from_hours(1);
 
 impl A2aNode {
     /// Brings a task to its end. Errors of the file of tasks leave it where it is: it goes on at
@@ -33,14 +35,14 @@ impl A2aNode {
     }
 
     async fn steps(self: &Arc<A2aNode>, id: &str) -> Result<(), A2aError> {
-        let mut silent: Option<Instant> = None;
+        let (mut silent, mut refused) = (None::<Instant>, None::<Instant>);
         loop {
             let task = self.any_task(id)?;
             let waits = matches!(task.state(), TaskState::Working | TaskState::InputRequired);
             if task.state().is_final() || waits {
                 return Ok(());
             }
-            match self.ask(task).await {
+            match self.ask(task, refused.is_some()).await {
                 TaskDecision::Pending(question) => {
                     silent = None;
                     self.wait_for_person(id, question)?;
@@ -63,6 +65,15 @@ impl A2aNode {
                     tracing::error!(task = id, why, "the gate's answer cannot be used");
                     return self.end(id, TaskState::Failed, "The gate could not be asked.");
                 }
+                TaskDecision::Busy(wait) => {
+                    silent = None;
+                    let since = *refused.get_or_insert_with(Instant::now);
+                    if since.elapsed() > BUSY_TIMEOUT {
+                        let note = "Too many questions of this sender are open.";
+                        return self.end(id, TaskState::Failed, note);
+                    }
+                    self.pause(wait).await;
+                }
                 TaskDecision::Unreachable(why) => {
                     let since = *silent.get_or_insert_with(Instant::now);
                     if since.elapsed() > GATE_TIMEOUT {
@@ -76,19 +87,27 @@ impl A2aNode {
     }
 
     /// Asks the gate about a task; while a person decides, this takes a while.
-    async fn ask(self: &Arc<A2aNode>, task: DelegatedTask) -> TaskDecision {
+    async fn ask(self: &Arc<A2aNode>, task: DelegatedTask, is_screened: bool) -> TaskDecision {
         let gate = self.gate.clone();
         let asked = match task.question.clone() {
             None => {
                 let max_tier = self.limits(&task.peer).max_tier;
+                let _turn = self.askers_of_peer.acquire(&task.peer).await;
                 let _asker = self.askers.acquire().await;
-                spawn_blocking(move || gate.submit(&task, max_tier)).await
+                spawn_blocking(move || {
+                    if is_screened {
+                        gate.submit_screened(&task, max_tier)
+                    } else {
+                        gate.submit(&task, max_tier)
+                    }
+                })
+                .await
             }
             Some(question) => {
                 if let Ok(_waiter) = self.waiters.try_acquire() {
                     spawn_blocking(move || gate.wait(&task, &question.request, WAIT)).await
                 } else {
-                    self.pause().await;
+                    self.pause(POLL).await;
                     let _asker = self.askers.acquire().await;
                     spawn_blocking(move || gate.wait(&task, &question.request, 0)).await
                 }
@@ -98,10 +117,10 @@ impl A2aNode {
     }
 
     /// Waits before the daemon is asked again; longer if many tasks wait.
-    async fn pause(&self) {
+    async fn pause(&self, at_least: Duration) {
         let others = self.polled.fetch_add(1, Ordering::Relaxed) / POLLED;
         let factor = u32::try_from(others).unwrap_or(u32::MAX).saturating_add(1);
-        sleep(POLL.saturating_mul(factor)).await;
+        sleep(at_least.max(POLL.saturating_mul(factor))).await;
         self.polled.fetch_sub(1, Ordering::Relaxed);
     }
 
@@ -128,6 +147,8 @@ impl A2aNode {
     /// Runs a task that the gate approved. It is durably working before the permit is used, so that
     /// it never runs twice.
     async fn run(self: &Arc<A2aNode>, id: &str, approved: ApprovedTask) -> Result<(), A2aError> {
+        let peer = self.any_task(id)?.peer;
+        let _turn = self.runners_of_peer.acquire(&peer).await;
         let Ok(_runner) = self.runners.acquire().await else { return Ok(()) };
         let mut watch = self.watch(id);
         let Some(task) = self.advance(id, TaskState::Working, "Task is running", |task| {

@@ -13,6 +13,11 @@ use crate::task_call::{approved_content, screened_text, task_arguments};
 /// How much of a result people see in the inbox, in characters.
 const SUMMARY: usize = 1000;
 
+/// The status of a call that a limit refused, and when it is tried again, in seconds.
+const TOO_MANY: u16 = 429;
+const BUSY: u32 = 10;
+const MAX_BUSY: u32 = 30;
+
 /// What the gate says about a task.
 #[derive(Debug)]
 pub enum TaskDecision {
@@ -28,6 +33,8 @@ pub enum TaskDecision {
     Withdrawn,
     /// The gate cannot answer now.
     Unreachable(String),
+    /// Too many questions are open; ask again after this time.
+    Busy(Duration),
     /// The gate's answer cannot be used.
     Failed(String),
 }
@@ -61,6 +68,11 @@ impl NodeGate {
         if let Err(error) = self.agent.screen_as("user", &screened_text(task), Some(&session)) {
             return failed(&error);
         }
+        self.submit_screened(task, max_tier)
+    }
+
+    /// Submits a task whose text was screened before.
+    pub fn submit_screened(&self, task: &DelegatedTask, max_tier: Option<Tier>) -> TaskDecision {
         let call = match self.call(task) {
             Ok(call) => call,
             Err(error) => return failed(&error),
@@ -198,6 +210,12 @@ impl NodeGate {
 }
 
 fn failed(error: &Error) -> TaskDecision {
+    let problem = error.problem().filter(|problem| problem.status == TOO_MANY);
+    if let Some(problem) = problem {
+        // The limit protects people; it says nothing about this task.
+        let seconds = problem.retry_after.map_or(BUSY, |seconds| seconds.clamp(1, MAX_BUSY));
+        return TaskDecision::Busy(Duration::from_secs(u64::from(seconds)));
+    }
     match error {
         Error::Denied(problem) => TaskDecision::Denied(problem.detail.clone()),
         error if error.is_transient() => TaskDecision::Unreachable(error.to_string()),

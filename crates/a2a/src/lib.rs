@@ -44,6 +44,7 @@ mod stream;
 mod task;
 mod task_call;
 mod task_list;
+mod turns;
 
 pub use card::CardSettings;
 pub use card_signature::{CardProof, sign_card, verify_card};

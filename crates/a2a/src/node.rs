@@ -22,11 +22,13 @@ use crate::policy::{PeerLimits, PeerPolicies};
 use crate::push_sender::PushSender;
 use crate::state::TaskState;
 use crate::task::DelegatedTask;
+use crate::turns::PeerTurns;
 
 /// How many decisions are waited for at the daemon at once; the others are asked for in turn.
 const WAITERS: usize = 32;
 /// How many questions that are answered at once are sent to the daemon at the same time.
 const ASKERS: usize = 16;
+const ASKERS_OF_PEER: usize = 4;
 /// From how many watched tasks on those without a watcher are forgotten.
 const MAX_IDLE: usize = 1024;
 const MINUTE: i64 = 60_000;
@@ -55,9 +57,11 @@ pub struct A2aNode {
     pub(crate) executor: TaskExecutor,
     pub(crate) waiters: Semaphore,
     pub(crate) askers: Semaphore,
+    pub(crate) askers_of_peer: PeerTurns,
     /// How many tasks pause before they ask the daemon again.
     pub(crate) polled: AtomicUsize,
     pub(crate) runners: Semaphore,
+    pub(crate) runners_of_peer: PeerTurns,
     pub(crate) push: PushSender,
     policies: RwLock<Arc<PeerPolicies>>,
     pub(crate) tasks: TaskFile,
@@ -75,6 +79,7 @@ impl A2aNode {
     ) -> Result<Arc<A2aNode>, TaskFileError> {
         Ok(Arc::new(A2aNode {
             runners: Semaphore::new(settings.concurrent),
+            runners_of_peer: PeerTurns::new(settings.concurrent),
             push: PushSender::new(settings.push_to_private),
             policies: RwLock::new(Arc::new(settings.policies.clone())),
             settings,
@@ -82,6 +87,7 @@ impl A2aNode {
             executor,
             waiters: Semaphore::new(WAITERS),
             askers: Semaphore::new(ASKERS),
+            askers_of_peer: PeerTurns::new(ASKERS_OF_PEER),
             polled: AtomicUsize::new(0),
             tasks: TaskFile::open(file)?,
             watched: Mutex::default(),

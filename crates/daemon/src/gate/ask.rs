@@ -10,7 +10,7 @@ use countersign_workflow::grant::GrantQuery;
 use countersign_workflow::request::{Requester, State};
 
 use super::answer::{GateAnswer, Rejection};
-use super::asking_agent::counted_as;
+use super::asking_agent::counted_call;
 use super::caller::Caller;
 use super::flood::{AskSlot, FloodRefusal};
 use super::judge_step::Consulted;
@@ -140,7 +140,9 @@ impl Gate {
         caller: &Caller,
         crisis: bool,
     ) -> Result<AskSlot<'_>, FloodRefusal> {
-        let counted = counted_as(&caller.agent, submission.call.context.host);
+        let call = &submission.call;
+        let session = call.session.as_deref().unwrap_or_default();
+        let counted = counted_call(&caller.agent, call.context.host, &call.tool, session);
         self.flood.reserve(&rules.flood, &counted, crisis, self.clock.now().at)
     }
 

@@ -3,6 +3,9 @@
 //! All hooks of a user share one socket identity. They name the agent program that they run for, so
 //! that one agent's denials and floods do not count against another. The name is only a label: it
 //! counts below the identity that the kernel vouches for.
+//!
+//! A node that takes tasks of other agents asks for all of them and names the sender in the
+//! session. Each sender counts for itself, and all of them together get what one agent gets.
 
 use countersign_store::StoredRequest;
 
@@ -12,18 +15,47 @@ pub const ANONYMOUS: &str = "anonymous";
 /// The longest label.
 const MAX_LABEL: usize = 32;
 
+/// The tool of delegated tasks, and how the session of a task begins; the sender's name follows.
+const DELEGATED_TOOL: &str = "delegate_task";
+const SENDER_SESSION: &str = "a2a:";
+/// The longest name of a sender.
+const MAX_SENDER: usize = 64;
+
+/// `a2a:NAME@AGENT` for a delegated task, else as `counted_as` says.
+pub fn counted_call(agent: &str, label: Option<&str>, tool: &str, session: &str) -> String {
+    let sender = session.strip_prefix(SENDER_SESSION).filter(|_| tool == DELEGATED_TOOL);
+    match sender {
+        Some(name)
+            if label.is_none()
+                && (1..=MAX_SENDER).contains(&name.len())
+                && name.chars().all(is_plain) =>
+        {
+            format!("{SENDER_SESSION}{name}@{agent}")
+        }
+        _ => counted_as(agent, label),
+    }
+}
+
+/// Whether a name is that of a sender of delegated tasks.
+pub fn is_sender(counted: &str) -> bool {
+    counted.starts_with(SENDER_SESSION) && counted.contains('@')
+}
+
+const fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '-' || c == '_' || c == '.'
+}
+
 /// `NAME@uid:1000` for a labelled agent, else the agent itself. An agent that authenticated under
 /// its own name needs no label.
 pub fn counted_as(agent: &str, label: Option<&str>) -> String {
     let letters = |name: &str| -> String {
         name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
     };
-    let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_' || c == '.';
     match label {
         Some(label)
             if !label.is_empty()
                 && label.len() <= MAX_LABEL
-                && label.chars().all(fits)
+                && label.chars().all(is_plain)
                 && letters(label) != letters(agent) =>
         {
             format!("{label}@{agent}")
@@ -39,7 +71,8 @@ pub fn identity_of(counted: &str) -> &str {
 
 /// The name for a stored request.
 pub fn counted_for(stored: &StoredRequest) -> String {
-    counted_as(stored.request.requester.name(), agent_label(stored).as_deref())
+    let (agent, label) = (stored.request.requester.name(), agent_label(stored));
+    counted_call(agent, label.as_deref(), &stored.tool, &stored.session)
 }
 
 /// The name that people see: `NAME 1.2.3 (uid:1000)`, or the agent alone.
@@ -97,6 +130,24 @@ mod tests {
         }
         assert_eq!(counted_as("Claude-Code", Some("claude_code")), "Claude-Code");
         assert_eq!(counted_as("uid:0", Some(&"x".repeat(33))), "uid:0");
+    }
+
+    #[test]
+    fn a_sender_of_delegated_tasks_counts_for_itself() {
+        let counted = |label, tool, session| counted_call("node", label, tool, session);
+        assert_eq!(counted(None, "delegate_task", "a2a:alice"), "a2a:alice@node");
+        assert_eq!(identity_of("a2a:alice@node"), "node");
+        assert!(is_sender("a2a:alice@node") && !is_sender("alice@node") && !is_sender("a2a:x"));
+        for (tool, session) in [
+            ("shell", "a2a:alice"),
+            ("delegate_task", "alice"),
+            ("delegate_task", "a2a:"),
+            ("delegate_task", "a2a:a@b"),
+            ("delegate_task", "a2a:a b"),
+        ] {
+            assert_eq!(counted(None, tool, session), "node", "{tool} {session}");
+        }
+        assert_eq!(counted(Some("claude"), "delegate_task", "a2a:alice"), "claude@node");
     }
 
     #[test]

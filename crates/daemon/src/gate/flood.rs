@@ -5,6 +5,7 @@ mod charge;
 mod disk;
 mod pace;
 mod quarantine;
+mod senders;
 mod share;
 
 #[cfg(test)]
@@ -18,7 +19,7 @@ use std::time::Duration;
 use countersign_json::canonical::{CallDigest, Digest};
 use countersign_store::StoredRequest;
 use countersign_types::id::Id;
-use countersign_types::time::{Millis, Timestamp};
+use countersign_types::time::Timestamp;
 
 use super::Rejection;
 use super::asking_agent::counted_for;
@@ -176,11 +177,15 @@ impl FloodControl {
         } else {
             share::most_per_hour(agent, limits.asks_per_hour)
         };
+        let among_senders =
+            if crisis { Ok(()) } else { senders::reserve(agents, agent, limits, now) };
         let count = agents.entry(agent.to_owned()).or_default();
         forget(&mut count.asked, now, MINUTE);
         forget(&mut count.asked_in_hour, now, HOUR);
         let full = open.len() >= MAX_OPEN;
-        if let Err((rejection, why)) = count.reserve(limits, hourly, (crisis, full), now) {
+        let reserved =
+            among_senders.and_then(|()| count.reserve(limits, hourly, (crisis, full), now));
+        if let Err((rejection, why)) = reserved {
             count.refused = count.refused.saturating_add(1);
             count.why = why;
             return Err(FloodRefusal { rejection, wait: count.pace.wait(now) });
@@ -287,6 +292,11 @@ impl Counts {
         if !denied {
             return None;
         }
+        let whole = senders::record_denial(&mut self.agents, limits, &counted, now);
+        if let Some((agent, until)) = whole {
+            return Some(Quarantine { agent, until });
+        }
+        let count = self.agents.get_mut(&counted)?;
         forget(&mut count.denied, now, limits.within);
         count.denied.push_back(now);
         if count.denied.len() < usize::try_from(limits.denials).unwrap_or(usize::MAX) {
@@ -297,18 +307,4 @@ impl Counts {
         count.quarantined = Some(until);
         Some(Quarantine { agent: counted, until })
     }
-}
-
-impl FloodConfig {
-    /// Without limits, for requests that were admitted before.
-    const UNLIMITED: FloodConfig = FloodConfig {
-        open_per_agent: u32::MAX,
-        asks_per_minute: u32::MAX,
-        asks_per_hour: u32::MAX,
-        disk_per_hour: u64::MAX,
-        denials: u32::MAX,
-        within: Millis(0),
-        quarantine: Millis(0),
-        digest_from: 0,
-    };
 }

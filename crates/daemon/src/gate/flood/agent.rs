@@ -20,6 +20,8 @@ pub(super) struct Agent {
     pub asked: VecDeque<Timestamp>,
     pub asked_in_hour: VecDeque<Timestamp>,
     pub denied: VecDeque<Timestamp>,
+    /// The denials of all senders of delegated tasks that it asks for.
+    pub senders_denied: VecDeque<Timestamp>,
     pub quarantined: Option<Timestamp>,
     pub refused: u32,
     pub why: &'static str,
@@ -58,6 +60,7 @@ impl Agent {
         forget(&mut self.asked, now, MINUTE);
         forget(&mut self.asked_in_hour, now, HOUR);
         forget(&mut self.denied, now, limits.within);
+        forget(&mut self.senders_denied, now, limits.within);
         let free = self.quarantined.is_none_or(|until| until <= now);
         self.open == 0
             && self.refused == 0
@@ -65,6 +68,7 @@ impl Agent {
             && self.asked.is_empty()
             && self.asked_in_hour.is_empty()
             && self.denied.is_empty()
+            && self.senders_denied.is_empty()
             && self.pace.is_idle(now)
     }
 }
@@ -104,4 +108,18 @@ fn room(
     let free = times.front().map_or(now, |&oldest| oldest.plus(span));
     let seconds = now.until(free).0.div_ceil(1000);
     Err(Rejection::TooManyQuestions(u32::try_from(seconds).unwrap_or(u32::MAX)))
+}
+
+impl FloodConfig {
+    /// Without limits, for requests that were admitted before.
+    pub(super) const UNLIMITED: FloodConfig = FloodConfig {
+        open_per_agent: u32::MAX,
+        asks_per_minute: u32::MAX,
+        asks_per_hour: u32::MAX,
+        disk_per_hour: u64::MAX,
+        denials: u32::MAX,
+        within: Millis(0),
+        quarantine: Millis(0),
+        digest_from: 0,
+    };
 }

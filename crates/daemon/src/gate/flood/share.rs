@@ -5,12 +5,16 @@ use std::collections::{HashMap, HashSet};
 use countersign_types::time::Timestamp;
 
 use super::agent::{Agent, HOUR, forget};
-use crate::gate::asking_agent::{ANONYMOUS, identity_of};
+use crate::gate::asking_agent::{ANONYMOUS, identity_of, is_sender};
 
 /// The most labels that one identity may count under; further ones share a name.
 const MAX_LABELS: usize = 8;
+/// The most senders of delegated tasks that one agent may ask for under their own names.
+const MAX_SENDERS: usize = 64;
 /// The name that the labels above the maximum share.
 const OTHER: &str = "other";
+/// The same for senders; no sender has a name like this.
+const OTHER_SENDER: &str = "a2a:*";
 
 /// The name under which this one counts: labels are claims, so an identity has only a few.
 pub(super) fn bounded_name<V>(agents: &HashMap<String, V>, name: &str) -> String {
@@ -18,8 +22,15 @@ pub(super) fn bounded_name<V>(agents: &HashMap<String, V>, name: &str) -> String
     if agents.contains_key(name) || identity == name {
         return name.to_owned();
     }
-    let labels = agents.keys().filter(|key| *key != identity && identity_of(key) == identity);
-    if labels.count() < MAX_LABELS { name.to_owned() } else { format!("{OTHER}@{identity}") }
+    let is_same_kind = |key: &&String| {
+        *key != identity && identity_of(key) == identity && is_sender(key) == is_sender(name)
+    };
+    let labels = agents.keys().filter(is_same_kind).count();
+    match (is_sender(name), labels) {
+        (false, 0..MAX_LABELS) | (true, 0..MAX_SENDERS) => name.to_owned(),
+        (false, _) => format!("{OTHER}@{identity}"),
+        (true, _) => format!("{OTHER_SENDER}@{identity}"),
+    }
 }
 
 /// The most questions per hour of one agent: all that are left, but only a tenth of the total for

@@ -2,6 +2,7 @@
 
 use super::agent::MAX_OPEN_IN_CRISIS;
 use super::*;
+use countersign_types::time::Millis;
 
 const LIMITS: FloodConfig = FloodConfig {
     open_per_agent: 3,
@@ -135,4 +136,51 @@ fn refusals_are_counted_per_agent() {
     let expected = RefusalCount { agent: "a".to_owned(), count: 95, why: "minute" };
     assert_eq!(told, [expected]);
     assert_eq!(gate.take_refusal_counts(), []);
+}
+
+#[test]
+fn senders_of_one_agent_share_its_room_and_none_takes_all_of_it() {
+    let gate = gate();
+    let limits = FloodConfig { open_per_agent: 20, asks_per_minute: 1_000, ..LIMITS };
+    let limits = FloodConfig { asks_per_hour: 1_000, ..limits };
+    let mut places = Vec::new();
+    let mut opened = |name: &str| {
+        let made: Vec<_> =
+            (0..64).filter_map(|_| gate.reserve(&limits, name, false, NOW).ok()).collect();
+        let count = made.len();
+        places.extend(made);
+        count
+    };
+    assert_eq!(opened("a2a:mallory@node"), 15);
+    assert_eq!(opened("a2a:carol@node"), 2);
+    assert_eq!(opened("a2a:dan@node"), 2);
+    // Further names give an agent no further room, and its own questions and others are as before.
+    let more: usize = (0..100).map(|number| opened(&format!("a2a:x{number}@node"))).sum();
+    assert_eq!(more, 1);
+    assert_eq!((opened("node"), opened("a2a:mallory@other")), (20, 15));
+}
+
+#[test]
+fn denials_quarantine_the_sender_and_many_of_them_its_agent() {
+    let gate = gate();
+    let deny = |number: u8, sender: &str| {
+        let mut counts = gate.lock();
+        let (id, digest) = (Id::from_bytes([number; 16]), Digest::of(&[number]));
+        let key = ("node".to_owned(), String::new(), digest, digest);
+        counts.agents.entry(sender.to_owned()).or_default().open += 1;
+        counts.open.insert(id, (key, sender.to_owned()));
+        counts.end(&LIMITS, id, true, NOW).map(|it| it.agent)
+    };
+    assert_eq!((deny(0, "a2a:mallory@node"), deny(1, "a2a:mallory@node")), (None, None));
+    assert_eq!(deny(2, "a2a:mallory@node").as_deref(), Some("a2a:mallory@node"));
+    assert!(matches!(ask(&gate, "a2a:mallory@node", NOW), Err(Rejection::Quarantined(_))));
+    assert_eq!(ask(&gate, "a2a:carol@node", NOW), Ok(()));
+    // An agent that names another sender each time is stopped as a whole.
+    let ended: Vec<_> =
+        (3..12).map(|number| deny(number, &format!("a2a:x{number}@node"))).collect();
+    assert_eq!(ended.last().unwrap().as_deref(), Some("node"), "{ended:?}");
+    for name in ["a2a:carol@node", "node"] {
+        assert!(matches!(ask(&gate, name, NOW), Err(Rejection::Quarantined(_))), "{name}");
+    }
+    assert_eq!(ask(&gate, "another", NOW), Ok(()));
 }
