@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use countersign_store::{TaskFile, TaskFileError, TaskInsert};
+use countersign_store::{TaskFile, TaskFileError, TaskInsert, TaskRow};
 use countersign_types::id::Id;
 use countersign_types::time::Timestamp;
 use tokio::sync::{Semaphore, watch};
@@ -31,8 +31,6 @@ const ASKERS: usize = 16;
 const ASKERS_OF_PEER: usize = 4;
 /// From how many watched tasks on those without a watcher are forgotten.
 const MAX_IDLE: usize = 1024;
-const MINUTE: i64 = 60_000;
-const DAY: i64 = 86_400_000;
 
 /// The settings of a node.
 #[derive(Debug, Clone)]
@@ -145,16 +143,19 @@ impl A2aNode {
             Some(config) => Some(self.accept_push(connection, &task.id, config)?.1),
             None => None,
         };
-        let stored = block_in_place(|| {
-            self.check_limits(peer, &task.text, at)?;
-            self.tasks.insert(&row, config.as_ref()).map_err(|error| unavailable(&error))
-        })?;
-        match stored {
+        let limits = self.limits(peer);
+        if !limits.permits(&task.text) {
+            return Err(A2aError::NotAllowed(format!("{peer} may not send this task")));
+        }
+        let counted = limits.counted(at);
+        let stored = block_in_place(|| self.tasks.insert(&row, config.as_ref(), Some(&counted)));
+        match stored.map_err(|error| unavailable(&error))? {
             TaskInsert::Stored => {
                 tokio::spawn(Arc::clone(self).drive(task.id.clone()));
                 Ok(task)
             }
             TaskInsert::Repeated(row) => DelegatedTask::from_row(&row),
+            TaskInsert::Refused(limit) => Err(limits.refusal(peer, limit)),
         }
     }
 
@@ -171,26 +172,6 @@ impl A2aNode {
         differ
     }
 
-    fn check_limits(&self, peer: &str, text: &str, at: i64) -> Result<(), A2aError> {
-        let limits = self.limits(peer);
-        if !limits.permits(text) {
-            return Err(A2aError::NotAllowed(format!("{peer} may not send this task")));
-        }
-        let counted = self.tasks.counts(peer, at.saturating_sub(MINUTE), at.saturating_sub(DAY));
-        let counts = counted.map_err(|error| unavailable(&error))?;
-        let too_many = |why: String| Err(A2aError::TooMany(why));
-        if counts.open >= limits.open_tasks {
-            return too_many(format!("{} tasks of {peer} are open already", counts.open));
-        }
-        if counts.minute >= limits.per_minute {
-            return too_many(format!("{peer} may send {} tasks in a minute", limits.per_minute));
-        }
-        if counts.day >= limits.per_day {
-            return too_many(format!("{peer} may send {} tasks in a day", limits.per_day));
-        }
-        Ok(())
-    }
-
     /// A task of this peer. Another peer's task does not exist for it.
     pub fn task(&self, peer: &str, id: &str) -> Result<DelegatedTask, A2aError> {
         let task = self.any_task(id)?;
@@ -198,11 +179,14 @@ impl A2aNode {
     }
 
     pub(crate) fn any_task(&self, id: &str) -> Result<DelegatedTask, A2aError> {
+        Ok(self.stored_task(id)?.0)
+    }
+
+    /// A task and its version.
+    pub(crate) fn stored_task(&self, id: &str) -> Result<(DelegatedTask, i64), A2aError> {
         let row = block_in_place(|| self.tasks.get(id)).map_err(|error| unavailable(&error))?;
-        match row {
-            Some(row) => DelegatedTask::from_row(&row),
-            None => Err(A2aError::TaskNotFound(id.to_owned())),
-        }
+        let row = row.ok_or_else(|| A2aError::TaskNotFound(id.to_owned()))?;
+        Ok((DelegatedTask::from_row(&row)?, row.version))
     }
 
     /// Cancels a task of this peer.
@@ -225,23 +209,25 @@ impl A2aNode {
         note: &str,
         change: impl Fn(&mut DelegatedTask),
     ) -> Result<Option<DelegatedTask>, A2aError> {
-        block_in_place(|| {
-            loop {
-                let row = self.tasks.get(id).map_err(|error| unavailable(&error))?;
-                let row = row.ok_or_else(|| A2aError::TaskNotFound(id.to_owned()))?;
-                let mut task = DelegatedTask::from_row(&row)?;
-                if !task.advance(state, note.to_owned(), now()) {
-                    return Ok(None);
-                }
-                change(&mut task);
-                let new = task.to_row(row.version + 1)?;
-                if self.tasks.replace(&new, row.version).map_err(|error| unavailable(&error))? {
-                    self.notify(id, new.version, state.is_final());
-                    self.push.wake();
-                    return Ok(Some(task));
-                }
+        loop {
+            let (mut task, version) = self.stored_task(id)?;
+            if !task.advance(state, note.to_owned(), now()) {
+                return Ok(None);
             }
-        })
+            change(&mut task);
+            let new = task.to_row(version + 1)?;
+            let replaced = block_in_place(|| self.tasks.replace(&new, version));
+            if replaced.map_err(|error| unavailable(&error))? {
+                self.has_changed(&new);
+                return Ok(Some(task));
+            }
+        }
+    }
+
+    /// Tells those who wait that a task has a new state, which is stored.
+    pub(crate) fn has_changed(&self, row: &TaskRow) {
+        self.notify(&row.id, row.version, row.ended);
+        self.push.wake();
     }
 
     /// Changes with every new state of a task.

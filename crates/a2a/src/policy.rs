@@ -4,9 +4,15 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use countersign_store::{TaskLimit, TaskLimits};
 use countersign_text::glob;
 use countersign_types::tier::Tier;
 use serde::Deserialize;
+
+use crate::error::A2aError;
+
+const MINUTE: i64 = 60_000;
+const DAY: i64 = 86_400_000;
 
 /// Why a policy file cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -96,6 +102,24 @@ impl PeerPolicies {
 }
 
 impl PeerLimits {
+    /// The limits of numbers, for a message that arrives at this time.
+    pub(crate) fn counted(&self, at: i64) -> TaskLimits {
+        TaskLimits {
+            open: self.open_tasks,
+            minute: (at.saturating_sub(MINUTE), self.per_minute),
+            day: (at.saturating_sub(DAY), self.per_day),
+        }
+    }
+
+    /// What the sender of a message that reached a limit is told.
+    pub(crate) fn refusal(&self, peer: &str, limit: TaskLimit) -> A2aError {
+        A2aError::TooMany(match limit {
+            TaskLimit::Open(count) => format!("{count} tasks of {peer} are open already"),
+            TaskLimit::Minute => format!("{peer} may send {} tasks in a minute", self.per_minute),
+            TaskLimit::Day => format!("{peer} may send {} tasks in a day", self.per_day),
+        })
+    }
+
     /// Whether the peer may send a task with this text.
     pub fn permits(&self, text: &str) -> bool {
         self.allowed

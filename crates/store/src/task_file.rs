@@ -22,6 +22,11 @@ CREATE TABLE IF NOT EXISTS tasks (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS tasks_of_peer ON tasks (peer, created, id);
 CREATE INDEX IF NOT EXISTS open_tasks ON tasks (ended) WHERE ended = 0;
+CREATE TABLE IF NOT EXISTS answers (
+    peer TEXT NOT NULL,
+    arrived INTEGER NOT NULL
+) STRICT;
+CREATE INDEX IF NOT EXISTS answers_of_peer ON answers (peer, arrived);
 ";
 /// `sent` counts the states of the task that were delivered; a task has as many states as its
 /// version says. `pending` is set while some are not delivered and the configuration is in use.

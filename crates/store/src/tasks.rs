@@ -1,6 +1,6 @@
 //! Tasks that agents delegated to a node: a file of their own, durable before any answer.
 
-use rusqlite::{OptionalExtension as _, Row, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, TransactionBehavior, params};
 
 use crate::task_file::{CHANGED, TaskFile, TaskFileError};
 use crate::task_push::{self, PushConfigRow};
@@ -37,6 +37,41 @@ pub enum TaskInsert {
     Stored,
     /// The peer sent the same message before; this is its task.
     Repeated(Box<TaskRow>),
+    /// A limit is reached; nothing is stored.
+    Refused(TaskLimit),
+}
+
+/// What became of a further message of a task's sender.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TaskAnswer {
+    /// It is stored.
+    Stored,
+    /// The task has changed meanwhile; nothing is stored.
+    Changed,
+    /// A limit is reached; nothing is stored.
+    Refused(TaskLimit),
+}
+
+/// How many messages a peer may send, and from when on they count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TaskLimits {
+    /// Its tasks that have not ended.
+    pub open: u64,
+    /// Its messages since this time, and how many are possible.
+    pub minute: (i64, u64),
+    /// The same for a longer time.
+    pub day: (i64, u64),
+}
+
+/// The limit that a message reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TaskLimit {
+    /// So many tasks are open.
+    Open(u64),
+    /// Messages in the shorter time.
+    Minute,
+    /// Messages in the longer time.
+    Day,
 }
 
 /// Which tasks of a peer to list.
@@ -54,23 +89,15 @@ pub struct TaskQuery<'a> {
     pub limit: u32,
 }
 
-/// How many tasks a peer has sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TaskCounts {
-    /// That have not ended.
-    pub open: u64,
-    /// Since the first time.
-    pub minute: u64,
-    /// Since the second time.
-    pub day: u64,
-}
-
 impl TaskFile {
-    /// Stores a new task, with a configuration of push notifications if its sender wants them.
+    /// Stores a new task within these limits, with a configuration of push notifications if its
+    /// sender wants them. Counting and storing are one step, so that parallel messages do not exceed
+    /// a limit.
     pub fn insert(
         &self,
         row: &TaskRow,
         config: Option<&PushConfigRow>,
+        limits: Option<&TaskLimits>,
     ) -> Result<TaskInsert, TaskFileError> {
         let mut connection = self.lock();
         let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -80,6 +107,10 @@ impl TaskFile {
             if let Some(known) = known {
                 return Ok(TaskInsert::Repeated(Box::new(known)));
             }
+        }
+        let reached = limits.map(|limits| limits.reached(&change, &row.peer, true)).transpose()?;
+        if let Some(limit) = reached.flatten() {
+            return Ok(TaskInsert::Refused(limit));
         }
         change.execute(
             &format!("INSERT INTO tasks ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"),
@@ -106,16 +137,33 @@ impl TaskFile {
     pub fn replace(&self, row: &TaskRow, version: i64) -> Result<bool, TaskFileError> {
         let mut connection = self.lock();
         let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let changed = change.execute(
-            "UPDATE tasks SET state = ?1, ended = ?2, version = ?3, document = ?4 \
-             WHERE id = ?5 AND version = ?6 AND ended = 0",
-            params![row.state, row.ended, row.version, row.document, row.id, version],
-        )?;
-        if changed == 1 {
-            task_push::note_change(&change, &row.id)?;
-        }
+        let changed = replace_in(&change, row, version)?;
         change.commit()?;
-        Ok(changed == 1)
+        Ok(changed)
+    }
+
+    /// Like `replace`, for a task with a further message of its sender, which counts like a task.
+    pub fn answer(
+        &self,
+        row: &TaskRow,
+        version: i64,
+        limits: &TaskLimits,
+        at: i64,
+    ) -> Result<TaskAnswer, TaskFileError> {
+        let mut connection = self.lock();
+        let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        if let Some(limit) = limits.reached(&change, &row.peer, false)? {
+            return Ok(TaskAnswer::Refused(limit));
+        }
+        if !replace_in(&change, row, version)? {
+            return Ok(TaskAnswer::Changed);
+        }
+        let forgotten = "DELETE FROM answers WHERE peer = ?1 AND arrived < ?2";
+        change.execute(forgotten, params![row.peer, limits.day.0])?;
+        let added = "INSERT INTO answers (peer, arrived) VALUES (?1, ?2)";
+        change.execute(added, params![row.peer, at])?;
+        change.commit()?;
+        Ok(TaskAnswer::Stored)
     }
 
     /// One task.
@@ -155,17 +203,46 @@ impl TaskFile {
         let rows = statement.query_map([], read)?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
+}
 
-    /// How many tasks of a peer have not ended, and how many arrived since two times.
-    pub fn counts(&self, peer: &str, minute: i64, day: i64) -> Result<TaskCounts, TaskFileError> {
-        let text = "SELECT (SELECT count(*) FROM tasks WHERE peer = ?1 AND ended = 0), \
-                    coalesce(sum(created >= ?2), 0), count(*) \
-                    FROM tasks WHERE peer = ?1 AND created >= ?3";
-        Ok(self.lock().query_row(text, params![peer, minute, day], |row| {
-            let count = |at| Ok::<_, rusqlite::Error>(row.get::<_, i64>(at)?.unsigned_abs());
-            Ok(TaskCounts { open: count(0)?, minute: count(1)?, day: count(2)? })
-        })?)
+impl TaskLimits {
+    /// The limit that one more message of a peer exceeds.
+    fn reached(
+        &self,
+        connection: &Connection,
+        peer: &str,
+        is_task: bool,
+    ) -> Result<Option<TaskLimit>, TaskFileError> {
+        let since = |at: i64| {
+            let text = "SELECT (SELECT count(*) FROM tasks WHERE peer = ?1 AND created >= ?2) \
+                        + (SELECT count(*) FROM answers WHERE peer = ?1 AND arrived >= ?2)";
+            let count = connection.query_row(text, params![peer, at], |row| row.get::<_, i64>(0));
+            count.map(i64::unsigned_abs)
+        };
+        let text = "SELECT count(*) FROM tasks WHERE peer = ?1 AND ended = 0";
+        let open = connection.query_row(text, [peer], |row| row.get::<_, i64>(0))?.unsigned_abs();
+        Ok(if is_task && open >= self.open {
+            Some(TaskLimit::Open(open))
+        } else if since(self.minute.0)? >= self.minute.1 {
+            Some(TaskLimit::Minute)
+        } else if since(self.day.0)? >= self.day.1 {
+            Some(TaskLimit::Day)
+        } else {
+            None
+        })
     }
+}
+
+fn replace_in(change: &Connection, row: &TaskRow, version: i64) -> Result<bool, TaskFileError> {
+    let changed = change.execute(
+        "UPDATE tasks SET state = ?1, ended = ?2, version = ?3, document = ?4 \
+         WHERE id = ?5 AND version = ?6 AND ended = 0",
+        params![row.state, row.ended, row.version, row.document, row.id, version],
+    )?;
+    if changed == 1 {
+        task_push::note_change(change, &row.id)?;
+    }
+    Ok(changed == 1)
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<TaskRow> {
@@ -209,17 +286,18 @@ mod tests {
         let file = folder.path().join("tasks.db");
         let tasks = TaskFile::open(&file).unwrap();
         let first = row("1", "alice", Some("m"));
-        assert_eq!(tasks.insert(&first, None).unwrap(), TaskInsert::Stored);
-        let again = tasks.insert(&row("2", "alice", Some("m")), None).unwrap();
+        assert_eq!(tasks.insert(&first, None, None).unwrap(), TaskInsert::Stored);
+        let again = tasks.insert(&row("2", "alice", Some("m")), None, None).unwrap();
         assert_eq!(again, TaskInsert::Repeated(Box::new(first.clone())));
-        assert_eq!(tasks.insert(&row("3", "bob", Some("m")), None).unwrap(), TaskInsert::Stored);
+        assert_eq!(
+            tasks.insert(&row("3", "bob", Some("m")), None, None).unwrap(),
+            TaskInsert::Stored
+        );
         let ended = TaskRow { state: "failed".to_owned(), ended: true, version: 2, ..first };
         assert!(tasks.replace(&ended, 1).unwrap());
         assert!(!tasks.replace(&TaskRow { version: 3, ..ended.clone() }, 1).unwrap());
         assert!(!tasks.replace(&TaskRow { version: 3, ..ended }, 2).unwrap(), "it has ended");
         assert_eq!(tasks.open_tasks().unwrap().len(), 1);
-        let counts = tasks.counts("alice", 2, 0).unwrap();
-        assert_eq!(counts, TaskCounts { open: 0, minute: 0, day: 1 });
         let query = TaskQuery { peer: "alice", limit: 10, ..TaskQuery::default() };
         let (listed, total) = tasks.list(&query).unwrap();
         assert_eq!((listed.len(), total), (1, 1));
@@ -228,14 +306,38 @@ mod tests {
     }
 
     #[test]
+    fn limits_count_tasks_and_answers() {
+        let folder = tempfile::tempdir().unwrap();
+        let tasks = TaskFile::open(&folder.path().join("tasks.db")).unwrap();
+        let limits = |open, minute, day| TaskLimits { open, minute: (1, minute), day: (0, day) };
+        let insert = |id: &str, limits: &TaskLimits| {
+            tasks.insert(&row(id, "alice", Some(id)), None, Some(limits)).unwrap()
+        };
+        assert_eq!(insert("1", &limits(9, 9, 9)), TaskInsert::Stored);
+        assert_eq!(insert("2", &limits(1, 9, 9)), TaskInsert::Refused(TaskLimit::Open(1)));
+        assert_eq!(insert("2", &limits(9, 1, 9)), TaskInsert::Refused(TaskLimit::Minute));
+        assert_eq!(insert("2", &limits(9, 9, 1)), TaskInsert::Refused(TaskLimit::Day));
+        // A repeated message is the same task also where a limit is reached.
+        assert!(matches!(insert("1", &limits(0, 0, 0)), TaskInsert::Repeated(_)));
+        let next = TaskRow { version: 2, ..row("1", "alice", Some("1")) };
+        let answer =
+            |limits: &TaskLimits, version| tasks.answer(&next, version, limits, 1).unwrap();
+        assert_eq!(answer(&limits(0, 1, 9), 1), TaskAnswer::Refused(TaskLimit::Minute));
+        assert_eq!(answer(&limits(0, 2, 2), 7), TaskAnswer::Changed);
+        assert_eq!(answer(&limits(0, 2, 2), 1), TaskAnswer::Stored);
+        assert_eq!(insert("2", &limits(9, 9, 2)), TaskInsert::Refused(TaskLimit::Day));
+        assert_eq!(insert("2", &limits(9, 9, 3)), TaskInsert::Stored);
+    }
+
+    #[test]
     fn lists_begin_with_the_task_that_changed_last_and_continue() {
         let folder = tempfile::tempdir().unwrap();
         let tasks = TaskFile::open(&folder.path().join("tasks.db")).unwrap();
         for (id, at) in [("1", 30), ("2", 10), ("3", 20), ("4", 20)] {
             let document = format!(r#"{{"steps":[{{"at":1}},{{"at":{at}}}]}}"#);
-            tasks.insert(&TaskRow { document, ..row(id, "alice", None) }, None).unwrap();
+            tasks.insert(&TaskRow { document, ..row(id, "alice", None) }, None, None).unwrap();
         }
-        tasks.insert(&row("5", "bob", None), None).unwrap();
+        tasks.insert(&row("5", "bob", None), None, None).unwrap();
         let ids = |before| {
             let query = TaskQuery { peer: "alice", limit: 2, before, ..TaskQuery::default() };
             let (rows, total) = tasks.list(&query).unwrap();
@@ -252,7 +354,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("tasks.db");
         let tasks = TaskFile::open(&file).unwrap();
-        tasks.insert(&row("1", "alice", None), None).unwrap();
+        tasks.insert(&row("1", "alice", None), None, None).unwrap();
         assert!(TaskFile::open(&file).is_err());
         let mode = std::fs::metadata(&file).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
@@ -268,7 +370,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let tasks = TaskFile::open(&folder.path().join("tasks.db")).unwrap();
         let mut task = row("1", "alice", None);
-        let inserted = tasks.insert(&task, Some(&config("a"))).unwrap();
+        let inserted = tasks.insert(&task, Some(&config("a")), None).unwrap();
         assert_eq!(inserted, TaskInsert::Stored);
         assert_eq!(tasks.take_push(10, 20).unwrap(), None, "nothing new yet");
         for version in [2, 3] {
@@ -299,7 +401,7 @@ mod tests {
     fn configurations_are_bounded_replaced_and_removed() {
         let folder = tempfile::tempdir().unwrap();
         let tasks = TaskFile::open(&folder.path().join("tasks.db")).unwrap();
-        tasks.insert(&row("1", "alice", None), None).unwrap();
+        tasks.insert(&row("1", "alice", None), None, None).unwrap();
         assert!(tasks.save_push(&config("a"), 2).unwrap());
         assert!(tasks.save_push(&config("b"), 2).unwrap());
         assert!(!tasks.save_push(&config("c"), 2).unwrap());

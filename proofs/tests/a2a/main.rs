@@ -17,6 +17,8 @@ mod load;
 #[cfg(test)]
 mod original_cases;
 #[cfg(test)]
+mod peer_limits;
+#[cfg(test)]
 mod push;
 #[cfg(test)]
 mod sdk;
