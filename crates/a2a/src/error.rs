@@ -44,6 +44,13 @@ pub enum A2aError {
 }
 
 impl A2aError {
+    /// The error for an id that another message has.
+    pub(crate) fn reused(message: &str) -> A2aError {
+        A2aError::InvalidParams(format!(
+            "messageId {message} was used before for another message; send this one with a new id"
+        ))
+    }
+
     /// The number in JSON-RPC, the word of the reason, and the status in HTTP.
     const fn codes(&self) -> (i32, &'static str, u16) {
         match self {

@@ -29,9 +29,12 @@ impl A2aNode {
             return Err(A2aError::InvalidParams("contextId is not the one of this task".into()));
         }
         let message = new.message.clone().unwrap_or_default();
-        if task.further.iter().any(|known| known.id == message) {
+        if task.message.as_ref() == Some(&message) {
+            return Err(A2aError::reused(&message));
+        }
+        if let Some(known) = task.further.iter().find(|known| known.id == message) {
             // The same message again.
-            return Ok(task);
+            return if known.text == new.text { Ok(task) } else { Err(A2aError::reused(&message)) };
         }
         let limits = self.limits(peer);
         if !limits.permits(&new.text) {

@@ -277,10 +277,12 @@ fn original_task(params: &Map<String, Value>) -> Result<NewTask, A2aError> {
     let task = task.ok_or_else(|| A2aError::InvalidParams("task is required".to_owned()))?;
     let requester = params.get("requester").and_then(Value::as_str);
     let metadata = params.get("metadata").filter(|value| !value.is_null());
+    // The original clients send no id; one that does can repeat its message.
+    let message = params.contains_key("messageId").then(|| text(params, "messageId"));
     checked(NewTask {
         text: task.to_owned(),
         context: None,
-        message: None,
+        message: message.transpose()?,
         requester: requester.map(|label| label.chars().take(MAX_ID).collect()),
         metadata: metadata.cloned().unwrap_or_else(|| Value::Object(Map::new())),
         immediately: true,

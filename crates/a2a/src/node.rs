@@ -122,7 +122,7 @@ impl A2aNode {
         let at = now();
         let mut task = DelegatedTask {
             id: new_id(at)?,
-            context: new.context.map_or_else(|| new_id(at), Ok)?,
+            context: new.context.clone().map_or_else(|| new_id(at), Ok)?,
             peer: peer.to_owned(),
             requester: new.requester,
             chain,
@@ -154,7 +154,14 @@ impl A2aNode {
                 tokio::spawn(Arc::clone(self).drive(task.id.clone()));
                 Ok(task)
             }
-            TaskInsert::Repeated(row) => DelegatedTask::from_row(&row),
+            TaskInsert::Repeated(row) => {
+                let known = DelegatedTask::from_row(&row)?;
+                if known.is_same_message(&task, new.context.is_some()) {
+                    Ok(known)
+                } else {
+                    Err(A2aError::reused(task.message.as_deref().unwrap_or_default()))
+                }
+            }
             TaskInsert::Refused(limit) => Err(limits.refusal(peer, limit)),
         }
     }

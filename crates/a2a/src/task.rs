@@ -93,6 +93,17 @@ impl DelegatedTask {
         last.and_then(|step| TaskState::parse(&step.state)).unwrap_or(TaskState::Failed)
     }
 
+    /// Whether another task came of the same message: with the same content in the same
+    /// conversation, if its sender named one.
+    pub fn is_same_message(&self, other: &DelegatedTask, has_context: bool) -> bool {
+        self.message == other.message
+            && self.text == other.text
+            && self.metadata == other.metadata
+            && self.chain == other.chain
+            && self.requester == other.requester
+            && (!has_context || self.context == other.context)
+    }
+
     /// The text that is asked about and runs next.
     pub fn current_text(&self) -> &str {
         self.further.last().map_or(&self.text, |last| &last.text)

@@ -73,6 +73,11 @@ fn an_answer_belongs_to_its_task_and_waits_for_a_person_again() {
     assert!(question["card"].to_string().contains("Merge it"), "{question}");
     answer(&alice, &id, "main", None).unwrap();
     assert_eq!((fleet.pending().len(), lines(&runs)), (1, 1));
+    let other = json!({ "message": {
+        "messageId": "main", "role": "ROLE_USER", "taskId": id, "parts": [{ "text": "Other" }],
+    } });
+    let error = alice.call("SendMessage", &other).unwrap_err().to_string();
+    assert!(error.contains("messageId"), "{error}");
     fleet.decide(&question, "approve");
     let done = alice.wait(&id, (HANG, Duration::from_millis(50)), |_, _| {}).unwrap();
     assert_eq!(state(&done), "TASK_STATE_COMPLETED");
