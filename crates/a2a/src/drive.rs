@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use countersign_client::Error;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
@@ -20,7 +21,8 @@ const WAIT: u64 = 20;
 /// number of such tasks, so that the daemon gets some 250 questions in a second at most.
 const POLL: Duration = Duration::from_secs(2);
 const POLLED: usize = 500;
-/// How long a gate that does not answer is tried.
+/// How long a gate that does not answer is tried, and how often.
+const RETRY: Duration = Duration::from_millis(500);
 const GATE_TIMEOUT: Duration = Duration::from_mins(1);
 /// How long a task waits until there is room for its question.
 const BUSY_TIMEOUT: Duration = Duration::from_hours(1);
@@ -80,7 +82,7 @@ impl A2aNode {
                         tracing::error!(task = id, why, "the gate does not answer");
                         return self.end(id, TaskState::Failed, "The gate does not answer.");
                     }
-                    sleep(Duration::from_millis(500)).await;
+                    sleep(RETRY).await;
                 }
             }
         }
@@ -158,10 +160,8 @@ impl A2aNode {
             return Ok(());
         };
         let approved = Arc::new(approved);
-        let (gate, used) = (self.gate.clone(), Arc::clone(&approved));
-        let redeemed = spawn_blocking(move || gate.redeem(&used)).await;
-        if let Err(why) = redeemed.unwrap_or_else(|error| Err(error.to_string())) {
-            tracing::error!(task = id, why, "the approval could not be used");
+        if let Err(error) = self.redeem(&approved).await {
+            tracing::error!(task = id, %error, "the approval could not be used");
             return self.end(id, TaskState::Failed, "The approval could not be used.");
         }
         let start = Instant::now();
@@ -183,6 +183,22 @@ impl A2aNode {
         let gate = self.gate.clone();
         let _ = spawn_blocking(move || gate.report(&approved, &report)).await;
         ended.map(drop)
+    }
+
+    /// Uses up an approval. A daemon that does not answer is tried for a while: the permit counts
+    /// once, so the task still runs at most once.
+    async fn redeem(&self, approved: &Arc<ApprovedTask>) -> Result<(), Error> {
+        let start = Instant::now();
+        loop {
+            let (gate, used) = (self.gate.clone(), Arc::clone(approved));
+            let redeemed = spawn_blocking(move || gate.redeem(&used)).await;
+            match redeemed.unwrap_or_else(|error| Err(Error::Unexpected(error.to_string()))) {
+                Err(error) if error.is_transient() && start.elapsed() < GATE_TIMEOUT => {
+                    sleep(RETRY).await;
+                }
+                redeemed => return redeemed,
+            }
+        }
     }
 
     /// Ends when the task has been canceled.

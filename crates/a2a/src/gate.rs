@@ -116,12 +116,14 @@ impl NodeGate {
     }
 
     /// Uses up the approval. Nothing runs without this.
-    pub fn redeem(&self, approved: &ApprovedTask) -> Result<(), String> {
-        let permit = approved.permit.as_deref().ok_or("the gate issued no permit")?;
-        let used = self.agent.redeem(permit, &approved.call).map_err(|error| error.to_string())?;
+    pub fn redeem(&self, approved: &ApprovedTask) -> Result<(), Error> {
+        let unexpected = |why: &str| Error::Unexpected(why.to_owned());
+        let permit = approved.permit.as_deref();
+        let permit = permit.ok_or_else(|| unexpected("the approval expired or was used before"))?;
+        let used = self.agent.redeem(permit, &approved.call)?;
         match &approved.request {
             Some(request) if *request != used.request => {
-                Err("the permit is for another request".to_owned())
+                Err(unexpected("the permit is for another request"))
             }
             _ => Ok(()),
         }
@@ -153,6 +155,8 @@ impl NodeGate {
         call.description = Some(format!("Task from agent {}", task.chain.join(" → ")));
         call.timeout_seconds = Some(self.deadline);
         call.permit = true;
+        // A task may have to wait for others to end, or for this node to be started again.
+        call.returns = true;
         call.key = Some(match task.further.len() {
             0 => format!("a2a-{}", task.id),
             answers => format!("a2a-{}-{answers}", task.id),

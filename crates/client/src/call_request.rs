@@ -44,6 +44,8 @@ pub struct CallRequest {
     /// The annotations of the tool's server, as the JSON text of an object; they can only raise the
     /// tier.
     pub annotations: Option<String>,
+    /// Whether the caller may come back late: the permit is valid for hours instead of minutes.
+    pub returns: bool,
     /// Whether a person must be asked even if a grant or an earlier approval covers the call.
     pub ignore_grants: bool,
     /// What was found on the machine where the call would run.
@@ -131,6 +133,9 @@ impl CallRequest {
         }
         text(&mut out, "host_version", self.host_version.as_deref());
         text(&mut out, "call_id", self.call_id.as_deref());
+        if self.returns {
+            out.push_str(",\"returns\":true");
+        }
         if self.ignore_grants {
             out.push_str(",\"ignore_grants\":true");
         }

@@ -259,7 +259,8 @@ pub(super) fn quorum(rules: &DaemonRules, seen: &Assessment, crisis: bool) -> Qu
 /// How long the permit is valid. An agent that comes back later finds the answer: one approval, one
 /// run.
 fn permit_time(rules: &DaemonRules, submission: &CallSubmission<'_>) -> Millis {
-    if submission.join.approved { rules.permit_for.max(rules.return_for) } else { rules.permit_for }
+    let comes_back = submission.join.approved || submission.join.returns;
+    if comes_back { rules.permit_for.max(rules.return_for) } else { rules.permit_for }
 }
 
 /// The times of the rules, with the longest deadline for this call and this agent.

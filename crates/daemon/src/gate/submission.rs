@@ -37,6 +37,8 @@ pub struct CallSubmission<'a> {
 pub struct JoinOptions<'a> {
     /// Whether it joins a request that was approved meanwhile; the permit is used only once.
     pub approved: bool,
+    /// Whether the agent may come back late for the answer, without joining another request.
+    pub returns: bool,
     /// The host's id of the call: a hook and a proxy that see the same call share one request.
     pub call_id: Option<&'a str>,
     /// Whether a person must decide again: earlier approvals and grants do not count.

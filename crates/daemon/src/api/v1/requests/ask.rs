@@ -82,6 +82,7 @@ pub fn read<'v>(value: &'v Value<'_>, text: &'v str) -> Result<ParsedQuestion<'v
     let permit = fields.boolean("permit")?;
     let join = JoinOptions {
         approved: fields.boolean("join")?.unwrap_or(false),
+        returns: fields.boolean("returns")?.unwrap_or(false),
         call_id: call_id(&fields)?,
         ignore_grants: fields.boolean("ignore_grants")?.unwrap_or(false),
     };
