@@ -46,6 +46,8 @@ pub struct ApprovedTask {
     pub content: ApprovedContent,
     request: Option<String>,
     permit: Option<String>,
+    /// Whether the gate only observes: the call passed without a request, so there is no permit.
+    is_observed: bool,
     call: CallRequest,
 }
 
@@ -117,6 +119,10 @@ impl NodeGate {
 
     /// Uses up the approval. Nothing runs without this.
     pub fn redeem(&self, approved: &ApprovedTask) -> Result<(), Error> {
+        if approved.is_observed {
+            // The daemon signed that it only observes: there is no permit, and nothing is held.
+            return Ok(());
+        }
         let unexpected = |why: &str| Error::Unexpected(why.to_owned());
         let permit = approved.permit.as_deref();
         let permit = permit.ok_or_else(|| unexpected("the approval expired or was used before"))?;
@@ -206,6 +212,7 @@ impl NodeGate {
                 content,
                 request: record.id.clone(),
                 permit: permit.map(ToOwned::to_owned),
+                is_observed: record.id.is_none() && record.observed,
                 call,
             })),
             Err(error) => failed(&error),

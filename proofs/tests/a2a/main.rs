@@ -21,6 +21,8 @@ mod peer_limits;
 #[cfg(test)]
 mod push;
 #[cfg(test)]
+mod queue;
+#[cfg(test)]
 mod sdk;
 #[cfg(test)]
 mod tasks;

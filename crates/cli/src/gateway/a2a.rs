@@ -135,8 +135,12 @@ fn approved(args: &A2aSend, url: &str, chain: &[String]) -> Result<Option<String
         Some(edited) => call.with_arguments(&edited.to_string())?,
         None => call,
     };
-    let permit = approval.permit().ok_or_else(|| failed("the gate issued no permit"))?;
-    agent.redeem(permit, &call)?;
+    // A gate that only observes signs that there is no request; then there is no permit either.
+    let is_observed = approval.request().id.is_none() && approval.request().observed;
+    if !is_observed {
+        let permit = approval.permit().ok_or_else(|| failed("the gate issued no permit"))?;
+        agent.redeem(permit, &call)?;
+    }
     match edited {
         None => Ok(Some(args.task.clone())),
         Some(edited) => match edited.get("task").and_then(Value::as_str) {
