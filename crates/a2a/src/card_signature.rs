@@ -167,7 +167,7 @@ mod tests {
         let (key, own) = generate_authority("ours", NOW).unwrap();
         let authority = FleetAuthority::open(&key, &own).unwrap();
         let trust = FleetTrust::new(&own).unwrap();
-        trust.use_list(&authority.revocation_list(&[], 1, NOW).unwrap()).unwrap();
+        trust.use_list(&authority.revocation_list(&[], 1, NOW).unwrap(), NOW).unwrap();
         let key = generate_key().unwrap();
         let (public_key, _) = sign_with_key(&key, |_| String::new()).unwrap();
         let new = NewFleetCertificate {
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(verify_card(&card(), &trust, NOW), CardProof::Unknown);
         // After a revocation, and by another authority.
         let list = authority.revocation_list(&[(vec![7; 16], NOW)], 2, NOW).unwrap();
-        trust.use_list(&list).unwrap();
+        trust.use_list(&list, NOW).unwrap();
         assert_eq!(verify_card(&signed, &trust, NOW), CardProof::Invalid);
         assert_eq!(verify_card(&signed, &fleet().0, NOW), CardProof::Invalid);
     }

@@ -90,7 +90,7 @@ impl FleetFiles {
         let trust = FleetTrust::new(&first_certificate(&self.authority)?)?;
         if let Ok(list) = fs::read(self.list()) {
             // A damaged file is as good as none.
-            let _ = trust.use_list(&list);
+            let _ = trust.use_list(&list, Timestamp(now()));
         }
         Ok(Arc::new(trust))
     }
@@ -105,7 +105,7 @@ impl FleetFiles {
         let list =
             answer.get("list").and_then(Value::as_str).and_then(|text| base64::decode(text).ok());
         let list = list.ok_or_else(|| failed("the response has no list".to_owned()))?;
-        trust.use_list(&list)?;
+        trust.use_list(&list, Timestamp(now()))?;
         write(&self.list(), &list, 0o644)
     }
 

@@ -218,7 +218,7 @@ impl Fleet {
         let key = key.ok_or(no("its key is not a P-256 key"))?;
         // What was issued under this serial number has exactly these bytes.
         let fleet = countersign_tls::FleetTrust::new(&self.certificate()?)?;
-        fleet.use_list(&self.sign_list(&[], 0, now)?)?;
+        fleet.use_list(&self.sign_list(&[], 0, now)?, now)?;
         if fleet.check_client_at(certificate, now).as_deref() != Some(record.agent.as_str()) {
             return Err(no("it is expired or not of this fleet"));
         }

@@ -54,7 +54,7 @@ fn only_valid_certificates_of_the_fleet_are_accepted() {
     let (alice, bob) = (issue(&ours, "alice", 1), issue(&ours, "bob", 2));
     // Without a list of revoked certificates nothing is known.
     assert_eq!(checked(&trust, &alice, NOW), None);
-    trust.use_list(&ours.revocation_list(&[], 1, NOW).unwrap()).unwrap();
+    trust.use_list(&ours.revocation_list(&[], 1, NOW).unwrap(), NOW).unwrap();
     assert_eq!(checked(&trust, &alice, NOW).as_deref(), Some("alice"));
     assert_eq!(checked(&trust, &bob, NOW).as_deref(), Some("bob"));
     // Another authority, the authority itself, and a certificate without an agent.
@@ -64,7 +64,7 @@ fn only_valid_certificates_of_the_fleet_are_accepted() {
     assert_eq!(checked(&trust, &own, NOW), None);
     // Expired, with a current list.
     let later = Timestamp(NOW.0 + 2 * HOUR.cast_signed());
-    trust.use_list(&ours.revocation_list(&[], 2, later).unwrap()).unwrap();
+    trust.use_list(&ours.revocation_list(&[], 2, later).unwrap(), later).unwrap();
     assert_eq!(checked(&trust, &alice, later), None);
 }
 
@@ -74,21 +74,45 @@ fn a_revoked_certificate_is_refused_and_an_old_list_cannot_bring_it_back() {
     let trust = FleetTrust::new(ours.certificate()).unwrap();
     let alice = issue(&ours, "alice", 1);
     let before = ours.revocation_list(&[], 1, NOW).unwrap();
-    trust.use_list(&before).unwrap();
+    trust.use_list(&before, NOW).unwrap();
     assert_eq!(checked(&trust, &alice, NOW).as_deref(), Some("alice"));
     let generation = trust.generation();
     let soon = Timestamp(NOW.0 + 60_000);
     let revoked = [(vec![1; 16], soon)];
-    trust.use_list(&ours.revocation_list(&revoked, 2, soon).unwrap()).unwrap();
+    trust.use_list(&ours.revocation_list(&revoked, 2, soon).unwrap(), soon).unwrap();
     assert!(trust.generation() > generation);
     assert_eq!(checked(&trust, &alice, soon), None);
-    assert!(trust.use_list(&before).is_err());
+    assert!(trust.use_list(&before, soon).is_err());
     assert_eq!(checked(&trust, &alice, soon), None);
     // A list of another authority, or none, is not used.
     let other = authority("other").revocation_list(&[], 9, soon).unwrap();
-    let _ = trust.use_list(&other);
+    assert!(trust.use_list(&other, soon).is_err());
     assert_eq!(checked(&trust, &alice, soon), None);
-    assert!(trust.use_list(b"no list").is_err());
+    assert!(trust.use_list(b"no list", soon).is_err());
+}
+
+#[test]
+fn no_foreign_changed_or_postdated_list_blocks_the_next_one() {
+    let ours = authority("ours");
+    let trust = FleetTrust::new(ours.certificate()).unwrap();
+    let alice = issue(&ours, "alice", 1);
+    let list = ours.revocation_list(&[], 1, NOW).unwrap();
+    trust.use_list(&list, NOW).unwrap();
+    let far = Timestamp(4_102_444_800_000);
+    // Of another authority with the same name, of one with another name, and our own from 2100.
+    for foreign in [authority("ours"), authority("other")] {
+        assert!(trust.use_list(&foreign.revocation_list(&[], 9, NOW).unwrap(), NOW).is_err());
+        assert!(trust.use_list(&foreign.revocation_list(&[], 9, far).unwrap(), far).is_err());
+    }
+    assert!(trust.use_list(&ours.revocation_list(&[], 9, far).unwrap(), NOW).is_err());
+    for at in 0..list.len() {
+        let mut changed = list.clone();
+        changed[at] ^= 0x01;
+        assert!(trust.use_list(&changed, NOW).is_err(), "{at}");
+    }
+    let soon = Timestamp(NOW.0 + 60_000);
+    trust.use_list(&ours.revocation_list(&[], 2, soon).unwrap(), soon).unwrap();
+    assert_eq!(checked(&trust, &alice, soon).as_deref(), Some("alice"));
 }
 
 #[test]
@@ -96,7 +120,7 @@ fn an_expired_list_accepts_nobody() {
     let ours = authority("ours");
     let trust = FleetTrust::new(ours.certificate()).unwrap();
     let alice = issue(&ours, "alice", 1);
-    trust.use_list(&ours.revocation_list(&[], 1, NOW).unwrap()).unwrap();
+    trust.use_list(&ours.revocation_list(&[], 1, NOW).unwrap(), NOW).unwrap();
     let late = Timestamp(NOW.0 + 11 * 60_000);
     assert!(trust.is_current(NOW) && !trust.is_current(late));
     assert_eq!(checked(&trust, &alice, late), None);

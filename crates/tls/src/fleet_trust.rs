@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use countersign_types::time::Timestamp;
+use countersign_types::time::{Millis, Timestamp};
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::ServerCertVerifier as _;
 use rustls::crypto::ring;
@@ -14,13 +14,17 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
 use rustls::{CertificateError, DistinguishedName, Error, RootCertStore};
 
-use crate::certificate::{INTEGER, Reader, SEQUENCE};
 use crate::error::TlsError;
 use crate::fleet_name::FleetCertificate;
+use crate::revocation_list::RevocationList;
+
+/// How far the clock of the authority may be ahead.
+const CLOCK_DIFFERENCE: Millis = Millis(5 * 60_000);
 
 /// The trust of one node in its fleet. The list of revoked certificates is replaced while it runs.
 #[derive(Debug)]
 pub struct FleetTrust {
+    authority: Vec<u8>,
     roots: Arc<RootCertStore>,
     hints: Vec<DistinguishedName>,
     current: RwLock<Option<Arc<CurrentList>>>,
@@ -42,14 +46,32 @@ impl FleetTrust {
         roots.add(CertificateDer::from(authority.to_vec()))?;
         let hints = roots.subjects();
         let current = RwLock::new(None);
-        Ok(FleetTrust { roots: Arc::new(roots), hints, current, generation: AtomicU64::new(0) })
+        Ok(FleetTrust {
+            authority: authority.to_vec(),
+            roots: Arc::new(roots),
+            hints,
+            current,
+            generation: AtomicU64::new(0),
+        })
     }
 
-    /// Uses another list of revoked certificates, in DER, unless it is older than the one in use.
-    pub fn use_list(&self, list: &[u8]) -> Result<(), TlsError> {
+    /// Uses another list of revoked certificates, in DER. It must be signed by the authority, not
+    /// dated in the future, and not older than the one in use: otherwise one list could block every
+    /// later one.
+    pub fn use_list(&self, list: &[u8], now: Timestamp) -> Result<(), TlsError> {
         let bad = |why: String| TlsError::Unusable(why);
-        let (from, until) = list_times(list)
+        let parsed = RevocationList::parse(list)
             .ok_or_else(|| bad("the list of revoked certificates is malformed".to_owned()))?;
+        if !parsed.is_of(&self.authority) {
+            return Err(bad("the list of revoked certificates is not of this authority".into()));
+        }
+        let RevocationList { from, until, .. } = parsed;
+        if from > now.plus(CLOCK_DIFFERENCE) {
+            return Err(bad(format!(
+                "the list of revoked certificates is of {from}, which is in the future; check the \
+                 clocks of this machine and of the authority"
+            )));
+        }
         let lists = || vec![CertificateRevocationListDer::from(list.to_vec())];
         let provider = Arc::new(ring::default_provider());
         let roots = Arc::clone(&self.roots);
@@ -140,15 +162,4 @@ fn agent_of(certificate: &CertificateDer<'_>) -> Result<String, Error> {
 
 fn no_list() -> Error {
     Error::InvalidCertificate(CertificateError::UnknownRevocationStatus)
-}
-
-/// From when to when a list of revoked certificates may be used.
-pub fn list_times(der: &[u8]) -> Option<(Timestamp, Timestamp)> {
-    let mut outer = Reader(der);
-    let mut list = Reader(outer.next(SEQUENCE)?.content);
-    let mut fields = Reader(list.next(SEQUENCE)?.content);
-    fields.next(INTEGER)?;
-    fields.next(SEQUENCE)?;
-    fields.next(SEQUENCE)?;
-    Some((fields.time()?, fields.time()?))
 }

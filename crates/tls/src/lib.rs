@@ -16,6 +16,7 @@ mod fleet_tls;
 mod fleet_trust;
 mod generate;
 mod pin;
+mod revocation_list;
 mod server;
 mod trust;
 
@@ -30,7 +31,7 @@ pub use fleet_authority::{
 pub use fleet_name::{AGENT_URI, FleetCertificate, is_agent_name};
 pub use fleet_request::{AgentPublicKey, hex, issue_text, renewal_text, sign_with_key};
 pub use fleet_tls::{fleet_client_config, fleet_server_config};
-pub use fleet_trust::{FleetTrust, list_times};
+pub use fleet_trust::FleetTrust;
 pub use generate::{CERTIFICATE_LIFE, RENEW_BEFORE, generate_key, issue_certificate, key_pem, pem};
 pub use pin::KeyPin;
 pub use rustls;

@@ -9,6 +9,7 @@ use countersign_tls::rustls::pki_types::CertificateDer;
 use countersign_tls::rustls::pki_types::pem::PemObject as _;
 use countersign_tls::sign_with_key;
 use countersign_tls::{FleetCertificate, FleetTrust, generate_key, issue_text, renewal_text};
+use countersign_types::time::Clock as _;
 
 pub fn wanted(key: &[u8], agent: &str) -> Value {
     let (public, proof) = sign_with_key(key, |public| issue_text(agent, public)).unwrap();
@@ -46,7 +47,7 @@ pub async fn refresh(daemon: &TestDaemon, trust: &FleetTrust) {
     let (status, answer) = public(daemon, "GET /v1/pki/revocations", None).await;
     assert_eq!(status, StatusCode::OK);
     let list = base64::decode(answer["list"].as_str().unwrap()).unwrap();
-    trust.use_list(&list).unwrap();
+    trust.use_list(&list, daemon.gate.clock().now().at).unwrap();
 }
 
 fn renewal(key: &[u8], certificate: &[u8], at: i64) -> Value {
