@@ -45,6 +45,7 @@ mod task;
 mod task_call;
 mod task_list;
 mod turns;
+mod write_timeout;
 
 pub use card::CardSettings;
 pub use card_signature::{CardProof, sign_card, verify_card};

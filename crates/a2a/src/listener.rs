@@ -20,11 +20,14 @@ use tower_service::Service as _;
 
 use crate::descriptors::connection_limit;
 use crate::peer::Connection;
+use crate::write_timeout::WriteTimeout;
 
 /// How long a handshake and the headers of a request may take.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_HEADER_BYTES: usize = 32 << 10;
+/// A peer that reads nothing of a response or stream for so long is disconnected.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(20);
 /// The most connections, and the most of one peer.
 const MAX_CONNECTIONS: usize = 2048;
 const MAX_OF_PEER: usize = 1024;
@@ -50,6 +53,7 @@ pub async fn serve_node(
         match listener.accept().await {
             Ok((stream, from)) => {
                 let _ = stream.set_nodelay(true);
+                let stream = WriteTimeout::new(stream, WRITE_TIMEOUT);
                 let (acceptor, trust) = (acceptor.clone(), Arc::clone(&trust));
                 let (routes, counts) = (routes.clone(), Arc::clone(&counts));
                 tokio::spawn(async move {
@@ -67,7 +71,7 @@ pub async fn serve_node(
 
 async fn accept(
     acceptor: TlsAcceptor,
-    stream: TcpStream,
+    stream: WriteTimeout<TcpStream>,
     from: SocketAddr,
     trust: &Arc<FleetTrust>,
     routes: Router,

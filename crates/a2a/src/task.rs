@@ -34,6 +34,7 @@ pub struct DelegatedTask {
     /// The request at the gate, while or after a person decides.
     pub question: Option<TaskQuestion>,
     /// The results.
+    #[serde(default)]
     pub artifacts: Vec<Value>,
     /// What the sender answered to questions of the executor, the first answer first.
     #[serde(default)]

@@ -20,21 +20,20 @@ impl A2aNode {
             context: params.context.as_deref(),
             state: params.state.map(TaskState::word),
             before: params.before.as_ref().map(|(at, id)| (*at, id.as_str())),
-            limit: params.size + 1,
+            limit: params.size,
+            artifacts: params.artifacts,
         };
-        let (rows, total) =
+        let page =
             block_in_place(|| self.tasks.list(&query)).map_err(|error| unavailable(&error))?;
-        let size = usize::try_from(params.size).unwrap_or(usize::MAX);
         let view =
             TaskView { dialect: ProtocolDialect::V1, history: 0, artifacts: params.artifacts };
-        let more = rows.len() > size;
-        let tasks = rows.iter().take(size).map(DelegatedTask::from_row);
+        let tasks = page.rows.iter().map(DelegatedTask::from_row);
         let tasks: Vec<DelegatedTask> = tasks.collect::<Result<_, _>>()?;
-        let next = tasks.last().filter(|_| more).map(DelegatedTask::page_token);
+        let next = tasks.last().filter(|_| page.more).map(DelegatedTask::page_token);
         let list: Vec<Value> = tasks.iter().map(|task| view.task(task)).collect();
         Ok(json!({
             "tasks": list, "nextPageToken": next.unwrap_or_default(), "pageSize": params.size,
-            "totalSize": total,
+            "totalSize": page.total,
         }))
     }
 }

@@ -41,4 +41,4 @@ pub use servers::{LabelledTool, ListedTool, ServerLabels, StoredServer};
 pub use sqlite::{OfflineLedger, SqliteOptions, SqliteStore};
 pub use task_file::{TaskFile, TaskFileError};
 pub use task_push::{PushConfigRow, PushResult};
-pub use tasks::{TaskAnswer, TaskInsert, TaskLimit, TaskLimits, TaskQuery, TaskRow};
+pub use tasks::{TaskAnswer, TaskInsert, TaskLimit, TaskLimits, TaskPage, TaskQuery, TaskRow};

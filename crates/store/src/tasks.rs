@@ -6,6 +6,9 @@ use crate::task_file::{CHANGED, TaskFile, TaskFileError};
 use crate::task_push::{self, PushConfigRow};
 
 const COLUMNS: &str = "id, peer, context, message, state, ended, created, version, document";
+const COLUMNS_BEFORE: &str = "id, peer, context, message, state, ended, created, version";
+/// The most that the tasks of one page hold, unless a single one is longer.
+const MAX_PAGE_BYTES: usize = 768 << 10;
 
 /// One task as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,6 +90,19 @@ pub struct TaskQuery<'a> {
     pub before: Option<(i64, &'a str)>,
     /// At most this many.
     pub limit: u32,
+    /// Whether results are read.
+    pub artifacts: bool,
+}
+
+/// One page of tasks.
+#[derive(Debug)]
+pub struct TaskPage {
+    /// The tasks.
+    pub rows: Vec<TaskRow>,
+    /// Whether more follow.
+    pub more: bool,
+    /// How many there are in all.
+    pub total: u64,
 }
 
 impl TaskFile {
@@ -172,11 +188,14 @@ impl TaskFile {
         Ok(self.lock().query_row(&text, [id], read).optional()?)
     }
 
-    /// Tasks of one peer, the one that changed last first, and how many there are in all.
-    pub fn list(&self, query: &TaskQuery<'_>) -> Result<(Vec<TaskRow>, u64), TaskFileError> {
+    /// Tasks of one peer, the one that changed last first. A page ends early where its tasks are
+    /// large, so that no list takes more memory than a few of them.
+    pub fn list(&self, query: &TaskQuery<'_>) -> Result<TaskPage, TaskFileError> {
         let fits = "peer = ?1 AND (?2 IS NULL OR context = ?2) AND (?3 IS NULL OR state = ?3)";
+        let document =
+            if query.artifacts { "document" } else { "json_remove(document, '$.artifacts')" };
         let text = format!(
-            "SELECT {COLUMNS} FROM tasks WHERE {fits} \
+            "SELECT {COLUMNS_BEFORE}, {document} FROM tasks WHERE {fits} \
              AND (?4 IS NULL OR ({CHANGED}, id) < (?4, ?5)) \
              ORDER BY {CHANGED} DESC, id DESC LIMIT ?6"
         );
@@ -188,11 +207,22 @@ impl TaskFile {
         )?;
         let mut statement = connection.prepare(&text)?;
         let (at, id) = query.before.unzip();
-        let rows = statement.query_map(
-            params![query.peer, query.context, query.state, at, id, query.limit],
-            read,
-        )?;
-        Ok((rows.collect::<Result<_, _>>()?, total.unsigned_abs()))
+        let more = i64::from(query.limit) + 1;
+        let found = statement
+            .query_map(params![query.peer, query.context, query.state, at, id, more], read)?;
+        let most = usize::try_from(query.limit).unwrap_or(usize::MAX);
+        let mut page = TaskPage { rows: Vec::new(), more: false, total: total.unsigned_abs() };
+        let mut bytes = 0_usize;
+        for row in found {
+            let row = row?;
+            bytes = bytes.saturating_add(row.document.len());
+            if page.rows.len() >= most || bytes > MAX_PAGE_BYTES && !page.rows.is_empty() {
+                page.more = true;
+                break;
+            }
+            page.rows.push(row);
+        }
+        Ok(page)
     }
 
     /// The tasks that have not ended, oldest first.
@@ -299,8 +329,8 @@ mod tests {
         assert!(!tasks.replace(&TaskRow { version: 3, ..ended }, 2).unwrap(), "it has ended");
         assert_eq!(tasks.open_tasks().unwrap().len(), 1);
         let query = TaskQuery { peer: "alice", limit: 10, ..TaskQuery::default() };
-        let (listed, total) = tasks.list(&query).unwrap();
-        assert_eq!((listed.len(), total), (1, 1));
+        let page = tasks.list(&query).unwrap();
+        assert_eq!((page.rows.len(), page.total, page.more), (1, 1, false));
         drop(tasks);
         assert_eq!(TaskFile::open(&file).unwrap().get("1").unwrap().unwrap().version, 2);
     }
@@ -340,13 +370,32 @@ mod tests {
         tasks.insert(&row("5", "bob", None), None, None).unwrap();
         let ids = |before| {
             let query = TaskQuery { peer: "alice", limit: 2, before, ..TaskQuery::default() };
-            let (rows, total) = tasks.list(&query).unwrap();
-            assert_eq!(total, 4);
-            rows.into_iter().map(|row| row.id).collect::<Vec<_>>()
+            let page = tasks.list(&query).unwrap();
+            assert_eq!(page.total, 4);
+            page.rows.into_iter().map(|row| row.id).collect::<Vec<_>>()
         };
         assert_eq!(ids(None), ["1", "4"]);
         assert_eq!(ids(Some((20, "4"))), ["3", "2"]);
         assert!(ids(Some((10, "2"))).is_empty());
+    }
+
+    #[test]
+    fn a_page_of_large_tasks_ends_early_and_results_are_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let tasks = TaskFile::open(&folder.path().join("tasks.db")).unwrap();
+        for id in ["1", "2", "3"] {
+            let result = "a".repeat(MAX_PAGE_BYTES * 2 / 3);
+            let document = format!(r#"{{"steps":[{{"at":{id}}}],"artifacts":["{result}"]}}"#);
+            tasks.insert(&TaskRow { document, ..row(id, "alice", None) }, None, None).unwrap();
+        }
+        let page = |artifacts| {
+            let query = TaskQuery { peer: "alice", limit: 100, artifacts, ..TaskQuery::default() };
+            let page = tasks.list(&query).unwrap();
+            let bytes: usize = page.rows.iter().map(|row| row.document.len()).sum();
+            (page.rows.len(), page.more, page.total, bytes < 1000)
+        };
+        assert_eq!(page(true), (1, true, 3, false));
+        assert_eq!(page(false), (3, false, 3, true));
     }
 
     #[test]

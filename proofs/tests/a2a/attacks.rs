@@ -159,43 +159,133 @@ fn a_repeated_message_is_one_task() {
     assert_eq!(first["task"]["id"], second["task"]["id"]);
     fleet.asked_about("Once");
     assert_eq!(fleet.pending().len(), 1);
+
+    // The same id with other content is neither a new task nor silently the old one.
+    for (name, value) in [
+        (
+            "message",
+            json!({ "messageId": "same", "role": "ROLE_USER", "parts": [{ "text": "Two" }] }),
+        ),
+        ("metadata", json!({ "more": true })),
+    ] {
+        let mut other = body.clone();
+        other[name] = value;
+        let error = alice.call("SendMessage", &other).unwrap_err().to_string();
+        assert!(error.contains("messageId"), "{error}");
+    }
+    // The original method is repeated safely if its message has an id.
+    let original = json!({ "task": "Original", "requester": "x", "messageId": "m-1" });
+    let first = alice.call("tasks/send", &original).unwrap();
+    let second = alice.call("tasks/send", &original).unwrap();
+    assert_eq!(first["taskId"], second["taskId"]);
+    let other = json!({ "task": "Another", "requester": "x", "messageId": "m-1" });
+    assert!(alice.call("tasks/send", &other).is_err());
+    fleet.asked_about("Original");
+    assert_eq!(fleet.pending().len(), 2);
+}
+
+/// How many files and sockets a process has open.
+fn descriptors(process: u32) -> usize {
+    std::fs::read_dir(format!("/proc/{process}/fd")).map_or(0, Iterator::count)
 }
 
 #[test]
-fn large_and_slow_requests_do_not_hold_the_others_up() {
+fn an_oversized_body_is_refused_although_it_would_be_a_task() {
     let fleet = Fleet::start();
     let node = fleet.node(ECHO, &json!({}));
+    let config = fleet.client_config(&fleet.issue("alice"));
+    let request = |padding: usize| {
+        let message = json!({
+            "messageId": padding.to_string(), "role": "ROLE_USER",
+            "parts": [{ "text": format!("Padded with {padding}") }],
+            "extra": "a".repeat(padding),
+        });
+        let body = json!({
+            "jsonrpc": "2.0", "id": 1, "method": "SendMessage",
+            "params": { "message": message, "configuration": { "returnImmediately": true } },
+        });
+        let mut stream = node.connect(&config);
+        raw(&mut stream, "POST /a2a/rpc", &body.to_string()).unwrap_or_default()
+    };
+    let heard = request(200 << 10);
+    assert!(heard.contains("\"result\""), "{heard}");
+    let heard = request(400 << 10);
+    assert!(heard.contains("\"error\"") && heard.contains("bytes"), "{heard}");
+    fleet.asked_about(&format!("Padded with {}", 200 << 10));
+    assert_eq!(fleet.pending().len(), 1);
+}
+
+#[test]
+fn readers_that_stop_reading_are_disconnected_and_hold_nobody_up() {
+    let fleet = Fleet::start();
+    let large = "import sys; print('a'*900000)";
+    let node = fleet.node(large, &json!({}));
     let files = fleet.issue("alice");
-    let config = fleet.client_config(&files);
-    let mut stream = node.connect(&config);
-    let large = format!("{{\"x\":\"{}\"}}", "a".repeat(400 << 10));
-    let heard = raw(&mut stream, "POST /a2a/rpc", &large).unwrap_or_default();
-    assert!(!heard.contains("\"result\""), "{heard}");
-    // A body that never comes, and streams whose reader does not read.
+    let (alice, config) = (fleet.peer(&files, &node), fleet.client_config(&files));
+    let id = alice.send(&task("Large")).unwrap()["id"].as_str().unwrap().to_owned();
+    fleet.approve("Large");
+    alice.wait(&id, (HANG, Duration::from_millis(50)), |_, _| {}).unwrap();
+    let before = descriptors(node.child.id());
+    let get = json!({ "jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": { "id": id } });
+    let get = get.to_string();
+    let head =
+        format!("POST /a2a/rpc HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n", get.len());
+    // More than the buffers of both ends hold, and no byte of it is read.
+    let stalled: Vec<_> = (0..4)
+        .map(|_| {
+            let mut stream = node.connect(&config);
+            stream.write_all((head.clone() + &get).repeat(60).as_bytes()).unwrap();
+            stream.flush().unwrap();
+            stream
+        })
+        .collect();
+    // A body that never comes.
     let mut slow = node.connect(&config);
     slow.write_all(b"POST /a2a/rpc HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{").unwrap();
-    let alice = fleet.peer(&files, &node);
-    let mut readers = Vec::new();
-    for number in 0..20 {
-        let mut reader = node.connect(&config);
-        let body = json!({
-            "jsonrpc": "2.0", "id": 1, "method": "SendStreamingMessage", "params": { "message": {
-                "messageId": format!("s{number}"), "role": "ROLE_USER",
-                "parts": [{ "text": format!("Stream {number}") }],
-            } },
-        })
-        .to_string();
-        let head = format!(
-            "POST /a2a/rpc HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n{body}",
-            body.len()
-        );
-        reader.write_all(head.as_bytes()).unwrap();
-        readers.push(reader);
-    }
     let start = Instant::now();
     alice.send(&task("In between")).unwrap();
-    assert!(start.elapsed() < HANG);
     fleet.asked_about("In between");
+    assert!(start.elapsed() < HANG);
+    if cfg!(target_os = "linux") {
+        assert!(before > 0 && descriptors(node.child.id()) >= before + stalled.len());
+        until("the end of the connections", || {
+            (descriptors(node.child.id()) < before + stalled.len()).then_some(())
+        });
+    }
+    drop(stalled);
+}
+
+#[test]
+fn a_page_of_large_tasks_is_bounded_and_continues() {
+    let fleet = Fleet::start();
+    let node = fleet.node("import sys; print('a'*900000)", &json!({}));
+    let alice = fleet.peer(&fleet.issue("alice"), &node);
+    let ids: Vec<String> = (0..6)
+        .map(|number| {
+            let text = format!("Large {number}");
+            let id = alice.send(&task(&text)).unwrap()["id"].as_str().unwrap().to_owned();
+            fleet.approve(&text);
+            alice.wait(&id, (HANG, Duration::from_millis(50)), |_, _| {}).unwrap();
+            id
+        })
+        .collect();
+    let (mut found, mut token, mut pages) = (Vec::new(), String::new(), 0);
+    loop {
+        let params = json!({ "pageSize": 100, "includeArtifacts": true, "pageToken": token });
+        let page = alice.call("ListTasks", &params).unwrap();
+        assert!(page.to_string().len() < 1 << 20, "{}", page.to_string().len());
+        let tasks = page["tasks"].as_array().unwrap();
+        found.extend(tasks.iter().map(|task| task["id"].as_str().unwrap().to_owned()));
+        token = page["nextPageToken"].as_str().unwrap().to_owned();
+        pages += 1;
+        if token.is_empty() {
+            break;
+        }
+    }
+    found.reverse();
+    assert_eq!((found, pages > 1), (ids, true));
+    let without = alice.call("ListTasks", &json!({ "pageSize": 100 })).unwrap();
+    assert_eq!(without["tasks"].as_array().unwrap().len(), 6, "results are not loaded");
 }
 
 #[test]
