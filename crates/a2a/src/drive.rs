@@ -155,6 +155,7 @@ impl A2aNode {
         let mut watch = self.watch(id);
         let Some(task) = self.advance(id, TaskState::Working, "Task is running", |task| {
             task.approve(&approved.content);
+            task.request = approved.request().map(ToOwned::to_owned);
         })?
         else {
             return Ok(());

@@ -7,12 +7,16 @@ use countersign_json::canonical::Digest;
 use countersign_types::tier::Tier;
 use serde_json::Value;
 
+use crate::artifact::question_of;
 use crate::task::{ApprovedContent, DelegatedTask, TaskQuestion};
 use crate::task_call::{approved_content, screened_text, task_arguments};
 
 /// How much of a result people see in the inbox, in characters.
 const SUMMARY: usize = 1000;
 
+/// How the report of a run begins that ended with a question to the sender. The page of tasks shows
+/// it as that.
+const QUESTION: &str = "Asked its sender: ";
 /// The status of a call that a limit refused, and when it is tried again, in seconds.
 const TOO_MANY: u16 = 429;
 const BUSY: u32 = 10;
@@ -49,6 +53,13 @@ pub struct ApprovedTask {
     /// Whether the gate only observes: the call passed without a request, so there is no permit.
     is_observed: bool,
     call: CallRequest,
+}
+
+impl ApprovedTask {
+    /// The request that was approved, if a record of it is kept.
+    pub fn request(&self) -> Option<&str> {
+        self.request.as_deref()
+    }
 }
 
 /// The gate of a node.
@@ -143,6 +154,14 @@ impl NodeGate {
         };
         if let Err(error) = reported {
             tracing::warn!(%error, "the outcome of a task was not reported");
+        }
+    }
+
+    /// Reports that a task neither completed nor will run again.
+    pub fn report_stop(&self, request: &str, why: &str) {
+        let ran = RunReport { failed: true, summary: Some(why.to_owned()), ..RunReport::default() };
+        if let Err(error) = self.agent.report_run(request, &ran) {
+            tracing::warn!(%error, "the end of a task was not reported");
         }
     }
 
@@ -241,7 +260,9 @@ pub fn run_report(result: &Result<Value, String>, took: Duration) -> RunReport {
             let whole = artifact.to_string();
             let digest = Digest::of(whole.as_bytes()).to_string();
             let text = artifact.get("text").and_then(Value::as_str);
-            (text.map_or(whole, ToOwned::to_owned), Some(digest))
+            let asked = question_of(artifact).map(|question| format!("{QUESTION}{question}"));
+            let text = asked.unwrap_or_else(|| text.map_or(whole, ToOwned::to_owned));
+            (text, Some(digest))
         }
         Err(why) => (why.clone(), None),
     };

@@ -24,6 +24,8 @@ use crate::state::TaskState;
 use crate::task::DelegatedTask;
 use crate::turns::PeerTurns;
 
+/// What is told of a task that ran when the node stopped.
+const STOPPED: &str = "the node stopped while the task ran; it is not started again";
 /// How many decisions are waited for at the daemon at once; the others are asked for in turn.
 const WAITERS: usize = 32;
 /// How many questions that are answered at once are sent to the daemon at the same time.
@@ -99,8 +101,11 @@ impl A2aNode {
             let task = DelegatedTask::from_row(&row)?;
             if task.state() == TaskState::Working {
                 // It may have run: it must not run twice.
-                let note = "the node stopped while the task ran; it is not started again";
-                self.advance(&task.id, TaskState::Failed, note, |_| {})?;
+                self.advance(&task.id, TaskState::Failed, STOPPED, |_| {})?;
+                if let Some(request) = task.request {
+                    let gate = self.gate.clone();
+                    tokio::task::spawn_blocking(move || gate.report_stop(&request, STOPPED));
+                }
             } else {
                 tokio::spawn(Arc::clone(self).drive(task.id));
             }
@@ -135,6 +140,7 @@ impl A2aNode {
             question: None,
             artifacts: Vec::new(),
             further: Vec::new(),
+            request: None,
             approved: None,
         };
         task.advance(TaskState::Submitted, "Task submitted".to_owned(), at);

@@ -39,6 +39,9 @@ pub struct DelegatedTask {
     /// What the sender answered to questions of the executor, the first answer first.
     #[serde(default)]
     pub further: Vec<SenderAnswer>,
+    /// The request at the gate under which it ran last.
+    #[serde(default)]
+    pub request: Option<String>,
     /// The first text and its metadata as they were approved; a person may have edited them.
     #[serde(default)]
     pub approved: Option<ApprovedContent>,
@@ -206,6 +209,7 @@ pub fn test_task() -> DelegatedTask {
         question: None,
         artifacts: Vec::new(),
         further: Vec::new(),
+        request: None,
         approved: None,
     }
 }

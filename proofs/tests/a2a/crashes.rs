@@ -51,6 +51,10 @@ fn a_task_survives_a_crash_in_every_state() {
     let note = failed["status"]["message"]["parts"][0]["text"].as_str().unwrap().to_owned();
     assert!(note.contains("not started again"), "{note}");
     assert_eq!(lines(&runs), 1, "it ran once");
+    until("the report", || {
+        let reported = &fleet.request(&question)["reported"];
+        (reported["status"] == "error").then_some(())
+    });
 
     // While a person decides: still the only question, and approvable.
     let sent = alice.send(&task("Second")).unwrap();

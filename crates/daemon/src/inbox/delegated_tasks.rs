@@ -12,6 +12,8 @@ use crate::api::Api;
 
 /// The tool of every delegated task.
 const TOOL: &str = "delegate_task";
+/// How the summary of a run begins that ended with a question to the sender.
+const QUESTION: &str = "Asked its sender: ";
 /// How many tasks are shown.
 const SHOWN: u32 = 30;
 /// How much of a result is shown.
@@ -76,11 +78,16 @@ fn result(outcome: &Value<'_>) -> Markup {
         0..1000 => format!("{ms} ms"),
         _ => format!("{}.{} s", ms / 1000, ms % 1000 / 100),
     });
+    let (is_ok, summary) = (word("status") == Some("ok"), word("summary"));
+    // A node reports a run that ended with a question in these words.
+    let question = summary.filter(|_| is_ok).and_then(|text| text.strip_prefix(QUESTION));
+    let text = question.or(summary);
     html! {
         li {
-            @if word("status") == Some("ok") { "Completed" } @else { "Failed" }
+            @if question.is_some() { "Asked its sender" }
+            @else if is_ok { "Completed" } @else { "Failed" }
             @if let Some(took) = took { " after " (took) }
-            @if let Some(text) = word("summary") {
+            @if let Some(text) = text {
                 ": " q { (sanitize_within(text, EXCERPT).text) }
             }
             @if let Some(digest) = word("result_digest") {

@@ -41,6 +41,18 @@ async fn a_task_is_shown_from_its_request_to_its_result() {
     {
         assert!(shown.contains(part), "{part}: {shown}");
     }
+    // A run that ended with a question is not the end of its task.
+    let call = json!({
+        "tool": "delegate_task", "session": "a2a:alice",
+        "arguments": { "from": "alice", "chain": ["alice"], "task": "Merge" },
+    });
+    let (_, held) = api.agent("POST", "/v1/requests", call).await;
+    api.approve(&held).await;
+    let path = format!("/v1/requests/{}/outcome", held["id"].as_str().unwrap());
+    let outcome = json!({ "status": "ok", "summary": "Asked its sender: Which branch?" });
+    api.agent("POST", &path, outcome).await;
+    let shown = page(&api).await;
+    assert!(shown.contains("Asked its sender: <q>Which branch?</q>"), "{shown}");
     // Another tool is no task, even with the same words.
     let other = json!({
         "tool": "send_message", "arguments": { "to": "bo", "text": "delegate_task" },
