@@ -46,12 +46,16 @@ impl TaskEndpoint {
 
     /// Runs a task and returns its artifact, or why it failed.
     pub async fn run(&self, task: &DelegatedTask, text: &str) -> Result<Value, String> {
+        // Each run is posted once; a receiver can notice a copy.
+        let key = match task.further.len() {
+            0 => task.id.clone(),
+            answers => format!("{}-{answers}", task.id),
+        };
         let bearer = self.token.as_ref().map(|token| Zeroizing::new(format!("Bearer {}", **token)));
         let mut headers = vec![
             ("content-type", "application/json"),
             ("accept", "application/json, text/plain"),
-            // The same task is posted once; a receiver can notice a copy.
-            ("idempotency-key", task.id.as_str()),
+            ("idempotency-key", key.as_str()),
         ];
         headers.extend(bearer.as_ref().map(|bearer| ("authorization", bearer.as_str())));
         let body = task_input(task, text).to_string().into_bytes();
@@ -78,7 +82,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::task::test_task;
+    use crate::task::{SenderAnswer, test_task};
 
     /// A server that answers one request, and what it received.
     fn serve(response: String) -> (String, std::thread::JoinHandle<String>) {
@@ -103,10 +107,14 @@ mod tests {
     }
 
     async fn ran(response: String) -> (Result<Value, String>, String) {
+        ran_task(response, &test_task()).await
+    }
+
+    async fn ran_task(response: String, task: &DelegatedTask) -> (Result<Value, String>, String) {
         let (url, serving) = serve(response);
         let token = Some(Zeroizing::new("secret".to_owned()));
         let endpoint = TaskEndpoint::new(&url, token, Duration::from_secs(20), true).unwrap();
-        let result = endpoint.run(&test_task(), "do it").await;
+        let result = endpoint.run(task, "do it").await;
         (result, serving.join().unwrap())
     }
 
@@ -116,6 +124,12 @@ mod tests {
         assert_eq!(result, Ok(json!({ "text": "done" })));
         assert!(sent.contains("authorization: Bearer secret"), "{sent}");
         assert!(sent.contains("\"task\":\"do it\"") && sent.contains("\"alice\""), "{sent}");
+        assert!(sent.contains("idempotency-key: t\r\n"), "{sent}");
+        let mut answered = test_task();
+        let (id, text) = ("m".to_owned(), "more".to_owned());
+        answered.further.push(SenderAnswer { id, text, approved: None });
+        let (_, sent) = ran_task(response("200 OK", "x"), &answered).await;
+        assert!(sent.contains("idempotency-key: t-1\r\n"), "{sent}");
         let (result, _) = ran(response("500 Oops", "trace\nboom\n")).await;
         assert_eq!(result, Err("the endpoint answered with status 500: boom".to_owned()));
         let moved = "HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/\r\n\

@@ -2,6 +2,7 @@
 
 use axum::Router;
 use axum::extract::{Path, Query, Request, State};
+use axum::middleware::{self, Next};
 use axum::response::Response;
 use axum::routing::{get, post};
 use serde_json::{Map, Value, json};
@@ -28,11 +29,19 @@ pub fn http_routes() -> Router<NodeState> {
         .route("/a2a/http/tasks/{task}", get(http_task).post(http_task_action))
         .route("/a2a/http/extendedAgentCard", get(async || http_answer(Err(no_extended_card()))))
         .merge(push_routes())
+        .layer(middleware::from_fn(check_client))
+}
+
+/// Refuses clients of another version at every route.
+async fn check_client(request: Request, next: Next) -> Response {
+    match check_version(request.headers()) {
+        Ok(()) => next.run(request).await,
+        Err(error) => http_answer(Err(error)),
+    }
 }
 
 async fn http_new(request: Request) -> Result<(Connection, NewTask), A2aError> {
     let peer = peer_of(&request)?;
-    check_version(request.headers())?;
     check_content_type(request.headers())?;
     let value = strict_json(&body_of(request.into_body()).await?)?;
     let params = value.as_object();
@@ -69,7 +78,7 @@ async fn http_list(
         .into_iter()
         .map(|(name, value)| {
             let read = match name.as_str() {
-                "pageSize" => number(&value).map(Value::from),
+                "pageSize" | "historyLength" => number(&value).map(Value::from),
                 "includeArtifacts" => Some(json!(value == "true")),
                 _ => None,
             };

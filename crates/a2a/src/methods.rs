@@ -1,5 +1,6 @@
 //! Requests read: JSON-RPC methods of every version, and the parameters that they share.
 
+use countersign_types::time::Timestamp;
 use serde_json::{Map, Value};
 
 use crate::dialect::ProtocolDialect;
@@ -78,6 +79,10 @@ pub struct ListParams {
     pub size: u32,
     /// Whether results are included.
     pub artifacts: bool,
+    /// How many messages of each history are wanted.
+    pub history: usize,
+    /// Only tasks whose state is of this time or later, in milliseconds since 1970.
+    pub since: Option<i64>,
 }
 
 /// A JSON-RPC request.
@@ -206,7 +211,15 @@ pub fn list(params: &Map<String, Value>) -> Result<ListParams, A2aError> {
             .filter(|size| (1..=MAX_PAGE).contains(size))
             .ok_or_else(|| A2aError::InvalidParams("pageSize must be 1 to 100".to_owned()))?,
     };
+    let since = word("statusTimestampAfter").map(|text| {
+        let time = Timestamp::parse(text).map(|time| time.0);
+        time.ok_or_else(|| A2aError::InvalidParams("statusTimestampAfter is not a time".to_owned()))
+    });
+    // Without a number, a list has no histories.
+    let history = length_in(params).map(|length| history_length(Some(length)));
     Ok(ListParams {
+        history: history.transpose()?.unwrap_or_default(),
+        since: since.transpose()?,
         context: word("contextId").map(ToOwned::to_owned),
         state,
         before: word("pageToken").map(page_token).transpose()?,
@@ -251,7 +264,8 @@ pub fn new_task(
         text: texts.join("\n"),
         context: message.get("contextId").and_then(Value::as_str).map(ToOwned::to_owned),
         message: Some(text(message, "messageId")?),
-        requester: None,
+        // Where `a2a send --requester` puts it: version 1.0 has no member for it.
+        requester: metadata.and_then(|all| all.get("requester")).and_then(label),
         metadata: metadata.cloned().unwrap_or_else(|| Value::Object(Map::new())),
         immediately,
         history,
@@ -275,7 +289,6 @@ fn original_task(params: &Map<String, Value>) -> Result<NewTask, A2aError> {
     let task = params.get("task").and_then(Value::as_str).map(str::trim);
     let task = task.filter(|text| !text.is_empty());
     let task = task.ok_or_else(|| A2aError::InvalidParams("task is required".to_owned()))?;
-    let requester = params.get("requester").and_then(Value::as_str);
     let metadata = params.get("metadata").filter(|value| !value.is_null());
     // The original clients send no id; one that does can repeat its message.
     let message = params.contains_key("messageId").then(|| text(params, "messageId"));
@@ -283,13 +296,18 @@ fn original_task(params: &Map<String, Value>) -> Result<NewTask, A2aError> {
         text: task.to_owned(),
         context: None,
         message: message.transpose()?,
-        requester: requester.map(|label| label.chars().take(MAX_ID).collect()),
+        requester: params.get("requester").and_then(label),
         metadata: metadata.cloned().unwrap_or_else(|| Value::Object(Map::new())),
         immediately: true,
         history: usize::MAX,
         task: None,
         push: None,
     })
+}
+
+/// A label for people, shortened.
+fn label(value: &Value) -> Option<String> {
+    value.as_str().map(|text| text.chars().take(MAX_ID).collect())
 }
 
 fn checked(task: NewTask) -> Result<NewTask, A2aError> {

@@ -16,6 +16,8 @@ use crate::task::DelegatedTask;
 /// The most that is read of a result, and of the error output.
 const MAX_OUTPUT: u64 = 1 << 20;
 pub(crate) const MAX_ERROR: u64 = 16 << 10;
+/// How long output is read after the program has ended.
+const LAST_OUTPUT: Duration = Duration::from_secs(1);
 /// The variable with the chain of requesters, for a program that delegates further.
 pub const CHAIN_VARIABLE: &str = "COUNTERSIGN_A2A_CHAIN";
 /// Sets the memory limit, then becomes the program: `ulimit` has no safe equivalent in Rust.
@@ -47,15 +49,12 @@ impl Drop for TaskGroup {
 impl TaskProgram {
     /// Runs a task and returns its artifact, or why it failed.
     pub async fn run(&self, task: &DelegatedTask, text: &str) -> Result<Value, String> {
-        let (mut child, group) = self.start(task)?;
-        let input = task_input(task, text);
-        let ended =
-            tokio::time::timeout(self.time, communicate(&mut child, &input.to_string())).await;
+        let started = self.start(task)?;
+        let input = task_input(task, text).to_string();
+        let ended = tokio::time::timeout(self.time, communicate(started, &input)).await;
         let (status, output, errors) = ended
             .map_err(|_| format!("it did not end within {} seconds", self.time.as_secs()))?
             .map_err(|error| format!("the program failed: {error}"))?;
-        // Children that the program left behind end with it.
-        drop(group);
         if status.success() {
             Ok(artifact(&String::from_utf8_lossy(&output)))
         } else {
@@ -96,7 +95,10 @@ impl TaskProgram {
     }
 }
 
-async fn communicate(child: &mut Child, input: &str) -> io::Result<(ExitStatus, Vec<u8>, Vec<u8>)> {
+async fn communicate(
+    (mut child, group): (Child, TaskGroup),
+    input: &str,
+) -> io::Result<(ExitStatus, Vec<u8>, Vec<u8>)> {
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let writing = async {
         if let Some(mut stdin) = stdin {
@@ -104,19 +106,46 @@ async fn communicate(child: &mut Child, input: &str) -> io::Result<(ExitStatus, 
             let _ = stdin.write_all(input.as_bytes()).await;
         }
     };
-    let reading = async { tokio::join!(bounded(stdout, MAX_OUTPUT), bounded(stderr, MAX_ERROR)) };
-    let ((), (output, errors), status) = tokio::join!(writing, reading, child.wait());
+    let ending = async {
+        let status = child.wait().await;
+        // Children that the program left behind end with it, and with them its output.
+        drop(group);
+        status
+    };
+    let running = async { tokio::join!(writing, ending).1 };
+    let (mut output, mut errors) = (Vec::new(), Vec::new());
+    let status = {
+        let reading = async {
+            tokio::join!(
+                read_bounded(stdout, MAX_OUTPUT, &mut output),
+                read_bounded(stderr, MAX_ERROR, &mut errors)
+            )
+        };
+        tokio::pin!(running, reading);
+        tokio::select! {
+            status = &mut running => {
+                // A child in a group of its own may keep the output open.
+                let _ = tokio::time::timeout(LAST_OUTPUT, &mut reading).await;
+                status
+            }
+            _ = &mut reading => running.await,
+        }
+    };
     Ok((status?, output, errors))
 }
 
 /// The start of an output; the rest is read and dropped, so that the program is not held up.
 pub(crate) async fn bounded(from: Option<impl AsyncRead + Unpin>, limit: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
+    read_bounded(from, limit, &mut bytes).await;
+    bytes
+}
+
+async fn read_bounded(from: Option<impl AsyncRead + Unpin>, limit: u64, bytes: &mut Vec<u8>) {
     if let Some(mut from) = from {
-        let _ = (&mut from).take(limit).read_to_end(&mut bytes).await;
+        let _ = (&mut from).take(limit).read_to_end(bytes).await;
         let _ = tokio::io::copy(&mut from, &mut tokio::io::sink()).await;
     }
-    bytes
 }
 
 /// The last line of an error output, shortened.
@@ -153,6 +182,11 @@ mod tests {
         let error =
             program("echo boom >&2; exit 3", 20, None).run(&test_task(), "x").await.unwrap_err();
         assert_eq!(error, "the program ended with exit code 3: boom");
+        // A child that is left behind holds nothing up, also in a group of its own.
+        for left in ["sleep 60 & echo done", "setsid sleep 60 & echo done"] {
+            let ended = program(left, 20, None).run(&test_task(), "x").await;
+            assert_eq!(ended.unwrap()["text"], "done", "{left}");
+        }
         let error = program("sleep 60", 1, None).run(&test_task(), "x").await.unwrap_err();
         assert_eq!(error, "it did not end within 1 seconds");
         let hungry =

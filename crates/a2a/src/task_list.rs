@@ -22,11 +22,15 @@ impl A2aNode {
             before: params.before.as_ref().map(|(at, id)| (*at, id.as_str())),
             limit: params.size,
             artifacts: params.artifacts,
+            since: params.since,
         };
         let page =
             block_in_place(|| self.tasks.list(&query)).map_err(|error| unavailable(&error))?;
-        let view =
-            TaskView { dialect: ProtocolDialect::V1, history: 0, artifacts: params.artifacts };
+        let view = TaskView {
+            dialect: ProtocolDialect::V1,
+            history: params.history,
+            artifacts: params.artifacts,
+        };
         let tasks = page.rows.iter().map(DelegatedTask::from_row);
         let tasks: Vec<DelegatedTask> = tasks.collect::<Result<_, _>>()?;
         let next = tasks.last().filter(|_| page.more).map(DelegatedTask::page_token);

@@ -92,6 +92,8 @@ pub struct TaskQuery<'a> {
     pub limit: u32,
     /// Whether results are read.
     pub artifacts: bool,
+    /// Only tasks that changed at this time or later.
+    pub since: Option<i64>,
 }
 
 /// One page of tasks.
@@ -107,8 +109,7 @@ pub struct TaskPage {
 
 impl TaskFile {
     /// Stores a new task within these limits, with a configuration of push notifications if its
-    /// sender wants them. Counting and storing are one step, so that parallel messages do not exceed
-    /// a limit.
+    /// sender wants them. Counting and storing are one step: parallel messages exceed no limit.
     pub fn insert(
         &self,
         row: &TaskRow,
@@ -191,25 +192,30 @@ impl TaskFile {
     /// Tasks of one peer, the one that changed last first. A page ends early where its tasks are
     /// large, so that no list takes more memory than a few of them.
     pub fn list(&self, query: &TaskQuery<'_>) -> Result<TaskPage, TaskFileError> {
-        let fits = "peer = ?1 AND (?2 IS NULL OR context = ?2) AND (?3 IS NULL OR state = ?3)";
+        let fits = format!(
+            "peer = ?1 AND (?2 IS NULL OR context = ?2) AND (?3 IS NULL OR state = ?3) \
+             AND (?4 IS NULL OR {CHANGED} >= ?4)"
+        );
         let document =
             if query.artifacts { "document" } else { "json_remove(document, '$.artifacts')" };
         let text = format!(
             "SELECT {COLUMNS_BEFORE}, {document} FROM tasks WHERE {fits} \
-             AND (?4 IS NULL OR ({CHANGED}, id) < (?4, ?5)) \
-             ORDER BY {CHANGED} DESC, id DESC LIMIT ?6"
+             AND (?5 IS NULL OR ({CHANGED}, id) < (?5, ?6)) \
+             ORDER BY {CHANGED} DESC, id DESC LIMIT ?7"
         );
         let connection = self.lock();
         let total = connection.query_row(
             &format!("SELECT count(*) FROM tasks WHERE {fits}"),
-            params![query.peer, query.context, query.state],
+            params![query.peer, query.context, query.state, query.since],
             |row| row.get::<_, i64>(0),
         )?;
         let mut statement = connection.prepare(&text)?;
         let (at, id) = query.before.unzip();
         let more = i64::from(query.limit) + 1;
-        let found = statement
-            .query_map(params![query.peer, query.context, query.state, at, id, more], read)?;
+        let found = statement.query_map(
+            params![query.peer, query.context, query.state, query.since, at, id, more],
+            read,
+        )?;
         let most = usize::try_from(query.limit).unwrap_or(usize::MAX);
         let mut page = TaskPage { rows: Vec::new(), more: false, total: total.unsigned_abs() };
         let mut bytes = 0_usize;
@@ -377,6 +383,9 @@ mod tests {
         assert_eq!(ids(None), ["1", "4"]);
         assert_eq!(ids(Some((20, "4"))), ["3", "2"]);
         assert!(ids(Some((10, "2"))).is_empty());
+        let late = TaskQuery { peer: "alice", limit: 9, since: Some(20), ..TaskQuery::default() };
+        let page = tasks.list(&late).unwrap();
+        assert_eq!((page.rows.len(), page.total), (3, 3));
     }
 
     #[test]

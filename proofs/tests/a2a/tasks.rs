@@ -97,9 +97,30 @@ fn older_names_streams_and_the_http_binding_give_the_same_task() {
     assert!(text.contains("TASK_STATE_COMPLETED") && text.contains("analysis:Old names"), "{text}");
     let text = raw(&mut stream, "GET /a2a/http/tasks?pageSize=5", "").unwrap();
     assert!(text.contains(&id), "{text}");
+    let text = raw(&mut stream, "GET /a2a/http/tasks?historyLength=1", "").unwrap();
+    assert!(text.contains("\"history\""), "{text}");
+    let late = "GET /a2a/http/tasks?statusTimestampAfter=2100-01-01T00:00:00Z";
+    let text = raw(&mut stream, late, "").unwrap();
+    assert!(text.contains("\"totalSize\":0"), "{text}");
+    for path in [format!("GET /a2a/http/tasks/{id}"), "GET /a2a/http/tasks".to_owned()] {
+        let other = format!("{path} HTTP/1.1\r\nA2A-Version: 7.0\r\nX: x");
+        let text = raw(&mut stream, &other, "").unwrap();
+        assert!(text.contains("VERSION_NOT_SUPPORTED"), "{path}: {text}");
+    }
     let body = json!({ "jsonrpc": "2.0", "id": 3, "method": "tasks/get", "params": { "id": id } });
     let text = raw(&mut stream, "POST /a2a/rpc", &body.to_string()).unwrap();
     assert!(text.contains("\"state\":\"completed\""), "{text}");
+}
+
+#[test]
+fn the_label_of_a_requester_is_shown_to_the_person() {
+    let fleet = Fleet::start();
+    let node = fleet.node(ECHO, &json!({}));
+    let alice = fleet.peer(&fleet.issue("alice"), &node);
+    let requester = Some("nightly job".to_owned());
+    alice.send(&OutgoingTask { requester, ..task("Labelled") }).unwrap();
+    let card = fleet.asked_about("Labelled")["card"].to_string();
+    assert!(card.contains("requester_label") && card.contains("nightly job"), "{card}");
 }
 
 #[test]
