@@ -112,6 +112,8 @@ impl FleetAuthority {
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         params.extended_key_usages =
             vec![ExtendedKeyUsagePurpose::ClientAuth, ExtendedKeyUsagePurpose::ServerAuth];
+        // Strict clients refuse a certificate without the identifier in the authority's own.
+        params.use_authority_key_identifier_extension = self.key_id().is_some();
         set_validity(&mut params, Timestamp(now.0 - BACKDATED), now.plus(new.life));
         let issued = params.signed_by(new.public_key, &self.issuer())?.der().to_vec();
         let subject = FleetCertificate::parse(&self.certificate).map(|own| own.subject);
@@ -142,7 +144,7 @@ impl FleetAuthority {
             crl_number: SerialNumber::from(number),
             issuing_distribution_point: None,
             revoked_certs: revoked_certs.collect(),
-            key_identifier_method: KeyIdMethod::Sha256,
+            key_identifier_method: self.key_id().unwrap_or(KeyIdMethod::Sha256),
         };
         Ok(params.signed_by(&self.issuer())?.der().to_vec())
     }
@@ -151,6 +153,13 @@ impl FleetAuthority {
         let mut params = CertificateParams::default();
         params.distinguished_name = self.name.clone();
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        params.key_identifier_method = self.key_id().unwrap_or(KeyIdMethod::Sha256);
         Issuer::new(params, &self.key)
+    }
+
+    /// The identifier of the authority's key, as its own certificate has it.
+    fn key_id(&self) -> Option<KeyIdMethod> {
+        let id = FleetCertificate::parse(&self.certificate)?.key_ids.0?;
+        Some(KeyIdMethod::PreSpecified(id.to_vec()))
     }
 }

@@ -19,6 +19,10 @@ const EXTENSIONS: u8 = 0xa3;
 /// A URI among the alternative names.
 const URI: u8 = 0x86;
 const SUBJECT_ALT_NAME: &[u8] = &[0x55, 0x1d, 0x11];
+const SUBJECT_KEY_ID: &[u8] = &[0x55, 0x1d, 0x0e];
+const AUTHORITY_KEY_ID: &[u8] = &[0x55, 0x1d, 0x23];
+/// The identifier among the members of an authority key identifier.
+const KEY_ID: u8 = 0x80;
 const BASIC_CONSTRAINTS: &[u8] = &[0x55, 0x1d, 0x13];
 
 /// What precedes the agent's name in the URI that identifies it. Certificates that an authority
@@ -38,6 +42,8 @@ pub struct FleetCertificate<'a> {
     pub issuer: &'a [u8],
     /// The holder's name, in DER.
     pub subject: &'a [u8],
+    /// The identifier of its own key, and of its issuer's key, if it has them.
+    pub key_ids: (Option<&'a [u8]>, Option<&'a [u8]>),
 }
 
 impl<'a> FleetCertificate<'a> {
@@ -57,8 +63,14 @@ impl<'a> FleetCertificate<'a> {
         fields.next(SEQUENCE)?;
         let subject = fields.next(SEQUENCE)?.whole;
         fields.next(SEQUENCE)?;
-        let mut found =
-            FleetCertificate { serial, agent: None, is_authority: false, issuer, subject };
+        let mut found = FleetCertificate {
+            serial,
+            agent: None,
+            is_authority: false,
+            issuer,
+            subject,
+            key_ids: (None, None),
+        };
         if fields.0.first() == Some(&EXTENSIONS) {
             let mut explicit = Reader(fields.next(EXTENSIONS)?.content);
             let mut extensions = Reader(explicit.next(SEQUENCE)?.content);
@@ -82,6 +94,11 @@ impl<'a> FleetCertificate<'a> {
                 [one] if is_agent_name(one) => Some(one),
                 _ => None,
             };
+        } else if id == SUBJECT_KEY_ID {
+            self.key_ids.0 = Some(value.next(OCTET_STRING)?.content);
+        } else if id == AUTHORITY_KEY_ID {
+            let mut parts = Reader(value.next(SEQUENCE)?.content);
+            self.key_ids.1 = parts.next(KEY_ID).map(|id| id.content);
         } else if id == BASIC_CONSTRAINTS {
             let constraints = value.next(SEQUENCE)?.content;
             self.is_authority = constraints.starts_with(&[BOOLEAN, 1, 0xff]);

@@ -135,7 +135,11 @@ fn a_certificate_says_whom_it_is_for() {
         (found.agent, found.serial, found.is_authority),
         (Some("alice"), &[7; 16][..], false)
     );
-    assert!(FleetCertificate::parse(ours.certificate()).unwrap().is_authority);
+    let own = FleetCertificate::parse(ours.certificate()).unwrap();
+    assert!(own.is_authority);
+    // Strict clients find the authority by the identifier of its key.
+    assert!(own.key_ids.0.is_some());
+    assert_eq!(found.key_ids.1, own.key_ids.0);
     for end in 0..alice.len() {
         assert!(FleetCertificate::parse(&alice[..end]).is_none(), "{end}");
     }
