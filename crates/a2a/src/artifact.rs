@@ -2,10 +2,14 @@
 
 use serde_json::{Value, json};
 
+use crate::dialect::ProtocolDialect;
+use crate::parts::parts_of;
 use crate::task::DelegatedTask;
 
 /// The member of an output that asks the sender a question.
 const QUESTION: &str = "input_required";
+/// The member of an output that answers with a message.
+const REPLY: &str = "message";
 
 /// The task as every executor gets it, with the approved text and the texts before it. Everything
 /// in it that the sender wrote is in the call that was approved.
@@ -22,6 +26,27 @@ pub fn question_of(artifact: &Value) -> Option<&str> {
     artifact.get(QUESTION)?.as_str().map(str::trim).filter(|text| !text.is_empty())
 }
 
+/// The message to the sender that an executor returned in place of a result, as an object with
+/// `parts`.
+pub fn reply_of(artifact: &Value) -> Option<Value> {
+    match artifact.get(REPLY)? {
+        Value::String(text) if !text.trim().is_empty() => {
+            Some(json!({ "parts": [{ "text": text }] }))
+        }
+        reply @ Value::Object(_) => {
+            parts_of(reply, ProtocolDialect::V1).map(|parts| json!({ "parts": parts }))
+        }
+        _ => None,
+    }
+}
+
+/// The texts of a message.
+pub fn reply_text(reply: &Value) -> String {
+    let parts = reply.get("parts").and_then(Value::as_array).into_iter().flatten();
+    let texts: Vec<&str> = parts.filter_map(|part| part.get("text")?.as_str()).collect();
+    texts.join("\n")
+}
+
 /// An artifact from what an executor wrote: an object with `text`, the object in `artifact`, or the
 /// text itself.
 pub fn artifact(output: &str) -> Value {
@@ -32,10 +57,11 @@ pub fn artifact(output: &str) -> Value {
     if members.contains_key("text") || members.contains_key(QUESTION) {
         return Value::Object(members);
     }
-    match members.get("artifact") {
-        Some(Value::Object(inner)) => Value::Object(inner.clone()),
-        _ => json!({ "text": output }),
+    if let Some(Value::Object(inner)) = members.get("artifact") {
+        return Value::Object(inner.clone());
     }
+    let members = Value::Object(members);
+    if reply_of(&members).is_some() { members } else { json!({ "text": output }) }
 }
 
 #[cfg(test)]
@@ -51,6 +77,15 @@ mod tests {
         let question = artifact(r#"{"input_required":"Which one?"}"#);
         assert_eq!(question_of(&question), Some("Which one?"));
         assert_eq!(question_of(&artifact(r#"{"text":"x"}"#)), None);
+        let reply = reply_of(&artifact(r#"{"message":"Hello"}"#)).unwrap();
+        assert_eq!(
+            (reply_text(&reply).as_str(), &reply["parts"][0]["text"]),
+            ("Hello", &json!("Hello"))
+        );
+        assert!(reply_of(&artifact(r#"{"message":{"parts":[{"data":1}]}}"#)).is_some());
+        for other in [r#"{"message":{"x":1}}"#, r#"{"message":" "}"#, r#"{"text":"a"}"#, "hello"] {
+            assert_eq!(reply_of(&artifact(other)), None, "{other}");
+        }
         assert_eq!(artifact(r#"{"z":1}"#), json!({ "text": "{\"z\":1}" }));
     }
 }

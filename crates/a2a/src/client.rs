@@ -21,6 +21,9 @@ use crate::state::TaskState;
 /// How long one exchange may take; a send waits until its task has ended or needs a person.
 const TIMEOUT: Duration = Duration::from_secs(90);
 
+/// Where an agent's card is.
+const CARD_PATH: &str = "/.well-known/agent-card.json";
+
 /// Why a remote agent gave no usable answer.
 #[derive(Debug, thiserror::Error)]
 pub enum DelegationError {
@@ -66,6 +69,15 @@ pub struct OutgoingTask {
     pub chain: Vec<String>,
 }
 
+/// What an agent answers to a task.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TaskResponse {
+    /// The task.
+    Task(Value),
+    /// A message; there is no task to read.
+    Message(Value),
+}
+
 impl RemoteAgent {
     /// The agent at this address.
     pub fn new(url: AgentUrl, config: Arc<ClientConfig>) -> RemoteAgent {
@@ -96,12 +108,43 @@ impl RemoteAgent {
     }
 
     fn card_and_agent(&self) -> Result<(Value, Option<String>), DelegationError> {
-        let path = format!("{}/.well-known/agent-card.json", self.url.path);
-        self.exchange("GET", &path, None)
+        let path = format!("{}{CARD_PATH}", self.url.path);
+        match self.exchange("GET", &path, None) {
+            // The address may be the one for JSON-RPC, as a card names it.
+            Err(DelegationError::Invalid(..)) if !self.url.path.is_empty() => {
+                self.exchange("GET", CARD_PATH, None)
+            }
+            found => found,
+        }
+    }
+
+    /// The same agent, with the path for JSON-RPC that its card names. A card cannot name another
+    /// host: the certificate of this one was checked.
+    #[must_use]
+    pub fn following(mut self, card: &Value) -> RemoteAgent {
+        let interfaces = card.get("supportedInterfaces").and_then(Value::as_array);
+        let named = interfaces.into_iter().flatten().find_map(|one| {
+            let word = |name: &str| one.get(name).and_then(Value::as_str);
+            let is_rpc = word("protocolBinding") == Some("JSONRPC");
+            let url = AgentUrl::parse(word("url").filter(|_| is_rpc)?).ok()?;
+            (url.authority == self.url.authority).then_some(url.path)
+        });
+        self.url.path = named.unwrap_or(self.url.path);
+        self
     }
 
     /// Sends a task; returns it at once.
     pub fn send(&self, task: &OutgoingTask) -> Result<Value, DelegationError> {
+        match self.deliver(task)? {
+            TaskResponse::Task(task) => Ok(task),
+            TaskResponse::Message(_) => {
+                Err(DelegationError::Invalid(self.name(), "a message instead of a task".to_owned()))
+            }
+        }
+    }
+
+    /// Sends a task; returns it at once, or the message that answers it.
+    pub fn deliver(&self, task: &OutgoingTask) -> Result<TaskResponse, DelegationError> {
         let id = new_id(now())
             .map_err(|error| DelegationError::Invalid(self.name(), error.to_string()))?;
         let mut metadata = json!({});
@@ -121,8 +164,10 @@ impl RemoteAgent {
                 "metadata": metadata,
             }),
         )?;
-        let task = result.get("task").cloned();
-        task.ok_or_else(|| DelegationError::Invalid(self.name(), "no task".to_owned()))
+        let member = |name: &str| result.get(name).filter(|value| value.is_object()).cloned();
+        let task = member("task").map(TaskResponse::Task);
+        let response = task.or_else(|| member("message").map(TaskResponse::Message));
+        response.ok_or_else(|| DelegationError::Invalid(self.name(), "no task".to_owned()))
     }
 
     /// Reads a task.

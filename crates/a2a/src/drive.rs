@@ -5,10 +5,11 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use countersign_client::Error;
+use serde_json::Value;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
-use crate::artifact::question_of;
+use crate::artifact::{question_of, reply_of, reply_text};
 use crate::error::A2aError;
 use crate::gate::{ApprovedTask, TaskDecision, run_report};
 use crate::node::A2aNode;
@@ -176,9 +177,7 @@ impl A2aNode {
                 let question = question_of(&artifact).unwrap_or_default();
                 self.advance(id, TaskState::InputRequired, question, |_| {})
             }
-            Ok(artifact) => self.advance(id, TaskState::Completed, "Task completed", |task| {
-                task.artifacts = vec![artifact.clone()];
-            }),
+            Ok(artifact) => self.complete(id, &artifact),
             Err(why) => self.advance(id, TaskState::Failed, &format!("Task failed: {why}"), |_| {}),
         };
         let gate = self.gate.clone();
@@ -216,6 +215,17 @@ impl A2aNode {
                 std::future::pending::<()>().await;
             }
         }
+    }
+
+    fn complete(&self, id: &str, artifact: &Value) -> Result<Option<DelegatedTask>, A2aError> {
+        let Some(reply) = reply_of(artifact) else {
+            return self.advance(id, TaskState::Completed, "Task completed", |task| {
+                task.artifacts = vec![artifact.clone()];
+            });
+        };
+        self.advance(id, TaskState::Completed, &reply_text(&reply), |task| {
+            task.reply = Some(reply.clone());
+        })
     }
 
     fn end(&self, id: &str, state: TaskState, note: &str) -> Result<(), A2aError> {

@@ -15,7 +15,7 @@ use crate::error::A2aError;
 use crate::methods::{Method, NewTask};
 use crate::node::A2aNode;
 use crate::peer::Connection;
-use crate::render::TaskView;
+use crate::render::{TaskView, reply};
 use crate::task::DelegatedTask;
 
 /// The longest body of a request.
@@ -86,7 +86,14 @@ pub async fn call(
     match method {
         Method::Send(new) | Method::Stream(new) => {
             let view = TaskView { history: new.history, ..view };
+            let waits = !new.immediately;
             let task = send(node, connection, new).await?;
+            if let Some(reply) = reply(&task, dialect).filter(|_| waits) {
+                return Ok(match dialect {
+                    ProtocolDialect::V1 => json!({ "message": reply }),
+                    ProtocolDialect::V03 | ProtocolDialect::Original => reply,
+                });
+            }
             let body = view.task(&task);
             Ok(if dialect == ProtocolDialect::V1 { json!({ "task": body }) } else { body })
         }

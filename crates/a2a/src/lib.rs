@@ -49,7 +49,7 @@ mod write_timeout;
 
 pub use card::CardSettings;
 pub use card_signature::{CardProof, sign_card, verify_card};
-pub use client::{DelegationError, OutgoingTask, RemoteAgent};
+pub use client::{DelegationError, OutgoingTask, RemoteAgent, TaskResponse};
 pub use endpoint::TaskEndpoint;
 pub use executor::TaskExecutor;
 pub use fleet_files::{FleetFiles, FleetFilesError};

@@ -140,6 +140,7 @@ impl A2aNode {
             question: None,
             artifacts: Vec::new(),
             further: Vec::new(),
+            reply: None,
             request: None,
             approved: None,
         };

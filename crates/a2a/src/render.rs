@@ -122,6 +122,15 @@ fn message(text: &str, id: &str, from_user: bool, dialect: ProtocolDialect) -> V
     }
 }
 
+/// The message that answered a task in place of a result.
+pub fn reply(task: &DelegatedTask, dialect: ProtocolDialect) -> Option<Value> {
+    let parts = parts_of(task.reply.as_ref()?, dialect)?;
+    let mut out = message("", &format!("{}-reply", task.id), false, dialect);
+    set(&mut out, "parts", json!(parts));
+    set(&mut out, "contextId", json!(task.context));
+    Some(out)
+}
+
 fn user_messages(task: &DelegatedTask, dialect: ProtocolDialect) -> Vec<Value> {
     let first = (task.message.as_deref().unwrap_or(&task.id), task.text.as_str());
     let further = task.further.iter().map(|one| (one.id.as_str(), one.text.as_str()));

@@ -39,6 +39,9 @@ pub struct DelegatedTask {
     /// What the sender answered to questions of the executor, the first answer first.
     #[serde(default)]
     pub further: Vec<SenderAnswer>,
+    /// The message that the executor answered with, in place of a result.
+    #[serde(default)]
+    pub reply: Option<Value>,
     /// The request at the gate under which it ran last.
     #[serde(default)]
     pub request: Option<String>,
@@ -209,6 +212,7 @@ pub fn test_task() -> DelegatedTask {
         question: None,
         artifacts: Vec::new(),
         further: Vec::new(),
+        reply: None,
         request: None,
         approved: None,
     }

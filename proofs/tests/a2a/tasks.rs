@@ -1,6 +1,6 @@
 //! A task from its sender through the gate to its result, in every version of the protocol.
 
-use countersign_a2a::OutgoingTask;
+use countersign_a2a::{AgentUrl, OutgoingTask, RemoteAgent};
 use serde_json::{Value, json};
 
 use crate::fixture::{ECHO, Fleet, HANG, raw, state, until};
@@ -113,6 +113,39 @@ fn older_names_streams_and_the_http_binding_give_the_same_task() {
 }
 
 #[test]
+fn a_message_answers_a_task_and_the_address_in_the_card_finds_it() {
+    let fleet = Fleet::start();
+    let node = fleet.node("print('{\"message\":\"Hello back\"}')", &json!({}));
+    let files = fleet.issue("alice");
+    let alice = fleet.peer(&files, &node);
+    let card = alice.card().unwrap();
+    let named = card["supportedInterfaces"][0]["url"].as_str().unwrap().to_owned();
+    let direct = RemoteAgent::new(AgentUrl::parse(&named).unwrap(), fleet.client_config(&files));
+    assert_eq!(direct.card().unwrap()["name"], "bob");
+    let direct = direct.following(&card);
+    let body = json!({
+        "message": { "messageId": "1", "role": "ROLE_USER", "parts": [{ "text": "Greet" }] },
+    });
+    // A person decides first: the blocking send returns the task.
+    let waiting = direct.call("SendMessage", &body).unwrap();
+    assert_eq!(state(&waiting["task"]), "TASK_STATE_AUTH_REQUIRED", "{waiting}");
+    fleet.approve("Greet");
+    let id = waiting["task"]["id"].as_str().unwrap();
+    let done = direct.wait(id, (HANG, std::time::Duration::from_millis(50)), |_, _| {}).unwrap();
+    assert_eq!(done["status"]["message"]["parts"][0]["text"], "Hello back");
+    assert!(done.get("artifacts").is_none(), "{done}");
+    // Repeated, the send is answered with the message.
+    let answered = direct.call("SendMessage", &body).unwrap();
+    assert_eq!(answered["message"]["parts"][0]["text"], "Hello back", "{answered}");
+    assert_eq!(answered["message"]["role"], "ROLE_AGENT");
+    // A card that names another host changes nothing.
+    let moved = json!({ "supportedInterfaces": [
+        { "url": "https://evil.example/a2a/rpc", "protocolBinding": "JSONRPC" },
+    ] });
+    assert_eq!(state(&direct.following(&moved).get(id).unwrap()), "TASK_STATE_COMPLETED");
+}
+
+#[test]
 fn the_label_of_a_requester_is_shown_to_the_person() {
     let fleet = Fleet::start();
     let node = fleet.node(ECHO, &json!({}));
@@ -139,4 +172,48 @@ fn a_chain_is_shown_to_the_person_and_a_loop_is_refused() {
         let error = chained(chain, "Loop").unwrap_err().to_string();
         assert!(error.contains("chain") || error.contains("delegated"), "{error}");
     }
+}
+
+#[test]
+fn an_unanswered_task_fails() {
+    let fleet = Fleet::start();
+    let node = fleet.node(ECHO, &json!({ "deadline": 3 }));
+    let alice = fleet.peer(&fleet.issue("alice"), &node);
+    let id = alice.send(&task("Nobody answers")).unwrap()["id"].as_str().unwrap().to_owned();
+    let done = alice.wait(&id, (HANG, std::time::Duration::from_millis(50)), |_, _| {}).unwrap();
+    assert_eq!(state(&done), "TASK_STATE_FAILED", "{done}");
+    let note = done["status"]["message"]["parts"][0]["text"].as_str().unwrap();
+    assert!(note.contains("No person answered"), "{note}");
+}
+
+#[test]
+fn signs_of_a_crisis_in_text_or_metadata_are_seen() {
+    for (text, metadata) in [
+        ("I want to kill myself tonight", json!({})),
+        ("Summarize this", json!({ "note": "I want to kill myself tonight" })),
+    ] {
+        let fleet = Fleet::start();
+        let node = fleet.node(ECHO, &json!({}));
+        let alice = fleet.peer(&fleet.issue("alice"), &node);
+        let message = json!({ "messageId": "1", "role": "ROLE_USER", "parts": [{ "text": text }] });
+        let body = json!({
+            "message": message, "metadata": metadata,
+            "configuration": { "returnImmediately": true },
+        });
+        alice.call("SendMessage", &body).unwrap();
+        let asked = until("the question", || fleet.pending().into_iter().next());
+        assert_eq!(asked["crisis"], true, "{text}: {asked}");
+    }
+}
+
+#[test]
+fn a_result_of_full_length_reaches_its_sender() {
+    let fleet = Fleet::start();
+    let node = fleet.node("print('a'*1048570)", &json!({}));
+    let alice = fleet.peer(&fleet.issue("alice"), &node);
+    let id = alice.send(&task("Write much")).unwrap()["id"].as_str().unwrap().to_owned();
+    fleet.approve("Write much");
+    let done = alice.wait(&id, (HANG, std::time::Duration::from_millis(50)), |_, _| {}).unwrap();
+    let text = done["artifacts"][0]["parts"][0]["text"].as_str().unwrap();
+    assert_eq!(text.len(), 1_048_570);
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use countersign_a2a::{
-    AgentUrl, CHAIN_VARIABLE, KnownAgent, OutgoingTask, RemoteAgent, TaskState, read_registry,
-    resolve_agent,
+    AgentUrl, CHAIN_VARIABLE, KnownAgent, OutgoingTask, RemoteAgent, TaskResponse, TaskState,
+    read_registry, resolve_agent,
 };
 use countersign_client::{CallRequest, Endpoint, Outcome};
 use countersign_daemon::config::paths::EnvironmentVariables as _;
@@ -91,8 +91,17 @@ fn send(args: &A2aSend) -> Result<ExitCode, Failure> {
     chain.push(own);
     let Some(text) = approved(args, &url, &chain)? else { return Ok(ExitCode::FAILURE) };
     let (card, signer) = remote.checked_card(&trust).map_err(failed)?;
+    let remote = remote.following(&card);
     let new = OutgoingTask { text, requester: args.requester.clone(), chain };
-    let mut task = remote.send(&new).map_err(failed)?;
+    let mut task = match remote.deliver(&new).map_err(failed)? {
+        TaskResponse::Task(task) => task,
+        TaskResponse::Message(message) => {
+            return output::json(&json!({
+                "agent": args.remote.agent, "url": url, "card": card, "signed_by": signer,
+                "message": message,
+            }));
+        }
+    };
     if args.wait {
         let id = task.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
         let seconds = |number: f64| Duration::try_from_secs_f64(number).unwrap_or(Duration::ZERO);
