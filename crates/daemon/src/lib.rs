@@ -4,6 +4,7 @@ pub mod api;
 pub mod auth;
 mod buttons;
 mod calibration;
+mod changes_in_progress;
 pub mod checkpoints;
 pub mod clock;
 pub mod config;

@@ -166,7 +166,8 @@ impl Daemon {
         }
         // Sending fails only if every task has ended already.
         let _ = stop.send(true);
-        let ended = async { while tasks.join_next().await.is_some() {} };
+        let tasks_end = async { while tasks.join_next().await.is_some() {} };
+        let ended = async { tokio::join!(api.now.changes.ended(), tasks_end) };
         if tokio::time::timeout(STOP_TIMEOUT, ended).await.is_err() {
             tracing::warn!("some tasks did not end in time and were left behind");
         }

@@ -59,4 +59,7 @@ pub struct StoredReview {
     pub ended: Option<Timestamp>,
     /// Why the last roll-back failed.
     pub note: String,
+    /// Whether the roll-back that is in progress replaces later changes too, as the ledger says.
+    /// Lists do not read it.
+    pub force: bool,
 }

@@ -78,6 +78,8 @@ pub enum ReviewEvent {
     Reject {
         /// Who.
         person: String,
+        /// Whether files that changed again after the call are replaced too.
+        force: bool,
     },
     /// The files are as before.
     RolledBack {
@@ -119,7 +121,7 @@ mod tests {
             ReviewEvent::Result { after: [1; 32], changed: true },
             ReviewEvent::Result { after: [1; 32], changed: false },
             ReviewEvent::Keep { person: person() },
-            ReviewEvent::Reject { person: person() },
+            ReviewEvent::Reject { person: person(), force: false },
             ReviewEvent::RolledBack { files: 1 },
             ReviewEvent::RollBackFailed { why: "disk".to_owned() },
             ReviewEvent::WindowEnded,

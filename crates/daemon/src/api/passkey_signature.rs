@@ -64,7 +64,7 @@ pub fn challenge(
     purpose: Purpose,
 ) -> Result<String, ApiProblem> {
     let now = api.gate.clock().now().at;
-    let challenge = api.challenges.begin((&identity.person, identity.login), purpose, now);
+    let challenge = api.now.challenges.begin((&identity.person, identity.login), purpose, now);
     let challenge = challenge.map_err(|_| ApiProblem::from(Rejection::EntropyUnavailable))?;
     Ok(base64::encode_url(challenge.as_bytes()))
 }
@@ -133,8 +133,12 @@ pub fn check_client_data<'o>(
 ) -> Result<(RelyingParty<'o>, [u8; 32]), PasskeyError> {
     let now = api.gate.clock().now().at;
     // Taken first: a challenge counts as used, whatever else is wrong.
-    let nonce =
-        api.challenges.take(&client.challenge, (&identity.person, identity.login), purpose, now);
+    let nonce = api.now.challenges.take(
+        &client.challenge,
+        (&identity.person, identity.login),
+        purpose,
+        now,
+    );
     let rp_id = api.people_hosts.relying_party_of(&client.origin).ok_or(PasskeyError::Origin)?;
     Ok((RelyingParty(rp_id), nonce.ok_or(PasskeyError::Challenge)?))
 }

@@ -10,6 +10,7 @@ use super::access_offer::OfferSigner;
 use crate::auth::origin::AllowedHosts;
 use crate::auth::{ANONYMOUS, Directory, LoginThrottle, PassphraseChecks};
 use crate::buttons::Buttons;
+use crate::changes_in_progress::ChangesInProgress;
 use crate::fleet::Fleet;
 use crate::gate::{Caller, Gate};
 use crate::guard_slot::GuardSlot;
@@ -30,12 +31,22 @@ pub struct Api {
     pub(super) offers: Option<Arc<OfferSigner>>,
     /// Handles replies through channels.
     inbound: Arc<InboundContext>,
-    /// Open passkey challenges.
-    pub(super) challenges: Arc<Challenges>,
+    /// What is going on at the moment.
+    pub now: Arc<ApiActivity>,
     /// Becomes true when the daemon stops; none in tests.
     stop: Option<Stop>,
     /// The caller of `/confirm` and `/pending` without a token.
     pub(super) anonymous: Arc<Caller>,
+}
+
+/// What is going on at the moment. Behind one pointer, because each waiting request has its copy of
+/// the state.
+#[derive(Debug, Default)]
+pub struct ApiActivity {
+    /// Open passkey challenges.
+    pub(super) challenges: Challenges,
+    /// Changes of people that are not done yet.
+    pub changes: ChangesInProgress,
 }
 
 /// The parts that both APIs use.
@@ -87,8 +98,7 @@ impl Api {
             Arc::clone(&parts.channels),
             Arc::clone(&parts.buttons),
         ));
-        let challenges = Arc::default();
-        Api { parts: Arc::new(parts), offers, inbound, challenges, stop: None, anonymous }
+        Api { parts: Arc::new(parts), offers, inbound, now: Arc::default(), stop: None, anonymous }
     }
 
     /// With a stop signal: open streams end when the daemon stops.

@@ -119,6 +119,12 @@ impl GrantCache {
         self.given.write().unwrap_or_else(PoisonError::into_inner).remove(id);
     }
 
+    /// Whether a grant is known in memory.
+    #[cfg(test)]
+    pub fn holds(&self, id: Id) -> bool {
+        self.given.read().unwrap_or_else(PoisonError::into_inner).get(id).is_some()
+    }
+
     /// Reads the whitelist file again. A file that is not private or not valid permits nothing, and
     /// the log says why.
     pub async fn read_whitelist(

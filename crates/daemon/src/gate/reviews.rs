@@ -63,19 +63,16 @@ impl Gate {
     ) -> Result<StoredReview, RollBackError> {
         let _one_at_a_time = self.rolling_back.lock().await;
         self.review(id).await?;
-        let event = ReviewEvent::Reject { person: person.to_owned() };
+        let event = ReviewEvent::Reject { person: person.to_owned(), force };
         let review = self.store.apply_review(id, event, note).await?;
         tracing::warn!(%id, person, "a person rejected a call that ran first");
-        self.restore_files(review, force).await
+        self.restore_files(review).await
     }
 
-    async fn restore_files(
-        &self,
-        review: StoredReview,
-        force: bool,
-    ) -> Result<StoredReview, RollBackError> {
+    async fn restore_files(&self, review: StoredReview) -> Result<StoredReview, RollBackError> {
         let now_ms = u64::try_from(self.clock.now().at.0).unwrap_or(0);
-        let (id, wanted, folder) = (review.request, recorded(&review), review.folder);
+        let (id, wanted, force) = (review.request, recorded(&review), review.force);
+        let folder = review.folder;
         let work =
             move || SnapshotStore::at(folder.into()).restore_recorded(&wanted, force, now_ms);
         let restored = tokio::task::spawn_blocking(work).await;
@@ -167,7 +164,7 @@ impl Gate {
                 continue;
             }
             let review = self.review(review.request).await?;
-            if let Err(RollBackError::Store(error)) = self.restore_files(review, false).await {
+            if let Err(RollBackError::Store(error)) = self.restore_files(review).await {
                 return Err(error);
             }
         }

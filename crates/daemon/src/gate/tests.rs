@@ -22,6 +22,7 @@ use crate::random;
 use crate::test_daemon::TestDaemon;
 
 mod command_grants;
+mod disconnects;
 mod dropped_changes;
 mod feedback;
 mod judge;

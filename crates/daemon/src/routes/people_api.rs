@@ -3,9 +3,11 @@
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
+use axum::http::{Method, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
+use tracing::Instrument as _;
 
 use super::responses::{host_not_allowed, method_not_allowed, not_found, with_security_headers};
 use super::step_up;
@@ -34,15 +36,41 @@ async fn check_people_request(State(api): State<Api>, request: Request, next: Ne
     if !ours || !api.people_hosts.is_origin_allowed(request.headers()) {
         return host_not_allowed().into_response();
     }
+    if is_read(&request) {
+        return handle(&api, request, next).await;
+    }
+    // A task of its own: a client that disconnects while the store writes would leave a change in
+    // the ledger that is not in force.
+    let handling = async move {
+        let _in_progress = api.now.changes.begin().await;
+        handle(&api, request, next).await
+    };
+    tokio::spawn(handling.in_current_span()).await.unwrap_or_else(|error| {
+        tracing::error!(%error, "a change through the people API failed");
+        with_security_headers(failed().into_response())
+    })
+}
+
+fn is_read(request: &Request) -> bool {
+    [Method::GET, Method::HEAD].contains(request.method())
+}
+
+/// The handler panicked, or the daemon stops.
+fn failed() -> ApiProblem {
+    let detail = "the request failed inside the daemon; see its log";
+    ApiProblem::new(StatusCode::INTERNAL_SERVER_ERROR, "failed", "Request failed", detail)
+}
+
+async fn handle(api: &Api, request: Request, next: Next) -> Response {
     // These routes take a passphrase or code and ignore the cookie, which may be of an old session
     // without its proof.
     let logs_in = [v1::LOGIN, v1::RECOVER, inbox::DENY].contains(&request.uri().path());
-    let request = if logs_in { Ok(request) } else { check_session(&api, request).await };
+    let request = if logs_in { Ok(request) } else { check_session(api, request).await };
     let request = match request {
         Ok(request) => request,
         Err(problem) => return with_security_headers(problem.into_response()),
     };
-    let response = match step_up::check(&api, request).await {
+    let response = match step_up::check(api, request).await {
         Ok(request) => next.run(request).await,
         Err(problem) => problem.into_response(),
     };

@@ -21,6 +21,8 @@ use crate::error::{StoreError, StoreResult};
 use crate::record::{NewRequest, TreeHead, WriteContext};
 use crate::reviews::{NewReview, StoredReview};
 
+/// The fact of a roll-back that replaces later changes too.
+const FORCE_FACT: &str = "force";
 /// The most reviews in a list.
 const MAX_LISTED: u32 = 500;
 
@@ -108,7 +110,7 @@ pub(super) fn apply(
             review.after = Some(Digest::from_bytes(*after));
         }
         ReviewEvent::Result { .. } => return Ok(review),
-        ReviewEvent::Keep { person } | ReviewEvent::Reject { person } => {
+        ReviewEvent::Keep { person } | ReviewEvent::Reject { person, .. } => {
             review.person = Some(person.clone());
             review.note = String::new();
         }
@@ -116,6 +118,7 @@ pub(super) fn apply(
         ReviewEvent::RolledBack { .. } | ReviewEvent::WindowEnded => {}
     }
     review.state = state;
+    review.force = matches!(event, ReviewEvent::Reject { force: true, .. });
     review.ended = state.has_ended().then_some(batch.now.at);
     append_event(batch, &review, event, context)?;
     let sql = "UPDATE review SET state = ?2, after = ?3, person = ?4, ended = ?5, note = ?6 \
@@ -148,7 +151,10 @@ fn append_event(
         ReviewEvent::RolledBack { files } => {
             (EntryKind::ReviewEnd, vec![number_fact("restored", *files)])
         }
-        ReviewEvent::Reject { .. } => (EntryKind::RollBack, Vec::new()),
+        ReviewEvent::Reject { force, .. } => {
+            let fact = (Cow::Borrowed(FORCE_FACT), Value::Bool(true));
+            (EntryKind::RollBack, force.then_some(fact).into_iter().collect())
+        }
         ReviewEvent::RollBackFailed { why } => {
             (EntryKind::RollBack, vec![text_fact("failed", why)])
         }
@@ -168,7 +174,7 @@ fn append_event(
 
 /// One review, if the ledger says the same about its snapshot.
 pub(super) fn one(conn: &Connection, id: Id, head: TreeHead) -> StoreResult<Option<StoredReview>> {
-    let Some(review) = row(conn, id)? else { return Ok(None) };
+    let Some(mut review) = row(conn, id)? else { return Ok(None) };
     let before = review.before.to_string();
     let says = |entry: &Entry<'_>, name: &str, text: &str| {
         let fact = entry.facts.iter().find(|(key, _)| key == name);
@@ -180,7 +186,26 @@ pub(super) fn one(conn: &Connection, id: Id, head: TreeHead) -> StoreResult<Opti
             && says(entry, "snapshot", &review.snapshot)
             && says(entry, "folder", &review.folder)
     })?;
-    if begun.is_some() { Ok(Some(review)) } else { Err(StoreError::Unrecorded(id)) }
+    if begun.is_none() {
+        return Err(StoreError::Unrecorded(id));
+    }
+    review.force = review.state == ReviewState::RollingBack && is_forced(conn, id, head)?;
+    Ok(Some(review))
+}
+
+/// Whether the newest roll-back replaces later changes too. Only the ledger says so, because that
+/// takes a person's proof.
+fn is_forced(conn: &Connection, id: Id, head: TreeHead) -> StoreResult<bool> {
+    let begins = |entry: &Entry<'_>| {
+        let failed = entry.facts.iter().any(|(name, _)| name == "failed");
+        entry.kind == EntryKind::RollBack && !failed
+    };
+    let newest = newest_entry(conn, id, head, begins)?;
+    let forced = newest_entry(conn, id, head, |entry| {
+        let is_force = |(name, value): &(_, _)| name == FORCE_FACT && *value == Value::Bool(true);
+        begins(entry) && entry.facts.iter().any(is_force)
+    })?;
+    Ok(newest.is_some() && newest == forced)
 }
 
 /// Reviews, newest first: those that have not ended, or all since a time.
@@ -227,5 +252,6 @@ fn read(row: &Row<'_>) -> StoreResult<StoredReview> {
         person: columns.next()?,
         ended: columns.maybe_time()?,
         note: columns.next()?,
+        force: false,
     })
 }

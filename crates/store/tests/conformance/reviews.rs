@@ -36,7 +36,7 @@ fn keep() -> ReviewEvent {
 }
 
 fn reject() -> ReviewEvent {
-    ReviewEvent::Reject { person: "ana".to_owned() }
+    ReviewEvent::Reject { person: "ana".to_owned(), force: false }
 }
 
 async fn begun(store: &impl Store, byte: u8) -> Id {

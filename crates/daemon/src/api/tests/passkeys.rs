@@ -277,7 +277,7 @@ async fn a_new_passkey_waits_before_it_signs() {
     let login = ("ana", Digest::of(ANA_TOKEN.as_bytes()));
     let purpose = crate::passkeys::Purpose::Decide(decided);
     let now = api.api.gate.clock().now().at;
-    let begun = api.api.challenges.begin(login, purpose, now).unwrap();
+    let begun = api.api.now.challenges.begin(login, purpose, now).unwrap();
     let signed = authenticator.sign(begun.as_bytes());
     refused(&decide(&api, &asked, &yes, sent(&signed)).await, "waiting");
 }

@@ -33,7 +33,7 @@ async fn reload(daemon: &TestDaemon, text: &str) {
 }
 
 /// Polls a change once, as a server does for a client that disconnects right afterwards.
-async fn drop_early<T>(change: impl Future<Output = T>) {
+pub(super) async fn drop_early<T>(change: impl Future<Output = T>) {
     let mut change = std::pin::pin!(change);
     let polled = poll_fn(|context| Poll::Ready(change.as_mut().poll(context).is_ready())).await;
     assert!(!polled, "the change was done at once");

@@ -24,14 +24,14 @@ use crate::gate::{
 };
 use crate::test_daemon::{ApiSide, TestDaemon};
 
-const ON: &str = "[review]\nenabled = true\n";
+pub(super) const ON: &str = "[review]\nenabled = true\n";
 const FLOOD: &str =
     "\n[flood]\nopen_per_agent = 1000\nasks_per_minute = 1000\nasks_per_hour = 1000\n";
 const DELETE: &str = "rm data.db";
 
 /// A project with a database, and a daemon that lets calls run first.
-struct Lane {
-    daemon: TestDaemon,
+pub(super) struct Lane {
+    pub(super) daemon: TestDaemon,
     folder: tempfile::TempDir,
     shop: PathBuf,
     store: SnapshotStore,
@@ -60,15 +60,21 @@ impl Lane {
         self.daemon.gate.roll_back(id, "owner", force, self.daemon.note()).await
     }
 
-    async fn new() -> Lane {
+    pub(super) async fn new() -> Lane {
         Lane::with(ON).await
     }
 
-    fn at(&self, name: &str) -> PathBuf {
+    /// The same after a crash and a new start of the daemon.
+    pub(super) async fn restart(self, sections: &str) -> Lane {
+        let daemon = self.daemon.restart(sections, |_| ()).await;
+        Lane { daemon, ..self }
+    }
+
+    pub(super) fn at(&self, name: &str) -> PathBuf {
         self.shop.join(name)
     }
 
-    fn read(&self, name: &str) -> Option<String> {
+    pub(super) fn read(&self, name: &str) -> Option<String> {
         fs::read_to_string(self.at(name)).ok()
     }
 
@@ -160,7 +166,7 @@ impl Lane {
     }
 
     /// A deletion that ran first; the file is gone.
-    async fn deleted(&self) -> (StoredReview, SnapshotRecord) {
+    pub(super) async fn deleted(&self) -> (StoredReview, SnapshotRecord) {
         let call = self.call(DELETE);
         let record = self.take(&["data.db"]);
         let stored = self.ask(&call, Some(self.claim(&record, &call))).await;
@@ -170,7 +176,7 @@ impl Lane {
     }
 
     /// Reports the end of the deletion, as the hook does.
-    async fn report(&self, review: &StoredReview, record: &SnapshotRecord) {
+    pub(super) async fn report(&self, review: &StoredReview, record: &SnapshotRecord) {
         let limits = SnapshotLimits::BEFORE_CALL;
         let record = self.store.record_after(record, limits, self.now_ms()).unwrap();
         let call = self.call(DELETE);
@@ -186,7 +192,7 @@ impl Lane {
         self.daemon.gate.record_review_result(review.request, claim, &call).await.unwrap();
     }
 
-    async fn state(&self, review: &StoredReview) -> ReviewState {
+    pub(super) async fn state(&self, review: &StoredReview) -> ReviewState {
         self.daemon.gate.review(review.request).await.unwrap().state
     }
 }
@@ -546,12 +552,10 @@ async fn silence_ends_as_not_reviewed_and_the_changes_stay() {
 async fn an_interrupted_roll_back_is_completed_after_a_restart() {
     let lane = Lane::new().await;
     let (review, _) = lane.deleted().await;
-    let event = ReviewEvent::Reject { person: "owner".to_owned() };
+    let event = ReviewEvent::Reject { person: "owner".to_owned(), force: false };
     let store = lane.daemon.gate.store();
     store.apply_review(review.request, event, lane.daemon.note()).await.unwrap();
-    let Lane { daemon, folder, shop, store, key } = lane;
-    let daemon = daemon.restart(ON, |_| ()).await;
-    let lane = Lane { daemon, folder, shop, store, key };
+    let lane = lane.restart(ON).await;
     lane.daemon.gate.follow_reviews().await.unwrap();
     assert_eq!(lane.state(&review).await, ReviewState::RolledBack);
     assert_eq!(lane.read("data.db").as_deref(), Some("data.db before\n"));
