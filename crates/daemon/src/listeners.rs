@@ -3,25 +3,29 @@
 //! hyper's plain HTTP/1 builder serves each connection: thousands of callers wait at once, and it
 //! needs half the memory per connection of the builder that detects the protocol.
 
+mod connections;
 mod plain_http;
+mod received_body;
 
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use axum::response::Response;
-use hyper::body::Incoming;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Response};
+use hyper::body::{Body as _, Incoming};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpSocket, TcpStream, UnixListener};
-use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 use tower_service::Service as _;
 
+pub use self::connections::ConnectionUse;
+use self::connections::{Connections, OpenConnection};
+pub use self::received_body::ReceivedBody;
 use crate::config::SocketConfig;
 use crate::shutdown::{Stop, stopped};
 
@@ -31,6 +35,9 @@ const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(if cfg!(test) { 2 } else
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest headers; also the most that is read ahead for a caller.
 const MAX_HEADER_BYTES: usize = 64 << 10;
+/// How long to wait after a failed accept: without file descriptors, trying again at once only
+/// burns time.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 /// The length of the kernel's queue.
 const BACKLOG: u32 = 4096;
 
@@ -51,7 +58,7 @@ pub trait RequestHandler: Clone + Send + 'static {
     /// Handles one request of this peer.
     fn handle(
         &self,
-        request: hyper::Request<Incoming>,
+        request: hyper::Request<ReceivedBody>,
         peer: Peer,
     ) -> impl Future<Output = Response> + Send + use<Self>;
 }
@@ -59,7 +66,7 @@ pub trait RequestHandler: Clone + Send + 'static {
 impl RequestHandler for Router {
     fn handle(
         &self,
-        request: hyper::Request<Incoming>,
+        request: hyper::Request<ReceivedBody>,
         peer: Peer,
     ) -> impl Future<Output = Response> + Send + use<> {
         let mut request = request.map(Body::new);
@@ -117,7 +124,7 @@ fn group_id(group: &str) -> io::Result<u32> {
 }
 
 /// Serves a network listener until the daemon stops, so many connections at once, those that are
-/// still in their handshake included; further ones wait in the kernel's queue.
+/// still in their handshake included. Further ones take the places of those that are not in use.
 pub async fn serve(
     listener: TcpListener,
     tls: Option<TlsAcceptor>,
@@ -125,32 +132,33 @@ pub async fn serve(
     limit: usize,
     mut stop: Stop,
 ) {
-    let connections = Arc::new(Semaphore::new(limit));
+    let connections = Connections::new(limit);
     loop {
-        let Ok(slot) = Arc::clone(&connections).acquire_owned().await else { return };
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             () = stopped(&mut stop) => return,
         };
-        match accepted {
-            Ok((stream, from)) => {
-                // Responses are small: waiting to fill a packet only delays them.
-                let _ = stream.set_nodelay(true);
-                let peer = Peer::Network { local: from.ip().to_canonical().is_loopback() };
-                let (handler, stop, tls) = (handler.clone(), stop.clone(), tls.clone());
-                tokio::spawn(async move {
-                    match tls {
-                        None => connection(stream, handler, peer, stop).await,
-                        // Boxed: connections without TLS do not take its size.
-                        Some(tls) => {
-                            Box::pin(tls_connection(tls, stream, handler, peer, stop)).await;
-                        }
-                    }
-                    drop(slot);
-                });
+        let Ok((stream, from)) = accepted.inspect_err(log_failed_accept) else {
+            tokio::time::sleep(ACCEPT_PAUSE).await;
+            continue;
+        };
+        let open = tokio::select! {
+            open = connections.admit() => open,
+            () = stopped(&mut stop) => return,
+        };
+        // Responses are small: waiting to fill a packet only delays them.
+        let _ = stream.set_nodelay(true);
+        let peer = Peer::Network { local: from.ip().to_canonical().is_loopback() };
+        let (handler, stop, tls) = (handler.clone(), stop.clone(), tls.clone());
+        tokio::spawn(async move {
+            match tls {
+                None => connection(stream, handler, peer, (&open, stop)).await,
+                // Boxed: connections without TLS do not take its size.
+                Some(tls) => {
+                    Box::pin(tls_connection(tls, stream, handler, peer, (&open, stop))).await;
+                }
             }
-            Err(error) => pause_after(&error).await,
-        }
+        });
     }
 }
 
@@ -161,33 +169,30 @@ pub async fn serve_unix(
     limit: usize,
     mut stop: Stop,
 ) {
-    let connections = Arc::new(Semaphore::new(limit));
+    let connections = Connections::new(limit);
     loop {
-        let Ok(slot) = Arc::clone(&connections).acquire_owned().await else { return };
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             () = stopped(&mut stop) => return,
         };
-        match accepted {
-            // A caller without credentials from the kernel is not served.
-            Ok((stream, _)) => {
-                let Ok(credentials) = stream.peer_cred() else { continue };
-                let peer = Peer::User(credentials.uid());
-                let (handler, stop) = (handler.clone(), stop.clone());
-                tokio::spawn(async move {
-                    connection(stream, handler, peer, stop).await;
-                    drop(slot);
-                });
-            }
-            Err(error) => pause_after(&error).await,
-        }
+        let Ok((stream, _)) = accepted.inspect_err(log_failed_accept) else {
+            tokio::time::sleep(ACCEPT_PAUSE).await;
+            continue;
+        };
+        // A caller without credentials from the kernel is not served.
+        let Ok(credentials) = stream.peer_cred() else { continue };
+        let open = tokio::select! {
+            open = connections.admit() => open,
+            () = stopped(&mut stop) => return,
+        };
+        let peer = Peer::User(credentials.uid());
+        let (handler, stop) = (handler.clone(), stop.clone());
+        tokio::spawn(async move { connection(stream, handler, peer, (&open, stop)).await });
     }
 }
 
-/// Pauses after a failed accept: without file descriptors, trying again at once only burns time.
-async fn pause_after(error: &io::Error) {
+fn log_failed_accept(error: &io::Error) {
     tracing::warn!(%error, "a connection was not accepted");
-    tokio::time::sleep(Duration::from_millis(20)).await;
 }
 
 /// A connection that begins with a handshake. A caller that does not complete it in time, or speaks
@@ -197,7 +202,7 @@ async fn tls_connection(
     stream: TcpStream,
     handler: impl RequestHandler,
     peer: Peer,
-    stop: Stop,
+    (open, stop): (&OpenConnection, Stop),
 ) {
     let handshake = tokio::time::timeout(HANDSHAKE_TIMEOUT, async {
         if plain_http::is_spoken(&stream).await {
@@ -206,17 +211,26 @@ async fn tls_connection(
         }
         tls.accept(stream).await.ok()
     });
-    if let Ok(Some(stream)) = handshake.await {
-        connection(stream, handler, peer, stop).await;
+    let handshaken = tokio::select! {
+        done = handshake => done,
+        () = open.closed() => return,
+    };
+    if let Ok(Some(stream)) = handshaken {
+        connection(stream, handler, peer, (open, stop)).await;
     }
 }
 
-async fn connection<S>(stream: S, handler: impl RequestHandler, peer: Peer, mut stop: Stop)
-where
+async fn connection<S>(
+    stream: S,
+    handler: impl RequestHandler,
+    peer: Peer,
+    (open, mut stop): (&OpenConnection, Stop),
+) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
+    let usage = open.usage();
     let service = hyper::service::service_fn(move |request: hyper::Request<Incoming>| {
-        let handling = handler.handle(request, peer);
+        let handling = handle(&handler, request, peer, &usage);
         async { Ok::<_, std::convert::Infallible>(handling.await) }
     });
     let served = http1::Builder::new()
@@ -228,10 +242,36 @@ where
     // A caller that disconnects or sends garbage ends its own connection and nothing else.
     tokio::select! {
         _ = served.as_mut() => {}
+        () = open.closed() => {}
         () = stopped(&mut stop) => {
             served.as_mut().graceful_shutdown();
             let _ = served.await;
         }
+    }
+}
+
+/// Handles one request, and says meanwhile that its connection is in use.
+fn handle<H: RequestHandler>(
+    handler: &H,
+    request: hyper::Request<Incoming>,
+    peer: Peer,
+    usage: &ConnectionUse,
+) -> impl Future<Output = Response> + Send + use<H> {
+    let is_complete = request.body().is_end_stream();
+    let may_be_handled = !is_complete || usage.received();
+    let handling = may_be_handled.then(|| {
+        let mut request = request.map(|body| ReceivedBody::new(body, usage.clone()));
+        request.extensions_mut().insert(usage.clone());
+        handler.handle(request, peer)
+    });
+    let usage = usage.clone();
+    async move {
+        let Some(handling) = handling else {
+            return StatusCode::SERVICE_UNAVAILABLE.into_response();
+        };
+        let response = handling.await;
+        usage.handled();
+        response
     }
 }
 

@@ -55,6 +55,7 @@ pub fn spawn_listeners(
 ) {
     let (agents, people) = (routes::AgentApi::new(api), routes::people(api));
     let limits = ConnectionLimits::raised();
+    api.now.tokenless_waits.divide(limits.agents);
     if let Some(socket) = listeners.socket {
         tasks.spawn(listeners::serve_unix(socket, agents.clone(), limits.socket, stop.clone()));
     }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
@@ -56,11 +57,12 @@ where
         let bytes = fields::read_body(body).await?;
         // Boxed, and dropped before the caller waits.
         let answer = Box::pin(submit(&api, &caller, bytes)).await?;
+        let is_tokenless = Arc::ptr_eq(&caller, &api.anonymous);
         drop(caller);
         let ended = match answer {
             GateAnswer::Passed(passed) => return pass_response(passed.at),
             GateAnswer::Kept(stored) if stored.request.state != RequestState::Pending => stored,
-            GateAnswer::Kept(stored) => Box::pin(wait_for_end(&api, stored)).await?,
+            GateAnswer::Kept(stored) => Box::pin(wait_for_end(&api, stored, is_tokenless)).await?,
         };
         Ok(axum::Json(outcome(&ended)).into_response())
     }
@@ -70,7 +72,9 @@ where
 async fn wait_for_end(
     api: &Api,
     stored: Box<StoredRequest>,
+    is_tokenless: bool,
 ) -> Result<Box<StoredRequest>, ApiProblem> {
+    let _wait = is_tokenless.then(|| api.now.tokenless_waits.begin()).transpose()?;
     let (id, deadline) = (stored.request.id, stored.request.schedule.deadline);
     drop(stored);
     let left = api.gate.clock().now().at.until(deadline);

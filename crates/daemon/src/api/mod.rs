@@ -12,6 +12,7 @@ pub(crate) mod respond;
 pub(crate) mod session_key;
 mod state;
 pub(crate) mod step_up;
+mod tokenless_waits;
 pub(crate) mod v1;
 pub(crate) mod webhooks;
 

@@ -7,6 +7,7 @@ use countersign_types::time::{Clock as _, Millis};
 use countersign_workflow::assurance::Authority;
 
 use super::access_offer::OfferSigner;
+use super::tokenless_waits::TokenlessWaits;
 use crate::auth::origin::AllowedHosts;
 use crate::auth::{ANONYMOUS, Directory, LoginThrottle, PassphraseChecks};
 use crate::buttons::Buttons;
@@ -45,6 +46,8 @@ pub struct Api {
 pub struct ApiActivity {
     /// Open passkey challenges.
     pub(super) challenges: Challenges,
+    /// Callers of `/confirm` without a token that wait.
+    pub tokenless_waits: TokenlessWaits,
     /// Changes of people that are not done yet.
     pub changes: ChangesInProgress,
 }

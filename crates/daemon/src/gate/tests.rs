@@ -33,6 +33,7 @@ mod project_rules;
 mod repository_answers;
 mod reviews;
 mod session_answers;
+mod tokenless;
 mod tool_call_grants;
 mod unattended;
 

@@ -1,12 +1,15 @@
-//! TLS of a listener: limits hold during the handshake, and plain HTTP gets no response.
+//! TLS of a listener: limits hold during the handshake, and plain HTTP gets no response. A full
+//! listener: who makes room.
 
-use axum::routing::get;
+use std::sync::Arc;
+
+use axum::routing::{get, post};
 use countersign_tls::{
     ClientTls, KeyPin, ServerIdentity, TlsTrust, generate_key, issue_certificate, server_config,
 };
 use countersign_types::time::Timestamp;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 
@@ -83,4 +86,59 @@ async fn silent_callers_do_not_keep_the_listener() {
         let _ = stream.read_to_end(&mut bytes).await;
         assert!(bytes.is_empty());
     }
+}
+
+/// A test that takes longer than this hangs.
+const HANG: Duration = Duration::from_mins(1);
+
+async fn sent(address: std::net::SocketAddr, text: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(text.as_bytes()).await.unwrap();
+    stream
+}
+
+async fn response(mut stream: TcpStream) -> String {
+    let mut bytes = Vec::new();
+    let read = tokio::time::timeout(HANG, stream.read_to_end(&mut bytes)).await;
+    let _ = read.expect("the connection was not served");
+    String::from_utf8(bytes).unwrap()
+}
+
+#[tokio::test]
+async fn slow_bodies_make_room_and_handled_requests_and_signed_in_people_do_not() {
+    let listener = listen("127.0.0.1:0".parse().unwrap()).unwrap();
+    let address = listener.local_addr().unwrap();
+    let (_stop, stopping) = watch::channel(false);
+    let (begun, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (begins, goes) = (Arc::clone(&begun), Arc::clone(&go));
+    let wait = async move || {
+        begins.notify_one();
+        goes.notified().await;
+        "waited"
+    };
+    let sign_in = async |request: axum::extract::Request| {
+        request.extensions().get::<ConnectionUse>().unwrap().signed_in();
+        let _ = axum::body::to_bytes(request.into_body(), 64).await;
+        "signed in"
+    };
+    let router: Router = Router::new()
+        .route("/", get(|| async { "served" }).post(|body: String| async { body }))
+        .route("/wait", get(wait))
+        .route("/person", post(sign_in));
+    tokio::spawn(serve(listener, None, router, 3, stopping));
+    let waits = sent(address, "GET /wait HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await;
+    begun.notified().await;
+    let slow = "HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 3\r\n\r\na";
+    let mut person = sent(address, &format!("POST /person {slow}")).await;
+    let mut trickles = Vec::new();
+    for _ in 0..20 {
+        trickles.push(sent(address, &format!("POST / {slow}")).await);
+        let served = response(sent(address, std::str::from_utf8(REQUEST).unwrap()).await).await;
+        assert!(served.ends_with("served"), "{served}");
+    }
+    go.notify_one();
+    assert!(response(waits).await.ends_with("waited"));
+    person.write_all(b"bc").await.unwrap();
+    assert!(response(person).await.ends_with("signed in"));
+    assert_eq!(response(trickles.swap_remove(0)).await, "", "the oldest one was closed");
 }

@@ -12,14 +12,13 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::future::RouteFuture;
 use axum::routing::{get, post};
-use hyper::body::Incoming;
 use tower_service::Service as _;
 
 use super::responses::{host_not_allowed, method_not_allowed, not_found, with_security_headers};
 use super::signed_response::SignedRequest;
 use crate::api::{Api, ApiProblem, ApiResult, confirm, health, respond, v1};
 use crate::auth::origin::is_browser;
-use crate::listeners::{Peer, RequestHandler};
+use crate::listeners::{Peer, ReceivedBody, RequestHandler};
 
 /// The agent API's label in metrics.
 const AGENTS: &str = "agents";
@@ -144,7 +143,7 @@ enum DirectRoute {
 impl RequestHandler for AgentApi {
     fn handle(
         &self,
-        request: Request<Incoming>,
+        request: Request<ReceivedBody>,
         peer: Peer,
     ) -> impl Future<Output = Response> + Send + use<> {
         self.respond(request, peer)

@@ -13,6 +13,7 @@ use super::responses::{host_not_allowed, method_not_allowed, not_found, with_sec
 use super::step_up;
 use crate::api::{Api, ApiProblem, authenticate, confirm, fields, health, respond, v1, webhooks};
 use crate::inbox;
+use crate::listeners::ConnectionUse;
 
 /// The people API.
 pub fn people(api: &Api) -> Router {
@@ -62,6 +63,11 @@ fn failed() -> ApiProblem {
 }
 
 async fn handle(api: &Api, request: Request, next: Next) -> Response {
+    if let Some(connection) = request.extensions().get::<ConnectionUse>()
+        && authenticate::person(api, request.headers()).is_ok()
+    {
+        connection.signed_in();
+    }
     // These routes take a passphrase or code and ignore the cookie, which may be of an old session
     // without its proof.
     let logs_in = [v1::LOGIN, v1::RECOVER, inbox::DENY].contains(&request.uri().path());
