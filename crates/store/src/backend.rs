@@ -51,6 +51,7 @@ forward! {
     request(id: Id) -> StoreResult<Option<StoredRequest>>;
     request_by_key(requester: Requester, key: String) -> StoreResult<Option<StoredRequest>>;
     pending() -> StoreResult<Vec<StoredRequest>>;
+    unused_approvals(now: Timestamp) -> StoreResult<Vec<Id>>;
     deadlines() -> StoreResult<Vec<(Id, Timestamp)>>;
     find(query: RequestQuery) -> StoreResult<StoredRequestPage>;
     similar_calls(

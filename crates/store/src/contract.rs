@@ -61,7 +61,8 @@ pub trait Store: Send + Sync + 'static {
 
     /// One request. Fails with [`StoreError::Unrecorded`](crate::StoreError::Unrecorded) if its row
     /// says approved and the ledger has no entry of the approval; so do the other methods that
-    /// return requests of one agent.
+    /// return requests of one agent. A permit that was used according to the ledger is used,
+    /// whatever the row says.
     fn request(&self, id: Id) -> impl Future<Output = StoreResult<Option<StoredRequest>>> + Send;
 
     /// The request that this requester made with this idempotency key.
@@ -73,6 +74,11 @@ pub trait Store: Send + Sync + 'static {
 
     /// Every request that has not ended, oldest first.
     fn pending(&self) -> impl Future<Output = StoreResult<Vec<StoredRequest>>> + Send;
+
+    /// The requests that people approved and whose permit is unused and valid now, oldest first, as
+    /// their rows say: [`request`](Store::request) says what the ledger says.
+    fn unused_approvals(&self, now: Timestamp)
+    -> impl Future<Output = StoreResult<Vec<Id>>> + Send;
 
     /// The next escalation or deadline of each request that has not ended.
     fn deadlines(&self) -> impl Future<Output = StoreResult<Vec<(Id, Timestamp)>>> + Send;

@@ -146,7 +146,7 @@ fn waiting_period(people: &file::PeopleSection) -> Result<Millis, ConfigError> {
 }
 
 fn return_time(permits: &file::PermitsSection) -> Result<Millis, ConfigError> {
-    seconds("permits.return_seconds", permits.return_seconds, 4 * 3_600, 1..=7 * DAY)
+    seconds("permits.return_seconds", permits.return_seconds, 16 * 3_600, 1..=7 * DAY)
 }
 
 fn idle(people: &file::PeopleSection) -> Result<Millis, ConfigError> {

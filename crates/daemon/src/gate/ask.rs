@@ -172,6 +172,8 @@ impl Gate {
             && stored.permit_until.is_some_and(|until| self.clock.now().at < until)
             && stored.request.digest.binds(digest)
             && !self.is_suspended(&stored)
+            && self.integrity.fault().is_none()
+            && !self.is_permit_void(&stored)
         {
             self.remember_call_id(submission, caller, &stored);
             return Ok(Some(stored));

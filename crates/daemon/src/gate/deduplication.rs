@@ -1,15 +1,17 @@
 //! Deduplication: a retry joins its pending request, and two gateways share one.
 //!
 //! A hook that timed out retries the same call; a hook and a proxy see the same call one after the
-//! other. People must not be asked twice. This is in memory only: after a restart they are.
+//! other. People must not be asked twice. This is in memory only. After a restart, only the
+//! approvals that no one used are known again.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use countersign_json::canonical::{CallDigest, Digest};
-use countersign_store::StoredRequest;
+use countersign_store::{Backend, Store as _, StoreError, StoredRequest};
 use countersign_types::id::Id;
+use countersign_types::time::Timestamp;
 
 /// The maximum number of entries of each kind.
 const MAX_REMEMBERED: usize = 10_000;
@@ -36,6 +38,20 @@ struct Remembered {
 }
 
 impl Deduplication {
+    /// Continues after a restart with the approvals that the ledger confirms and no one used.
+    pub async fn restore(store: &Backend, now: Timestamp) -> Result<Deduplication, StoreError> {
+        let found = Deduplication::default();
+        for id in store.unused_approvals(now).await? {
+            match store.request(id).await {
+                Ok(Some(stored)) if stored.redeemed.is_none() => found.has_approval(&stored),
+                // The row was edited: it approves nothing, and the others are not affected.
+                Ok(_) | Err(StoreError::Unrecorded(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(found)
+    }
+
     /// The request with the host's id of the call.
     pub fn named(&self, agent: &str, call_id: &str) -> Option<Id> {
         self.lock().named.get(&(agent.to_owned(), call_id.to_owned()))
@@ -112,7 +128,6 @@ impl<K: Clone + Eq + Hash> BoundedMap<K> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use countersign_types::time::Timestamp;
 
     #[test]
     fn the_oldest_entries_are_dropped_and_agents_are_separate() {

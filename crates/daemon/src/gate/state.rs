@@ -91,7 +91,7 @@ impl Gate {
         let judge = JudgeSlot::default();
         judge.configure(rules.judge.as_ref());
         let (rules, metrics) = (RwLock::new(Arc::new(rules)), Metrics::default());
-        let (deduplication, waiters) = (Deduplication::default(), Waiters::default());
+        let deduplication = Deduplication::restore(&store, now).await?;
         Ok(Gate {
             store,
             clock,
@@ -103,7 +103,7 @@ impl Gate {
             grants,
             flood,
             deduplication,
-            waiters,
+            waiters: Waiters::default(),
             session_memories,
             tool_labels,
             open_drill,

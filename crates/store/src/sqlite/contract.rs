@@ -49,6 +49,7 @@ macro_rules! reads {
 impl Store for SqliteStore {
     reads! {
         pending() -> Vec<StoredRequest> = request_row::pending;
+        unused_approvals(now: Timestamp) -> Vec<Id> = query::unused_approvals;
         deadlines() -> Vec<(Id, Timestamp)> = request_row::deadlines;
         servers() -> Vec<StoredServer> = servers::servers;
         takeovers() -> Vec<CrisisTakeover> = crises::takeovers;
@@ -92,7 +93,7 @@ impl Store for SqliteStore {
     }
 
     async fn request(&self, id: Id) -> StoreResult<Option<StoredRequest>> {
-        self.read_recorded(move |conn, head| recorded::request(conn, id, head)).await
+        recorded::read_request(self, id).await
     }
 
     async fn request_by_key(

@@ -4,7 +4,7 @@ use countersign_types::id::Id;
 use countersign_types::tier::Tier;
 use countersign_types::time::Timestamp;
 use countersign_workflow::request::State;
-use rusqlite::{Connection, ToSql};
+use rusqlite::{Connection, ToSql, params};
 
 use super::request_row::load;
 use super::text_search::TextSearch;
@@ -15,6 +15,11 @@ use crate::record::{RequestQuery, SimilarCalls, StoredRequest, StoredRequestPage
 const MAX_SCANNED: usize = 20_000;
 /// The maximum number of requests read with their texts.
 const MAX_SEARCHED: usize = 5_000;
+/// How long after its creation a request may have a valid permit, in milliseconds: it waits at most
+/// seven days, and its permit is valid for at most eight.
+const MAX_APPROVAL_AGE: i64 = 16 * 24 * 3_600 * 1_000;
+/// The maximum number of unused approvals.
+const MAX_APPROVALS: u32 = 10_000;
 /// The maximum number of bytes of text read.
 const MAX_SEARCHED_BYTES: usize = 32 << 20;
 
@@ -57,6 +62,23 @@ pub(super) fn find(conn: &Connection, query: &RequestQuery) -> StoreResult<Store
         }
     }
     Ok(page)
+}
+
+/// The newest requests whose rows say that people approved them, and that their permit is unused
+/// and valid at this time; oldest first.
+pub(super) fn unused_approvals(conn: &Connection, now: Timestamp) -> StoreResult<Vec<Id>> {
+    let sql = "SELECT id FROM request WHERE id >= ?1 AND state = 'approved' AND decider = 'people' \
+               AND redeemed IS NULL AND permit_until > ?2 ORDER BY id DESC LIMIT ?3";
+    let oldest = now.0.saturating_sub(MAX_APPROVAL_AGE).max(0);
+    let oldest = Id::new(Timestamp(oldest), [0; 10]);
+    let mut statement = conn.prepare_cached(sql)?;
+    let mut rows = statement.query(params![oldest.as_bytes(), now.0, MAX_APPROVALS])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        found.push(Id::from_bytes(row.get(0)?));
+    }
+    found.reverse();
+    Ok(found)
 }
 
 /// The SQL of a query and its parameters. The texts are long: read only for a text search.

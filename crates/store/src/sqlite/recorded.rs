@@ -15,6 +15,7 @@ use super::credential_rows::RecordedRows;
 use super::grant_record::RecordedGrants;
 use super::ledger::entries;
 use super::newest_entry::{FoundEntry, newest_entry};
+use super::store::SqliteStore;
 use super::{grants, query, request_row, requests};
 use crate::error::{StoreError, StoreResult};
 use crate::record::{
@@ -27,6 +28,19 @@ const MAX_LISTED: usize = 100;
 const PAGE: u32 = 4_096;
 
 /// One request.
+pub(super) async fn read_request(
+    store: &SqliteStore,
+    id: Id,
+) -> StoreResult<Option<StoredRequest>> {
+    let mut found = store.read_recorded(move |conn, head| request(conn, id, head)).await?;
+    // A used permit stays used if its row was edited.
+    if let Some(stored) = found.as_mut().filter(|stored| stored.redeemed.is_none()) {
+        stored.redeemed = store.shared.revocations.redeemed(id);
+    }
+    Ok(found)
+}
+
+/// One request as its row says, if the ledger approved it too.
 pub(super) fn request(
     conn: &Connection,
     id: Id,

@@ -63,6 +63,7 @@ mod sqlite {
         requests::a_truncated_search_can_be_continued,
         requests::similar_calls_are_counted_by_decision,
         requests::a_permit_is_redeemed_once_in_time_by_its_agent_for_its_call,
+        requests::approvals_are_unused_until_they_are_redeemed_or_expire,
         requests::only_the_first_outcome_counts,
         requests::a_wait_ends_with_the_request_and_removes_its_waiter,
         requests::everything_is_there_after_reopening,

@@ -111,6 +111,11 @@ fn a_permit_is_not_used_again_because_a_row_says_so() {
         conn.execute("UPDATE request SET redeemed = NULL WHERE id = ?1", [id.as_bytes()]).unwrap();
         assert!(matches!(redeem().await.unwrap(), Redemption::AlreadyUsed(_)));
         assert_eq!(store.compare_rows().await.unwrap().differences, 1);
+        // Neither is it an answer that an agent may still use, also after a restart.
+        assert_eq!(store.unused_approvals(Timestamp(START)).await.unwrap(), [id], "the row alone");
+        assert!(store.request(id).await.unwrap().unwrap().redeemed.is_some());
+        drop(store);
+        assert!(fixture.open().request(id).await.unwrap().unwrap().redeemed.is_some());
     });
 }
 

@@ -78,29 +78,72 @@ async fn the_default_is_a_day_and_the_original_api_keeps_ten_minutes() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn an_answer_is_there_when_the_same_call_comes_back_and_runs_once() {
-    let daemon = TestDaemon::default().await;
-    let (owner, coder) = (daemon.owner().await, daemon.agent("coder", 3_600_000).await);
+/// A call that its agent asks again later.
+fn returning() -> (Value, Value) {
     let call = json!({"tool": "send_message", "arguments": {"to": "bo", "text": "hi"}});
     let mut asking = call.clone();
     (asking["join"], asking["timeout_seconds"]) = (json!(true), json!(DAY));
+    (call, asking)
+}
+
+async fn approve(daemon: &TestDaemon, asked: &Value) {
+    let owner = daemon.owner().await;
+    let line = format!("POST /v1/requests/{}/decision", asked["id"].as_str().unwrap());
+    let answer = json!({"choice": "approve", "digest": asked["digest"], "word": asked["phrase"]});
+    let decided = daemon.by(&owner, ApiSide::People, &line, Some(answer)).await;
+    assert_eq!(decided.status, 200, "{}", decided.body);
+}
+
+async fn redeem(daemon: &TestDaemon, agent: &str, mut call: Value, approved: &Value) {
+    call["permit"] = approved["permit"].clone();
+    let used = daemon.by(agent, ApiSide::Agents, "POST /v1/permits/redeem", Some(call)).await;
+    assert_eq!(used.status, 200, "{}", used.body);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_is_there_when_the_same_call_comes_back_and_runs_once() {
+    let daemon = TestDaemon::default().await;
+    let coder = daemon.agent("coder", 3_600_000).await;
+    let (call, asking) = returning();
     let first = ask(&daemon, &coder, asking.clone()).await;
     let second = ask(&daemon, &coder, asking.clone()).await;
     assert_eq!((&first["id"], &second["state"]), (&second["id"], &json!("pending")));
-    let line = format!("POST /v1/requests/{}/decision", first["id"].as_str().unwrap());
-    let answer = json!({"choice": "approve", "digest": first["digest"], "word": first["phrase"]});
-    let decided = daemon.by(&owner, ApiSide::People, &line, Some(answer)).await;
-    assert_eq!(decided.status, 200, "{}", decided.body);
+    approve(&daemon, &first).await;
     let back = ask(&daemon, &coder, asking.clone()).await;
     assert_eq!((&back["id"], &back["state"]), (&first["id"], &json!("approved")));
-    let until = time(&back["permit_until"]);
-    assert!(until - daemon.now().0 > 3 * 3_600_000, "it waits for hours: {back}");
-    let mut redeem = call;
-    redeem["permit"] = back["permit"].clone();
-    let line = "POST /v1/permits/redeem";
-    let used = daemon.by(&coder, ApiSide::Agents, line, Some(redeem)).await;
-    assert_eq!(used.status, 200, "{}", used.body);
+    redeem(&daemon, &coder, call, &back).await;
     let again = ask(&daemon, &coder, asking).await;
     assert_eq!(again["state"], "pending", "one approval, one run: {again}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_is_there_after_a_restart_for_its_agent_and_runs_once() {
+    let daemon = TestDaemon::default().await;
+    let coder = daemon.agent("coder", 3_600_000).await;
+    let (call, asking) = returning();
+    let first = ask(&daemon, &coder, asking.clone()).await;
+    approve(&daemon, &first).await;
+    let daemon = daemon.restart("", |_| ()).await;
+    let other = ask(&daemon, &daemon.agent("other", 3_600_000).await, asking.clone()).await;
+    assert_eq!(other["state"], "pending", "it is the answer to another agent: {other}");
+    let back = ask(&daemon, &coder, asking.clone()).await;
+    assert_eq!((&back["id"], &back["state"]), (&first["id"], &json!("approved")), "{back}");
+    redeem(&daemon, &coder, call, &back).await;
+    let daemon = daemon.restart("", |_| ()).await;
+    let again = ask(&daemon, &coder, asking).await;
+    assert_eq!(again["state"], "pending", "one approval, one run: {again}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_of_the_evening_is_there_in_the_morning_and_not_in_the_next_evening() {
+    let daemon = TestDaemon::default().await;
+    let coder = daemon.agent("coder", 10 * DAY * 1_000).await;
+    let (_, asking) = returning();
+    let first = ask(&daemon, &coder, asking.clone()).await;
+    approve(&daemon, &first).await;
+    daemon.forward(15 * 3_600_000);
+    let morning = ask(&daemon, &coder, asking.clone()).await;
+    assert_eq!((&morning["id"], &morning["state"]), (&first["id"], &json!("approved")));
+    daemon.forward(9 * 3_600_000);
+    assert_eq!(ask(&daemon, &coder, asking).await["state"], "pending");
 }
