@@ -36,6 +36,7 @@ mod session_answers;
 mod tokenless;
 mod tool_call_grants;
 mod unattended;
+mod waiting;
 
 const READ: &str = r#"{"command":"ls -la"}"#;
 const DELETE: &str = r#"{"command":"rm -rf /tmp/build"}"#;

@@ -89,6 +89,12 @@ impl Waiters {
         known.iter().filter(|(_, count)| is_abandoned(count)).map(|(id, _)| *id).collect()
     }
 
+    /// Whether a connection waits for this request.
+    #[cfg(test)]
+    pub fn is_waiting(&self, id: Id) -> bool {
+        self.lock().get(&id).is_some_and(|count| count.open > 0)
+    }
+
     /// Removes an ended request.
     pub fn ended(&self, id: Id) {
         self.lock().remove(&id);
