@@ -79,6 +79,13 @@ pub fn person(api: &Api, headers: &HeaderMap) -> Result<PersonIdentity, ApiProbl
     }
 }
 
+/// Records that a person did something, if one sent this request. A cookie must have its proof.
+pub fn record_use(api: &Api, headers: &HeaderMap) {
+    if let Ok(identity) = person(api, headers) {
+        api.directory.record_use(identity.login, api.gate.clock().now().at);
+    }
+}
+
 /// The administrator who sent a request.
 pub fn administrator(api: &Api, headers: &HeaderMap) -> Result<PersonIdentity, ApiProblem> {
     let identity = person(api, headers)?;

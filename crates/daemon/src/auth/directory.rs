@@ -45,8 +45,8 @@ impl PersonIdentity {
 #[derive(Debug, Default)]
 pub struct Directory {
     entries: RwLock<Entries>,
-    /// When each session was last used. Not stored: after a restart every session counts as just
-    /// used.
+    /// When a person last did something in each session. Not stored: after a restart, that is when
+    /// the session was made.
     last_used: StdMutex<HashMap<Digest, Timestamp>>,
     /// Rows that the ledger does not confirm.
     unrecorded: StdMutex<Vec<String>>,
@@ -175,7 +175,7 @@ impl Directory {
             return Err(AuthError::Invalid);
         }
         let person = entries.people.get(&login.person).ok_or(AuthError::Invalid)?;
-        self.touch_login(digest, login.made, idle, now)?;
+        self.check_idle(login, idle, now)?;
         Ok(PersonIdentity {
             person: person.name.clone(),
             role: person.role,
@@ -185,25 +185,28 @@ impl Directory {
         })
     }
 
-    /// Rejects a session that was idle for too long, and records its use. A use before the start of
-    /// this process is not known, so that a restart revives no session.
-    fn touch_login(
+    /// Rejects a session in which a person did nothing for too long. What they did before the start
+    /// of this process is not known, so that a restart revives no session.
+    fn check_idle(
         &self,
-        login: Digest,
-        made: Timestamp,
+        login: &StoredLogin,
         idle: Millis,
         now: Timestamp,
     ) -> Result<(), AuthError> {
-        let mut used = self.last_used.lock().unwrap_or_else(PoisonError::into_inner);
-        let last = used.entry(login).or_insert(made);
-        if now >= last.plus(idle) {
-            return Err(AuthError::Invalid);
-        }
-        *last = now.max(*last);
-        Ok(())
+        let used = self.last_used.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = used.get(&login.secret).copied().unwrap_or(login.made);
+        if now < last.plus(idle) { Ok(()) } else { Err(AuthError::Invalid) }
     }
 
-    /// When a session was last used, as far as this process knows.
+    /// Records that a person did something in this session. Reading does not count: an open page
+    /// reads by itself.
+    pub fn record_use(&self, login: Digest, now: Timestamp) {
+        let mut used = self.last_used.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = used.entry(login).or_insert(now);
+        *last = now.max(*last);
+    }
+
+    /// When a person last did something in a session, as far as this process knows.
     pub fn last_used(&self, login: &StoredLogin, now: Timestamp) -> Timestamp {
         let used = self.last_used.lock().unwrap_or_else(PoisonError::into_inner);
         used.get(&login.secret).copied().unwrap_or(login.made).min(now)

@@ -16,7 +16,7 @@ use tower_service::Service as _;
 
 use super::responses::{host_not_allowed, method_not_allowed, not_found, with_security_headers};
 use super::signed_response::SignedRequest;
-use crate::api::{Api, ApiProblem, ApiResult, confirm, health, respond, v1};
+use crate::api::{Api, ApiProblem, ApiResult, authenticate, confirm, health, respond, v1};
 use crate::auth::origin::is_browser;
 use crate::listeners::{Peer, ReceivedBody, RequestHandler};
 
@@ -178,6 +178,7 @@ pub fn agents(api: &Api) -> Router {
 /// Clients of the original API answer on the agent API; the configuration can turn that off.
 async fn respond_on_agent_api(State(api): State<Api>, request: Request<Body>) -> ApiResult {
     if api.gate.rules().respond_on_agent_api {
+        authenticate::record_use(&api, request.headers());
         respond::respond(State(api), request).await
     } else {
         Err(not_found().await)

@@ -76,6 +76,11 @@ async fn handle(api: &Api, request: Request, next: Next) -> Response {
         Ok(request) => request,
         Err(problem) => return with_security_headers(problem.into_response()),
     };
+    // Pages and terminals read by themselves, so that only a change shows that a person is there. A
+    // change with a cookie was signed.
+    if !is_read(&request) && !logs_in {
+        authenticate::record_use(api, request.headers());
+    }
     let response = match step_up::check(api, request).await {
         Ok(request) => next.run(request).await,
         Err(problem) => problem.into_response(),

@@ -154,14 +154,45 @@ async fn an_idle_session_ends_and_a_restart_does_not_revive_it() {
         daemon.by(&owner, ApiSide::People, "GET /v1/me", None).await.status.as_u16()
     };
     assert_eq!(status(&daemon).await, 200);
-    // Every use counts.
+    // What a person does counts.
+    daemon.forward(1_000_000);
     for _ in 0..3 {
+        let here = daemon.by(&owner, ApiSide::People, "POST /v1/me", None).await;
+        assert_eq!(here.status, 200, "{:?}", here.body);
         daemon.forward(3_500_000);
         assert_eq!(status(&daemon).await, 200);
     }
-    daemon.forward(3_600_000);
+    // What a program reads does not.
+    daemon.forward(100_000);
     assert_eq!(status(&daemon).await, 401);
     let daemon = daemon.restart("[people]\nidle_seconds = 3600\n", |_| {}).await;
     daemon.forward(20_000_000);
     assert_eq!(status(&daemon).await, 401);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_open_page_that_reads_does_not_keep_its_session() {
+    let daemon = TestDaemon::with("", "[people]\nidle_seconds = 1800\n").await;
+    let (open, used) = (daemon.browser().await, daemon.browser().await);
+    let send = async |browser: &TestBrowser, line: &str, is_signed: bool| {
+        let cookie = format!("countersign={}", browser.cookie());
+        let proof = browser.proof(line, b"", daemon.now().0);
+        let headers = [("cookie", &*cookie), ("x-countersign-proof", &*proof)];
+        let count = if is_signed { 2 } else { 1 };
+        daemon.ask(ApiSide::People, line, &headers[..count], None).await.status.as_u16()
+    };
+    // Both sessions are 1,000 seconds old.
+    daemon.forward(700_000);
+    for line in ["GET /", "GET /v1/me", "GET /v1/requests"] {
+        assert_eq!(send(&open, line, false).await, 200, "{line}");
+    }
+    // Whoever copied the cookie cannot sign.
+    assert_eq!(send(&open, "POST /v1/me", false).await, 403);
+    assert_eq!(send(&used, "POST /v1/me", true).await, 200);
+    daemon.forward(150_000);
+    assert_eq!(send(&open, "GET /v1/me", false).await, 401);
+    daemon.forward(1_600_000);
+    assert_eq!(send(&used, "GET /v1/me", false).await, 200);
+    daemon.forward(100_000);
+    assert_eq!(send(&used, "GET /v1/me", false).await, 401);
 }
