@@ -97,3 +97,28 @@ fn the_commands_and_the_configuration_of_the_image_are_accepted() {
             && files.contains("COUNTERSIGN_CONFIG=/etc/countersign/countersign.toml")
     );
 }
+
+/// The lines of one service of `compose.yaml`.
+fn service(name: &str) -> Vec<String> {
+    let compose = text("compose.yaml");
+    let services = compose.split("\nservices:\n").nth(1).unwrap().split("\nvolumes:\n").next();
+    let lines = services.unwrap().lines().skip_while(|line| *line != format!("  {name}:"));
+    let rest = lines.skip(1).take_while(|line| line.is_empty() || line.starts_with("   "));
+    rest.map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect()
+}
+
+#[test]
+fn the_agent_in_its_container_reaches_the_socket_and_nothing_else() {
+    let (daemon, agent) = (service("countersign"), service("agent"));
+    assert!(agent.iter().any(|line| line == "network_mode: none"), "{agent:?}");
+    let shared = r#"volumes: ["socket:/run/countersign:ro"]"#;
+    assert!(agent.iter().any(|line| line == shared), "{agent:?}");
+    for word in ["networks:", "ports:", "expose:", "links:", "extra_hosts:", "pid:", "ipc:"] {
+        assert!(!agent.iter().any(|line| line.starts_with(word)), "{word} {agent:?}");
+        let is_published = word == "ports:";
+        let found = daemon.iter().any(|line| line.starts_with(word));
+        assert_eq!(found, is_published, "{word} {daemon:?}");
+    }
+    let published = r#"ports: ["127.0.0.1:6001:6001"]"#;
+    assert!(daemon.iter().any(|line| line == published), "{daemon:?}");
+}
