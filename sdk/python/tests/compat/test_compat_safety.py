@@ -74,7 +74,7 @@ def test_an_unavailable_model_is_an_error() -> None:
 
 
 def test_verdicts_of_the_guard() -> None:
-    calm = {"concern": "none", "card": None, "replacement": None}
+    calm = {"concern": "none", "card": None, "replacement": None, "decision": "pass"}
     safe = filter_with(guard=guard("safe"), **calm)
     assert safe.check_input("hi").verdict is SafetyVerdict.SAFE
     assert safe.check_output("hi").verdict is SafetyVerdict.SAFE
@@ -86,6 +86,40 @@ def test_verdicts_of_the_guard() -> None:
         found = filter_with(guard=guard(state), **calm).check_output("hi")
         assert found.verdict is SafetyVerdict.ERROR, state
     assert filter_with(**calm).check_output("hi").verdict is SafetyVerdict.ERROR
+
+
+def test_in_a_crisis_the_decision_counts_and_not_the_guard(monkeypatch: pytest.MonkeyPatch) -> None:
+    calm = {"concern": "none", "card": None, "role": "agent", "context": "crisis"}
+    held = filter_with(guard=guard("safe"), decision="hold", replacement=None, **calm)
+    monkeypatch.setattr(safety_filter, "_filter", held)
+    assert held.check_output("cheer up").verdict is SafetyVerdict.ERROR
+    allowed, text = check_output_safety("cheer up")
+    assert (allowed, "cheer up" in text) == (False, False)
+    notice = "A person has taken over this conversation."
+    taken = filter_with(guard=guard("safe"), decision="replace", replacement=notice, **calm)
+    monkeypatch.setattr(safety_filter, "_filter", taken)
+    assert taken.check_output("cheer up").verdict is SafetyVerdict.UNSAFE
+    assert check_output_safety("cheer up") == (False, notice)
+    for decision in ("", "allow", "help", None):
+        checker = filter_with(guard=guard("safe"), decision=decision, **calm)
+        assert checker.check_output("hi").verdict is SafetyVerdict.ERROR, decision
+    assert (
+        filter_with(guard=guard("safe"), **calm).check_output("hi").verdict is SafetyVerdict.ERROR
+    )
+
+
+def test_the_text_that_a_person_edited_goes_out(
+    running_daemon: DaemonFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checker = LlamaGuardSafetyFilter(client=running_daemon.client(), session="edited")
+    monkeypatch.setattr(safety_filter, "_filter", checker)
+    assert checker.check_input("I want to kill myself").verdict is SafetyVerdict.UNSAFE
+    kinder = {"text": "I am here. Are you safe?"}
+    with running_daemon.answering(edited_arguments=kinder, reason="kinder"):
+        assert check_output_safety("cheer up") == (True, "I am here. Are you safe?")
+    with running_daemon.answering("deny", reason="no"):
+        assert check_output_safety("cheer up")[0] is False
+    running_daemon.calm()
 
 
 def test_signs_of_a_crisis_are_unsafe_whatever_the_guard_says() -> None:

@@ -131,24 +131,28 @@ class LlamaGuardSafetyFilter:
         del text
         return result.replacement or _REPLACEMENT
 
-    def approved_output(self, text: str) -> bool:
-        """Whether the text may go out: by the guard, else because a person approves it now."""
+    def approved_text(self, text: str) -> str | None:
+        """What may go out: the text by the guard, else what a person approves now; else None.
+
+        A person may edit the text. Only what they approved goes out.
+        """
         try:
             found = self._speaker().screen(text, self._session, role="agent", ask=True)
             if found.get("decision") == "replace":
-                return False
+                return None
             if found.get("decision") == "pass" and _is_checked(found):
-                return True
+                return text
             call = Call(tool="send_message", arguments={"text": text}, session=self._session)
             asked = found.get("request")
             if isinstance(asked, dict):
                 request = self._speaker().get(str(asked.get("id")))
-                self._speaker().settle(call, request)
+                clearance = self._speaker().settle(call, request)
             else:
-                self._speaker().clear(call)
+                clearance = self._speaker().clear(call)
         except CountersignError:
-            return False
-        return True
+            return None
+        approved = clearance.arguments.get("text")
+        return approved if isinstance(approved, str) else None
 
     def _by_rules(self, message: str, started: float, why: str) -> SafetyResult:
         """Without a daemon the program screens the text, so that help is always shown."""
@@ -185,10 +189,13 @@ def _result(found: dict[str, Any], started: float) -> SafetyResult:
     has_signs = found.get("role") != "agent" and found.get("concern") in ("possible", "likely")
     if has_signs and _SELF_HARM not in categories:
         categories.append(dict(_SELF_HARM))
-    if has_signs or state == "unsafe":
+    decision = found.get("decision")
+    if has_signs or state == "unsafe" or decision == "replace":
         verdict = SafetyVerdict.UNSAFE
     else:
-        verdict = SafetyVerdict.SAFE if state == "safe" else SafetyVerdict.ERROR
+        # In a crisis a text waits for a person, although the guard calls it safe.
+        is_safe = state == "safe" and decision == "pass"
+        verdict = SafetyVerdict.SAFE if is_safe else SafetyVerdict.ERROR
     replacement = found.get("replacement")
     return SafetyResult(
         verdict=verdict,
@@ -230,12 +237,15 @@ def check_input_safety(message: str) -> tuple[bool, str | None]:
 def check_output_safety(text: str) -> tuple[bool, str]:
     """Whether an output may go out, and the text to send.
 
-    Without a verdict a person is asked, and this waits for the answer; no answer means no.
+    Without a verdict, and in a crisis, a person is asked, and this waits for the answer; no answer
+    means no. The text is the one that the person approved, who may have edited it.
     """
     checked = get_safety_filter()
     found = checked.check_output(text)
     if found.verdict is SafetyVerdict.SAFE:
         return True, text
-    if found.verdict is SafetyVerdict.ERROR and checked.approved_output(text):
-        return True, text
+    if found.verdict is SafetyVerdict.ERROR:
+        approved = checked.approved_text(text)
+        if approved is not None:
+            return True, approved
     return False, checked.sanitize_output(text, found)
