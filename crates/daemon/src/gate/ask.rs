@@ -81,7 +81,16 @@ impl Gate {
         assessed: (&Assessment, CallDigest, bool),
         place: AskSlot<'_>,
     ) -> Result<GateAnswer, Rejection> {
-        let consulted = self.consult_judge(rules, submission, caller, assessed).await;
+        let mut consulted = self.consult_judge(rules, submission, caller, assessed).await;
+        let (_, digest, crisis) = assessed;
+        let again = self.assess_again(rules, submission, caller, crisis).await?;
+        let (rules, assessed) = match &again {
+            Some(again) => (&*again.rules, (&again.seen, digest, again.crisis)),
+            None => (rules, assessed),
+        };
+        if let Some(again) = &again {
+            consulted = consulted.without_ruling(again.crisis);
+        }
         // A judge that was asked and did not release the call leaves it to people.
         if !matches!(consulted, Consulted::Now(_))
             && let Some(kept) = self.run_first(rules, submission, caller, assessed).await?

@@ -54,6 +54,17 @@ impl Consulted {
         }
     }
 
+    /// Takes back what the judge decided: the call was assessed again since.
+    pub(super) fn without_ruling(self, in_crisis: bool) -> Consulted {
+        match self {
+            Consulted::Now(mut consultation) if !in_crisis => {
+                consultation.ruling = None;
+                Consulted::Now(consultation)
+            }
+            _ => Consulted::Not,
+        }
+    }
+
     /// What a person is told about the judge's opinion.
     pub(super) fn flag(&self) -> Option<&serde_json::Value> {
         match self {
@@ -87,8 +98,12 @@ impl Gate {
         }
         let opinion = judge.consult(&question, now.at).await;
         self.count(&judge, &opinion);
-        let thresholds = &rules.assessment.thresholds;
-        let action = act(&question.subject, opinion.verdict(), thresholds);
+        // A crisis began while the model thought: nothing of the call is kept with its opinion.
+        if self.crises.holds(&caller.agent, submission.call.session.as_deref()) {
+            self.metrics.judge_action("asked");
+            return Consulted::Not;
+        }
+        let action = act(&question.subject, opinion.verdict(), &rules.assessment.thresholds);
         let sampled = action == JudgeAction::Allow && is_sampled(judge.config().sample_percent);
         let facts = opinion.facts(judge.model(), judge.identity(), "release");
         let ruling = |approves| JudgeRuling {
@@ -99,14 +114,15 @@ impl Gate {
         let (ruling, flag, counted) = match action {
             // People see the sample like any other request, so that they decide without a hint.
             JudgeAction::Allow if sampled => (None, None, "sampled"),
-            // Time passed while the model thought.
-            _ if self.check_automatic_decision(self.clock.now()).is_err() => (None, None, "asked"),
-            JudgeAction::Allow => (Some(ruling(true)), None, "released"),
-            JudgeAction::Deny => (Some(ruling(false)), None, "denied"),
             JudgeAction::Ask { flagged } => {
                 let told = shown(&judge, &opinion, question.subject.tier).filter(|_| flagged);
                 (None, told.map(|told| told.stored()), if flagged { "flagged" } else { "asked" })
             }
+            _ if !self.may_still_decide(rules, submission, caller, (&judge, &question, action)) => {
+                (None, None, "asked")
+            }
+            JudgeAction::Allow => (Some(ruling(true)), None, "released"),
+            JudgeAction::Deny => (Some(ruling(false)), None, "denied"),
         };
         self.metrics.judge_action(counted);
         Consulted::Now(Box::new(Consultation { judge, question, opinion, ruling, flag }))

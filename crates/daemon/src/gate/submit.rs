@@ -185,13 +185,13 @@ impl Gate {
     }
 
     /// Whether a person has taken over the conversation of this call.
-    fn is_taken_over(&self, submission: &CallSubmission<'_>, caller: &Caller) -> bool {
+    pub(super) fn is_taken_over(&self, submission: &CallSubmission<'_>, caller: &Caller) -> bool {
         let session = submission.call.session.as_deref();
         self.crises.takeover(&caller.agent, session).is_some()
     }
 
     /// Denies by policy, after the denial is in the ledger.
-    async fn refuse(
+    pub(super) async fn refuse(
         &self,
         rules: &DaemonRules,
         submission: &CallSubmission<'_>,

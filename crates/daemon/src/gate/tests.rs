@@ -26,6 +26,7 @@ mod disconnects;
 mod dropped_changes;
 mod feedback;
 mod judge;
+mod judge_late;
 mod judge_opinions;
 mod policy;
 mod policy_demands;

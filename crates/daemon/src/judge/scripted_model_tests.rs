@@ -20,6 +20,8 @@ pub enum ScriptedReply {
     Text(String),
     /// An error of the server.
     Status(u16),
+    /// A verdict with its concern, once the semaphore has a permit.
+    Later(Arc<tokio::sync::Semaphore>, &'static str, &'static str),
     /// None at all.
     Silence,
 }
@@ -68,10 +70,12 @@ impl ScriptedModel {
 
     /// The section of the configuration.
     pub fn section(&self, mode: &str, more: &str) -> String {
+        let is_set = more.contains("deadline_seconds");
+        let deadline = if is_set { "" } else { "deadline_seconds = 1\n" };
         format!(
             "[judge]\nmode = \"{mode}\"\nendpoint = \"http://127.0.0.1:{}/v1\"\n\
              model = \"scripted\"\nallow_private = true\nrelease_after = 20\n\
-             max_denied_percent = 20\nsample_percent = 1\ndeadline_seconds = 1\n{more}",
+             max_denied_percent = 20\nsample_percent = 1\n{deadline}{more}",
             self.port
         )
     }
@@ -84,9 +88,14 @@ async fn answer(State(state): State<Arc<ServerState>>, body: String) -> Response
     let digest = user.split("The digest of the call is ").nth(1).unwrap();
     let digest: String = digest.chars().take(64).collect();
     let reply = (state.script.lock().unwrap())(&user);
+    let verdict = |verdict: &str, concern: &str| {
+        json!({ "call": digest, "verdict": verdict, "concern": concern }).to_string()
+    };
     let text = match reply {
-        ScriptedReply::Verdict(verdict, concern) => {
-            json!({ "call": digest, "verdict": verdict, "concern": concern }).to_string()
+        ScriptedReply::Verdict(word, concern) => verdict(word, concern),
+        ScriptedReply::Later(turn, word, concern) => {
+            let _turn = turn.acquire().await.unwrap();
+            verdict(word, concern)
         }
         ScriptedReply::Text(text) => text,
         ScriptedReply::Status(status) => {

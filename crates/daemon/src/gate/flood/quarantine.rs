@@ -2,6 +2,7 @@
 
 use countersign_types::time::Timestamp;
 
+use super::share::bounded_name;
 use super::{FloodControl, Quarantine};
 
 impl FloodControl {
@@ -18,6 +19,13 @@ impl FloodControl {
             .collect();
         list.sort_by(|one, other| one.agent.cmp(&other.agent));
         list
+    }
+
+    /// Whether an agent is in quarantine.
+    pub fn is_quarantined(&self, agent: &str, now: Timestamp) -> bool {
+        let counts = self.lock();
+        let count = counts.agents.get(&bounded_name(&counts.agents, agent));
+        count.and_then(|count| count.quarantined).is_some_and(|until| until > now)
     }
 
     /// Continues a quarantine from before a restart.
