@@ -22,6 +22,8 @@ mod verdict_cache;
 
 #[cfg(test)]
 mod injection_tests;
+#[cfg(test)]
+mod rationale_tests;
 
 pub use agent_record::AgentVerdicts;
 pub use breaker::{Breaker, BreakerState};

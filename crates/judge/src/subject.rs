@@ -2,12 +2,13 @@
 
 use serde::Serialize;
 
-use countersign_json::canonical::Digest;
+use countersign_json::canonical::{Digest, canonical};
 use countersign_risk::assess::Assessment;
 use countersign_risk::card::Card;
 use countersign_risk::context::{Environment, Platform};
 use countersign_risk::effect::Effect;
 use countersign_risk::finding::Doubt;
+use countersign_risk::tools;
 use countersign_text::hidden;
 use countersign_types::tier::{Points, Tier};
 
@@ -85,7 +86,7 @@ pub struct JudgeSubject {
     pub raw_digest: Digest,
     /// The tool.
     pub tool: String,
-    /// The arguments as canonical JSON, without secrets.
+    /// The arguments as canonical JSON, without secrets and without the agent's explanations.
     pub arguments: String,
     /// The working directory.
     pub cwd: Option<String>,
@@ -119,7 +120,7 @@ impl JudgeSubject {
             digest: card.digest,
             raw_digest: card.raw_digest,
             tool: card.tool.clone(),
-            arguments: card.arguments.clone(),
+            arguments: without_notes(card),
             cwd: card.cwd.clone(),
             environment: card.environment,
             platform: card.platform,
@@ -140,6 +141,13 @@ impl JudgeSubject {
         self.limit = self.limit.or(limit);
         self
     }
+}
+
+/// The arguments of a card without what the agent wrote to explain a command.
+fn without_notes(card: &Card) -> String {
+    let parsed = countersign_json::parse(&card.arguments).ok();
+    let plain = parsed.as_ref().and_then(|value| tools::without_notes(&card.tool, value));
+    plain.map_or_else(|| card.arguments.clone(), |value| canonical(&value).text)
 }
 
 /// The first limit that the call itself meets. What withholds the call comes first.

@@ -34,6 +34,8 @@ mod text;
 mod values;
 mod written;
 
+use std::borrow::Cow;
+
 pub use label_findings::suggested_label;
 use lookup::find_entry;
 pub use mcp_name::{mcp_tool_name, plain_mcp_name};
@@ -112,6 +114,26 @@ pub fn command_text<'v>(
         }
         _ => None,
     }
+}
+
+/// The arguments without the texts with which the agent explains what it runs. Only a tool that is
+/// known to run code has such texts; elsewhere a description may be what the tool uses.
+pub fn without_notes<'v>(tool: &str, arguments: &'v Value<'v>) -> Option<Value<'v>> {
+    let members = arguments.as_object()?;
+    let runs = match find_entry(None, tool, arguments) {
+        Some((entry, _)) => entry.runs_code(),
+        None => guess::names_execution(tool),
+    };
+    let role_of = |key: &str| table::exec_argument(&name::compact(key));
+    let is_note = |key: &str, value: &Value<'_>| {
+        role_of(key) == Some(Role::Note) && matches!(value, Value::String(_))
+    };
+    if !runs || !members.iter().any(|(key, value)| is_note(key, value)) {
+        return None;
+    }
+    let kept = members.iter().filter(|(key, value)| !is_note(key, value));
+    let kept = kept.map(|(key, value)| (Cow::Borrowed(&**key), value.reborrow()));
+    Some(Value::Object(kept.collect()))
 }
 
 fn read_subject(subject: &Subject<'_>, out: &mut Findings) {
