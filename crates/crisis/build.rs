@@ -259,7 +259,17 @@ fn camel(name: &str) -> String {
 
 /// The texts of the card in each language.
 fn cards(files: &[File], text: &mut String) -> Result<(), String> {
-    let fields = ["check_in", "safe", "helper", "emergency", "local", "reach", "anywhere", "close"];
+    let fields = [
+        "unanswered",
+        "check_in",
+        "safe",
+        "helper",
+        "emergency",
+        "local",
+        "reach",
+        "anywhere",
+        "close",
+    ];
     text.push_str("static CARDS: [CardText; 15] = [\n");
     for file in files {
         text.push_str("CardText {");

@@ -110,6 +110,13 @@ pub fn check_in(options: &ScreenOptions, guess: &'static str) -> CrisisCard {
     CrisisCard { text, lines, check_in: true, ..card }
 }
 
+/// Says in the language of a card that no person has answered; the card follows.
+pub fn unanswered(card: &CrisisCard) -> String {
+    let at = tables::langs().iter().position(|l| *l == card.lang).unwrap_or(0);
+    let words = tables::card_words(at).map_or("", |words| words.unanswered);
+    format!("{words}\n\n{}", card.text)
+}
+
 /// The helplines of a country: those for everybody first, or those for young people.
 fn lines(known: Option<&'static Country>, unverified: bool, minor: bool) -> Vec<CardLine> {
     let mut list: Vec<&Helpline> = known.map(|c| c.lines.iter().collect()).unwrap_or_default();

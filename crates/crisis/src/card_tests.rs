@@ -102,6 +102,9 @@ fn crisis_card_has_words_in_every_language() {
         assert_eq!(card.lang, *lang);
         assert!(card.text.contains("112") && card.text.contains("0800 111 0 111"), "{lang}");
         assert!(!card.text.contains('{'), "{lang}: {}", card.text);
+        let again = unanswered(&card);
+        let (first, rest) = again.split_once("\n\n").unwrap();
+        assert!(rest == card.text && first.chars().count() > 20, "{lang}: {again}");
     }
 }
 
@@ -208,7 +211,7 @@ fn no_card_promises_a_minor_secrecy() {
                     minor: true,
                     unverified: true,
                 };
-                for card in [full_card(&options, true), check_in_card(&options)] {
+                for card in [full_card(&options, true, false), check_in_card(&options)] {
                     let text = card.text.to_lowercase();
                     let found = secret.iter().find(|word| text.contains(**word));
                     assert_eq!(found, None, "{lang}, {country:?}: {}", card.text);

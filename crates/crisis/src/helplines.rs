@@ -52,6 +52,8 @@ pub struct Country {
 
 /// The sentences of the card in one language.
 pub struct CardText {
+    /// Says that no person has answered, above the whole card.
+    pub unanswered: &'static str,
     /// The whole text of a check-in, above a helpline.
     pub check_in: &'static str,
     /// Asks whether the person is safe.

@@ -29,7 +29,7 @@ mod tables;
 mod tests;
 
 pub use age::may_be_minor;
-pub use card::{CardLine, CrisisCard, country};
+pub use card::{CardLine, CrisisCard, country, unanswered};
 pub use concern::{Concern, Evidence};
 pub use helplines::{Country, Grade, Helpline};
 pub use options::{Preset, ScreenOptions};
@@ -82,9 +82,10 @@ pub fn raise(screening: Screening, concern: Concern, options: &ScreenOptions) ->
     Screening { crisis, concern, level, possible_minor, card, ..screening }
 }
 
-/// The whole card without a text, to show it again.
-pub fn full_card(options: &ScreenOptions, imminent: bool) -> CrisisCard {
-    card::render(options, "en", imminent, false)
+/// The whole card without a text, to show it again. `helper`: for a person who worries about
+/// another.
+pub fn full_card(options: &ScreenOptions, imminent: bool, helper: bool) -> CrisisCard {
+    card::render(options, "en", imminent, helper)
 }
 
 /// A check-in for a message that could not be screened.

@@ -1,5 +1,6 @@
 //! Pages people about a session in a crisis although no call of it waits: at 0, 1, 3 and 5 minutes,
-//! one escalation level each time, until a person takes over, answers or resolves it.
+//! one escalation level each time, until a person takes over, answers or resolves it. A new episode
+//! and danger that has become imminent page again, also after a takeover.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,6 +27,8 @@ const MAX_NAMED: usize = 5;
 /// After a page of a level, the next one of the same level comes no sooner: an agent can begin a
 /// crisis in many sessions, and one page names them all.
 const MIN_PAUSE: Millis = Millis::from_seconds(15);
+/// How much later than those of an episode the pages of a waiting call may come in their place.
+const MAX_DELAY: Millis = Millis::from_seconds(30);
 /// Episodes that began longer ago than this were paged before the daemon started.
 const LONG_AGO: Millis = Millis::from_seconds(15 * 60);
 
@@ -34,6 +37,7 @@ pub async fn run(gate: Arc<Gate>, channels: Arc<ChannelPool>, mut stop: Stop) {
     let mut pages = CrisisPages::default();
     pages.skip_old(&gate);
     loop {
+        gate.crisis_turns().forget_old(gate.clock().now().at);
         for page in pages.due(&gate).await {
             send(&gate, &channels, &page);
         }
@@ -97,7 +101,7 @@ impl CrisisPages {
         if due.is_empty() {
             return Vec::new();
         }
-        // A waiting call pages by itself.
+        // A call that waits since the episode began pages by itself, at nearly the same times.
         let pending = gate.store().pending().await.unwrap_or_default();
         let mut pages = Vec::new();
         for (reached, mut episodes) in due {
@@ -105,10 +109,11 @@ impl CrisisPages {
             if recent {
                 continue;
             }
+            // What is left out here is not paged: it is due again when its call ends.
+            episodes.retain(|one| !pending.iter().any(|stored| pages_for(stored, one)));
             for one in &episodes {
                 self.paged.insert(key(one), (one.since, reached));
             }
-            episodes.retain(|one| !pending.iter().any(|stored| waits(one, stored)));
             let level = EscalationLevel::ALL.get(reached.saturating_sub(1)).copied();
             if let Some(level) = level.filter(|_| !episodes.is_empty()) {
                 self.last.insert(reached, now);
@@ -119,12 +124,17 @@ impl CrisisPages {
     }
 }
 
-/// Whether a call of the session waits for a person.
-fn waits(open: &OpenEpisode, stored: &StoredRequest) -> bool {
+/// Whether a waiting call pages people in place of an episode. A later call must not: it begins at
+/// the first level again, and the agent chooses when it comes and when it is withdrawn. An earlier
+/// one may have been paged before there was news.
+fn pages_for(stored: &StoredRequest, open: &OpenEpisode) -> bool {
     let session = &open.crisis.session;
+    let created = stored.request.schedule.created;
     stored.request.crisis
         && stored.request.requester.is_agent(&open.crisis.agent)
         && (session.is_empty() || stored.session.is_empty() || stored.session == *session)
+        && open.since <= created
+        && open.since.until(created) <= MAX_DELAY
 }
 
 /// Sends a page to the channels up to its level, and records each.
@@ -160,7 +170,11 @@ pub fn text(page: &CrisisPage) -> String {
             name => format!("session {}", sanitize_within(name, 60).text),
         };
         let danger = if one.crisis.imminent { ", danger may be imminent" } else { "" };
-        lines.push(format!("{agent}, {session}: level {} of 6{danger}.", one.crisis.level));
+        let taken = one.taken_over_by.as_ref().map(|person| {
+            format!(" {} has taken over; there is news.", sanitize_within(person, 60).text)
+        });
+        let taken = taken.unwrap_or_default();
+        lines.push(format!("{agent}, {session}: level {} of 6{danger}.{taken}", one.crisis.level));
     }
     let more = page.episodes.len().saturating_sub(MAX_NAMED);
     if more > 0 {

@@ -3,6 +3,7 @@
 
 use countersign_crisis::{self as crisis, CrisisCard, ScreenOptions};
 use countersign_store::CrisisSession;
+use countersign_types::time::Clock as _;
 
 use super::crisis_sessions::Takeover;
 use super::crisis_turns::{ConversationTurn, CrisisSigns};
@@ -38,17 +39,18 @@ impl CrisisContext {
         let rules = gate.rules();
         let turns = gate.crisis_turns();
         let (agent, session) = (&crisis.agent, &crisis.session);
-        let signs = turns.signs(agent, session);
+        let now = gate.clock().now().at;
+        let signs = turns.signs(agent, session, now);
         let options = ScreenOptions {
-            country: signs.country.or(rules.country.as_deref()),
+            country: signs.card.and_then(|card| card.country).or(rules.country.as_deref()),
             preset: crisis::Preset::Neutral,
             lang: None,
             unverified: false,
             minor: signs.minor,
         };
         CrisisContext {
-            card: crisis::full_card(&options, crisis.imminent),
-            turns: turns.turns(agent, session),
+            card: crisis::full_card(&options, crisis.imminent, false),
+            turns: turns.turns(agent, session, now),
             takeover: gate.crises().takeover(agent, Some(session)),
             signs,
             crisis,

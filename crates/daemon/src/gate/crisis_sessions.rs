@@ -31,6 +31,22 @@ struct CrisisRecord {
     taken_over: Option<Takeover>,
 }
 
+impl CrisisRecord {
+    /// Whether no person has reacted to its episode.
+    fn is_open(&self) -> bool {
+        let taken = self.taken_over.as_ref().map(|takeover| takeover.at);
+        self.answered.max(taken).is_none_or(|at| at < self.episode.0)
+    }
+
+    fn open_episode(&self) -> OpenEpisode {
+        OpenEpisode {
+            crisis: self.crisis.clone(),
+            since: self.episode.0,
+            taken_over_by: self.taken_over.as_ref().map(|takeover| takeover.person.clone()),
+        }
+    }
+}
+
 /// A person who took over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Takeover {
@@ -47,6 +63,8 @@ pub struct OpenEpisode {
     pub crisis: CrisisSession,
     /// When the episode began.
     pub since: Timestamp,
+    /// Who took over before it began.
+    pub taken_over_by: Option<String>,
 }
 
 impl CrisisSessions {
@@ -164,6 +182,13 @@ impl CrisisSessions {
         }
     }
 
+    /// Whether a person took over exactly this session; an empty name is the crisis without one.
+    pub fn is_taken_over(&self, agent: &str, session: &str) -> bool {
+        let by_agent = self.read();
+        let known = by_agent.get(agent).and_then(|sessions| sessions.get(session));
+        known.is_some_and(|known| known.taken_over.is_some())
+    }
+
     /// Whether a person has taken over any session.
     pub fn has_takeovers(&self) -> bool {
         self.read().values().flat_map(HashMap::values).any(|known| known.taken_over.is_some())
@@ -180,15 +205,27 @@ impl CrisisSessions {
         }
     }
 
-    /// The episodes that no person has reacted to.
+    /// The episodes that no person has reacted to. A takeover counts for what came before it: the
+    /// person may have left when there is news.
     pub fn open_episodes(&self) -> Vec<OpenEpisode> {
         let by_agent = self.read();
-        let open = |known: &&CrisisRecord| {
-            known.taken_over.is_none() && known.answered.is_none_or(|at| at < known.episode.0)
-        };
-        let all = by_agent.values().flat_map(HashMap::values).filter(open);
-        all.map(|known| OpenEpisode { crisis: known.crisis.clone(), since: known.episode.0 })
-            .collect()
+        let all = by_agent.values().flat_map(HashMap::values);
+        all.filter(|known| known.is_open()).map(CrisisRecord::open_episode).collect()
+    }
+
+    /// The episode of a session's crisis that no person has reacted to.
+    pub fn open_episode(&self, agent: &str, session: &str) -> Option<OpenEpisode> {
+        let by_agent = self.read();
+        let sessions = by_agent.get(agent)?;
+        let known = sessions.get(session).or_else(|| sessions.get(""))?;
+        known.is_open().then(|| known.open_episode())
+    }
+
+    /// The crisis that a session belongs to: its own, else the one without a session.
+    pub fn of_session(&self, agent: &str, session: &str) -> Option<CrisisSession> {
+        let by_agent = self.read();
+        let sessions = by_agent.get(agent)?;
+        sessions.get(session).or_else(|| sessions.get("")).map(|known| known.crisis.clone())
     }
 
     /// All sessions in crisis, oldest first.
@@ -273,9 +310,13 @@ mod tests {
         assert_eq!(since(), Some(40));
         crises.begin(CrisisSession { imminent: true, ..at(42) });
         assert_eq!(since(), Some(42), "danger that has become imminent");
-        let takeover = Takeover { person: "ana".to_owned(), at: Timestamp(0) };
+        let takeover = Takeover { person: "ana".to_owned(), at: Timestamp(43 * 60_000) };
         assert!(crises.take_over("a", "s", takeover.clone()));
         assert_eq!(since(), None);
+        crises.begin(at(50));
+        assert_eq!(since(), None, "the person is there");
+        crises.begin(at(70));
+        assert_eq!(since(), Some(70), "another episode, after the takeover");
         assert!(!crises.take_over("a", "t", takeover));
         let taken = |session| crises.takeover("a", session).is_some();
         assert!(taken(Some("s")) && taken(None) && taken(Some("")) && !taken(Some("t")));

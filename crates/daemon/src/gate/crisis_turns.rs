@@ -51,10 +51,21 @@ pub struct PersonMessage {
 pub struct CrisisSigns {
     /// The words, the newest last.
     pub words: Vec<String>,
-    /// The country whose helplines were shown, if it is known.
-    pub country: Option<&'static str>,
+    /// The card that was shown, if one was.
+    pub card: Option<ShownCard>,
     /// Whether the user may be under 18.
     pub minor: bool,
+}
+
+/// What is known of a card that was shown: enough to show it again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ShownCard {
+    /// The country whose helplines it has, if it is known.
+    pub country: Option<&'static str>,
+    /// The language of the message that it answered, as far as there is a card in it.
+    pub lang: &'static str,
+    /// Whether it is worded for a person who worries about another.
+    pub helper: bool,
 }
 
 #[derive(Debug, Default)]
@@ -64,6 +75,12 @@ struct Conversation {
     turns: VecDeque<ConversationTurn>,
     messages: Vec<PersonMessage>,
     numbers: u64,
+}
+
+impl Conversation {
+    fn is_kept(&self, now: Timestamp) -> bool {
+        self.used.until(now) <= LIFETIME
+    }
 }
 
 /// The conversations in a crisis, by agent and session.
@@ -85,17 +102,19 @@ impl CrisisTurns {
         });
     }
 
-    /// Keeps what was a sign in a message, and the country whose helplines were shown.
+    /// Keeps what was a sign in a message, and the card that was shown.
     pub fn add_signs(
         &self,
         agent: &str,
         session: &str,
-        (words, country): (&[&str], Option<&'static str>),
+        (words, card): (&[&str], Option<ShownCard>),
         now: Timestamp,
     ) {
         self.change(agent, session, now, |conversation| {
             let signs = &mut conversation.signs;
-            signs.country = country.or(signs.country);
+            let country = signs.card.and_then(|card| card.country);
+            let shown = card.map(|card| ShownCard { country: card.country.or(country), ..card });
+            signs.card = shown.or(signs.card);
             for word in words {
                 let word = redact_text(word).text;
                 let word = sanitize_within(&word, MAX_SIGN).text.trim().to_owned();
@@ -113,8 +132,8 @@ impl CrisisTurns {
     }
 
     /// What was a sign in the messages of a conversation.
-    pub fn signs(&self, agent: &str, session: &str) -> CrisisSigns {
-        self.read(agent, session, |known| known.signs.clone())
+    pub fn signs(&self, agent: &str, session: &str, now: Timestamp) -> CrisisSigns {
+        self.read(agent, session, now, |known| known.signs.clone())
     }
 
     /// Keeps a message of a person for the user. Returns its number; none if there are too many.
@@ -132,13 +151,13 @@ impl CrisisTurns {
     }
 
     /// The last turns, oldest first.
-    pub fn turns(&self, agent: &str, session: &str) -> Vec<ConversationTurn> {
-        self.read(agent, session, |known| known.turns.iter().cloned().collect())
+    pub fn turns(&self, agent: &str, session: &str, now: Timestamp) -> Vec<ConversationTurn> {
+        self.read(agent, session, now, |known| known.turns.iter().cloned().collect())
     }
 
     /// What people wrote to the user, oldest first.
-    pub fn messages(&self, agent: &str, session: &str) -> Vec<PersonMessage> {
-        self.read(agent, session, |known| known.messages.clone())
+    pub fn messages(&self, agent: &str, session: &str, now: Timestamp) -> Vec<PersonMessage> {
+        self.read(agent, session, now, |known| known.messages.clone())
     }
 
     /// Forgets a conversation.
@@ -147,14 +166,22 @@ impl CrisisTurns {
         all.remove(&(agent.to_owned(), session.to_owned()));
     }
 
+    /// Forgets every conversation without a new turn for [`LIFETIME`].
+    pub fn forget_old(&self, now: Timestamp) {
+        let mut all = self.conversations.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|_, known| known.is_kept(now));
+    }
+
     fn read<T: Default>(
         &self,
         agent: &str,
         session: &str,
+        now: Timestamp,
         read: impl FnOnce(&Conversation) -> T,
     ) -> T {
         let all = self.conversations.lock().unwrap_or_else(PoisonError::into_inner);
-        all.get(&(agent.to_owned(), session.to_owned())).map(read).unwrap_or_default()
+        let known = all.get(&(agent.to_owned(), session.to_owned()));
+        known.filter(|known| known.is_kept(now)).map(read).unwrap_or_default()
     }
 
     fn change<T>(
@@ -165,7 +192,7 @@ impl CrisisTurns {
         change: impl FnOnce(&mut Conversation) -> T,
     ) -> T {
         let mut all = self.conversations.lock().unwrap_or_else(PoisonError::into_inner);
-        all.retain(|_, known| known.used.until(now) <= LIFETIME);
+        all.retain(|_, known| known.is_kept(now));
         let key = (agent.to_owned(), session.to_owned());
         if all.len() >= MAX_CONVERSATIONS && !all.contains_key(&key) {
             let oldest = all.iter().min_by_key(|(_, known)| known.used).map(|(key, _)| key.clone());
@@ -191,18 +218,23 @@ mod tests {
         for number in 0..20 {
             turns.add("a", "s", "user", &format!("turn {number}"), NOW);
         }
-        let kept = turns.turns("a", "s");
+        let kept = turns.turns("a", "s", NOW);
         assert_eq!((kept.len(), kept[0].text.as_str()), (MAX_TURNS, "turn 14"));
         turns.add("a", "s", "user", "my key is ghp_0123456789abcdefghijABCDEFGHIJ012345", NOW);
-        assert!(!turns.turns("a", "s").iter().any(|turn| turn.text.contains("ghp_0123")));
+        assert!(!turns.turns("a", "s", NOW).iter().any(|turn| turn.text.contains("ghp_0123")));
         turns.add("a", "s", "user", &"x".repeat(9_000), NOW);
-        let longest = turns.turns("a", "s").last().unwrap().text.chars().count();
+        let longest = turns.turns("a", "s", NOW).last().unwrap().text.chars().count();
         assert!(longest < MAX_TURN_TEXT + 100, "{longest}");
         assert_eq!(turns.write("a", "s", "hello", NOW), Some(1));
         turns.add("a", "t", "user", "later", NOW.plus(LIFETIME).plus(Millis(1)));
-        assert!(turns.turns("a", "s").is_empty() && turns.messages("a", "s").is_empty());
+        assert!(turns.turns("a", "s", NOW).is_empty() && turns.messages("a", "s", NOW).is_empty());
+        let late = NOW.plus(LIFETIME).plus(LIFETIME).plus(Millis(2));
+        assert!(turns.turns("a", "t", late).is_empty() && !turns.turns("a", "t", NOW).is_empty());
+        turns.forget_old(late);
+        assert!(turns.conversations.lock().unwrap().is_empty());
+        turns.add("a", "t", "user", "again", NOW);
         turns.forget("a", "t");
-        assert!(turns.turns("a", "t").is_empty());
+        assert!(turns.turns("a", "t", NOW).is_empty());
     }
 
     #[test]
@@ -215,6 +247,6 @@ mod tests {
         for _ in 0..MAX_MESSAGES * 2 {
             turns.write("a", "s", "x", NOW);
         }
-        assert_eq!(turns.messages("a", "s").len(), MAX_MESSAGES);
+        assert_eq!(turns.messages("a", "s", NOW).len(), MAX_MESSAGES);
     }
 }

@@ -23,6 +23,8 @@ impl Gate {
         if !self.crises.take_over(agent, session, takeover) {
             return Ok(false);
         }
+        // Whoever took over earlier is there again.
+        self.crises.answered(agent, session, at);
         tracing::warn!(person, agent, "a person took over a conversation in a crisis");
         let taken = CrisisTakeover {
             agent: agent.to_owned(),

@@ -3,6 +3,7 @@
 mod authzen;
 mod batches;
 mod crises;
+mod crisis_pages;
 mod decisions;
 mod delegated;
 mod events;

@@ -151,7 +151,9 @@ async fn a_possible_sign_that_the_guard_confirms_is_likely() {
     let api = guard.api("").await;
     let (holds, turns) = (
         |session: &str| api.api.gate.crises().holds(CODER, Some(session)),
-        |session: &str| api.api.gate.crisis_turns().turns(CODER, session).len(),
+        |session: &str| {
+            api.api.gate.crisis_turns().turns(CODER, session, api.api.gate.clock().now().at).len()
+        },
     );
     guard.says(Some("safe"));
     let first = screened(&api, json!({ "text": POSSIBLE, "session": "t" })).await;

@@ -70,7 +70,8 @@ async fn after_a_takeover_nothing_of_the_agent_goes_out() {
         let (_, state) = api.agent("GET", "/v1/takeover?session=s", Value::Null).await;
         assert_eq!(state["takeover"]["messages"].as_array().unwrap().len(), 1);
         let (_, another) = api.agent("GET", "/v1/takeover?session=t", Value::Null).await;
-        assert_eq!(another, json!({ "context": "none", "takeover": null }));
+        let nothing = json!({ "context": "none", "takeover": null, "notice": null });
+        assert_eq!(another, nothing);
         let reading = json!({ "command": "ls -la", "session": "s" });
         assert_eq!(api.agent("POST", "/v1/requests", reading).await.1["state"], "approved");
         let (_, list) = api.person("GET", "/v1/crises", Value::Null).await;
@@ -83,7 +84,8 @@ async fn after_a_takeover_nothing_of_the_agent_goes_out() {
         assert_eq!(kept[0].person, "ana");
         let body = json!({ "agent": CODER, "session": "s", "reason": "she is with her sister" });
         assert_eq!(api.person("POST", "/v1/crises/lift", body).await.0, StatusCode::OK);
-        assert!(api.api.gate.crisis_turns().turns(CODER, "s").is_empty());
+        let now = api.api.gate.clock().now().at;
+        assert!(api.api.gate.crisis_turns().turns(CODER, "s", now).is_empty());
         let (_, after) = api.agent("POST", "/v1/requests", message("hello")).await;
         assert_eq!(after["state"], "approved", "{mode}: the grant or the mode counts again");
         api.api.gate.store().close().await.unwrap();

@@ -35,13 +35,14 @@ async fn list(State(api): State<Api>, headers: HeaderMap) -> ApiResult {
 fn document(api: &Api, crisis: &CrisisSession) -> Value {
     let (agent, session) = (crisis.agent.as_str(), crisis.session.as_str());
     let takeover = api.gate.crises().takeover(agent, Some(session));
+    let (turns, now) = (api.gate.crisis_turns(), api.gate.clock().now().at);
     json!({
         "agent": agent, "session": session, "level": crisis.level,
         "imminent": crisis.imminent, "since": crisis.since,
         "taken_over_by": takeover.as_ref().map(|takeover| &takeover.person),
         "taken_over_at": takeover.as_ref().map(|takeover| takeover.at),
-        "turns": api.gate.crisis_turns().turns(agent, session),
-        "messages": api.gate.crisis_turns().messages(agent, session),
+        "turns": turns.turns(agent, session, now),
+        "messages": turns.messages(agent, session, now),
     })
 }
 

@@ -36,8 +36,8 @@ struct SessionQuery {
 
 type SessionResult = Result<Query<SessionQuery>, axum::extract::rejection::QueryRejection>;
 
-/// `GET /v1/takeover`: whether a person has taken over a conversation of this agent, and what they
-/// wrote to the user.
+/// `GET /v1/takeover`: whether a person has taken over a conversation of this agent, what they
+/// wrote to the user, and what to tell the user if no person answers.
 async fn taken_over(State(api): State<Api>, asked: SessionResult, request: Request) -> ApiResult {
     let caller = authenticate::agent(&api, &request)?;
     let asked = asked.map_err(|error| ApiProblem::bad_request(error.body_text()))?;
@@ -45,7 +45,9 @@ async fn taken_over(State(api): State<Api>, asked: SessionResult, request: Reque
     let takeover = takeover::document(&api.gate, &caller.agent, &session);
     let in_crisis = api.gate.crises().holds(&caller.agent, Some(&session));
     let context = if in_crisis { "crisis" } else { "none" };
-    Ok(axum::Json(json!({ "context": context, "takeover": takeover })).into_response())
+    let notice = api.gate.unanswered_notice(&caller.agent, &session);
+    let body = json!({ "context": context, "takeover": takeover, "notice": notice });
+    Ok(axum::Json(body).into_response())
 }
 
 /// The text is neither stored nor logged, unless a person is asked about it.

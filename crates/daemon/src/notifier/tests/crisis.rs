@@ -9,6 +9,7 @@ use super::super::announcement::{AnnouncementSource, announcement};
 use super::super::channel_pool::OpenChannel;
 use super::super::test_notifier::{ReceiverBehavior, TestNotifier, WebhookReceiver};
 use super::HIGH;
+use crate::gate::ShownCard;
 
 const WORDS: &str = "I want to die tonight";
 
@@ -27,7 +28,8 @@ async fn only_messages_that_are_changed_afterwards_show_the_words_of_a_crisis() 
         imminent: true,
         since: now,
     });
-    gate.crisis_turns().add_signs("coder", "", (&["I want to die"], Some("US")), now);
+    let card = ShownCard { country: Some("US"), lang: "en", helper: false };
+    gate.crisis_turns().add_signs("coder", "", (&["I want to die"], Some(card)), now);
     gate.crisis_turns().add("coder", "", "user", WORDS, now);
     let asked = notifier.ask(HIGH).await;
     assert!(asked.request.crisis);

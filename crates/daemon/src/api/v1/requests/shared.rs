@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use axum::extract::Query;
-use countersign_crisis::{self as crisis, ScreenOptions};
 use countersign_risk::verdict::Mode;
 use countersign_store::{Store as _, StoredRequest};
 use countersign_types::id::Id;
 use countersign_types::time::Clock as _;
 use countersign_workflow::request::{EscalationLevel, State};
 use serde::Deserialize;
+use serde_json::json;
 
 use crate::api::v1::document;
 use crate::api::{Api, ApiProblem};
@@ -19,9 +19,6 @@ use crate::gate::Caller;
 const MAX_WAIT: u64 = 600;
 /// The default wait.
 pub const DEFAULT_WAIT: u64 = 30;
-/// What the user is told when no person answered in a crisis.
-const UNANSWERED: &str = "No person has answered yet, and nothing was sent. Please do not wait for \
-                          an answer here: these people can help you now.";
 /// The query of a wait.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -69,18 +66,13 @@ pub fn for_agent(api: &Api, stored: &StoredRequest) -> serde_json::Value {
     let keys = signs.then_some(&*api.keys);
     let mut document = document::for_agent(stored, keys, &rules.issuer, now);
     if let Some(members) = document.as_object_mut() {
-        let options = ScreenOptions {
-            country: rules.country.as_deref(),
-            preset: rules.preset,
-            ..ScreenOptions::default()
-        };
-        members.insert("notice".to_owned(), unanswered_notice(stored, &options));
+        members.insert("notice".to_owned(), unanswered_notice(api, stored));
     }
     document
 }
 
 /// What the user is told when no person answered in a crisis, with the whole card again.
-fn unanswered_notice(stored: &StoredRequest, options: &ScreenOptions<'_>) -> serde_json::Value {
+fn unanswered_notice(api: &Api, stored: &StoredRequest) -> serde_json::Value {
     let request = &stored.request;
     let all_paged = request.level == EscalationLevel::Emergency;
     let unanswered = match request.state {
@@ -91,9 +83,7 @@ fn unanswered_notice(stored: &StoredRequest, options: &ScreenOptions<'_>) -> ser
     if !request.crisis || !unanswered {
         return serde_json::Value::Null;
     }
-    let card = crisis::full_card(options, false);
-    let text = format!("{UNANSWERED}\n\n{}", card.text);
-    serde_json::json!({ "text": text, "card": card })
+    json!(api.gate.crisis_notice(request.requester.name(), &stored.session))
 }
 
 /// A request of this agent; another agent's is not found.

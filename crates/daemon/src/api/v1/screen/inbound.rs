@@ -15,7 +15,7 @@ use super::screened_text::{ScreenedText, document};
 use super::store_crisis::store_crisis;
 use super::takeover;
 use crate::api::{Api, ApiProblem};
-use crate::gate::{Caller, ScreeningRecord};
+use crate::gate::{Caller, ScreeningRecord, ShownCard};
 
 /// The response waits at most 3 ms for the crisis to be stored; a timer may be up to 1 ms late.
 const MAX_WAIT: Duration = Duration::from_millis(2);
@@ -69,6 +69,7 @@ pub async fn screen(
         "replacement": (decision == "replace").then_some(REFUSAL),
         "request": null,
         "takeover": takeover::document(&api.gate, &caller.agent, screened.session),
+        "notice": api.gate.unanswered_notice(&caller.agent, screened.session),
     });
     document(&screening, in_crisis, rest).map(Value::Object)
 }
@@ -147,7 +148,12 @@ fn raise_later(api: &Api, caller: &Caller, session: &str, (text, screening): (&s
 fn note_turn(api: &Api, caller: &Caller, session: &str, (text, screening): (&str, &Screening)) {
     let (turns, now) = (api.gate.crisis_turns(), api.gate.clock().now().at);
     turns.add(&caller.agent, session, "user", text, now);
-    let signs = (&*sign_words(screening, text), country(screening));
+    let card = screening.card.as_ref().map(|card| ShownCard {
+        country: card.country,
+        lang: card.lang,
+        helper: card.helper,
+    });
+    let signs = (&*sign_words(screening, text), card);
     turns.add_signs(&caller.agent, session, signs, now);
     if screening.possible_minor {
         turns.note_minor(&caller.agent, session, now);

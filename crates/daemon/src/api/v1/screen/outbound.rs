@@ -62,6 +62,7 @@ pub async fn screen(
         "replacement": replacement.filter(|_| decision == "replace"),
         "request": request,
         "takeover": takeover,
+        "notice": api.gate.unanswered_notice(&caller.agent, screened.session),
     });
     document(&screening, in_crisis, rest).map(Value::Object)
 }
