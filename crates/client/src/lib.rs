@@ -90,7 +90,7 @@ pub use request::{
     RequestStatus, ReviewNote, VoteRecord,
 };
 pub use reviews::{FeedbackRecord, ReviewRecord};
-pub use screening::{CARD_WAIT, ScreenedMessage, screen_message};
+pub use screening::{CARD_WAIT, ScreenedMessage, UserTexts, screen_message};
 pub use servers::{ListedToolRecord, NewToolLabel, ServerLearned, ServerRecord};
 pub use socket::{SOCKET_NAME, SYSTEM_SERVICE_FILE, find_socket, system_socket};
 pub use time::Time;

@@ -21,6 +21,52 @@ pub struct ScreenedMessage {
     pub daemon: Option<Value>,
 }
 
+impl ScreenedMessage {
+    /// What the user sees: the card, and what the daemon says of the conversation.
+    pub fn for_user(&self) -> UserTexts {
+        let told = self.daemon.as_ref().map(UserTexts::of).unwrap_or_default();
+        UserTexts { card: self.card.clone(), ..told }
+    }
+}
+
+/// The parts of an answer of `screen` or `takeover` that are for the user.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UserTexts {
+    /// The card that answers signs of a crisis.
+    pub card: Option<String>,
+    /// Says that no person has answered, with the whole card again.
+    pub unanswered: Option<String>,
+    /// Says that a person has taken over the conversation. Nothing of the agent is shown then.
+    pub takeover: Option<String>,
+    /// What that person wrote, with numbers from 1.
+    pub messages: Vec<(u64, String)>,
+}
+
+impl UserTexts {
+    /// Reads an answer. What has another form is left out.
+    pub fn of(answer: &Value) -> UserTexts {
+        let text = |path| answer.pointer(path).and_then(Value::as_str).map(ToOwned::to_owned);
+        let listed = answer.pointer("/takeover/messages").and_then(Value::as_array);
+        let message = |one: &Value| {
+            Some((one.get("number")?.as_u64()?, one.get("text")?.as_str()?.to_owned()))
+        };
+        UserTexts {
+            card: text("/card/text"),
+            unanswered: text("/notice/text"),
+            takeover: text("/takeover/notice"),
+            messages: listed.into_iter().flatten().filter_map(message).collect(),
+        }
+    }
+
+    /// What to show, in this order. Messages up to the number `after` were shown before.
+    pub fn texts(&self, after: u64) -> Vec<&str> {
+        let first = self.unanswered.as_deref().or(self.card.as_deref());
+        let takeover = self.takeover.as_deref().filter(|_| after == 0);
+        let fresh = self.messages.iter().filter(|(number, _)| *number > after);
+        first.into_iter().chain(takeover).chain(fresh.map(|(_, text)| text.as_str())).collect()
+    }
+}
+
 /// Screens a person's message and tells the daemon about it. The daemon that `find` returns gets
 /// the message in any case; its card counts if it comes within `wait`, else the own one, worded by
 /// `options`. No failure of the daemon keeps the card back.

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from conftest import DaemonFixture
 
-from countersign import AsyncClient, BadInput, Client, CountersignError
+from countersign import AsyncClient, BadInput, Client, CountersignError, user_texts
 from countersign.static_card import STATIC_CARD
 
 SIGN = "I want to kill myself tonight"
@@ -87,3 +87,48 @@ def test_the_daemon_answers_where_it_can(running_daemon: DaemonFixture) -> None:
     for found in screened(running_daemon.client(), CALM):
         assert "offline" not in found
         assert found["guard"]["state"] == "off"
+
+
+def test_what_the_user_sees_is_read_from_an_answer() -> None:
+    found = user_texts(
+        {
+            "card": {"text": "the card"},
+            "notice": {"text": "no answer, the card"},
+            "takeover": {
+                "notice": "a person writes",
+                "messages": [
+                    {"number": 1, "text": "I am Ana."},
+                    {"number": True, "text": "x"},
+                    {"number": 2, "text": 5},
+                    "text",
+                    {"number": 2, "text": "Are you safe?"},
+                ],
+            },
+        }
+    )
+    shown = ["no answer, the card", "a person writes", "I am Ana.", "Are you safe?"]
+    assert found.texts() == shown
+    assert (found.texts(after=1), found.last_message) == ([shown[0], shown[3]], 2)
+    for other in (
+        {},
+        {"takeover": None, "notice": None, "card": None},
+        {"takeover": {"messages": 1}},
+    ):
+        assert user_texts(other).texts() == []
+
+
+def test_what_a_person_writes_after_a_takeover_reaches_the_caller(
+    running_daemon: DaemonFixture,
+) -> None:
+    session = "taken & over"
+    client = running_daemon.client()
+    assert user_texts(client.screen(SIGN, session)).card
+    taken = {"agent": "py", "session": session, "message": "I am Ana."}
+    running_daemon._people("POST", "/v1/crises/take-over", taken)
+    other = asyncio.run(running_daemon.async_client().takeover(session))
+    for found in (client.screen(CALM, session), client.takeover(session), other):
+        assert found["context"] == "crisis"
+        assert user_texts(found).takeover
+        assert user_texts(found).messages == ((1, "I am Ana."),)
+    assert user_texts(client.takeover("another")).texts() == []
+    running_daemon.calm()

@@ -226,6 +226,9 @@ export class Countersign {
    * path) if the daemon fails, or if it takes longer than 300 ms and the text shows signs. Without
    * the program the answer has a fixed card and the concern `unknown`. Such an answer has the
    * member `offline`. A text of the agent needs the daemon.
+   *
+   * `userTexts` reads from the answer what the application shows to the user: the card, that no
+   * person has answered, and what a person who has taken over writes.
    */
   async screen(
     text: string,
@@ -243,6 +246,17 @@ export class Countersign {
   async #screened(asked: object): Promise<Record<string, unknown>> {
     const found = await this.send("POST", "/v1/screen", { body: JSON.stringify(asked) });
     if (!isPlainObject(found)) throw unexpected("the body is not a screening");
+    return found;
+  }
+
+  /**
+   * Whether a person has taken over a conversation, and what they wrote to the user. Ask every few
+   * seconds while `context` is `crisis`, and read the answer with `userTexts`.
+   */
+  async takeover(session?: string): Promise<Record<string, unknown>> {
+    const query = session === undefined ? "" : `?session=${encodeURIComponent(session)}`;
+    const found = await this.send("GET", `/v1/takeover${query}`);
+    if (!isPlainObject(found)) throw unexpected("the body is not a conversation");
     return found;
   }
 

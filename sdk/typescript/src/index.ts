@@ -18,6 +18,8 @@ export type { Outcome, Report } from "./outcome.js";
 export { PermitError, verifyPermit } from "./permit.js";
 export type { Claims, Expected } from "./permit.js";
 export type { Approval, Decision, RequestDocument, State } from "./request.js";
+export { userTexts } from "./user-texts.js";
+export type { UserTexts } from "./user-texts.js";
 
 /** Options with the daemon to ask. */
 type At<T> = T & { readonly client?: Countersign | undefined };

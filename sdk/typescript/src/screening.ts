@@ -63,6 +63,7 @@ async function offlineScreening(
     replacement: null,
     request: null,
     takeover: null,
+    notice: null,
     offline: why,
   };
 }

@@ -6,7 +6,14 @@ import type { ClientRequest } from "node:http";
 import { test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 
-import { batch, Countersign, gated, NotApproved, requestConfirmation } from "../src/index.js";
+import {
+  batch,
+  Countersign,
+  gated,
+  NotApproved,
+  requestConfirmation,
+  userTexts,
+} from "../src/index.js";
 import { sha256 } from "../src/call.js";
 import { TestDaemon, risky } from "./test-daemon.js";
 
@@ -261,6 +268,7 @@ test("one daemon", async (t) => {
     const assessed = await client.assess({ tool: "terminal", arguments: { command: "rm -rf /" } });
     assert.equal(assessed["tier"], "CRITICAL");
     assert.equal((await client.screen("the weather is fine"))["crisis"], false);
+    assert.deepEqual(userTexts(await client.takeover("a & b")).texts, []);
     const out = await client.screen("the weather is fine", "s", { role: "agent" });
     assert.deepEqual([out["role"], out["decision"]], ["agent", "pass"]);
     await assert.rejects(client.screen("hello", "s", { role: "user", ask: true }));

@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { test } from "node:test";
 
-import { Countersign } from "../src/index.js";
+import { Countersign, userTexts } from "../src/index.js";
 import { STATIC_CARD } from "../src/static-card.js";
 
 const SIGN = "I want to kill myself tonight";
@@ -59,4 +59,23 @@ test("a text of the agent needs the daemon", async () => {
   const client = new Countersign(NOWHERE);
   await assert.rejects(client.screen(CALM, "s", { role: "agent" }), { name: "Fault" });
   await assert.rejects(client.screen(CALM, "s", { ask: true }), { kind: "input" });
+});
+
+test("what the user sees is read from an answer", () => {
+  const messages = [
+    { number: 1, text: "I am Ana." },
+    { number: "2", text: "x" },
+    "text",
+    { number: 2, text: "Are you safe?" },
+  ];
+  const answer = {
+    card: { text: "the card" },
+    notice: { text: "no answer, the card" },
+    takeover: { notice: "a person writes", messages },
+  };
+  const shown = ["no answer, the card", "a person writes", "I am Ana.", "Are you safe?"];
+  assert.deepEqual(userTexts(answer).texts, shown);
+  assert.deepEqual(userTexts(answer, 1).texts, [shown[0], shown[3]]);
+  assert.deepEqual(userTexts({ takeover: null, notice: null, card: null }).texts, []);
+  assert.deepEqual(userTexts({ takeover: { messages: 1 } }).texts, []);
 });

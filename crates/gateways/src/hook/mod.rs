@@ -138,7 +138,7 @@ impl HookProcess {
     }
 
     /// A message of a person in a crisis: reports it to the daemon and shows the card, which does
-    /// not wait for a daemon that hangs.
+    /// not wait for a daemon that hangs, and what people write who have taken over.
     fn message(&self, text: &str, session: Option<&str>) -> HookAnswer {
         let find = Arc::clone(&self.daemon);
         let options = self.local.card_options();
@@ -148,7 +148,9 @@ impl HookProcess {
             &options,
             client::CARD_WAIT,
         );
-        HookAnswer::Card(screened.card)
+        let found = screened.for_user();
+        let texts = found.texts(0);
+        HookAnswer::Card((!texts.is_empty()).then(|| texts.join("\n\n")))
     }
 }
 

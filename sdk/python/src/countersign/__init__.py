@@ -29,6 +29,7 @@ from .gate import gated
 from .permit import verify_permit
 from .request import Decision, Request, State
 from .steps import Batch, Clearance, Outcome
+from .user_texts import UserTexts, user_texts
 
 __all__ = [
     "AsyncClient",
@@ -57,11 +58,13 @@ __all__ = [
     "Unexpected",
     "Unreachable",
     "Untrusted",
+    "UserTexts",
     "gate_batch",
     "gate_batch_async",
     "gated",
     "request_confirmation",
     "request_confirmation_async",
     "secret_file",
+    "user_texts",
     "verify_permit",
 ]

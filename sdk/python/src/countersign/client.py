@@ -183,11 +183,22 @@ class Client(_Agent):
         takes longer than 0.3 seconds and the text shows signs. Without the program the answer has a
         fixed card and the concern ``unknown``. Such an answer has the member ``offline``. A text of
         the agent needs the daemon.
+
+        :func:`~countersign.user_texts` reads from the answer what the application shows to the
+        user: the card, that no person has answered, and what a person who has taken over writes.
         """
         if role != "user":
             return self._do(steps.screen(text, session, role, ask))
         _check_ask(ask)
         return screening.screen(lambda: self._do(steps.screen(text, session)), text)
+
+    def takeover(self, session: str | None = None) -> dict[str, Any]:
+        """Whether a person has taken over a conversation, and what they wrote to the user.
+
+        Ask every few seconds while ``context`` is ``crisis``: people write when they can. Read the
+        answer with :func:`~countersign.user_texts`.
+        """
+        return self._do(steps.takeover(session))
 
     def pending(self) -> list[dict[str, Any]]:
         """The pending requests, in the format of the original API."""
@@ -328,6 +339,10 @@ class AsyncClient(_Agent):
             return await self._do(steps.screen(text, session, role, ask))
         _check_ask(ask)
         return await screening.screen_async(self._do(steps.screen(text, session)), text)
+
+    async def takeover(self, session: str | None = None) -> dict[str, Any]:
+        """Like :meth:`Client.takeover`."""
+        return await self._do(steps.takeover(session))
 
     async def jwks(self) -> str:
         """Like :meth:`Client.jwks`."""

@@ -88,6 +88,7 @@ def offline(text: str, why: str) -> dict[str, Any]:
         "replacement": None,
         "request": None,
         "takeover": None,
+        "notice": None,
         "offline": why,
     }
 

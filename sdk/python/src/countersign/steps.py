@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 from . import plain, wire
 from .call import Call
@@ -296,6 +297,12 @@ def screen(
         said |= {"role": role, "ask": ask}
     body = plain.encode(said, "the text")
     return (yield from _object(Exchange("POST", "/v1/screen", body)))
+
+
+def takeover(session: str | None) -> Steps[dict[str, Any]]:
+    """What people write to the user of a conversation that they have taken over."""
+    query = "" if session is None else f"?session={quote(session, safe='')}"
+    return (yield from _object(Exchange("GET", f"/v1/takeover{query}")))
 
 
 def jwks() -> Steps[str]:
