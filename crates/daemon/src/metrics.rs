@@ -18,7 +18,7 @@ use countersign_workflow::request::State;
 
 use crate::otlp::{CallSpan, SpanQueue};
 
-use counts::{ANSWERED, Counts, GUARDED, HOUR, PerCallCount, WRITTEN};
+use counts::{ANSWERED, Counts, HOUR, MODEL, PerCallCount, WRITTEN};
 use prometheus::plain;
 
 pub use counts::HourCounts;
@@ -123,19 +123,24 @@ impl Metrics {
     }
 
     /// Counts a question to the model judge: its result, its tokens, what they cost in millionths
-    /// of the currency's unit, and its time.
-    pub fn judge(&self, result: &'static str, tokens: (u64, u64), cost: u64, millis: u64) {
+    /// of the currency's unit, and its time; none if the model was not asked.
+    pub fn judge(
+        &self,
+        result: &'static str,
+        tokens: (u64, u64),
+        cost: u64,
+        took: Option<Duration>,
+    ) {
         let mut counts = self.lock();
         counts.add("countersign_judge_questions_total", format!("result=\"{result}\""));
         for (kind, tokens) in [("input", tokens.0), ("output", tokens.1)] {
             let labels = format!("kind=\"{kind}\"");
             *counts.totals.entry(("countersign_judge_tokens_total", labels)).or_default() += tokens;
         }
-        for (family, amount) in [
-            ("countersign_judge_cost_millionths_total", cost),
-            ("countersign_judge_milliseconds_total", millis),
-        ] {
-            *counts.totals.entry((family, String::new())).or_default() += amount;
+        let family = ("countersign_judge_cost_millionths_total", String::new());
+        *counts.totals.entry(family).or_default() += cost;
+        if let Some(took) = took {
+            counts.judged.add(&MODEL, took.as_secs_f64());
         }
     }
 
@@ -154,7 +159,7 @@ impl Metrics {
             let labels = format!("family=\"{family}\",reason=\"{result}\"");
             counts.add("countersign_guard_unavailable_total", labels);
         }
-        counts.guards.entry(family).or_default().add(&GUARDED, took.as_secs_f64());
+        counts.guards.entry(family).or_default().add(&MODEL, took.as_secs_f64());
     }
 
     /// Counts a checkpoint sent to a witness.

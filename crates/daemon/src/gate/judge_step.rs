@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use countersign_json::Value;
 use countersign_json::canonical::CallDigest;
@@ -264,7 +265,8 @@ impl Gate {
         };
         let (input, output) = judge.config().prices;
         let cost = price(opinion.tokens.0, input) + price(opinion.tokens.1, output);
-        self.metrics.judge(result, opinion.tokens, cost, opinion.millis);
+        let took = opinion.prompt.as_ref().map(|_| Duration::from_millis(opinion.millis));
+        self.metrics.judge(result, opinion.tokens, cost, took);
     }
 }
 

@@ -13,8 +13,8 @@ pub const HOUR: i64 = 3_600_000;
 const BOUNDS: usize = 9;
 /// Upper bounds of answer times, in seconds.
 pub const ANSWERED: [f64; BOUNDS] = [1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0];
-/// Upper bounds of a guard model's times, in seconds.
-pub const GUARDED: [f64; BOUNDS] = [0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0];
+/// Upper bounds of the times of a guard model and of the model judge, in seconds.
+pub const MODEL: [f64; BOUNDS] = [0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0];
 /// Upper bounds of store writes, in seconds.
 pub const WRITTEN: [f64; BOUNDS] = [0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 2.0];
 
@@ -28,6 +28,8 @@ pub struct Counts {
     pub agents: BTreeMap<String, u64>,
     /// How long the guard model took, by family.
     pub guards: BTreeMap<&'static str, Histogram>,
+    /// How long the model judge took.
+    pub judged: Histogram,
     pub answered: Histogram,
     pub written: Histogram,
     pub hours: Vec<HourCounts>,
@@ -86,6 +88,11 @@ impl Histogram {
         }
         self.count += 1;
         self.seconds += seconds;
+    }
+
+    /// Whether nothing was counted.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
     }
 
     /// Writes it in the exposition format of Prometheus.

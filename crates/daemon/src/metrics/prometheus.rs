@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use countersign_types::time::Timestamp;
 
-use super::counts::{ANSWERED, Counts, GUARDED, WRITTEN};
+use super::counts::{ANSWERED, Counts, MODEL, WRITTEN};
 
 /// What is read at the moment of asking.
 #[derive(Debug, Clone, Copy, Default)]
@@ -69,7 +69,11 @@ pub fn text(counts: &Counts, gauges: Gauges) -> String {
     }
     for (family, times) in &counts.guards {
         let label = format!("family=\"{family}\"");
-        times.write_with("countersign_guard_seconds", &label, &GUARDED, &mut out);
+        times.write_with("countersign_guard_seconds", &label, &MODEL, &mut out);
+    }
+    if !counts.judged.is_empty() {
+        let _ = writeln!(out, "# TYPE countersign_judge_seconds histogram");
+        counts.judged.write("countersign_judge_seconds", &MODEL, &mut out);
     }
     let _ = writeln!(out, "# TYPE countersign_store_write_seconds histogram");
     counts.written.write("countersign_store_write_seconds", &WRITTEN, &mut out);
