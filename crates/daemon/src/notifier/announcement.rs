@@ -32,6 +32,10 @@ pub struct AnnouncementSource<'a> {
     pub level: EscalationLevel,
 }
 
+/// What the person who reads a message about a crisis can do.
+const OPTIONS_IN_CRISIS: &str = "In the inbox you can approve, edit or deny the text, or take over the \
+                                 conversation and write to the user yourself.";
+
 /// The announcement for this channel.
 pub fn announcement(
     gate: &Gate,
@@ -48,7 +52,10 @@ pub fn announcement(
     // A crisis is answered in the inbox, where everything is shown.
     let approvable = card.as_ref().filter(|_| !request.crisis);
     let ways = asks.then(|| reply_options(buttons, channel, request, approvable));
-    let reasons = card.as_ref().map(|card| reasons(gate, stored, card)).unwrap_or_default();
+    let mut reasons = card.as_ref().map(|card| reasons(gate, stored, card)).unwrap_or_default();
+    if asks && request.crisis {
+        reasons.push(OPTIONS_IN_CRISIS.to_owned());
+    }
     Announcement {
         key: format!("{}-{}", request.id, about.seq),
         news: about.news,

@@ -51,6 +51,9 @@ async fn only_messages_that_are_changed_afterwards_show_the_words_of_a_crisis() 
         assert_eq!(lines.contains("Signs: “I want to die”"), chat, "{kind}");
         assert_eq!(lines.contains("988"), chat, "{kind}: {lines}");
         assert_eq!(question.call.contains("rm -rf"), chat, "{kind}");
+        for option in ["approve", "edit", "deny", "take over"] {
+            assert!(lines.contains(option), "{kind}: {lines}");
+        }
         let ways = question.ways.unwrap();
         assert!(ways.approve.is_none(), "{kind}: a crisis is answered in the inbox");
         let ended = told(AnnouncementEvent::Ended(Ending {
