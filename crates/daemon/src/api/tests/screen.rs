@@ -289,11 +289,9 @@ const DECISIONS: [&str; 5] = [
     "end_conversation",
 ];
 
-/// {phrases} × {inbound, outbound, support, decision} × {every mode, with grants, without a judge
-/// or with one that allows, denies, escalates or fails}. Each mode and judge meet once, with 60
-/// phrases; each phrase meets every mode.
-#[tokio::test]
-async fn in_a_crisis_help_comes_at_once_and_a_person_decides_whatever_goes_out() {
+/// {300 phrases} × {inbound, outbound, support, decision} × {a mode, with grants} × {no judge, or
+/// one that allows, denies, escalates or fails}: each phrase meets every judge in every mode.
+async fn in_a_crisis_a_person_decides(mode: &str) {
     let phrases = phrases(300);
     assert_eq!(phrases.len(), 300);
     let judges: [Option<JudgeScript>; 5] = [
@@ -303,11 +301,11 @@ async fn in_a_crisis_help_comes_at_once_and_a_person_decides_whatever_goes_out()
         Some(|_| ScriptedReply::Verdict("escalate", "unclear")),
         Some(|_| ScriptedReply::Status(503)),
     ];
-    for (at, mode) in ["observe", "crisis_only", "enforce"].into_iter().enumerate() {
+    let mut met = 0;
+    for (which, judge) in judges.into_iter().enumerate() {
         // An agent may have only so many pending requests in crises at once.
-        for (part, phrases) in phrases.chunks(60).enumerate() {
-            let which = (part + at) % judges.len();
-            let (api, model) = with_trusted_judge(mode, judges[which]).await;
+        for phrases in phrases.chunks(75) {
+            let (api, model) = with_trusted_judge(mode, judge).await;
             if (mode, which) == ("enforce", 1) {
                 assert!(outside_a_crisis(&api, "send_message").await, "the judge releases calls");
             }
@@ -319,11 +317,28 @@ async fn in_a_crisis_help_comes_at_once_and_a_person_decides_whatever_goes_out()
             for (number, phrase) in phrases.iter().enumerate() {
                 let tool = DECISIONS[number % DECISIONS.len()];
                 help_and_hold(&api, mode, phrase, (&number.to_string(), tool)).await;
+                met += 1;
             }
             let nothing_more = model.as_ref().map(ScriptedModel::questions);
             assert_eq!(nothing_more, asked, "{mode}: the judge sees nothing of a crisis");
         }
     }
+    assert_eq!(met, 1_500);
+}
+
+#[tokio::test]
+async fn in_a_crisis_a_person_decides_while_the_gate_observes() {
+    in_a_crisis_a_person_decides("observe").await;
+}
+
+#[tokio::test]
+async fn in_a_crisis_a_person_decides_where_only_crises_count() {
+    in_a_crisis_a_person_decides("crisis_only").await;
+}
+
+#[tokio::test]
+async fn in_a_crisis_a_person_decides_while_the_gate_enforces() {
+    in_a_crisis_a_person_decides("enforce").await;
 }
 
 /// An API whose judge may release calls, if it has one.
