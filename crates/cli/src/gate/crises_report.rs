@@ -26,6 +26,10 @@ struct CrisisReport {
     cards_possible: u64,
     cards_likely: u64,
     cards_imminent: u64,
+    /// Messages that were answered with a way to reach a person: every card has one.
+    referrals: u64,
+    /// Different sessions among them.
+    referred_sessions: u64,
     /// Cards by the country of their helplines; empty is unknown.
     cards_by_country: BTreeMap<String, u64>,
     /// Sessions that entered a crisis, by the highest level at that time.
@@ -35,6 +39,14 @@ struct CrisisReport {
     /// Seconds from the begin of a crisis until a person resolved it.
     resolve_seconds_median: Option<u64>,
     resolve_seconds_p90: Option<u64>,
+    /// Crises that a person took over, and the seconds from their begin until then.
+    takeovers: u64,
+    takeover_seconds_median: Option<u64>,
+    takeover_seconds_p90: Option<u64>,
+    /// Messages to people about a crisis, and the different channels that they went to.
+    pages_sent: u64,
+    pages_failed: u64,
+    channels_on_duty: usize,
     /// Calls in a crisis that waited for a person, and how they ended.
     held: u64,
     approved: u64,
@@ -44,7 +56,7 @@ struct CrisisReport {
     /// Seconds until a person answered.
     answer_seconds_median: Option<u64>,
     answer_seconds_p90: Option<u64>,
-    /// Different people who answered a call or resolved a crisis.
+    /// Different people who answered a call, took over or resolved a crisis.
     people: usize,
 }
 
@@ -55,6 +67,11 @@ struct Tally {
     period: (Option<Timestamp>, Option<Timestamp>),
     begun: HashMap<(String, String), i64>,
     asked: HashMap<String, i64>,
+    /// Crises that are taken over: the same person takes over again with each message.
+    taken: BTreeSet<(String, String)>,
+    referred: BTreeSet<(String, String)>,
+    channels: BTreeSet<String>,
+    taken_after: Vec<u64>,
     resolved_after: Vec<u64>,
     answered_after: Vec<u64>,
     people: BTreeSet<String>,
@@ -112,33 +129,20 @@ impl Tally {
         let (from, to) = self.period;
         let within =
             from.is_none_or(|from| entry.at >= from.0) && to.is_none_or(|to| entry.at < to.0);
-        let session = || {
-            let text = |name: &Option<std::borrow::Cow<'_, str>>| {
-                name.as_deref().unwrap_or_default().to_owned()
-            };
-            (text(&entry.agent), text(&entry.session))
-        };
         match entry.kind {
             EntryKind::Screen if within => self.card(entry),
-            EntryKind::CrisisBegin => {
-                // A raised level is written again; only the first entry begins the crisis.
-                let is_new = !self.begun.contains_key(&session());
-                if is_new {
-                    self.begun.insert(session(), entry.at);
-                }
-                if within && is_new {
-                    self.report.crises += 1;
-                    *self.report.crises_by_level.entry(level(entry)).or_default() += 1;
-                }
-            }
+            EntryKind::CrisisBegin => self.begin(entry, within),
+            EntryKind::CrisisTakeover => self.take_over(entry, within),
             EntryKind::CrisisLift => {
-                let since = self.begun.remove(&session());
+                let since = self.begun.remove(&session(entry));
+                self.taken.remove(&session(entry));
                 if within {
                     self.report.crises_resolved += 1;
                     self.resolved_after.extend(since.map(|since| seconds(since, entry.at)));
                     self.people.extend(entry.person.as_deref().map(str::to_owned));
                 }
             }
+            EntryKind::Notified | EntryKind::NotifyFailed if within => self.page(entry),
             EntryKind::Ask if fact(entry, "crisis").and_then(Value::as_bool) == Some(true) => {
                 if let Some(request) = entry.request.as_deref() {
                     self.asked.insert(request.to_owned(), entry.at);
@@ -152,6 +156,47 @@ impl Tally {
         }
     }
 
+    /// A raised level is written again; only the first entry begins the crisis.
+    fn begin(&mut self, entry: &Entry<'_>, within: bool) {
+        if self.begun.contains_key(&session(entry)) {
+            return;
+        }
+        self.begun.insert(session(entry), entry.at);
+        if within {
+            self.report.crises += 1;
+            *self.report.crises_by_level.entry(level(entry)).or_default() += 1;
+        }
+    }
+
+    fn take_over(&mut self, entry: &Entry<'_>, within: bool) {
+        let is_new = self.taken.insert(session(entry));
+        if !within {
+            return;
+        }
+        self.people.extend(entry.person.as_deref().map(str::to_owned));
+        if is_new {
+            self.report.takeovers += 1;
+            let since = self.begun.get(&session(entry));
+            self.taken_after.extend(since.map(|since| seconds(*since, entry.at)));
+        }
+    }
+
+    /// A message to people, about a session in a crisis or about one of its calls.
+    fn page(&mut self, entry: &Entry<'_>) {
+        let of_call = entry.request.as_deref().is_some_and(|id| self.asked.contains_key(id));
+        let of_session = fact(entry, "what").and_then(Value::as_str) == Some("crisis page");
+        if !of_call && !of_session {
+            return;
+        }
+        if entry.kind == EntryKind::NotifyFailed {
+            self.report.pages_failed += 1;
+            return;
+        }
+        self.report.pages_sent += 1;
+        let channel = fact(entry, "channel").and_then(Value::as_str);
+        self.channels.extend(channel.map(str::to_owned));
+    }
+
     fn card(&mut self, entry: &Entry<'_>) {
         let report = &mut self.report;
         match fact(entry, "concern").and_then(Value::as_str) {
@@ -159,6 +204,8 @@ impl Tally {
             Some("possible") => report.cards_possible += 1,
             _ => return,
         }
+        report.referrals += 1;
+        self.referred.insert(session(entry));
         let imminent = fact(entry, "imminent").and_then(Value::as_bool) == Some(true);
         report.cards_imminent += u64::from(imminent);
         let country = fact(entry, "country").and_then(Value::as_str).unwrap_or_default();
@@ -190,9 +237,20 @@ impl Tally {
             quantiles(&mut self.resolved_after);
         (report.answer_seconds_median, report.answer_seconds_p90) =
             quantiles(&mut self.answered_after);
+        (report.takeover_seconds_median, report.takeover_seconds_p90) =
+            quantiles(&mut self.taken_after);
+        report.referred_sessions = self.referred.len() as u64;
+        report.channels_on_duty = self.channels.len();
         report.people = self.people.len();
         self.report
     }
+}
+
+/// The agent and the session of an entry.
+fn session(entry: &Entry<'_>) -> (String, String) {
+    let text =
+        |name: &Option<std::borrow::Cow<'_, str>>| name.as_deref().unwrap_or_default().to_owned();
+    (text(&entry.agent), text(&entry.session))
 }
 
 fn fact<'e>(entry: &'e Entry<'_>, name: &str) -> Option<&'e Value<'e>> {
@@ -221,6 +279,8 @@ fn rows(report: &CrisisReport) -> Vec<(String, String)> {
         ("cards_possible".to_owned(), report.cards_possible.to_string()),
         ("cards_likely".to_owned(), report.cards_likely.to_string()),
         ("cards_imminent".to_owned(), report.cards_imminent.to_string()),
+        ("referrals".to_owned(), report.referrals.to_string()),
+        ("referred_sessions".to_owned(), report.referred_sessions.to_string()),
     ];
     for (country, count) in &report.cards_by_country {
         let country = if country.is_empty() { "unknown" } else { country };
@@ -234,6 +294,12 @@ fn rows(report: &CrisisReport) -> Vec<(String, String)> {
         ("crises_resolved", report.crises_resolved.to_string()),
         ("resolve_seconds_median", number(report.resolve_seconds_median)),
         ("resolve_seconds_p90", number(report.resolve_seconds_p90)),
+        ("takeovers", report.takeovers.to_string()),
+        ("takeover_seconds_median", number(report.takeover_seconds_median)),
+        ("takeover_seconds_p90", number(report.takeover_seconds_p90)),
+        ("pages_sent", report.pages_sent.to_string()),
+        ("pages_failed", report.pages_failed.to_string()),
+        ("channels_on_duty", report.channels_on_duty.to_string()),
         ("held", report.held.to_string()),
         ("approved", report.approved.to_string()),
         ("denied", report.denied.to_string()),

@@ -82,6 +82,46 @@ fn cards_crises_and_answers_are_counted() {
 }
 
 #[test]
+fn referrals_takeovers_and_pages_are_counted() {
+    let begin = entry(EntryKind::CrisisBegin, 1, &[("level", Value::Number("4".into()))]);
+    let take_over = |minute, person: &'static str| {
+        let mut taken = entry(EntryKind::CrisisTakeover, minute, &[]);
+        taken.person = Some(person.into());
+        taken
+    };
+    let page =
+        |kind, channel, what| entry(kind, 2, &[("channel", text(channel)), ("what", text(what))]);
+    let mut of_call = page(EntryKind::Notified, "sms", "asked");
+    of_call.request = Some("one".into());
+    let mut of_other = page(EntryKind::Notified, "desk", "asked");
+    of_other.request = Some("other".into());
+    let mut elsewhere = card(3, "possible", "");
+    elsewhere.session = Some("t".into());
+    let entries = [
+        card(0, "possible", "DE"),
+        card(1, "likely", "DE"),
+        elsewhere,
+        begin,
+        request(EntryKind::Ask, 1, "one"),
+        page(EntryKind::Notified, "telegram", "crisis page"),
+        page(EntryKind::Notified, "telegram", "crisis page"),
+        page(EntryKind::NotifyFailed, "email", "crisis page"),
+        of_call,
+        of_other,
+        take_over(4, "ana"),
+        take_over(6, "bo"),
+    ];
+    let all = report(&entries, None, None);
+    assert_eq!((all.referrals, all.referred_sessions), (3, 2));
+    assert_eq!((all.takeovers, all.takeover_seconds_median), (1, Some(180)));
+    assert_eq!((all.pages_sent, all.pages_failed, all.channels_on_duty), (3, 1, 2));
+    assert_eq!(all.people, 2, "both wrote to the user");
+    let rows = rows(&all);
+    let row = |name: &str| rows.iter().find(|(known, _)| known == name).map(|(_, value)| &**value);
+    assert_eq!((row("takeovers"), row("referrals")), (Some("1"), Some("3")));
+}
+
+#[test]
 fn a_period_includes_its_last_day() {
     let day = 24 * 60;
     let entries = [card(0, "likely", ""), card(day - 1, "likely", ""), card(day, "likely", "")];
