@@ -31,10 +31,11 @@ pub async fn respond(State(api): State<Api>, request: Request) -> ApiResult {
     let stored = api.gate.store().request(id).await?;
     let stored = stored.ok_or_else(|| ApiProblem::not_found("unknown request"))?;
     let standing = (api.standing(&identity.person), api.gate.rules().needs);
-    // A client of the original API knows neither the digest nor the words.
+    // A client of the original API knows neither the digest nor the words. CRITICAL is never
+    // approved without them.
     let original = api.gate.rules().respond_without_word
         && fields.text("digest")?.is_none()
-        && stored.request.tier >= Tier::High
+        && stored.request.tier == Tier::High
         && !stored.request.crisis;
     let event = Event::Answer {
         person: identity.person,

@@ -110,6 +110,26 @@ async fn respond_does_not_approve_high_or_critical_blindly() {
     assert_eq!(respond(yes).await[0].1["status"], "approved");
 }
 
+/// `listen.respond_without_word` is for HIGH: no setting lets a client approve CRITICAL unseen.
+#[tokio::test]
+async fn respond_without_a_word_approves_high_and_never_critical() {
+    let api = TestApi::with("[listen]\nrespond_without_word = true\n").await;
+    let respond = async |body: Value| {
+        let token = Some(ANA_TOKEN);
+        read(send(&api.agents, 6000, "POST", "/respond", token, &[], body).await).await
+    };
+    let (high, critical) = (asked(&api, HIGH).await, asked(&api, CRITICAL).await);
+    let yes = |one: &Value| json!({ "request_id": one["id"], "approved": true, "reason": "x" });
+    let (status, reply) = respond(yes(&critical)).await;
+    assert_eq!(status, StatusCode::CONFLICT, "{reply}");
+    assert_eq!(state(&api, &critical).await, "pending");
+    assert_eq!(respond(yes(&high)).await.1["status"], "approved");
+    // With the digest of the call it is an answer like any other.
+    let mut seen = yes(&critical);
+    seen["digest"] = critical["digest"].clone();
+    assert_eq!(respond(seen).await.1["status"], "approved");
+}
+
 #[tokio::test]
 async fn an_edited_call_takes_its_own_word() {
     let api = TestApi::new().await;
