@@ -175,6 +175,20 @@ impl TestDaemon {
         self.ask(side, line, &[("authorization", &bearer)], body).await
     }
 
+    /// The text of a page for a person.
+    pub async fn page(&self, token: &str, path: &str) -> String {
+        let mut request = Request::builder()
+            .uri(path)
+            .header("host", format!("127.0.0.1:{}", self.people.1))
+            .header("authorization", format!("Bearer {token}"))
+            .body(Body::empty())
+            .unwrap();
+        request.extensions_mut().insert(Peer::Network { local: true });
+        let response = self.people.0.clone().call(request).await.unwrap();
+        let bytes = axum::body::to_bytes(response.into_body(), 1 << 22).await.unwrap();
+        String::from_utf8(bytes.to_vec()).unwrap()
+    }
+
     /// A change, confirmed with the owner's passphrase.
     pub async fn change(&self, token: &str, line: &str, body: Option<Value>) -> TestReply {
         self.change_with(token, &self.passphrase, line, body).await

@@ -34,6 +34,8 @@ pub struct Inbox {
     pub read: bool,
     /// A message to the person.
     pub note: Option<StatusNote>,
+    /// Why this person cannot approve for a repository here, if so.
+    pub repository_refusal: Option<&'static str>,
     /// Now.
     pub at: UiTime,
     pub(super) drawn: Drawn,
@@ -56,6 +58,7 @@ impl Inbox {
             link: Link::Opening,
             read: false,
             note: None,
+            repository_refusal: None,
             at,
             drawn: Drawn::default(),
             moved: at.steady,

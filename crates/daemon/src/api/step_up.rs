@@ -44,6 +44,11 @@ pub struct StepUpProof {
 }
 
 impl StepUpProof {
+    /// What the ledger records about it.
+    pub fn facts(&self) -> &serde_json::Value {
+        &self.facts
+    }
+
     /// The ledger note: who made the change, and with which proof.
     pub fn note(&self, api: &Api, person: &str) -> WriteContext {
         self.note_with(api, json!({ "by": person }))

@@ -77,9 +77,8 @@ pub fn answer(view: &RequestView) -> Markup {
                 }
             }
             @if approves && view.stored.session_question.is_answerable() { (for_session(view)) }
-            @if let Some(folder) =
-                view.stored.session_question.answerable_repository().filter(|_| approves)
-            {
+            @let repository = view.stored.session_question.answerable_repository();
+            @if let Some(folder) = repository.filter(|_| approves && view.may_grant) {
                 (for_repository(folder))
             }
         }
@@ -109,7 +108,8 @@ fn for_repository(folder: &str) -> Markup {
             }
             span {
                 "This program, for this agent in every session in " (shown(folder))
-                ", for 90 days. Whatever else a call does still asks."
+                ", for 90 days. Whatever else a call does still asks. Needs your passkey or "
+                "passphrase."
             }
         }
     }
@@ -140,10 +140,10 @@ fn other_answer(label: &str, grant: Option<(&str, &str, Option<&str>)>, says: &M
     }
 }
 
-/// Other answers.
+/// Other answers. Only administrators give grants.
 pub fn other_answers(view: &RequestView) -> Markup {
     let request = &view.stored.request;
-    let grants = !request.crisis && request.tier < Tier::Critical;
+    let grants = view.may_grant && !request.crisis && request.tier < Tier::Critical;
     let by_name = grants && request.tier < Tier::High;
     let (agent, tool) = (view.agent(), sanitize_within(&view.stored.tool, 80).text);
     let take_over = html! { "Denies, and tells the agent that you will do it." };

@@ -183,7 +183,7 @@ pub async fn one(
     let error_page = |problem: ApiProblem| layout::error_page(&problem, Some(&identity));
     let none = || error_page(ApiProblem::not_found("The request does not exist."));
     let id = Id::parse(&text).ok_or_else(none)?;
-    let view = pending::one(&api, id).await.map_err(error_page)?.ok_or_else(none)?;
+    let view = pending::one(&api, id, &identity).await.map_err(error_page)?.ok_or_else(none)?;
     let story =
         api.gate.store().request_history(id).await.map_err(|error| error_page(error.into()))?;
     // A person who decides must not see an opinion that is compared with the decision.

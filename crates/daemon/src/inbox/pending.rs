@@ -14,6 +14,7 @@ use super::page::{ApiState, PageResult, signed_in, signed_in_page};
 use super::view::RequestView;
 use super::{controls, digests, layout, lost_projects, reviews, servers};
 use crate::api::{Api, ApiProblem};
+use crate::auth::PersonIdentity;
 use crate::config::mode_name;
 use crate::gate::CrisisContext;
 
@@ -41,7 +42,8 @@ pub async fn page(
     let looked_at = named.or_else(|| views.first().map(|view| view.stored.request.id));
     let shown = match looked_at {
         Some(id) => {
-            one(&api, id).await.map_err(|problem| layout::error_page(&problem, Some(&identity)))?
+            let found = one(&api, id, &identity).await;
+            found.map_err(|problem| layout::error_page(&problem, Some(&identity)))?
         }
         None => None,
     };
@@ -177,15 +179,19 @@ async fn fragment(
     text: &str,
     draw: impl Fn(&RequestView) -> Markup,
 ) -> PageResult {
-    signed_in(api, headers)?;
+    let identity = signed_in(api, headers)?;
     let none = || ApiProblem::not_found("request not found");
     let id = Id::parse(text).ok_or_else(none)?;
-    let view = one(api, id).await?;
+    let view = one(api, id, &identity).await?;
     Ok(layout::part(draw(&view.ok_or_else(none)?)))
 }
 
-/// A request by its id.
-pub async fn one(api: &Api, id: Id) -> Result<Option<RequestView>, ApiProblem> {
+/// A request by its id, for this person.
+pub async fn one(
+    api: &Api,
+    id: Id,
+    identity: &PersonIdentity,
+) -> Result<Option<RequestView>, ApiProblem> {
     let Some(stored) = api.gate.store().request(id).await? else { return Ok(None) };
     let now = api.gate.clock().now().at;
     let agent = stored.request.requester.display_name().to_owned();
@@ -201,6 +207,7 @@ pub async fn one(api: &Api, id: Id) -> Result<Option<RequestView>, ApiProblem> {
         stopped_waiting_at,
         crisis,
         opinion: api.gate.judge().shown(&stored),
+        may_grant: controls::is_administrator(identity),
         ..RequestView::new(stored, now)
     }))
 }

@@ -34,6 +34,8 @@ pub struct RequestView {
     pub crisis: Option<CrisisContext>,
     /// What the model judge thinks of it, if people may know.
     pub opinion: Option<ShownOpinion>,
+    /// Whether the person who looks at it may give grants.
+    pub may_grant: bool,
 }
 
 /// The place of a call in the plan of an agent.
@@ -63,6 +65,7 @@ impl RequestView {
             stopped_waiting_at: None,
             crisis: None,
             opinion: None,
+            may_grant: false,
         }
     }
 

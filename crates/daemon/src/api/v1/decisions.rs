@@ -27,7 +27,7 @@ use segments::ChosenParts;
 
 use super::requests;
 use crate::api::fields::{self, Fields};
-use crate::api::{Api, ApiProblem, ApiResult, authenticate, passkey_signature, step_up};
+use crate::api::{Api, ApiProblem, ApiResult, authenticate, passkey_signature};
 use crate::drills;
 use crate::passkeys::SignedDecision;
 
@@ -128,21 +128,20 @@ async fn decide(State(api): State<Api>, Path(text): Path<String>, request: Reque
         if edited.is_some() || wanted.is_some() {
             return Err(ApiProblem::bad_request("segments cannot be edited or have a grant"));
         }
-        let given = PersonAnswer { choice, scope, seen, reason, word, edit: None, signed };
+        let (edit, proof) = (None, None);
+        let given = PersonAnswer { choice, scope, seen, reason, word, edit, signed, proof };
         let denied = chosen.approve(&api, &identity, &stored, given).await?;
         return Ok(axum::Json(requests::for_people(&api, &denied).await?).into_response());
     }
     session_scope::check(&stored, scope, edited.is_some(), wanted.is_some())?;
     let edit = AssessedEdit::checked(&api, &stored, edited, checked).await?;
-    let mut note = api.gate.note_by(&identity.person);
-    if wanted.as_ref().is_some_and(GrantRequest::needs_step_up) {
-        note = step_up::prove(&api, &identity, &parts, &bytes).await?.note(&api, &identity.person);
-    }
+    let asked = (scope, wanted.as_ref());
+    let proof = grant_request::proof(&api, &identity, asked, (&parts, &bytes)).await?;
     let grant = wanted.map(|wish| wish.grant(&api, &stored, &identity)).transpose()?;
-    let applied = {
-        let fields = PersonAnswer { choice, scope, seen, reason, word, edit, signed };
-        answer(&api, &identity, &stored, fields).await?
-    };
+    let by = &identity.person;
+    let note = proof.as_ref().map_or_else(|| api.gate.note_by(by), |proof| proof.note(&api, by));
+    let given = PersonAnswer { choice, scope, seen, reason, word, edit, signed, proof };
+    let applied = answer(&api, &identity, &stored, given).await?;
     // A drill gives no grant, and neither does an answer that did not approve the call.
     let approved = applied.request.state == RequestState::Approved;
     let grant = grant.filter(|_| approved && !stored.request.requester.is_drill());
@@ -209,7 +208,8 @@ async fn decide_many(State(api): State<Api>, request: Request) -> ApiResult {
     for (id, seen, word) in wanted {
         let reason = reason.clone();
         let scope = ApprovalScope::Once;
-        let fields = PersonAnswer { choice, scope, seen, reason, word, edit: None, signed: None };
+        let (edit, signed, proof) = (None, None, None);
+        let fields = PersonAnswer { choice, scope, seen, reason, word, edit, signed, proof };
         let decided = match find(&api, id).await {
             Ok(stored) if choice == Choice::Approve && must_be_alone(&stored) => {
                 Err(ApiProblem::conflict(

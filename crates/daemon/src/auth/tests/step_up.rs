@@ -364,6 +364,54 @@ async fn a_grant_with_an_answer_needs_a_proof_unless_exact_and_in_session() {
     }
 }
 
+/// Only administrators give grants, with an answer too. An approver can still approve exactly the
+/// same call for the rest of its session.
+#[tokio::test]
+async fn an_approver_gives_no_wide_grant_with_an_answer() {
+    let daemon = TestDaemon::default().await;
+    daemon.person("ana", Role::Approver).await;
+    let ana = daemon.login("ana", "terminal", 1_000_000).await;
+    let (owner, agent) = (daemon.owner().await, daemon.agent("claude", 1_000_000).await);
+    let asked = async || {
+        let text = crate::random::secret("").unwrap();
+        let call = json!({
+            "tool": "send_message", "session": "s", "arguments": {"to": "bo", "text": text},
+        });
+        daemon.by(&agent, ApiSide::Agents, "POST /v1/requests", Some(call)).await.body
+    };
+    for wide in [
+        json!({"shape": "action", "scope": "until", "minutes": 43_200}),
+        json!({"shape": "action", "scope": "session"}),
+        json!({"shape": "exact", "scope": "until", "minutes": 1}),
+        json!({"shape": "exact", "scope": "session", "minutes": 721}),
+    ] {
+        let asked = asked().await;
+        let line = format!("POST /v1/requests/{}/decision", asked["id"].as_str().unwrap());
+        let body = json!({"choice": "approve", "digest": asked["digest"], "grant": wide});
+        // Her passphrase is the owner's.
+        let refused = daemon.change(&ana, &line, Some(body)).await;
+        assert_eq!(refused.status, 403, "{wide}: {:?}", refused.body);
+        assert!(refused.body["detail"].as_str().unwrap().contains("administrator"));
+        let shown = format!("GET /v1/requests/{}", asked["id"].as_str().unwrap());
+        let shown = daemon.by(&ana, ApiSide::People, &shown, None).await.body;
+        assert_eq!(shown["state"], "pending", "{wide}");
+    }
+    let asked = asked().await;
+    let id = asked["id"].as_str().unwrap();
+    // The inbox offers what would be accepted.
+    let (hers, owners) = (
+        daemon.page(&ana, &format!("/requests/{id}")).await,
+        daemon.page(&owner, &format!("/requests/{id}")).await,
+    );
+    for offer in ["data-shape=\"exact\"", "data-shape=\"action\""] {
+        assert_eq!((hers.contains(offer), owners.contains(offer)), (false, true), "{offer}");
+    }
+    let narrow = json!({"shape": "exact", "scope": "session"});
+    let body = json!({"choice": "approve", "digest": asked["digest"], "grant": narrow});
+    let line = format!("POST /v1/requests/{id}/decision");
+    assert_eq!(daemon.by(&ana, ApiSide::People, &line, Some(body)).await.status, 200);
+}
+
 /// Every channel announces that a new person can approve.
 #[tokio::test]
 async fn changes_of_who_may_approve_are_announced_on_every_channel() {

@@ -8,7 +8,7 @@ use countersign_workflow::request::{ApprovalScope, Choice, Event, TransitionErro
 use serde_json::json;
 
 use super::edit::AssessedEdit;
-use crate::api::{Api, ApiProblem, authenticate, passkey_signature};
+use crate::api::{Api, ApiProblem, StepUpProof, authenticate, passkey_signature};
 use crate::auth::PersonIdentity;
 use crate::passkeys::{Assertion, Purpose, SignedDecision};
 
@@ -41,6 +41,8 @@ pub struct PersonAnswer {
     pub word: String,
     pub edit: Option<AssessedEdit>,
     pub signed: Option<Assertion>,
+    /// The proof for a grant, or for an approval that is as wide as one.
+    pub proof: Option<StepUpProof>,
 }
 
 /// The request, or a problem document that it does not exist.
@@ -71,6 +73,9 @@ pub async fn answer(
         (Choice::Deny, None) => asked,
     };
     let mut facts = given.edit.as_ref().map(|edit| edit.facts.clone()).unwrap_or_default();
+    if let Some(proof) = &given.proof {
+        facts.insert("step_up".to_owned(), proof.facts().clone());
+    }
     let mut standing = api.standing(&identity.person);
     if let Some(signed) = &given.signed {
         let runs = given.edit.as_ref().map_or(asked, |edit| edit.call.digest).canonical;

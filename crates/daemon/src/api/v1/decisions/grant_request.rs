@@ -1,15 +1,18 @@
 //! A grant that a person gives together with an approval.
 
+use axum::body::Bytes;
+use axum::http::request::Parts;
 use countersign_json::Value;
 use countersign_risk::tools;
 use countersign_store::StoredRequest;
 use countersign_types::tier::Tier;
 use countersign_types::time::{Clock as _, Millis};
 use countersign_workflow::grant::{Grant, GrantDetails, GrantShape};
+use countersign_workflow::request::ApprovalScope;
 
 use crate::api::fields::Fields;
 use crate::api::v1::grants::call_text;
-use crate::api::{Api, ApiProblem};
+use crate::api::{Api, ApiProblem, StepUpProof, step_up};
 use crate::auth::PersonIdentity;
 use crate::random;
 
@@ -17,6 +20,23 @@ use crate::random;
 const MAX_MINUTES: u32 = 43_200;
 /// How long a grant for a session lasts unless the person says how long.
 const SESSION_MINUTES: u32 = 720;
+
+/// The proof that an answer needs, if it allows more than the same person could approve again: a
+/// grant beyond exactly this call in its session, or an approval for the repository, which lasts 90
+/// days in every session. As without an answer, only administrators give such grants.
+pub async fn proof(
+    api: &Api,
+    identity: &PersonIdentity,
+    (scope, grant): (ApprovalScope, Option<&GrantRequest>),
+    (parts, body): (&Parts, &Bytes),
+) -> Result<Option<StepUpProof>, ApiProblem> {
+    let is_wide = grant.is_some_and(GrantRequest::needs_step_up);
+    if !is_wide && scope != ApprovalScope::Repository {
+        return Ok(None);
+    }
+    identity.administrator()?;
+    step_up::prove(api, identity, parts, body).await.map(Some)
+}
 
 /// A grant that a person wants to give with an approval.
 pub struct GrantRequest {
@@ -27,8 +47,9 @@ pub struct GrantRequest {
 
 impl GrantRequest {
     /// A grant for exactly this call, in its session and for at most 12 hours, allows nothing that
-    /// the same person could not approve again. Every other grant needs a proof.
-    pub fn needs_step_up(&self) -> bool {
+    /// the same person could not approve again. Every other grant needs an administrator and a
+    /// proof.
+    fn needs_step_up(&self) -> bool {
         !(self.exact && self.session && self.minutes <= SESSION_MINUTES)
     }
 
