@@ -230,32 +230,29 @@ impl Grant {
 
     fn matches_call(&self, asked: &GrantQuery<'_>) -> Result<(), NotCovered> {
         let seen = asked.assessment;
+        if let GrantShape::Targets { tool, .. } | GrantShape::ToSelf { tool } = &self.shape
+            && *tool == seen.tool
+            && seen.effects.has(Effect::Money)
+        {
+            return Err(NotCovered::MovesMoney);
+        }
         let fits = match &self.shape {
             GrantShape::Exact { digest } => digest.binds(asked.digest),
-            GrantShape::Action { tool } => {
-                if *tool == seen.tool && seen.tier >= Tier::High {
-                    return Err(NotCovered::TierTooHigh);
-                }
-                if *tool == seen.tool && tools::runs_programs(tool, asked.arguments) {
-                    return Err(NotCovered::RunsPrograms);
-                }
-                if *tool == seen.tool && seen.effects.has(Effect::Money) {
-                    return Err(NotCovered::MovesMoney);
-                }
-                *tool == seen.tool
-            }
+            GrantShape::Action { tool } => covers_tool(tool, asked)?,
             GrantShape::Targets { tool, targets }
                 if tools::runs_programs(tool, asked.arguments) =>
             {
+                // What a script says may be another text the next time.
                 *tool == seen.tool
                     && seen.tier < Tier::High
+                    && !seen.trace.runs_scripts()
                     && members::is_plain_command(tool, asked.arguments, targets)
             }
             GrantShape::Targets { tool, targets } => {
                 *tool == seen.tool && reaches_only(asked, targets, same_target)
             }
             GrantShape::Command(shape) => {
-                // What a script says may be another text the next time.
+                // As above.
                 !seen.trace.runs_scripts() && shape.covers(asked)
             }
             GrantShape::ToolCall(shape) => {
@@ -273,6 +270,22 @@ impl Grant {
             }
         };
         if fits { Ok(()) } else { Err(NotCovered::OtherCall) }
+    }
+}
+
+/// Whether a grant for all calls of a tool covers this one.
+fn covers_tool(tool: &str, asked: &GrantQuery<'_>) -> Result<bool, NotCovered> {
+    let seen = asked.assessment;
+    if tool != seen.tool {
+        Ok(false)
+    } else if seen.tier >= Tier::High {
+        Err(NotCovered::TierTooHigh)
+    } else if tools::runs_programs(tool, asked.arguments) {
+        Err(NotCovered::RunsPrograms)
+    } else if seen.effects.has(Effect::Money) {
+        Err(NotCovered::MovesMoney)
+    } else {
+        Ok(true)
     }
 }
 
@@ -500,6 +513,45 @@ mod tests {
             assert!(!is_command_shape(wide), "{wide}");
             let given = commands(&[wide]);
             assert!(covers(&given, &run("terminal", "npm install"), false).is_err(), "{wide}");
+        }
+    }
+
+    /// Whoever is named and whichever words: only a grant for exactly the call, or one with a
+    /// budget, covers calls that move money.
+    #[test]
+    fn no_shape_but_the_exact_call_covers_money() {
+        let shell = |command: &str| {
+            format!(r#"{{"tool":"terminal","arguments":{{"command":"{command}"}}}}"#)
+        };
+        let tool = |name: &str, to: &str| {
+            format!(r#"{{"tool":"{name}","arguments":{{"to":"{to}","text":"hi"}}}}"#)
+        };
+        let calls = [
+            shell("stripe post /v1/payouts"),
+            shell("stripe delete /v1/customers/cus_1"),
+            tool("transfer_funds", "ana@example.org"),
+            tool("send_money", "ana@example.org"),
+        ];
+        let targets = ["stripe post", "stripe delete", "ana@example.org"];
+        for call in &calls {
+            let value = json::parse(call).unwrap();
+            let read = Call::from_json(&value).unwrap();
+            assert!(assess(&read, &Policy::default()).effects.has(Effect::Money), "{call}");
+            let tool = read.tool.to_string();
+            let listed = targets.iter().map(|text| (*text).to_owned()).collect();
+            for shape in [
+                GrantShape::Action { tool: tool.clone() },
+                GrantShape::Targets { tool: tool.clone(), targets: listed },
+                GrantShape::ToSelf { tool },
+            ] {
+                let refused = covers(&grant(shape.clone()), call, false);
+                assert!(refused.is_err(), "{shape:?} covers {call}");
+                if !matches!(shape, GrantShape::Action { .. }) {
+                    assert_eq!(refused, Err(NotCovered::MovesMoney), "{shape:?}: {call}");
+                }
+            }
+            let exact = GrantShape::Exact { digest: digest(&read, b"") };
+            assert_eq!(covers(&grant(exact), call, false), Ok(()), "{call}");
         }
     }
 

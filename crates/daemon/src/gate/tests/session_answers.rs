@@ -139,6 +139,23 @@ async fn a_changed_script_asks_again() {
     assert!(asks(&daemon, &run).await);
 }
 
+/// A grant for commands names words, and a script behind them may say something else each time.
+#[tokio::test]
+async fn a_grant_for_commands_covers_no_script() {
+    let daemon = TestDaemon::default().await;
+    let owner = daemon.owner().await;
+    let grant = serde_json::json!({
+        "shape": "targets", "tool": "bash", "targets": ["bash restart.sh", "systemctl restart"],
+    });
+    assert_eq!(daemon.change(&owner, "POST /v1/grants", Some(grant)).await.status, 201);
+    let write = shell("echo 'systemctl restart nginx' > restart.sh", "s1", "/app");
+    assert!(!asks(&daemon, &write).await);
+    let run = asked(&daemon, "claude", &shell("bash restart.sh", "s1", "/app")).await;
+    let tier = run.request.tier;
+    assert_eq!((run.request.state, tier.label()), (State::Pending, "MEDIUM"));
+    assert!(!asks(&daemon, &shell("systemctl restart nginx", "s1", "/app")).await);
+}
+
 /// An agent may claim to have written a harmless script. That answers no question.
 #[tokio::test]
 async fn a_claimed_script_is_not_covered_by_an_answer_about_something_else() {

@@ -54,6 +54,12 @@ pub fn check_useful(api: &Api, shape: &GrantShape) -> Result<(), ApiProblem> {
     {
         return Err(ApiProblem::conflict("no grant covers CRITICAL calls or calls in a crisis"));
     }
+    if assessment.effects.has(Effect::Money) {
+        return Err(ApiProblem::conflict(
+            "the tool moves money: give a grant for exactly one call, or one with conditions and a \
+             budget (`where` and `spend`)",
+        ));
+    }
     if by_name && assessment.tier >= Tier::High {
         return Err(ApiProblem::conflict("a grant for a tool covers no call from HIGH up"));
     }
