@@ -20,6 +20,12 @@ const CALL: usize = 1000;
 /// How much of what a grant covers is shown.
 const WORDS: usize = 500;
 
+/// What grants cover at all; `docs/grants.md` has the table.
+const WHAT_PASSES: &str = "Calls that pass without asking a person: never in a crisis, and never \
+    CRITICAL, except a part of a command that was approved to run once. HIGH calls pass only by \
+    grants for exactly one call, for commands of one approved form, for named recipients or the \
+    agent's own user, and for the rest of a session.";
+
 /// The page.
 pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageResult {
     let identity = signed_in_page(&api, &headers, &uri)?;
@@ -35,8 +41,7 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
         section.wide {
             h1 { "Grants" }
             p.hint {
-                "Calls that pass without asking a person. Never CRITICAL, never in a crisis, and "
-                "from HIGH up only exact calls and what was approved for a session."
+                (WHAT_PASSES)
             }
             @if held.is_empty() { p { "No grants. Give one with an approval, or below." } }
             ul.list { @for grant in &held { (grant_line(grant, now, true)) } }
