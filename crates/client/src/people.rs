@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::events::EventStream;
 use crate::http::{self, Exchange};
 use crate::people_records::{
-    DecisionAnswer, DecisionChoice, DecisionResult, DecisionScope, Filter, LoginToken, RequestPage,
+    DecisionAnswer, DecisionChoice, DecisionResult, Filter, LoginToken, RequestPage,
 };
 use crate::records::CurrentPerson;
 use crate::request::RequestRecord;
@@ -123,13 +123,8 @@ impl PeopleClient {
     /// Decides a request.
     pub fn decide(&self, id: &str, answer: &DecisionAnswer<'_>) -> Result<RequestRecord, Error> {
         let path = format!("/v1/requests/{}/decision", path_segment(id)?);
-        // Only a grant that comes with the decision, and an approval for the repository, need
-        // confirmation.
-        if answer.grant.is_some() || answer.scope == DecisionScope::Repository {
-            self.change(&path, answer)
-        } else {
-            self.post(&path, answer)
-        }
+        // Only a grant that comes with the decision needs confirmation.
+        if answer.grant.is_some() { self.change(&path, answer) } else { self.post(&path, answer) }
     }
 
     /// Decides several requests alike, each by its id and the digest that was shown.

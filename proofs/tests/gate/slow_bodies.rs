@@ -36,7 +36,7 @@ fn trickle(to: SocketAddr, path: &str, is_over: &AtomicBool) {
     let mut next = 0;
     while !is_over.load(Ordering::Relaxed) {
         let stream = &mut streams[next];
-        if !stream.as_mut().is_some_and(|stream| stream.write_all(b" ").is_ok()) {
+        if stream.as_mut().is_none_or(|stream| stream.write_all(b" ").is_err()) {
             *stream = open();
         }
         next = (next + 1) % streams.len();

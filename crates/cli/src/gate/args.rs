@@ -238,8 +238,7 @@ The request is shown first; Enter alone does not approve.
 --session covers later calls of the same agent and session that ask about nothing else. CRITICAL
 calls, messages, payments and the agent's own settings are asked about each time.
 --repository covers a program without a description, for the same agent in every session in this git
-repository. What else a call does is still asked about. --repository and --for are for
-administrators and ask for your passphrase.
+repository. What else a call does is still asked about.
 --only denies the command as a whole and approves the named part: proposed alone by the same agent
 in the same session and folder, it runs once. 'countersign show' numbers the parts.
 'countersign grants list' lists such approvals, 'countersign grants revoke' ends one.

@@ -31,11 +31,9 @@ pub fn deny(args: &args::Deny) -> Result<ExitCode, Failure> {
 /// Runs `countersign approve`.
 pub fn approve(args: &args::Approve) -> Result<ExitCode, Failure> {
     // A grant that lasts beyond its session needs its own confirmation.
-    let lasts = args.for_repository || (args.minutes.is_some() && !args.for_session);
-    let session = if lasts {
-        PersonSession::open_to_change(&args.person)?
-    } else {
-        PersonSession::open(&args.person)?
+    let session = match args.minutes {
+        Some(_) if !args.for_session => PersonSession::open_to_change(&args.person)?,
+        _ => PersonSession::open(&args.person)?,
     };
     let Some(text) = &args.request else { return approve_all(args, &session) };
     let request = find_request::find(&session, text, RequestSearch::Waiting)?;

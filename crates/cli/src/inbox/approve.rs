@@ -39,10 +39,7 @@ impl Inbox {
         if request.digest != entry.request.digest {
             return self.wrong("The call shown is not the requested call; it cannot be approved.");
         }
-        let refusal = confirmation::scope_refusal(request, scope);
-        let for_repository = scope == DecisionScope::Repository;
-        let refusal = refusal.or(self.repository_refusal.filter(|_| for_repository));
-        if let Some(why) = refusal {
+        if let Some(why) = confirmation::scope_refusal(request, scope) {
             return self.say(why);
         }
         if !looked.whole {

@@ -42,36 +42,19 @@ static BROKEN: AtomicBool = AtomicBool::new(false);
 /// Runs the inbox until the person quits.
 pub fn run(people: &PeopleClient) -> Result<ExitCode, Failure> {
     // A daemon that does not respond is retried; missing permission is an error.
-    let refusal = match people.me() {
-        Ok(person) => repository_refusal(&person.role, people.is_confirmed()),
-        // The daemon checks it.
-        Err(Error::Unreachable { .. } | Error::Unavailable { .. }) => None,
+    match people.me() {
+        Ok(_) | Err(Error::Unreachable { .. } | Error::Unavailable { .. }) => {}
         Err(error) => return Err(error.into()),
-    };
+    }
     let (send, told) = channel();
     listen_for_signals(send.clone())?;
     let mut screen = Screen::open()?;
     let keys = send.clone();
     thread::spawn(move || read_keys(&keys));
     let wires = DaemonThreads::open(people, &send);
-    let ended = screen.follow(&wires, &told, refusal);
+    let ended = screen.follow(&wires, &told);
     drop(screen);
     ended.map(|()| ExitCode::SUCCESS)
-}
-
-/// Why a person cannot approve for a repository here: it is as wide as a grant, so it needs an
-/// administrator and their passphrase.
-fn repository_refusal(role: &str, is_confirmed: bool) -> Option<&'static str> {
-    if role != "administrator" {
-        Some("Only administrators approve for a repository; s approves for this session.")
-    } else if !is_confirmed {
-        Some(
-            "Approving for a repository needs your passphrase: run countersign approve with \
-             --repository, or open this inbox with your passphrase.",
-        )
-    } else {
-        None
-    }
 }
 
 /// The terminal in raw mode.
@@ -101,14 +84,8 @@ impl Screen {
         UiTime { wall: now(), steady }
     }
 
-    fn follow(
-        &mut self,
-        wires: &DaemonThreads,
-        told: &Receiver<UiMessage>,
-        repository_refusal: Option<&'static str>,
-    ) -> Result<(), Failure> {
+    fn follow(&mut self, wires: &DaemonThreads, told: &Receiver<UiMessage>) -> Result<(), Failure> {
         let mut inbox = Inbox::new(self.moment());
-        inbox.repository_refusal = repository_refusal;
         loop {
             if BROKEN.load(Ordering::SeqCst) {
                 let why = "internal error; unanswered requests stay pending";

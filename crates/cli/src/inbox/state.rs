@@ -34,8 +34,6 @@ pub struct Inbox {
     pub read: bool,
     /// A message to the person.
     pub note: Option<StatusNote>,
-    /// Why this person cannot approve for a repository here, if so.
-    pub repository_refusal: Option<&'static str>,
     /// Now.
     pub at: UiTime,
     pub(super) drawn: Drawn,
@@ -58,7 +56,6 @@ impl Inbox {
             link: Link::Opening,
             read: false,
             note: None,
-            repository_refusal: None,
             at,
             drawn: Drawn::default(),
             moved: at.steady,

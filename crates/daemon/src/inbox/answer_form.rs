@@ -78,7 +78,7 @@ pub fn answer(view: &RequestView) -> Markup {
             }
             @if approves && view.stored.session_question.is_answerable() { (for_session(view)) }
             @let repository = view.stored.session_question.answerable_repository();
-            @if let Some(folder) = repository.filter(|_| approves && view.may_grant) {
+            @if let Some(folder) = repository.filter(|_| approves) {
                 (for_repository(folder))
             }
         }
@@ -108,8 +108,7 @@ fn for_repository(folder: &str) -> Markup {
             }
             span {
                 "This program, for this agent in every session in " (shown(folder))
-                ", for 90 days. Whatever else a call does still asks. Needs your passkey or "
-                "passphrase."
+                ", for 90 days. Whatever else a call does still asks."
             }
         }
     }

@@ -57,7 +57,7 @@ pub const EXEMPT: [(&str, &str); 20] = [
     ("DELETE", LOGIN),
     ("DELETE", "/v1/sessions/{session}"),
     // Answers: the workflow checks the assurance that each tier needs. A grant given with an answer
-    // and an approval for the repository are checked where the answer is read.
+    // is checked where the answer is read.
     ("POST", "/v1/requests/{id}/decision"),
     ("POST", "/v1/decisions"),
     ("POST", "/respond"),

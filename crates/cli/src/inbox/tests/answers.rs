@@ -199,11 +199,6 @@ fn for_this_repository_is_offered_where_the_gate_would_take_it() {
     assert_eq!(bench.approvals(), 0);
     assert!(bench.shows("first use of an unknown program"), "{}", bench.text());
     unknown.repository_scope = Some("/srv/shop".to_owned());
-    let mut bench = Bench::new(80, 24, std::slice::from_ref(&unknown));
-    bench.inbox.repository_refusal = Some("Only administrators approve for a repository.");
-    bench.press("py\n");
-    assert_eq!(bench.approvals(), 0);
-    assert!(bench.shows("Only administrators"), "{}", bench.text());
     let mut bench = Bench::new(80, 24, &[unknown]);
     bench.press("p");
     assert!(bench.shows("for this repository"), "{}", bench.text());

@@ -135,8 +135,7 @@ async fn decide(State(api): State<Api>, Path(text): Path<String>, request: Reque
     }
     session_scope::check(&stored, scope, edited.is_some(), wanted.is_some())?;
     let edit = AssessedEdit::checked(&api, &stored, edited, checked).await?;
-    let asked = (scope, wanted.as_ref());
-    let proof = grant_request::proof(&api, &identity, asked, (&parts, &bytes)).await?;
+    let proof = grant_request::proof(&api, &identity, wanted.as_ref(), (&parts, &bytes)).await?;
     let grant = wanted.map(|wish| wish.grant(&api, &stored, &identity)).transpose()?;
     let by = &identity.person;
     let note = proof.as_ref().map_or_else(|| api.gate.note_by(by), |proof| proof.note(&api, by));

@@ -4,16 +4,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use countersign_risk::call::Call;
-use countersign_store::{Role, Store as _, StoreError, StoredRequest};
+use countersign_store::{Store as _, StoreError, StoredRequest};
 use countersign_workflow::grant::GrantShape;
 use countersign_workflow::request::{
     ApprovalScope, Choice, Decider, Event, State, TransitionError,
 };
-use serde_json::json;
 
 use super::{answer, caller};
 use crate::gate::{CallProjects, CallSubmission, Caller, GateAnswer, JoinOptions};
-use crate::test_daemon::{ApiSide, TestDaemon};
+use crate::test_daemon::TestDaemon;
 
 /// Two repositories and a folder beside them.
 struct Projects {
@@ -87,42 +86,6 @@ async fn approve(daemon: &TestDaemon, call: &serde_json::Value) -> StoredRequest
     assert_eq!(stored.request.state, State::Pending, "{call}");
     let event = for_repository(&stored);
     daemon.gate.decide(stored.request.id, event, daemon.note()).await.unwrap().stored
-}
-
-/// It lasts 90 days in every session, so it needs what a grant needs.
-#[tokio::test]
-async fn an_approval_for_the_repository_needs_an_administrator_and_a_proof() {
-    let (daemon, projects) = (TestDaemon::default().await, Projects::new());
-    daemon.person("ana", Role::Approver).await;
-    let ana = daemon.login("ana", "terminal", 1_000_000).await;
-    let owner = daemon.owner().await;
-    let call = shell("frobnicate --all", "s1", &projects.shop);
-    let stored = ask(&daemon, &hook("claude"), &call).await;
-    let (id, digest) = (stored.request.id, stored.request.digest.canonical);
-    for (person, offered) in [(&ana, false), (&owner, true)] {
-        let page = daemon.page(person, &format!("/requests/{id}")).await;
-        assert_eq!(page.contains("data-scope=\"repository\""), offered);
-        assert!(page.contains("data-scope=\"session\""));
-    }
-    let line = format!("POST /v1/requests/{id}/decision");
-    let body = Some(json!({ "choice": "approve", "digest": digest, "scope": "repository" }));
-    let refused = daemon.change(&ana, &line, body.clone()).await;
-    assert_eq!(refused.status, 403, "an approver: {:?}", refused.body);
-    let stolen = daemon.by(&owner, ApiSide::People, &line, body.clone()).await;
-    assert_eq!(stolen.body["type"], "urn:countersign:problem:step-up-required");
-    assert!(asks(&daemon, &shell("frobnicate x", "s2", &projects.shop)).await);
-    let done = daemon.change(&owner, &line, body).await;
-    assert_eq!((done.status.as_u16(), &done.body["state"]), (200, &json!("approved")));
-    let entries = daemon.ledger().await;
-    let decided = |entry: &&serde_json::Value| entry["facts"]["step_up"]["proof"] == "passphrase";
-    assert!(entries.iter().any(|entry| decided(&entry)), "{:?}", entries.last());
-    assert!(!asks(&daemon, &shell("frobnicate y", "s3", &projects.shop)).await);
-    // An approver approves for the session as before.
-    let stored = ask(&daemon, &hook("claude"), &shell("blorple", "s1", &projects.shop)).await;
-    let line = format!("POST /v1/requests/{}/decision", stored.request.id);
-    let digest = stored.request.digest.canonical;
-    let body = Some(json!({ "choice": "approve", "digest": digest, "scope": "session" }));
-    assert_eq!(daemon.by(&ana, ApiSide::People, &line, body).await.status, 200);
 }
 
 #[tokio::test]

@@ -66,16 +66,15 @@ function passphrase() {
 // Sends an answer, signed if it needs a passkey.
 async function decision(id, body, exact) {
   const path = `/v1/requests/${id}/decision`;
-  // Every grant beyond exactly this call in its session needs a proof, and so does a repository.
-  const { grant, scope } = body;
-  const wide = scope === "repository" || (grant && !(grant.shape === "exact" && grant.scope === "session"));
-  const answer = (whole) => (wide ? sendConfirmed("POST", path, whole) : send("POST", path, whole, exact));
+  // Every grant beyond exactly this call in its session needs a proof.
+  const { grant } = body;
+  if (grant && !(grant.shape === "exact" && grant.scope === "session")) return sendConfirmed("POST", path, body);
   try {
-    return await answer(body);
+    return await send("POST", path, body, exact);
   } catch (error) {
     if (error.type !== "urn:countersign:problem:passkey") throw error;
   }
-  return answer({ ...body, passkey: await signature(id, body, exact) });
+  return send("POST", path, { ...body, passkey: await signature(id, body, exact) }, exact);
 }
 
 async function addPasskey(form) {

@@ -41,7 +41,7 @@ pub struct PersonAnswer {
     pub word: String,
     pub edit: Option<AssessedEdit>,
     pub signed: Option<Assertion>,
-    /// The proof for a grant, or for an approval that is as wide as one.
+    /// The proof for a grant that comes with the answer.
     pub proof: Option<StepUpProof>,
 }
 

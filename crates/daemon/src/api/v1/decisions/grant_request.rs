@@ -8,7 +8,6 @@ use countersign_store::StoredRequest;
 use countersign_types::tier::Tier;
 use countersign_types::time::{Clock as _, Millis};
 use countersign_workflow::grant::{Grant, GrantDetails, GrantShape};
-use countersign_workflow::request::ApprovalScope;
 
 use crate::api::fields::Fields;
 use crate::api::v1::grants::call_text;
@@ -21,17 +20,15 @@ const MAX_MINUTES: u32 = 43_200;
 /// How long a grant for a session lasts unless the person says how long.
 const SESSION_MINUTES: u32 = 720;
 
-/// The proof that an answer needs, if it allows more than the same person could approve again: a
-/// grant beyond exactly this call in its session, or an approval for the repository, which lasts 90
-/// days in every session. As without an answer, only administrators give such grants.
+/// The proof that an answer needs, if it brings a grant beyond exactly this call in its session. As
+/// without an answer, only administrators give such grants.
 pub async fn proof(
     api: &Api,
     identity: &PersonIdentity,
-    (scope, grant): (ApprovalScope, Option<&GrantRequest>),
+    grant: Option<&GrantRequest>,
     (parts, body): (&Parts, &Bytes),
 ) -> Result<Option<StepUpProof>, ApiProblem> {
-    let is_wide = grant.is_some_and(GrantRequest::needs_step_up);
-    if !is_wide && scope != ApprovalScope::Repository {
+    if !grant.is_some_and(GrantRequest::needs_step_up) {
         return Ok(None);
     }
     identity.administrator()?;
