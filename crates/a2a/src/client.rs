@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 use crate::card_signature::{CardProof, verify_card};
 use crate::chain::CHAIN;
 use crate::clock::now;
-use crate::http::{AgentUrl, exchange};
+use crate::http::{AgentUrl, MAX_RESPONSE, exchange};
+use crate::methods::strict_json_within;
 use crate::node::new_id;
 use crate::object::set;
 use crate::state::TaskState;
@@ -246,7 +247,8 @@ impl RemoteAgent {
         if reply.status != 200 {
             return Err(invalid(format!("status {}", reply.status)));
         }
-        let value = crate::methods::strict_json(&reply.body);
+        // A result alone may have as many bytes as a request.
+        let value = strict_json_within(&reply.body, MAX_RESPONSE);
         Ok((value.map_err(|error| invalid(error.to_string()))?, reply.agent))
     }
 

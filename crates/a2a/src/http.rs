@@ -11,7 +11,7 @@ use countersign_tls::rustls::{ClientConfig, ClientConnection, StreamOwned};
 use countersign_tls::{FleetCertificate, split_authority};
 
 /// The longest response.
-const MAX_RESPONSE: usize = 8 << 20;
+pub const MAX_RESPONSE: usize = 8 << 20;
 const MAX_HEAD: usize = 64 << 10;
 
 /// Where an agent listens: `https://host:port/path`.

@@ -15,7 +15,8 @@ use crate::handlers::{
 };
 use crate::http_answer::http_answer;
 use crate::http_push::push_routes;
-use crate::methods::{self, Method, NewTask, strict_json};
+use crate::list_params::{history_length, list};
+use crate::methods::{Method, NewTask, new_task, strict_json};
 use crate::peer::Connection;
 use crate::render::TaskView;
 use crate::stream::{EventForm, stream_task};
@@ -46,7 +47,7 @@ async fn http_new(request: Request) -> Result<(Connection, NewTask), A2aError> {
     let value = strict_json(&body_of(request.into_body()).await?)?;
     let params = value.as_object();
     let params = params.ok_or_else(|| A2aError::InvalidParams("not an object".to_owned()))?;
-    Ok((peer, methods::new_task(params, ProtocolDialect::V1)?))
+    Ok((peer, new_task(params, ProtocolDialect::V1)?))
 }
 
 async fn http_send(State(state): State<NodeState>, request: Request) -> Response {
@@ -86,7 +87,7 @@ async fn http_list(
         })
         .collect();
     let listed =
-        peer_of(&request).and_then(|peer| state.node.list(peer.agent(), &methods::list(&params)?));
+        peer_of(&request).and_then(|peer| state.node.list(peer.agent(), &list(&params)?));
     http_answer(listed)
 }
 
@@ -102,7 +103,7 @@ async fn http_task(
             let length = query.get("historyLength").and_then(Value::as_str);
             // A text that is no number is refused like a negative number.
             let length = length.map(|text| text.parse::<i64>().unwrap_or(-1).into());
-            let found = methods::history_length(length.as_ref()).and_then(|history| {
+            let found = history_length(length.as_ref()).and_then(|history| {
                 let task = state.node.task(peer.agent(), &task)?;
                 Ok(TaskView { history, ..TaskView::whole(ProtocolDialect::V1) }.task(&task))
             });

@@ -23,6 +23,7 @@ mod http;
 mod http_answer;
 mod http_binding;
 mod http_push;
+mod list_params;
 mod listener;
 mod mcp_tool;
 mod methods;

@@ -1,12 +1,11 @@
 //! Requests read: JSON-RPC methods of every version, and the parameters that they share.
 
-use countersign_types::time::Timestamp;
 use serde_json::{Map, Value};
 
 use crate::dialect::ProtocolDialect;
 use crate::error::A2aError;
+use crate::list_params::{ListParams, history_length, length_in, list};
 use crate::push_config::{PushConfig, PushMethod, config_of_send, push_method};
-use crate::state::TaskState;
 
 /// The longest text of a task, in bytes.
 pub const MAX_TEXT: usize = 64 << 10;
@@ -14,8 +13,6 @@ pub const MAX_TEXT: usize = 64 << 10;
 const MAX_METADATA: usize = 16 << 10;
 /// The longest id that a client chooses.
 const MAX_ID: usize = 128;
-/// The most tasks on one page.
-const MAX_PAGE: u32 = 100;
 
 /// A method with its parameters.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,25 +63,6 @@ pub struct NewTask {
     pub push: Option<PushConfig>,
 }
 
-/// Which tasks to list.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ListParams {
-    /// Only this conversation.
-    pub context: Option<String>,
-    /// Only this state.
-    pub state: Option<TaskState>,
-    /// The last task of the page before: when it changed, and its id.
-    pub before: Option<(i64, String)>,
-    /// The size of a page.
-    pub size: u32,
-    /// Whether results are included.
-    pub artifacts: bool,
-    /// How many messages of each history are wanted.
-    pub history: usize,
-    /// Only tasks whose state is of this time or later, in milliseconds since 1970.
-    pub since: Option<i64>,
-}
-
 /// A JSON-RPC request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RpcRequest {
@@ -125,8 +103,15 @@ pub fn read_rpc(body: &[u8]) -> Result<RpcRequest, A2aError> {
 
 /// JSON without duplicate members, in which every reader sees the same.
 pub fn strict_json(body: &[u8]) -> Result<Value, A2aError> {
-    countersign_json::parse_bytes(body).map_err(|error| A2aError::Parse(error.to_string()))?;
-    serde_json::from_slice(body).map_err(|error| A2aError::Parse(error.to_string()))
+    strict_json_within(body, countersign_json::MAX_BYTES)
+}
+
+/// The same for a body of at most so many bytes.
+pub fn strict_json_within(body: &[u8], limit: usize) -> Result<Value, A2aError> {
+    let bad = |error: &dyn std::fmt::Display| A2aError::Parse(error.to_string());
+    let text = std::str::from_utf8(body).map_err(|error| bad(&error))?;
+    countersign_json::parse_within(text, limit).map_err(|error| bad(&error))?;
+    serde_json::from_str(text).map_err(|error| bad(&error))
 }
 
 fn method_named(
@@ -173,65 +158,6 @@ fn text(params: &Map<String, Value>, name: &str) -> Result<String, A2aError> {
 fn get(params: &Map<String, Value>) -> Result<Method, A2aError> {
     let history = history_length(length_in(params))?;
     Ok(Method::Get { id: text(params, "id")?, history })
-}
-
-/// The wanted length of the history. Some clients write the name as the definition of the protocol
-/// has it.
-fn length_in(params: &Map<String, Value>) -> Option<&Value> {
-    params.get("historyLength").or_else(|| params.get("history_length"))
-}
-
-/// How many messages of the history a client wants.
-pub fn history_length(length: Option<&Value>) -> Result<usize, A2aError> {
-    match length {
-        None | Some(Value::Null) => Ok(usize::MAX),
-        Some(length) => match length.as_u64() {
-            Some(length) => Ok(usize::try_from(length).unwrap_or(usize::MAX)),
-            None => Err(A2aError::InvalidParams("historyLength must not be negative".to_owned())),
-        },
-    }
-}
-
-/// The parameters of a list.
-pub fn list(params: &Map<String, Value>) -> Result<ListParams, A2aError> {
-    let word =
-        |name: &str| params.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
-    let state = match word("status").filter(|name| *name != "TASK_STATE_UNSPECIFIED") {
-        None => None,
-        Some(name) => Some(
-            TaskState::parse(name)
-                .ok_or_else(|| A2aError::InvalidParams("status is not a state".to_owned()))?,
-        ),
-    };
-    let size = match params.get("pageSize").filter(|size| !size.is_null()) {
-        None => 50,
-        Some(size) => size
-            .as_u64()
-            .and_then(|size| u32::try_from(size).ok())
-            .filter(|size| (1..=MAX_PAGE).contains(size))
-            .ok_or_else(|| A2aError::InvalidParams("pageSize must be 1 to 100".to_owned()))?,
-    };
-    let since = word("statusTimestampAfter").map(|text| {
-        let time = Timestamp::parse(text).map(|time| time.0);
-        time.ok_or_else(|| A2aError::InvalidParams("statusTimestampAfter is not a time".to_owned()))
-    });
-    // Without a number, a list has no histories.
-    let history = length_in(params).map(|length| history_length(Some(length)));
-    Ok(ListParams {
-        history: history.transpose()?.unwrap_or_default(),
-        since: since.transpose()?,
-        context: word("contextId").map(ToOwned::to_owned),
-        state,
-        before: word("pageToken").map(page_token).transpose()?,
-        size,
-        artifacts: params.get("includeArtifacts").and_then(Value::as_bool).unwrap_or(false),
-    })
-}
-
-/// A time and an id, as `DelegatedTask::page_token` writes them.
-fn page_token(text: &str) -> Result<(i64, String), A2aError> {
-    let parts = text.split_once('-').and_then(|(at, id)| Some((at.parse().ok()?, id.to_owned())));
-    parts.ok_or_else(|| A2aError::InvalidParams("pageToken is not valid".to_owned()))
 }
 
 /// The task in the parameters of `SendMessage` or `message/send`.

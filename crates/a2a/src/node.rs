@@ -123,11 +123,43 @@ impl A2aNode {
         if let Some(id) = new.task.clone() {
             return self.answer_question(peer, &id, &new);
         }
-        let chain = chain_of(&new.metadata, peer, &self.settings.name, self.settings.max_depth)?;
         let at = now();
+        let (has_context, push) = (new.context.is_some(), new.push.clone());
+        let task = self.received(peer, new, at)?;
+        let row = task.to_row(1)?;
+        let config = match push {
+            Some(config) => Some(self.accept_push(connection, &task.id, config)?.1),
+            None => None,
+        };
+        let limits = self.limits(peer);
+        if !limits.permits(&task.text) {
+            return Err(A2aError::NotAllowed(format!("{peer} may not send this task")));
+        }
+        let counted = limits.counted(at);
+        let stored = block_in_place(|| self.tasks.insert(&row, config.as_ref(), Some(&counted)));
+        match stored.map_err(|error| unavailable(&error))? {
+            TaskInsert::Stored => {
+                tokio::spawn(Arc::clone(self).drive(task.id.clone()));
+                Ok(task)
+            }
+            TaskInsert::Repeated(row) => {
+                let known = DelegatedTask::from_row(&row)?;
+                if known.is_same_message(&task, has_context) {
+                    Ok(known)
+                } else {
+                    Err(A2aError::reused(task.message.as_deref().unwrap_or_default()))
+                }
+            }
+            TaskInsert::Refused(limit) => Err(limits.refusal(peer, limit)),
+        }
+    }
+
+    /// The task of a message that arrives at this time; not stored yet.
+    fn received(&self, peer: &str, new: NewTask, at: i64) -> Result<DelegatedTask, A2aError> {
+        let chain = chain_of(&new.metadata, peer, &self.settings.name, self.settings.max_depth)?;
         let mut task = DelegatedTask {
             id: new_id(at)?,
-            context: new.context.clone().map_or_else(|| new_id(at), Ok)?,
+            context: new.context.map_or_else(|| new_id(at), Ok)?,
             peer: peer.to_owned(),
             requester: new.requester,
             chain,
@@ -145,32 +177,7 @@ impl A2aNode {
             approved: None,
         };
         task.advance(TaskState::Submitted, "Task submitted".to_owned(), at);
-        let row = task.to_row(1)?;
-        let config = match new.push {
-            Some(config) => Some(self.accept_push(connection, &task.id, config)?.1),
-            None => None,
-        };
-        let limits = self.limits(peer);
-        if !limits.permits(&task.text) {
-            return Err(A2aError::NotAllowed(format!("{peer} may not send this task")));
-        }
-        let counted = limits.counted(at);
-        let stored = block_in_place(|| self.tasks.insert(&row, config.as_ref(), Some(&counted)));
-        match stored.map_err(|error| unavailable(&error))? {
-            TaskInsert::Stored => {
-                tokio::spawn(Arc::clone(self).drive(task.id.clone()));
-                Ok(task)
-            }
-            TaskInsert::Repeated(row) => {
-                let known = DelegatedTask::from_row(&row)?;
-                if known.is_same_message(&task, new.context.is_some()) {
-                    Ok(known)
-                } else {
-                    Err(A2aError::reused(task.message.as_deref().unwrap_or_default()))
-                }
-            }
-            TaskInsert::Refused(limit) => Err(limits.refusal(peer, limit)),
-        }
+        Ok(task)
     }
 
     /// What a peer may ask now.

@@ -6,7 +6,7 @@ use tokio::task::block_in_place;
 
 use crate::dialect::ProtocolDialect;
 use crate::error::A2aError;
-use crate::methods::ListParams;
+use crate::list_params::ListParams;
 use crate::node::{A2aNode, unavailable};
 use crate::render::TaskView;
 use crate::state::TaskState;
