@@ -13,7 +13,6 @@ use crate::error::Error;
 use crate::events::EventStream;
 use crate::http::{self, Exchange};
 use crate::outcome::Outcome;
-use crate::people::query;
 use crate::report::{Batch, RedeemedPermit, ReportStatus, RunReport};
 use crate::request::{RequestRecord, RequestStatus};
 use crate::waiting::{self, WaitLimits, WaitResult};
@@ -233,12 +232,6 @@ impl AgentClient {
     ) -> Result<serde_json::Value, Error> {
         let body = serde_json::json!({ "role": role, "text": text, "session": session });
         self.post("/v1/screen", &body.to_string(), None, TIMEOUT)
-    }
-
-    /// Whether a person has taken over a conversation, and what they wrote to the user; read it
-    /// with [`UserTexts::of`](crate::UserTexts::of).
-    pub fn takeover(&self, session: Option<&str>) -> Result<serde_json::Value, Error> {
-        self.read(&query("/v1/takeover", &[("session", session)]), TIMEOUT)
     }
 
     /// Submits several calls together.

@@ -7,7 +7,9 @@ use std::time::Duration;
 use countersign_crisis::{self as crisis, ScreenOptions};
 use serde_json::Value;
 
-use crate::agent::AgentClient;
+use crate::agent::{AgentClient, TIMEOUT};
+use crate::error::Error;
+use crate::people::query;
 
 /// How long a card waits for the daemon.
 pub const CARD_WAIT: Duration = Duration::from_millis(300);
@@ -92,6 +94,12 @@ pub fn screen_message(
 }
 
 impl AgentClient {
+    /// Whether a person has taken over a conversation, and what they wrote to the user; read it
+    /// with [`UserTexts::of`].
+    pub fn takeover(&self, session: Option<&str>) -> Result<Value, Error> {
+        self.read(&query("/v1/takeover", &[("session", session)]), TIMEOUT)
+    }
+
     /// Screens a person's message with this daemon, and without it if it fails or is late.
     pub fn screen_message(
         &self,

@@ -140,7 +140,7 @@ impl Metrics {
         let family = ("countersign_judge_cost_millionths_total", String::new());
         *counts.totals.entry(family).or_default() += cost;
         if let Some(took) = took {
-            counts.judged.add(&MODEL, took.as_secs_f64());
+            counts.judge_times.add(&MODEL, took.as_secs_f64());
         }
     }
 

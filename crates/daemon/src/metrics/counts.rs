@@ -29,7 +29,7 @@ pub struct Counts {
     /// How long the guard model took, by family.
     pub guards: BTreeMap<&'static str, Histogram>,
     /// How long the model judge took.
-    pub judged: Histogram,
+    pub judge_times: Histogram,
     pub answered: Histogram,
     pub written: Histogram,
     pub hours: Vec<HourCounts>,

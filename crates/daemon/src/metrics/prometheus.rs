@@ -45,6 +45,21 @@ pub struct GateCounts {
     pub failed: bool,
 }
 
+/// How long the guard model and the model judge took, if they were asked.
+fn models(counts: &Counts, out: &mut String) {
+    if !counts.guards.is_empty() {
+        let _ = writeln!(out, "# TYPE countersign_guard_seconds histogram");
+    }
+    for (family, times) in &counts.guards {
+        let label = format!("family=\"{family}\"");
+        times.write_with("countersign_guard_seconds", &label, &MODEL, out);
+    }
+    if !counts.judge_times.is_empty() {
+        let _ = writeln!(out, "# TYPE countersign_judge_seconds histogram");
+        counts.judge_times.write("countersign_judge_seconds", &MODEL, out);
+    }
+}
+
 /// The text that Prometheus reads.
 pub fn text(counts: &Counts, gauges: Gauges) -> String {
     let mut out = String::with_capacity(4096);
@@ -64,17 +79,7 @@ pub fn text(counts: &Counts, gauges: Gauges) -> String {
     }
     let _ = writeln!(out, "# TYPE countersign_answer_seconds histogram");
     counts.answered.write("countersign_answer_seconds", &ANSWERED, &mut out);
-    if !counts.guards.is_empty() {
-        let _ = writeln!(out, "# TYPE countersign_guard_seconds histogram");
-    }
-    for (family, times) in &counts.guards {
-        let label = format!("family=\"{family}\"");
-        times.write_with("countersign_guard_seconds", &label, &MODEL, &mut out);
-    }
-    if !counts.judged.is_empty() {
-        let _ = writeln!(out, "# TYPE countersign_judge_seconds histogram");
-        counts.judged.write("countersign_judge_seconds", &MODEL, &mut out);
-    }
+    models(counts, &mut out);
     let _ = writeln!(out, "# TYPE countersign_store_write_seconds histogram");
     counts.written.write("countersign_store_write_seconds", &WRITTEN, &mut out);
     // Never is long ago.
