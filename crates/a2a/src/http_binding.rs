@@ -86,8 +86,7 @@ async fn http_list(
             (name, read.unwrap_or(value))
         })
         .collect();
-    let listed =
-        peer_of(&request).and_then(|peer| state.node.list(peer.agent(), &list(&params)?));
+    let listed = peer_of(&request).and_then(|peer| state.node.list(peer.agent(), &list(&params)?));
     http_answer(listed)
 }
 

@@ -2,15 +2,14 @@
 
 mod rows;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::io::Write as _;
 use std::process::ExitCode;
 
 use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_types::time::{Millis, Timestamp};
-use serde::Serialize;
 
-use rows::{csv, rows};
+use rows::{CrisisReport, csv, rows};
 
 use super::args_people::ReportArgs;
 use super::ledger_read::EntrySource;
@@ -20,49 +19,6 @@ use crate::failure::Failure;
 
 /// A day, for a report that ends with one.
 const DAY: Millis = Millis::from_seconds(86_400);
-
-/// What happened in a period. Numbers only.
-#[derive(Debug, Default, PartialEq, Eq, Serialize)]
-struct CrisisReport {
-    from: Option<String>,
-    to: Option<String>,
-    /// Cards that were shown, by concern.
-    cards_possible: u64,
-    cards_likely: u64,
-    cards_imminent: u64,
-    /// Messages that were answered with a way to reach a person: every card has one.
-    referrals: u64,
-    /// Different sessions among them.
-    referred_sessions: u64,
-    /// Cards by the country of their helplines; empty is unknown.
-    cards_by_country: BTreeMap<String, u64>,
-    /// Sessions that entered a crisis, by the highest level at that time.
-    crises: u64,
-    crises_by_level: BTreeMap<u8, u64>,
-    crises_resolved: u64,
-    /// Seconds from the begin of a crisis until a person resolved it.
-    resolve_seconds_median: Option<u64>,
-    resolve_seconds_p90: Option<u64>,
-    /// Crises that a person took over, and the seconds from their begin until then.
-    takeovers: u64,
-    takeover_seconds_median: Option<u64>,
-    takeover_seconds_p90: Option<u64>,
-    /// Messages to people about a crisis, and the different channels that they went to.
-    pages_sent: u64,
-    pages_failed: u64,
-    channels_on_duty: usize,
-    /// Calls in a crisis that waited for a person, and how they ended.
-    held: u64,
-    approved: u64,
-    denied: u64,
-    unanswered: u64,
-    cancelled: u64,
-    /// Seconds until a person answered.
-    answer_seconds_median: Option<u64>,
-    answer_seconds_p90: Option<u64>,
-    /// Different people who answered a call, took over or resolved a crisis.
-    people: usize,
-}
 
 /// Adds up entries in their order.
 #[derive(Default)]

@@ -1,8 +1,52 @@
 //! The report as lines of names and numbers.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use super::CrisisReport;
+use serde::Serialize;
+
+/// What happened in a period. Numbers only.
+#[derive(Debug, Default, PartialEq, Eq, Serialize)]
+pub(super) struct CrisisReport {
+    pub from: Option<String>,
+    pub to: Option<String>,
+    /// Cards that were shown, by concern.
+    pub cards_possible: u64,
+    pub cards_likely: u64,
+    pub cards_imminent: u64,
+    /// Messages that were answered with a way to reach a person: every card has one.
+    pub referrals: u64,
+    /// Different sessions among them.
+    pub referred_sessions: u64,
+    /// Cards by the country of their helplines; empty is unknown.
+    pub cards_by_country: BTreeMap<String, u64>,
+    /// Sessions that entered a crisis, by the highest level at that time.
+    pub crises: u64,
+    pub crises_by_level: BTreeMap<u8, u64>,
+    pub crises_resolved: u64,
+    /// Seconds from the begin of a crisis until a person resolved it.
+    pub resolve_seconds_median: Option<u64>,
+    resolve_seconds_p90: Option<u64>,
+    /// Crises that a person took over, and the seconds from their begin until then.
+    pub takeovers: u64,
+    pub takeover_seconds_median: Option<u64>,
+    takeover_seconds_p90: Option<u64>,
+    /// Messages to people about a crisis, and the different channels that they went to.
+    pub pages_sent: u64,
+    pub pages_failed: u64,
+    pub channels_on_duty: usize,
+    /// Calls in a crisis that waited for a person, and how they ended.
+    pub held: u64,
+    pub approved: u64,
+    pub denied: u64,
+    pub unanswered: u64,
+    pub cancelled: u64,
+    /// Seconds until a person answered.
+    pub answer_seconds_median: Option<u64>,
+    answer_seconds_p90: Option<u64>,
+    /// Different people who answered a call, took over or resolved a crisis.
+    pub people: usize,
+}
 
 /// The report as names and numbers.
 pub(super) fn rows(report: &CrisisReport) -> Vec<(String, String)> {

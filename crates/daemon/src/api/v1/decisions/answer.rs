@@ -59,19 +59,7 @@ pub async fn answer(
     given: PersonAnswer,
 ) -> Result<StoredRequest, ApiProblem> {
     let asked = stored.request.digest;
-    let seen = match (given.choice, given.seen) {
-        (Choice::Approve, None) => {
-            let what =
-                "`digest` is required to approve: send the digest of the call that was shown";
-            return Err(ApiProblem::bad_request(what));
-        }
-        // A denial without a digest denies the request; a denial that names another call does not.
-        (Choice::Deny, Some(seen)) if seen != asked.canonical => {
-            return Err(TransitionError::DigestMismatch.into());
-        }
-        (_, Some(seen)) => CallDigest { canonical: seen, ..asked },
-        (Choice::Deny, None) => asked,
-    };
+    let seen = seen_digest(given.choice, given.seen, asked)?;
     let mut facts = given.edit.as_ref().map(|edit| edit.facts.clone()).unwrap_or_default();
     if let Some(proof) = &given.proof {
         facts.insert("step_up".to_owned(), proof.facts().clone());
@@ -105,4 +93,25 @@ pub async fn answer(
         standing: (standing, api.gate.rules().needs.at_least(edited)),
     };
     Ok(api.gate.decide(stored.request.id, event, note).await?.stored)
+}
+
+/// The digest of the call that the person saw.
+fn seen_digest(
+    choice: Choice,
+    seen: Option<Digest>,
+    asked: CallDigest,
+) -> Result<CallDigest, ApiProblem> {
+    Ok(match (choice, seen) {
+        (Choice::Approve, None) => {
+            let what =
+                "`digest` is required to approve: send the digest of the call that was shown";
+            return Err(ApiProblem::bad_request(what));
+        }
+        // A denial without a digest denies the request; a denial that names another call does not.
+        (Choice::Deny, Some(seen)) if seen != asked.canonical => {
+            return Err(TransitionError::DigestMismatch.into());
+        }
+        (_, Some(seen)) => CallDigest { canonical: seen, ..asked },
+        (Choice::Deny, None) => asked,
+    })
 }
