@@ -249,6 +249,21 @@ mod inbox {
     }
 
     #[test]
+    fn one_key_freezes_everything() {
+        if !has_tmux() {
+            return;
+        }
+        let daemon = Daemon::start();
+        let screen = Screen::open(&daemon, "");
+        let asked = daemon.ask(HIGH);
+        screen.wait_for(HIGH);
+        screen.keys(&["F"]);
+        screen.wait_for("Frozen. Every call is refused");
+        assert!(matches!(asked.join().unwrap(), Outcome::Denied(_)));
+        assert_eq!(daemon.pending(), 0);
+    }
+
+    #[test]
     fn two_keys_approve_a_low_tier() {
         if !has_tmux() {
             return;

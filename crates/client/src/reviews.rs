@@ -76,6 +76,21 @@ impl PeopleClient {
         self.post(&path, &serde_json::json!({ "right": right }))
     }
 
+    /// The hash of the settings that wait, and what they change; none if none wait.
+    pub fn waiting_config(&self) -> Result<Option<(String, Vec<String>)>, Error> {
+        #[derive(serde::Deserialize)]
+        struct Waiting {
+            hash: String,
+            changes: Vec<String>,
+        }
+        #[derive(serde::Deserialize)]
+        struct Config {
+            requested: Option<Waiting>,
+        }
+        let found: Config = self.read("/v1/config")?;
+        Ok(found.requested.map(|waiting| (waiting.hash, waiting.changes)))
+    }
+
     /// Confirms the settings that wait, by their hash. Returns the daemon's settings.
     pub fn confirm_config(&self, hash: &str) -> Result<serde_json::Value, Error> {
         self.change("/v1/config", &serde_json::json!({ "hash": hash }))

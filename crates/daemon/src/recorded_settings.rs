@@ -101,6 +101,32 @@ pub fn written_fact(json: &str) -> (Cow<'static, str>, Value<'static>) {
     (SETTINGS_FACT.into(), Value::String(written_digest(json).into()))
 }
 
+/// The most bytes of changes in one entry.
+const MAX_CHANGES: usize = 16 << 10;
+
+/// The entry with all changes of the written settings, behind further ones if they do not fit.
+pub fn with_changes(entry: Entry<'static>, changes: &[String]) -> Vec<Entry<'static>> {
+    let (policy, mut parts) = (entry.policy, vec![Vec::new()]);
+    let mut bytes = 0;
+    for change in changes {
+        bytes += change.len();
+        if bytes > MAX_CHANGES {
+            bytes = change.len();
+            parts.push(Vec::new());
+        }
+        if let Some(part) = parts.last_mut() {
+            part.push(Value::String(change.clone().into()));
+        }
+    }
+    let mut entries: Vec<Entry<'static>> =
+        parts.iter().skip(1).map(|_| Entry::new(0, EntryKind::Config, policy)).collect();
+    entries.push(entry);
+    for (entry, part) in entries.iter_mut().zip(parts).filter(|(_, part)| !part.is_empty()) {
+        entry.facts.insert(0, ("changes".into(), Value::Array(part)));
+    }
+    entries
+}
+
 /// The digest of rules, of the text that is kept: a new version reads the same rules alike.
 pub fn policy_digest(policy: &CompiledPolicy) -> String {
     Digest::of(policy.to_stored().as_bytes()).to_string()

@@ -6,16 +6,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use countersign_json::Value;
 use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_risk::verdict::Mode;
 use countersign_store::{Store as _, StoreError};
 use countersign_types::time::Clock as _;
 
-use crate::config::{DaemonConfig, Paths, WrittenSettings, mode_name};
+use crate::config::{DaemonConfig, Paths, WrittenSettings, announced, mode_name};
 use crate::gate::Gate;
 use crate::notifier::{self, ChannelPool};
-use crate::recorded_settings::{written_digest, written_fact};
+use crate::recorded_settings::{with_changes, written_digest, written_fact};
 use crate::tls::DaemonTls;
 
 /// The settings of the last start, beside the key.
@@ -59,7 +58,7 @@ impl Reloader {
         let (written, old) = (config.rules.written.clone(), gate.rules());
         let changes = old.written.changes(&written);
         if !changes.is_empty() {
-            let text = format!("The configuration changes: {}.", changes.join("; "));
+            let text = format!("The configuration changes: {}.", announced(&changes));
             let told = notifier::broadcast(gate, &self.channels, &text);
             let _ = tokio::time::timeout(ANNOUNCE_TIMEOUT, told).await;
         }
@@ -98,12 +97,8 @@ pub async fn changes_since_last_start(
     }
     if is_new {
         let mut entry = Entry::new(0, EntryKind::Config, gate.rules().hash);
-        if !changes.is_empty() {
-            let lines = changes.iter().map(|line| Value::String(line.clone().into())).collect();
-            entry.facts.push(("changes".into(), Value::Array(lines)));
-        }
         entry.facts.push(now);
-        gate.store().append(vec![entry]).await?;
+        gate.store().append(with_changes(entry, &changes)).await?;
     }
     remember(&file, written);
     Ok(changes)
@@ -120,7 +115,7 @@ fn remember(file: &Path, written: &WrittenSettings) {
 pub fn describe_changes(gate: &Gate, changes: &[String]) -> Option<String> {
     let mut text = String::new();
     if !changes.is_empty() {
-        text = format!("The configuration changed: {}.", changes.join("; "));
+        text = format!("The configuration changed: {}.", announced(changes));
     }
     if let Some(mode) = gate.requested_mode() {
         let (asked, holds) = (mode_name(mode), mode_name(gate.rules().mode));

@@ -34,13 +34,14 @@ pub struct TestReply {
     pub status: StatusCode,
     pub headers: HeaderMap,
     pub body: Value,
+    pub text: Vec<u8>,
 }
 
 pub use crate::auth::step_up_proof;
 
 pub struct TestDaemon {
     folder: tempfile::TempDir,
-    _daemon: Daemon,
+    daemon: Daemon,
     pub api: Api,
     pub gate: Arc<Gate>,
     pub passphrase: String,
@@ -76,7 +77,7 @@ impl TestDaemon {
         sections: &str,
         meanwhile: impl FnOnce(&std::path::Path),
     ) -> TestDaemon {
-        let TestDaemon { folder, _daemon: daemon, api, gate, passphrase, agents, people } = self;
+        let TestDaemon { folder, daemon, api, gate, passphrase, agents, people } = self;
         drop((daemon, api, agents, people));
         // The last reference drops the store, which releases its lock. Announcements may hold one
         // for a moment.
@@ -117,7 +118,7 @@ impl TestDaemon {
             agents: (AgentApi::new(&api), notice.agents.port()),
             people: (routes::people(&api), notice.people.port()),
             api,
-            _daemon: daemon,
+            daemon,
         }
     }
 
@@ -137,7 +138,8 @@ impl TestDaemon {
         let (parts, body) = response.into_parts();
         let bytes = axum::body::to_bytes(body, 1 << 22).await.unwrap();
         let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
-        TestReply { status: parts.status, headers: parts.headers, body }
+        let text = bytes.to_vec();
+        TestReply { status: parts.status, headers: parts.headers, body, text }
     }
 
     /// A request for the right host, with further headers and a JSON body.
@@ -177,16 +179,8 @@ impl TestDaemon {
 
     /// The text of a page for a person.
     pub async fn page(&self, token: &str, path: &str) -> String {
-        let mut request = Request::builder()
-            .uri(path)
-            .header("host", format!("127.0.0.1:{}", self.people.1))
-            .header("authorization", format!("Bearer {token}"))
-            .body(Body::empty())
-            .unwrap();
-        request.extensions_mut().insert(Peer::Network { local: true });
-        let response = self.people.0.clone().call(request).await.unwrap();
-        let bytes = axum::body::to_bytes(response.into_body(), 1 << 22).await.unwrap();
-        String::from_utf8(bytes.to_vec()).unwrap()
+        let reply = self.by(token, ApiSide::People, &format!("GET {path}"), None).await;
+        String::from_utf8(reply.text).unwrap()
     }
 
     /// A change, confirmed with the owner's passphrase.
@@ -205,6 +199,12 @@ impl TestDaemon {
         let (bearer, proof) = (format!("Bearer {token}"), step_up_proof(passphrase));
         let headers = [("authorization", &*bearer), (crate::api::STEP_UP, &*proof)];
         self.ask(ApiSide::People, line, &headers, body).await
+    }
+
+    /// Writes the configuration file and lets the daemon read it, as SIGHUP does.
+    pub async fn reload_file(&self, text: &str) {
+        std::fs::write(&self.daemon.paths().config, text).unwrap();
+        self.daemon.reloader().reload().await;
     }
 
     /// The daemon's state folder.

@@ -79,6 +79,7 @@ pub(crate) async fn test_gate_with(text: &str, options: SqliteOptions) -> TestGa
     let directory = Arc::new(Directory::default());
     directory.reload(&store).await.unwrap();
     let gate = Arc::new(Gate::open(store, clock, config.rules).await.unwrap());
+    gate.use_listed_grants_and_judge(&gate.rules()).await.unwrap();
     let api = Api::new(ApiParts {
         gate: Arc::clone(&gate),
         directory,

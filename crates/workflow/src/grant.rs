@@ -530,7 +530,7 @@ mod tests {
             shell("stripe post /v1/payouts"),
             shell("stripe delete /v1/customers/cus_1"),
             tool("transfer_funds", "ana@example.org"),
-            tool("send_money", "ana@example.org"),
+            tool("pay_bill", "ana@example.org"),
         ];
         let targets = ["stripe post", "stripe delete", "ana@example.org"];
         for call in &calls {

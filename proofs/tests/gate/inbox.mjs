@@ -662,6 +662,27 @@ await check("a thousand that wait: first paint, one more of them, one less", asy
   return `${Math.round(paint)} ms, ${more} ms, ${less} ms`;
 });
 
+await check("one tap freezes everything; the thaw takes the passphrase, in two stages", async () => {
+  assert.deepEqual(complaints, []);
+  const [house, { id }] = [await visit(), await ask(mail())];
+  await house.click("form.freeze button");
+  await house.waitForSelector("form.frozen");
+  assert.match(await house.textContent("form.frozen"), /Frozen by owner\. Every call is refused/);
+  assert.equal(await house.locator("form.freeze").count(), 0);
+  assert.equal((await stands(id)).state, "denied");
+  assert.match((await ask(mail())).detail, /frozen by owner/);
+  await house.click("form.frozen button");
+  await confirm(house, PASSPHRASE);
+  await house.waitForSelector("form.frozen [value=grants]", { state: "attached" });
+  assert.equal((await ask(mail())).state, "pending");
+  await house.click("form.frozen button");
+  await confirm(house, PASSPHRASE);
+  await house.waitForSelector("form.frozen", { state: "detached" });
+  await house.waitForSelector("form.freeze");
+  await house.context().close();
+  complaints.length = 0; // the browser itself reports that a proof was required
+});
+
 assert.deepEqual(complaints, []);
 console.log("the browser had nothing to complain about");
 await browser.close();

@@ -170,7 +170,7 @@ async function sequence(page, random) {
     const what = random.one(KEYS);
     if (what === "row") {
       const row = page.locator(".row:not(.ended)").nth(random.below(8));
-      await row.click({ timeout: 500 }).catch(() => {});
+      await row.click({ timeout: 500 }).then(() => { rows += 1; }, () => {});
     } else if (what === "button") {
       await page.locator(`.buttons [data-answer=${random.one(["approve", "deny"])}]`).click({ timeout: 300 }).catch(() => {});
     } else if (what === "come") await ask();
@@ -215,7 +215,7 @@ async function agrees(page) {
 }
 
 await topUp();
-let [done, restarts] = [0, 0];
+let [done, restarts, rows] = [0, 0, 0];
 const busy = new Set();
 let gate = Promise.resolve();
 async function tab(page, index) {
@@ -244,7 +244,8 @@ for (const [why, { id, said, pressed, written }] of failures.slice(0, 5)) consol
 assert.equal(failures.length, 0, `${failures.length} of ${answers.length} answers were to a card that was not shown`);
 for (const page of pages) await agrees(page);
 assert.ok(answers.length * 10 >= sequences, `only ${answers.length} answers in ${sequences} sequences`);
-console.log(`${done} sequences of keys, ${answers.length} answers, ${restarts} restarts: 0 to a card that was not shown; list and card agree in ${pages.length} tabs`);
+assert.ok(rows * 20 >= sequences, `only ${rows} rows were clicked in ${sequences} sequences`);
+console.log(`${done} sequences of keys, ${rows} rows clicked, ${answers.length} answers, ${restarts} restarts: 0 to a card that was not shown; list and card agree in ${pages.length} tabs`);
 await browser.close();
 server.close();
 process.exit(0);

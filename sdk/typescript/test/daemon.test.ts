@@ -321,6 +321,22 @@ test("without a daemon, or with one that does not respond, nothing runs", async 
   assert.equal(ran, 0);
 });
 
+test("a freeze refuses every call with its reason, and nothing runs", async (t) => {
+  const daemon = await TestDaemon.open(t);
+  const client = daemon.client();
+  let ran = 0;
+  const send = gated(() => (ran += 1), { tool: "send_message", client });
+  const read = gated(() => (ran += 1), { tool: "terminal", client });
+  assert.equal(await read({ command: "git status" }), 1);
+  const waiting = send(risky(1));
+  await daemon.waiting(1);
+  await daemon.asOwner("POST", "/v1/freeze", {});
+  await assert.rejects(waiting, { name: "NotApproved" });
+  await assert.rejects(send(risky(2)), /frozen by owner/);
+  await assert.rejects(read({ command: "git status" }), /frozen by owner/);
+  assert.equal(ran, 1);
+});
+
 test("a gate that only observes lets everything run, without permits", async (t) => {
   const daemon = await TestDaemon.open(t, 'mode = "observe"\n');
   const send = gated((args: object) => args, { tool: "send_message", client: daemon.client() });

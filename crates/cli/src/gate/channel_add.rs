@@ -222,6 +222,7 @@ fn in_use(args: &Add, old: &DaemonConfig) -> Result<ExitCode, Failure> {
         }
         thread::sleep(Duration::from_millis(200));
     }
+    channel_steps::confirm(&session, &args.name)?;
     let before = session.accounts()?;
     let code = link(&session, &args.name)?;
     output::line(&channel_steps::how_to_link(&code))?;

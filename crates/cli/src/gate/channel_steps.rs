@@ -12,6 +12,23 @@ use crate::failure::Failure;
 /// The pause between two polls.
 const POLL: Duration = Duration::from_secs(1);
 
+/// Confirms the new channel: the person adds it with their passphrase. Other settings that wait are
+/// left to `countersign config confirm`.
+pub fn confirm(people: &PeopleClient, name: &str) -> Result<(), Failure> {
+    let Some((hash, changes)) = people.waiting_config()? else { return Ok(()) };
+    let own = format!("[channels.{name}] ");
+    if changes.iter().all(|change| change.starts_with(&own)) {
+        people.confirm_config(&hash)?;
+        return Ok(());
+    }
+    let hash = page::safe(hash.get(..16).unwrap_or(&hash), 16);
+    output::line(&format!(
+        "People approve through this channel after an administrator confirms the settings that \
+         wait: countersign config confirm {hash}"
+    ))?;
+    Ok(())
+}
+
 /// The result of a test message.
 pub fn tested(name: &str, test: &ChannelTest) -> String {
     let name = page::safe(name, 40);

@@ -13,6 +13,8 @@ mod fake_daemon;
 #[cfg(test)]
 mod first_passphrase;
 #[cfg(test)]
+mod freeze;
+#[cfg(test)]
 mod installation;
 #[cfg(test)]
 mod learning;

@@ -90,11 +90,7 @@ impl Api {
     /// Over these parts.
     pub fn new(parts: ApiParts) -> Api {
         let offers = OfferSigner::new().ok().map(Arc::new);
-        let anonymous = Arc::new(Caller {
-            agent: ANONYMOUS.to_owned(),
-            own_addresses: [].into(),
-            is_socket_peer: false,
-        });
+        let anonymous = Arc::new(Caller::named(ANONYMOUS));
         let inbound = Arc::new(InboundContext::new(
             Arc::clone(&parts.gate),
             Arc::clone(&parts.directory),

@@ -44,9 +44,9 @@ pub struct StepUpProof {
 }
 
 impl StepUpProof {
-    /// What the ledger records about it.
-    pub fn facts(&self) -> &serde_json::Value {
-        &self.facts
+    /// What the ledger records about it, by name.
+    pub fn fact(&self) -> (String, serde_json::Value) {
+        ("step_up".to_owned(), self.facts.clone())
     }
 
     /// The ledger note: who made the change, and with which proof.

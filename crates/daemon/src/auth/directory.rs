@@ -13,8 +13,9 @@ use countersign_workflow::assurance::Tenure;
 use tokio::sync::{Mutex, MutexGuard};
 
 use super::error::AuthError;
+use super::names;
 use super::tokens::{AGENT_TOKEN, PERSON_TOKEN};
-use crate::gate::Caller;
+use crate::gate::{Caller, RefusedLabels};
 
 /// An authenticated person.
 #[derive(Debug, Clone)]
@@ -67,6 +68,8 @@ struct Entries {
     accounts: HashMap<(String, String), LinkedAccount>,
     /// By person.
     passkeys: HashMap<String, Vec<Passkey>>,
+    /// What no agent program may call itself.
+    refused_labels: Arc<RefusedLabels>,
 }
 
 /// The person behind a linked account, and since when.
@@ -98,6 +101,8 @@ impl Directory {
             .filter(|person| person.revoked.is_none())
             .map(|person| (person.name.clone(), person))
             .collect();
+        let people = entries.people.keys().map(String::as_str);
+        entries.refused_labels = Arc::new(names::refused_labels(people));
         entries.logins = logins.into_iter().map(|login| (login.secret, login)).collect();
         for account in accounts {
             let tenure = Tenure { since: account.linked, active_from: account.active_from };
@@ -145,14 +150,10 @@ impl Directory {
         let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
         let known = entries.uids.get(&uid);
         let known = known.filter(|known| known.expires.is_none_or(|end| now < end));
-        known.map_or_else(
-            || Caller {
-                agent: format!("uid:{uid}"),
-                own_addresses: Arc::from([]),
-                is_socket_peer: true,
-            },
-            |known| Caller { is_socket_peer: true, ..known.caller.clone() },
-        )
+        let caller = known
+            .map_or_else(|| Caller::named(&format!("uid:{uid}")), |known| known.caller.clone());
+        let refused_labels = Arc::clone(&entries.refused_labels);
+        Caller { is_socket_peer: true, refused_labels, ..caller }
     }
 
     /// The person with this session secret or token.
@@ -312,7 +313,7 @@ impl Entries {
         let caller = Caller {
             agent: agent.name,
             own_addresses: Arc::from(agent.own_addresses),
-            is_socket_peer: false,
+            ..Caller::named("")
         };
         let known = Arc::new(KnownAgent { caller, expires: agent.expires });
         if let Some(token) = agent.token {

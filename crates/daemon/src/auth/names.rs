@@ -3,6 +3,7 @@
 use countersign_workflow::request::DRILL;
 
 pub use crate::gate::ANONYMOUS;
+use crate::gate::RefusedLabels;
 
 /// Why a name is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -39,6 +40,12 @@ pub fn agent_name(name: &str) -> Result<(), NameError> {
         return Err(NameError::Reserved);
     }
     check_characters(name)
+}
+
+/// The labels that no agent program may have, because they are names of people or of the product.
+pub fn refused_labels<'n>(people: impl Iterator<Item = &'n str>) -> RefusedLabels {
+    let words = RESERVED_FOR_AGENTS.into_iter().chain(people);
+    RefusedLabels::new(RESERVED_FOR_PEOPLE, words)
 }
 
 fn check_characters(name: &str) -> Result<(), NameError> {

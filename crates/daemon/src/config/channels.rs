@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use countersign_channels::{ChannelLimits, ChannelSettings, webpush};
+use countersign_json::canonical::Digest;
 use countersign_types::tier::Tier;
 use toml::{Table, Value};
 
@@ -64,10 +65,19 @@ fn channel(name: &str, mut table: Table) -> KindResult<ChannelConfig> {
         return Err(format!("this name is reserved for the kind {name}; choose another one"));
     }
     let limits = limits(&kind, &mut table)?;
+    let fingerprint = fingerprint(&kind, &table);
     let settings = kinds::settings(&kind, table)?;
     // A channel that cannot be opened would notify no one later.
     settings.open(name, limits).map_err(|error| error.problem)?;
-    Ok(ChannelConfig { settings, limits })
+    Ok(ChannelConfig { settings, limits, fingerprint })
+}
+
+/// The digest of the settings that decide who is heard through a channel.
+fn fingerprint(kind: &str, table: &Table) -> Digest {
+    let mut table = table.clone();
+    table.remove("timeout_seconds");
+    let text = serde_json::to_string(&table).unwrap_or_default();
+    Digest::of(format!("channel\n{kind}\n{text}").as_bytes())
 }
 
 fn limits(kind: &str, table: &mut Table) -> KindResult<ChannelLimits> {

@@ -17,12 +17,19 @@ mod model_sections;
 pub mod oncall;
 pub mod paths;
 pub mod policy;
+mod releasing_judge;
 mod resolve;
 mod review;
+mod safeguards;
+mod safeguards_record;
 mod sections;
 mod settings;
+mod strength;
 mod unattended;
 mod undo;
+mod weakened;
+mod whitelist;
+mod whitelist_keys;
 
 #[cfg(test)]
 mod tests;
@@ -39,9 +46,10 @@ pub use model::{
 pub use oncall::{EscalationLevels, OnCall};
 pub use paths::Paths;
 pub use review::ReviewConfig;
-pub use settings::WrittenSettings;
+pub use settings::{WrittenSettings, announced};
 pub use unattended::UnattendedSettings;
 pub use undo::UndoConfig;
+pub use whitelist::{Whitelist, WhitelistEntry};
 
 /// The commented file that `countersign config example` prints; a test reads it.
 pub const EXAMPLE: &str = include_str!("../../countersign.toml");
@@ -71,7 +79,8 @@ impl DaemonConfig {
             .map_err(|error| ConfigError::Syntax(error.to_string().trim_end().to_owned()))?;
         let mut config = resolve::resolve(written, paths)?;
         let written = WrittenSettings::of(text);
-        config.rules.written = written.with_policy_files(&config.rules.policy);
+        let written = written.with_policy_files(&config.rules.policy);
+        config.rules.written = written.with_whitelist(&config.rules.whitelist);
         Ok(config)
     }
 }

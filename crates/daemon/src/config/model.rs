@@ -25,6 +25,7 @@ use super::oncall::{EscalationLevels, OnCall};
 use super::review::ReviewConfig;
 use super::settings::WrittenSettings;
 use super::undo::UndoConfig;
+use super::whitelist::Whitelist;
 
 /// The checked configuration.
 #[derive(Debug, Clone)]
@@ -144,8 +145,8 @@ pub struct DaemonRules {
     pub preset: Preset,
     /// The guard model, if one is configured.
     pub guard: Option<GuardSettings>,
-    /// The whitelist file.
-    pub whitelist: Option<PathBuf>,
+    /// The whitelist.
+    pub whitelist: Whitelist,
     /// The channels of each escalation level, lowest first.
     pub escalation: EscalationLevels,
     /// Exceptions by tier and time of day.
@@ -177,6 +178,8 @@ pub struct ChannelConfig {
     pub settings: ChannelSettings,
     /// Its limits.
     pub limits: ChannelLimits,
+    /// The digest of its settings without its limits: who is heard through it.
+    pub fingerprint: Digest,
 }
 
 /// How many people must approve, by tier.

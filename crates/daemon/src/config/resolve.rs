@@ -1,6 +1,5 @@
 //! The whole configuration from its file: sections checked one by one, then against each other.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use countersign_json::canonical::Digest;
@@ -32,6 +31,7 @@ use super::sections::{
 use super::settings::WrittenSettings;
 use super::unattended::UnattendedSettings;
 use super::undo::undo;
+use super::whitelist::Whitelist;
 
 const DAY: u32 = 86_400;
 
@@ -129,9 +129,13 @@ impl DaemonRules {
         self.rehash();
     }
 
-    /// Sets what may run without a person, and the hash that belongs to it.
+    /// Sets what may run without a person and what protects the gate, and the hash that belongs to
+    /// it.
     pub fn set_unattended(&mut self, settings: UnattendedSettings) {
         (self.review, self.learning) = (settings.review, settings.learning);
+        if let Some(safeguards) = settings.safeguards {
+            safeguards.apply_to(self);
+        }
         self.rehash();
     }
 
@@ -153,8 +157,9 @@ fn idle(people: &file::PeopleSection) -> Result<Millis, ConfigError> {
     seconds("people.idle_seconds", people.idle_seconds, 2 * 3_600, 60..=30 * DAY)
 }
 
-fn whitelist(section: &file::WhitelistSection) -> Result<Option<PathBuf>, ConfigError> {
-    section.file.as_deref().map(|path| absolute("whitelist.file", path)).transpose()
+fn whitelist(section: &file::WhitelistSection) -> Result<Whitelist, ConfigError> {
+    let file = section.file.as_deref().map(|path| absolute("whitelist.file", path)).transpose()?;
+    Ok(Whitelist::load(file))
 }
 
 /// The hash of the policy: two daemons with the same hash decide alike.

@@ -1,5 +1,5 @@
-//! The settings by which calls run without a person: `[review]` and `[learning]`. The file can
-//! tighten them at once; what is wider waits for a person.
+//! The settings by which calls run without a person (`[review]` and `[learning]`), and those that
+//! protect the gate. The file can tighten them at once; what is wider waits for a person.
 
 use countersign_risk::effect::{Effect, Effects};
 use countersign_types::tier::Tier;
@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::learning::LearningConfig;
 use super::model::DaemonRules;
 use super::review::{CLASSES, ReviewConfig};
+use super::safeguards::Safeguards;
 
 /// What may run without a person.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -17,15 +18,25 @@ pub struct UnattendedSettings {
     pub review: Option<ReviewConfig>,
     /// What is learned from approvals.
     pub learning: LearningConfig,
+    /// What protects the gate; none in a ledger of before it was kept there.
+    pub safeguards: Option<Box<Safeguards>>,
 }
 
 impl UnattendedSettings {
     /// The settings of these rules.
     pub fn of(rules: &DaemonRules) -> UnattendedSettings {
-        UnattendedSettings { review: rules.review.clone(), learning: rules.learning }
+        let (review, learning) = (rules.review.clone(), rules.learning);
+        UnattendedSettings { review, learning, safeguards: Some(Box::new(Safeguards::of(rules))) }
     }
 
-    /// What lets more calls run without a person than `before`; empty if nothing does.
+    /// What holds if the ledger cannot say what was confirmed: nothing is switched on, and nothing
+    /// protects the gate less than in a file without settings.
+    pub fn strictest() -> UnattendedSettings {
+        UnattendedSettings { safeguards: Some(Box::default()), ..UnattendedSettings::default() }
+    }
+
+    /// What lets more calls run without a person, or protects the gate less, than `before`; empty
+    /// if nothing does.
     pub fn wider_than(&self, before: &UnattendedSettings) -> Vec<String> {
         let mut changes = Vec::new();
         match (&self.review, &before.review) {
@@ -45,10 +56,14 @@ impl UnattendedSettings {
         if new.automatic && old.automatic && new.days > old.days {
             changes.push(format!("[learning] days: {} → {}", old.days, new.days));
         }
+        if let (Some(new), Some(old)) = (&self.safeguards, &before.safeguards) {
+            changes.extend(new.weaker_than(old));
+        }
         changes
     }
 
-    /// These settings, without what lets more calls run without a person than `before`.
+    /// These settings, without what lets more calls run without a person, or protects the gate
+    /// less, than `before`.
     #[must_use]
     pub fn narrowed_to(&self, before: &UnattendedSettings) -> UnattendedSettings {
         let review = self.review.as_ref().zip(before.review.as_ref());
@@ -59,7 +74,11 @@ impl UnattendedSettings {
             approvals: if new.automatic { new.approvals.max(old.approvals) } else { new.approvals },
             days: if new.automatic { new.days.min(old.days) } else { new.days },
         };
-        UnattendedSettings { review, learning }
+        let safeguards = match (&self.safeguards, &before.safeguards) {
+            (Some(new), Some(old)) => Some(Box::new(new.narrowed_to(old))),
+            (new, old) => new.clone().or_else(|| old.clone()),
+        };
+        UnattendedSettings { review, learning, safeguards }
     }
 
     /// As JSON, for the ledger.
@@ -67,7 +86,8 @@ impl UnattendedSettings {
         let review = self.review.as_ref().map(review_json);
         let LearningConfig { approvals, automatic, days } = self.learning;
         let learning = json!({ "approvals": approvals, "automatic": automatic, "days": days });
-        json!({ "review": review, "learning": learning }).to_string()
+        let safeguards = self.safeguards.as_ref().map(|safeguards| safeguards.to_json());
+        json!({ "review": review, "learning": learning, "safeguards": safeguards }).to_string()
     }
 
     /// From the JSON of the ledger; none if it is not valid.
@@ -84,7 +104,11 @@ impl UnattendedSettings {
             automatic: learning.get("automatic")?.as_bool()?,
             days: number("days")?,
         };
-        Some(UnattendedSettings { review, learning })
+        let safeguards = match value.get("safeguards") {
+            None | Some(Value::Null) => None,
+            Some(safeguards) => Some(Box::new(Safeguards::from_json(safeguards)?)),
+        };
+        Some(UnattendedSettings { review, learning, safeguards })
     }
 }
 

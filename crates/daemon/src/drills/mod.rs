@@ -115,7 +115,7 @@ async fn make(
     conditions(gate, someone_is_available).await.map_err(Rejection::from)?.allows()?;
     let typical = typical(gate).await?.ok_or(DrillRefusal::NoAgent)?;
     let own_addresses = Arc::default();
-    let caller = Caller { agent: DRILL.to_owned(), own_addresses, is_socket_peer: false };
+    let caller = Caller { own_addresses, ..Caller::named(DRILL) };
     let done = |name: &str| earlier.iter().any(|one| kind(one) == Some(name));
     // Drills that were not used recently come first; otherwise the order is random.
     let mut drills = Vec::new();

@@ -8,7 +8,9 @@ use countersign_types::time::Clock as _;
 
 use super::state::Gate;
 use crate::config::{DaemonRules, UnattendedSettings, mode_name};
-use crate::recorded_settings::{mode_fact, policy_fact, unattended_fact, written_fact};
+use crate::recorded_settings::{
+    mode_fact, policy_fact, unattended_fact, with_changes, written_fact,
+};
 
 impl Gate {
     /// Replaces the rules, after the change is in the ledger. A weaker mode
@@ -21,10 +23,6 @@ impl Gate {
         self.hold_wider_settings(&mut rules, &UnattendedSettings::of(&self.rules()));
         let mut entry = Entry::new(0, EntryKind::Config, rules.hash);
         let text = |text: String| countersign_json::Value::String(text.into());
-        if !changes.is_empty() {
-            let changes = changes.into_iter().map(text).collect();
-            entry.facts.push(("changes".into(), countersign_json::Value::Array(changes)));
-        }
         if let Some(mode) = self.requested_mode() {
             entry.facts.push(("requested_mode".into(), text(mode_name(mode).to_owned())));
         }
@@ -44,14 +42,20 @@ impl Gate {
         if !self.is_policy_unknown() {
             entry.facts.push(policy_fact(&rules.policy));
         }
-        self.store.append(vec![entry]).await?;
-        let (file, now) = (rules.whitelist.as_deref(), self.clock.now().at);
-        self.grants.read_whitelist(&self.store, file, rules.hash, now).await?;
+        self.store.append(with_changes(entry, &changes)).await?;
+        self.use_listed_grants_and_judge(&rules).await?;
         self.keep_policy(&rules.policy);
-        self.judge.configure(rules.judge.as_ref());
         self.update_policy_marker(&rules.policy);
         self.card_settings.update(&rules);
         *self.rules.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rules);
+        Ok(())
+    }
+
+    /// What follows from the safeguards in these rules.
+    pub async fn use_listed_grants_and_judge(&self, rules: &DaemonRules) -> Result<(), StoreError> {
+        let (whitelist, now) = (&rules.whitelist, self.clock.now().at);
+        self.grants.use_whitelist(&self.store, whitelist, rules.hash, now).await?;
+        self.judge.configure(rules.judge.as_ref());
         Ok(())
     }
 }

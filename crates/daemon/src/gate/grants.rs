@@ -1,7 +1,6 @@
 //! The active grants in memory: those that people made, and those of the whitelist file.
 
 use std::collections::HashMap;
-use std::path::Path;
 use std::sync::{PoisonError, RwLock};
 
 use countersign_json::Value;
@@ -17,7 +16,7 @@ use countersign_workflow::grant::{
 use countersign_workflow::request::{ApprovalScope, Choice, State};
 use tokio::sync::Mutex;
 
-use super::whitelist::{self, WhitelistEntry};
+use crate::config::{Whitelist, WhitelistEntry};
 
 /// The author of the grants in the whitelist file. No person can have this name.
 pub const WHITELIST: &str = "whitelist file";
@@ -125,26 +124,15 @@ impl GrantCache {
         self.given.read().unwrap_or_else(PoisonError::into_inner).get(id).is_some()
     }
 
-    /// Reads the whitelist file again. A file that is not private or not valid permits nothing, and
-    /// the log says why.
-    pub async fn read_whitelist(
+    /// Uses the grants of the whitelist that are in force, and no others of it.
+    pub async fn use_whitelist(
         &self,
         store: &Backend,
-        file: Option<&Path>,
+        whitelist: &Whitelist,
         policy: Digest,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        let read = file.map(whitelist::read);
-        let refused = matches!(read, Some(Err(_)));
-        let listed = match (read, file) {
-            (None, _) => whitelist::defaults(),
-            (Some(Ok(listed)), _) => listed,
-            (Some(Err(error)), file) => {
-                let file = file.map(|file| file.display().to_string()).unwrap_or_default();
-                tracing::error!(file, %error, "the whitelist file was rejected: none of its grants is active");
-                Vec::new()
-            }
-        };
+        let listed = whitelist.entries();
         let names = listed.iter().map(|item| (item.id(), format!("whitelist:{}", item.action)));
         let names: HashMap<Id, String> = names.collect();
         // Memory first: if the store fails afterwards, fewer grants are active, not more.
@@ -157,8 +145,8 @@ impl GrantCache {
                 Err(error) => return Err(error),
             }
         }
-        if file.is_some() {
-            store.append(vec![told(&listed, refused, policy)]).await?;
+        if whitelist.file.is_some() {
+            store.append(vec![told(&listed, whitelist.is_refused, policy)]).await?;
         }
         self.read(store).await
     }

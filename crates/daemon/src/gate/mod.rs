@@ -83,7 +83,6 @@ mod unapplied_changes;
 mod unattended;
 mod uninterrupted;
 mod waiters;
-mod whitelist;
 
 #[cfg(test)]
 mod tests;
@@ -95,7 +94,7 @@ pub use asking_agent::{
 };
 pub use bursts::{Burst, burst_key, bursts};
 pub use call_projects::CallProjects;
-pub use caller::Caller;
+pub use caller::{Caller, RefusedLabels};
 pub use clock_rebase::RebaseError;
 pub use crisis_context::{CrisisContext, POSSIBLE_MINOR, crisis_level};
 pub use crisis_notice::CrisisNotice;

@@ -1,4 +1,5 @@
-//! Settings of the file by which more calls would run without a person, and which wait for one.
+//! Settings of the file by which more calls would run without a person, or which would protect the
+//! gate less. They wait for a person.
 
 use std::sync::RwLock;
 
@@ -11,7 +12,7 @@ use crate::config::UnattendedSettings;
 pub struct RequestedSettings {
     /// The settings of the file.
     pub settings: UnattendedSettings,
-    /// What lets more calls run without a person.
+    /// What lets more calls run without a person or protects the gate less.
     pub changes: Vec<String>,
 }
 

@@ -6,7 +6,6 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use countersign_risk::facts::FactsKey;
 use countersign_risk::verdict::Mode;
 use countersign_store::{Backend, Store as _, StoreError};
-use countersign_types::time::Clock as _;
 
 use super::api_policy::ApiRulesFile;
 use super::call_projects::ProjectRules;
@@ -81,8 +80,7 @@ impl Gate {
     ) -> Result<Gate, StoreError> {
         let crises = CrisisSessions::restore(&store).await?;
         let grants = GrantCache::default();
-        let (file, now) = (rules.whitelist.as_deref(), clock.now().at);
-        grants.read_whitelist(&store, file, rules.hash, now).await?;
+        grants.read(&store).await?;
         let session_memories = SessionMemories::restore(store.session_memories().await?);
         let tool_labels = ToolLabels::default();
         tool_labels.read(&store).await?;

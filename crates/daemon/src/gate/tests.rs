@@ -33,6 +33,7 @@ mod policy_demands;
 mod project_rules;
 mod repository_answers;
 mod reviews;
+mod safeguards;
 mod session_answers;
 mod tokenless;
 mod tool_call_grants;
@@ -47,11 +48,7 @@ const MESSAGE: &str =
 const MAIL: &str = r#"{"tool":"send_email","arguments":{"to":"ana@example.org","body":"hi"}}"#;
 
 fn caller(agent: &str) -> Caller {
-    Caller {
-        agent: agent.to_owned(),
-        own_addresses: ["ana@example.org".to_owned()].into(),
-        is_socket_peer: false,
-    }
+    Caller { own_addresses: ["ana@example.org".to_owned()].into(), ..Caller::named(agent) }
 }
 
 fn question(text: &'static str) -> CallSubmission<'static> {
@@ -277,44 +274,9 @@ async fn mail_to_oneself_is_the_only_default_grant() {
     let stored = kept(&daemon.gate, MAIL).await;
     let decision = stored.request.decision.unwrap();
     assert_eq!(decision.reason, "whitelist:send_email");
-    let stranger =
-        Caller { agent: "codex".to_owned(), own_addresses: [].into(), is_socket_peer: false };
+    let stranger = Caller::named("codex");
     let asked = daemon.gate.submit(question(MAIL), &stranger).await.unwrap();
     assert!(matches!(asked, GateAnswer::Kept(stored) if stored.request.state == State::Pending));
-}
-
-#[tokio::test]
-async fn the_whitelist_file_counts_only_while_valid() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("w.json");
-    let write = |text: &str| std::fs::write(&file, text).unwrap();
-    let listed = r#"{"send_message":{"targets":["bo"]}}"#;
-    write(listed);
-    let section = format!("[whitelist]\nfile = \"{}\"\n", file.display());
-    let daemon = TestDaemon::with("", &section).await;
-    let rules = || (*daemon.gate.rules()).clone();
-    let stored = kept(&daemon.gate, MESSAGE).await;
-    let decision = stored.request.decision.unwrap();
-    assert_eq!(decision.reason, "whitelist:send_message");
-    // The file stands for the defaults.
-    assert_eq!(kept(&daemon.gate, MAIL).await.request.state, State::Pending);
-    for bad in [r#"{"send_message":{"targets":"bo"}}"#, "", r#"{"send_message":{}}"#] {
-        write(bad);
-        daemon.gate.change_rules(rules()).await.unwrap();
-        let stored = kept(&daemon.gate, MESSAGE).await;
-        assert_eq!(stored.request.state, State::Pending, "{bad}");
-        // A bad file does not fall back to the defaults either.
-        assert_eq!(kept(&daemon.gate, MAIL).await.request.state, State::Pending, "{bad}");
-        decide(&daemon, &stored, Choice::Approve).await.unwrap();
-        write(listed);
-        daemon.gate.change_rules(rules()).await.unwrap();
-        assert_eq!(kept(&daemon.gate, MESSAGE).await.request.state, State::Approved);
-    }
-    // What a person took back does not return with the file.
-    let Decider::Grant(id) = decision.by else { panic!("{:?}", decision.by) };
-    assert!(daemon.gate.store().revoke_grant(id, "owner".into(), daemon.note()).await.unwrap());
-    daemon.gate.change_rules(rules()).await.unwrap();
-    assert_eq!(kept(&daemon.gate, MESSAGE).await.request.state, State::Pending);
 }
 
 #[tokio::test]

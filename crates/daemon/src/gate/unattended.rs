@@ -1,6 +1,6 @@
-//! The settings in force by which calls run without a person. The file can tighten them at once; to
-//! widen them, a person must confirm the change, because whoever can edit a file could otherwise
-//! let calls run first or have approvals learned.
+//! The settings in force by which calls run without a person, and those that protect the gate. The
+//! file can tighten them at once; to widen them, a person must confirm the change, because whoever
+//! can edit a file could otherwise let calls run first, have approvals learned, or list grants.
 
 use std::sync::{Arc, PoisonError};
 
@@ -36,8 +36,14 @@ impl Gate {
         let mut rules = (*self.rules()).clone();
         let before = match &recorded.unattended {
             // An older ledger, or one that was changed, switches nothing on.
-            _ if self.integrity.fault().is_some() => UnattendedSettings::default(),
-            Some(text) => UnattendedSettings::from_json(text).unwrap_or_default(),
+            found if self.integrity.fault().is_some() => {
+                let strictest = UnattendedSettings::strictest();
+                let found = found.as_deref().and_then(UnattendedSettings::from_json);
+                found.map_or(strictest.clone(), |found| found.narrowed_to(&strictest))
+            }
+            Some(text) => {
+                UnattendedSettings::from_json(text).unwrap_or_else(UnattendedSettings::strictest)
+            }
             None if is_new => UnattendedSettings::of(&rules),
             None => UnattendedSettings::default(),
         };
@@ -49,6 +55,7 @@ impl Gate {
             entry.facts = vec![fact];
             self.store.append(vec![entry]).await?;
         }
+        self.use_listed_grants_and_judge(&rules).await?;
         *self.rules.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rules);
         Ok(())
     }
@@ -101,9 +108,13 @@ impl Gate {
         entry.facts.push(("confirmed_settings".into(), Value::Array(confirmed)));
         entry.facts.push(unattended_fact(&rules));
         self.store.append(vec![entry]).await?;
+        self.use_listed_grants_and_judge(&rules).await?;
         *self.rules.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rules);
         *waiting.write().unwrap_or_else(PoisonError::into_inner) = None;
-        tracing::warn!(person, "settings that let calls run without a person were confirmed");
+        tracing::warn!(
+            person,
+            "settings that let more calls run or protect the gate less were confirmed"
+        );
         Ok(Some(changes))
     }
 }

@@ -126,7 +126,8 @@ fn settings_notice(api: &Api) -> Markup {
             form.api.line.alarm data-method="POST" data-path="/v1/config" {
                 input type="hidden" name="hash" value=(asked.hash());
                 span {
-                    "The configuration asks for settings that let more calls run without a person: "
+                    "The configuration asks for settings that let more calls run without a person, "
+                    "or protect the gate less: "
                     strong { (asked.changes.join("; ")) }
                     ". They wait for confirmation; the settings before stay in force."
                 }

@@ -56,6 +56,7 @@ impl TestNotifier {
         }
         let store = Arc::new(Backend::Sqlite(store));
         let gate = Gate::open(store, clock, rules(folder, text)).await.unwrap();
+        gate.use_listed_grants_and_judge(&gate.rules()).await.unwrap();
         let (stop, stopping) = watch::channel(false);
         TestNotifier {
             gate: Arc::new(gate),
@@ -101,8 +102,7 @@ impl TestNotifier {
             snapshot: None,
             detail: &|| "{}".to_owned(),
         };
-        let caller =
-            Caller { agent: "coder".to_owned(), own_addresses: [].into(), is_socket_peer: false };
+        let caller = Caller::named("coder");
         match self.gate.submit(asks, &caller).await {
             Ok(GateAnswer::Kept(stored)) => *stored,
             Ok(GateAnswer::Passed(_)) => panic!("{command} passed"),

@@ -1,5 +1,6 @@
 //! What the configuration says: who can reach the daemon, whom it tells, what it keeps.
 
+use countersign_client::LedgerRows;
 use countersign_daemon::config::paths::EnvironmentVariables as _;
 use countersign_daemon::config::{DaemonConfig, Paths};
 use countersign_store::OfflineLedger;
@@ -103,14 +104,18 @@ pub(super) fn keeping(config: &DaemonConfig, paths: &Paths, checks: &mut Vec<Che
 /// be read by this user.
 fn rows(config: &DaemonConfig) -> Option<Check> {
     let store = OfflineLedger::open(&config.store).ok()?;
-    let rows = match store.compare_rows() {
-        Ok(rows) => listed(rows),
+    Some(match store.compare_rows() {
+        Ok(rows) => row_check(&listed(rows)),
         Err(error) => {
             let say = format!("The store cannot be compared with its ledger: {error}.");
-            return Some(Check::bad(say, "countersign ledger verify"));
+            Check::bad(say, "countersign ledger verify")
         }
-    };
-    Some(match differing(&rows) {
+    })
+}
+
+/// What the comparison of rows and ledger says.
+fn row_check(rows: &LedgerRows) -> Check {
+    match differing(rows) {
         None => Check::ok(format!(
             "The ledger confirms all {} requests, people, agents and credentials.",
             rows.requests
@@ -119,5 +124,39 @@ fn rows(config: &DaemonConfig) -> Option<Check> {
             format!("The store was edited: {why}."),
             "countersign ledger verify; find out who can write the state folder",
         ),
-    })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use countersign_client::LedgerRowDifference;
+
+    use super::*;
+    use crate::gate::doctor::check::Mark;
+
+    #[test]
+    fn rows_that_the_ledger_does_not_confirm_are_a_failed_check() {
+        let same = LedgerRows { requests: 3, differences: 0, listed: Vec::new() };
+        let good = row_check(&same);
+        assert!(
+            good.mark == Mark::Ok && good.say.contains("confirms all 3 requests"),
+            "{}",
+            good.say
+        );
+        let row = |name: &str| Some(name.to_owned());
+        for (request, credential, named) in
+            [(row("01hf3zq9"), None, "01hf3zq9"), (None, row("person owner"), "person owner")]
+        {
+            let one = LedgerRowDifference {
+                request,
+                credential,
+                row: row("approved"),
+                ledger: row("pending"),
+            };
+            let edited = row_check(&LedgerRows { requests: 3, differences: 1, listed: vec![one] });
+            let say = &edited.say;
+            assert!(edited.mark == Mark::Bad && say.starts_with("The store was edited"), "{say}");
+            assert!(say.contains(named) && say.contains("approved in its row"), "{say}");
+        }
+    }
 }

@@ -338,3 +338,22 @@ fn what_is_approved_was_looked_at_long_enough_and_is_still_the_same() {
     }
     assert!(given > 5, "the game must reach approvals to say anything: {given}");
 }
+
+#[test]
+fn one_key_freezes_everything_and_says_whether_it_did() {
+    let mut bench = Bench::new(80, 24, &medium());
+    bench.press("f");
+    let freezes = |bench: &Bench| {
+        bench.effects.iter().filter(|effect| **effect == InboxEffect::Freeze).count()
+    };
+    assert_eq!(freezes(&bench), 0);
+    bench.press("F");
+    assert_eq!((freezes(&bench), bench.approvals()), (1, 0));
+    bench.tell(InboxEvent::Frozen(Err("the daemon does not respond".to_owned())));
+    assert!(bench.shows("Not frozen: the daemon does not respond"), "{}", bench.text());
+    bench.tell(InboxEvent::Frozen(Ok(())));
+    assert!(bench.shows("Frozen. Every call is refused"), "{}", bench.text());
+    // In a text, it is a letter.
+    bench.press("dFor now\n");
+    assert_eq!((freezes(&bench), &*bench.answers()[0].reason), (1, "For now"));
+}

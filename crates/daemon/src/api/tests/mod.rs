@@ -102,6 +102,7 @@ impl TestApi {
         enter_everybody(&store, &clock).await;
         directory.reload(&store).await.unwrap();
         let gate = Gate::open(store, clock, config.rules).await.unwrap();
+        gate.use_listed_grants_and_judge(&gate.rules()).await.unwrap();
         let (stop, stopping) = watch::channel(false);
         let api = Api::new(ApiParts {
             gate: Arc::new(gate),

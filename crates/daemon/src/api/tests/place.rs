@@ -63,11 +63,8 @@ async fn a_token_cannot_name_another_host() {
 
 #[test]
 fn a_host_is_accepted_from_the_socket_and_from_its_own_agent() {
-    let caller = |agent: &str, is_socket_peer: bool| Caller {
-        agent: agent.to_owned(),
-        own_addresses: [].into(),
-        is_socket_peer,
-    };
+    let caller =
+        |agent: &str, is_socket_peer: bool| Caller { is_socket_peer, ..Caller::named(agent) };
     let host = Some("claude-code");
     assert_eq!(caller("uid:1000", true).accepted_host(host), host);
     assert_eq!(caller("Claude Code", false).accepted_host(host), host);

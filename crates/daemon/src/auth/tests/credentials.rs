@@ -53,6 +53,38 @@ async fn strangers(daemon: &TestDaemon) -> Vec<String> {
     [expired, ended, gone].into_iter().chain(made_up).collect()
 }
 
+/// A caller of the socket names the program that it runs for. Nobody may read a person or the
+/// product there.
+#[tokio::test]
+async fn a_hook_cannot_call_itself_by_the_name_of_a_person_or_of_the_product() {
+    let daemon = TestDaemon::default().await;
+    daemon.person("ana", countersign_store::Role::Approver).await;
+    let caller = daemon.api.directory.socket_peer(1000, daemon.now());
+    let shown = |label: &'static str| caller.accepted_host(Some(label));
+    for label in [
+        "owner",
+        "Owner",
+        "o.w-n_e.r",
+        "root",
+        "system",
+        "countersign",
+        "policy",
+        "anonymous",
+        "ana",
+        "ANA",
+        "a-n-a",
+        "approved-by-ana",
+        "owner-cli",
+        "ana.owner",
+        "admin_tool",
+    ] {
+        assert_eq!(shown(label), Some("unknown"), "{label}");
+    }
+    for label in ["claude-code", "my-agent", "banana", "anatole", "rooter", "unknown"] {
+        assert_eq!(shown(label), Some(label), "{label}");
+    }
+}
+
 #[tokio::test]
 async fn the_people_api_rejects_every_other_credential() {
     let daemon = TestDaemon::default().await;

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::config::{DaemonConfig, Paths};
+use crate::notifier::test_notifier::{ReceiverBehavior, WebhookReceiver, until};
 use crate::test_daemon::{ApiSide, TestDaemon};
 
 const OBSERVE: &str = "mode = \"observe\"\n\n";
@@ -87,4 +88,55 @@ async fn observe_mode_signs_no_permits_and_is_visible() {
     assert_eq!(mode(&daemon).await.0, "observe");
     let shown = daemon.by(&owner, ApiSide::People, "GET /v1/mode", None).await.body;
     assert_eq!(shown, json!({"mode": "observe", "requested": null}));
+}
+
+/// The banner of the inbox and the metric say when the gate does not block, or would not.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_inbox_and_the_metrics_show_the_mode() {
+    let daemon = TestDaemon::default().await;
+    let owner = daemon.owner().await;
+    let metric = async |daemon: &TestDaemon| {
+        let all = daemon.page(&owner, "/metrics").await;
+        let line = all.lines().find(|line| line.starts_with("countersign_mode_enforce "));
+        line.map(|line| line.ends_with(" 1"))
+    };
+    let banner = "risky calls run without a question";
+    let page = daemon.page(&owner, "/").await;
+    assert!(!page.contains(banner) && !page.contains("/v1/mode"), "{page}");
+    assert_eq!(metric(&daemon).await, Some(true));
+    reload(&daemon, "mode = \"observe\"\n").await;
+    let page = daemon.page(&owner, "/").await;
+    assert!(!page.contains(banner), "observe is not in force");
+    assert!(page.contains("data-path=\"/v1/mode\"") && page.contains("Confirm observe"));
+    assert_eq!(metric(&daemon).await, Some(true));
+    confirm(&daemon, &owner).await;
+    let page = daemon.page(&owner, "/").await;
+    assert!(page.contains(banner) && !page.contains("Confirm observe"), "{page}");
+    assert_eq!(metric(&daemon).await, Some(false));
+}
+
+/// A changed file is announced with its difference on the channels that were in force.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reload_announces_what_changed_and_what_waits() {
+    let folder = tempfile::tempdir().unwrap();
+    let hook = WebhookReceiver::start(ReceiverBehavior::Answers(200)).await;
+    let channel = hook.channel("one", folder.path());
+    let daemon = TestDaemon::with("", &channel).await;
+    let heard = async |words: &str| {
+        until(words, async || hook.got().iter().any(|(_, body)| body.to_string().contains(words)))
+            .await;
+    };
+    // The channel is gone from the file, but hears of it first.
+    daemon.reload_file("mode = \"observe\"\n[people]\nwaiting_seconds = 0\n").await;
+    heard("people.waiting_seconds: default → 0").await;
+    heard("mode: default → ").await;
+    daemon.reload_file(&format!("[quorum]\nhigh = 3\n{channel}")).await;
+    daemon.reload_file(&format!("mode = \"observe\"\n\n{channel}")).await;
+    heard("quorum.high: 3 → default").await;
+    heard("The mode observe waits").await;
+    heard("Settings wait for an administrator's confirmation").await;
+    heard("[quorum] high: 3 → 1").await;
+    let entries = daemon.ledger().await;
+    let changes = |entry: &&Value| entry["facts"]["changes"].to_string().contains("quorum.high");
+    assert_eq!(entries.iter().filter(changes).count(), 2);
 }

@@ -59,11 +59,9 @@ pub async fn answer(
     given: PersonAnswer,
 ) -> Result<StoredRequest, ApiProblem> {
     let asked = stored.request.digest;
-    let seen = seen_digest(given.choice, given.seen, asked)?;
+    let seen = call_seen(given.choice, given.seen, asked)?;
     let mut facts = given.edit.as_ref().map(|edit| edit.facts.clone()).unwrap_or_default();
-    if let Some(proof) = &given.proof {
-        facts.insert("step_up".to_owned(), proof.facts().clone());
-    }
+    facts.extend(given.proof.as_ref().map(StepUpProof::fact));
     let mut standing = api.standing(&identity.person);
     if let Some(signed) = &given.signed {
         let runs = given.edit.as_ref().map_or(asked, |edit| edit.call.digest).canonical;
@@ -95,23 +93,23 @@ pub async fn answer(
     Ok(api.gate.decide(stored.request.id, event, note).await?.stored)
 }
 
-/// The digest of the call that the person saw.
-fn seen_digest(
+/// The call that an answer is about.
+fn call_seen(
     choice: Choice,
     seen: Option<Digest>,
     asked: CallDigest,
 ) -> Result<CallDigest, ApiProblem> {
-    Ok(match (choice, seen) {
+    match (choice, seen) {
         (Choice::Approve, None) => {
             let what =
                 "`digest` is required to approve: send the digest of the call that was shown";
-            return Err(ApiProblem::bad_request(what));
+            Err(ApiProblem::bad_request(what))
         }
         // A denial without a digest denies the request; a denial that names another call does not.
         (Choice::Deny, Some(seen)) if seen != asked.canonical => {
-            return Err(TransitionError::DigestMismatch.into());
+            Err(TransitionError::DigestMismatch.into())
         }
-        (_, Some(seen)) => CallDigest { canonical: seen, ..asked },
-        (Choice::Deny, None) => asked,
-    })
+        (_, Some(seen)) => Ok(CallDigest { canonical: seen, ..asked }),
+        (Choice::Deny, None) => Ok(asked),
+    }
 }

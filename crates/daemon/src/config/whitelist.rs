@@ -1,9 +1,10 @@
 //! The whitelist file of the predecessor format. Any error rejects the whole file.
 
+use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use countersign_json as json;
 use countersign_json::Value;
@@ -18,6 +19,40 @@ const ENTRIES: usize = 1_000;
 const TARGETS: usize = 1_000;
 const LONGEST_NAME: usize = 200;
 const LONGEST_TARGET: usize = 320;
+
+/// The whitelist: what its file lists, and what of it waits for a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Whitelist {
+    /// The file.
+    pub file: Option<PathBuf>,
+    /// What it lists, or the default without a file.
+    pub listed: Vec<WhitelistEntry>,
+    /// Whether the file was rejected, so that it lists nothing.
+    pub is_refused: bool,
+    /// The keys of what waits for a person.
+    pub held: BTreeSet<String>,
+}
+
+impl Whitelist {
+    /// Reads the file. A file that is not private or not valid permits nothing, and the log says
+    /// why.
+    pub fn load(file: Option<PathBuf>) -> Whitelist {
+        let (listed, is_refused) = match file.as_deref().map(read) {
+            None => (defaults(), false),
+            Some(Ok(listed)) => (listed, false),
+            Some(Err(error)) => {
+                let file = file.as_ref().map(|file| file.display().to_string());
+                tracing::error!(
+                    file,
+                    %error,
+                    "the whitelist file was rejected: none of its grants is active"
+                );
+                (Vec::new(), true)
+            }
+        };
+        Whitelist { file, listed, is_refused, held: BTreeSet::new() }
+    }
+}
 
 /// Why the file was rejected.
 #[derive(Debug, thiserror::Error)]
@@ -62,13 +97,13 @@ impl WhitelistEntry {
 }
 
 /// The default without a file: e-mail to oneself, by confirmed addresses.
-pub fn defaults() -> Vec<WhitelistEntry> {
+fn defaults() -> Vec<WhitelistEntry> {
     let action = "send_email".to_owned();
     vec![WhitelistEntry { shape: GrantShape::ToSelf { tool: action.clone() }, action }]
 }
 
 /// Reads the file.
-pub fn read(path: &Path) -> Result<Vec<WhitelistEntry>, WhitelistError> {
+fn read(path: &Path) -> Result<Vec<WhitelistEntry>, WhitelistError> {
     // Opening a named pipe must not block.
     let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default();
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
