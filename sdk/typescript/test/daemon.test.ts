@@ -328,10 +328,10 @@ test("a freeze refuses every call with its reason, and nothing runs", async (t) 
   const send = gated(() => (ran += 1), { tool: "send_message", client });
   const read = gated(() => (ran += 1), { tool: "terminal", client });
   assert.equal(await read({ command: "git status" }), 1);
-  const waiting = send(risky(1));
+  const denied = assert.rejects(send(risky(1)), { name: "NotApproved" });
   await daemon.waiting(1);
   await daemon.asOwner("POST", "/v1/freeze", {});
-  await assert.rejects(waiting, { name: "NotApproved" });
+  await denied;
   await assert.rejects(send(risky(2)), /frozen by owner/);
   await assert.rejects(read({ command: "git status" }), /frozen by owner/);
   assert.equal(ran, 1);

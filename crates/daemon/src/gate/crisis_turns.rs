@@ -166,7 +166,7 @@ impl CrisisTurns {
         all.remove(&(agent.to_owned(), session.to_owned()));
     }
 
-    /// Forgets every conversation without a new turn for [`LIFETIME`].
+    /// Forgets every conversation without a new turn for `LIFETIME`.
     pub fn forget_old(&self, now: Timestamp) {
         let mut all = self.conversations.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|_, known| known.is_kept(now));

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use countersign_risk::facts::FactsKey;
 use countersign_risk::verdict::Mode;
 use countersign_store::{Backend, Store as _, StoreError};
+use countersign_types::time::Clock as _;
 
 use super::api_policy::ApiRulesFile;
 use super::call_projects::ProjectRules;
@@ -89,7 +90,7 @@ impl Gate {
         let judge = JudgeSlot::default();
         judge.configure(rules.judge.as_ref());
         let (rules, metrics) = (RwLock::new(Arc::new(rules)), Metrics::default());
-        let deduplication = Deduplication::restore(&store, now).await?;
+        let deduplication = Deduplication::restore(&store, clock.now().at).await?;
         Ok(Gate {
             store,
             clock,

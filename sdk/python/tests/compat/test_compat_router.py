@@ -98,10 +98,14 @@ def test_an_agent_cannot_approve(running_daemon: DaemonFixture) -> None:
     assert running_daemon.seen(name)["state"] == "pending"
 
 
-def test_a_critical_approval_needs_a_reason(router: ApprovalRouter) -> None:
+def test_a_critical_call_is_approved_in_the_inbox_only(
+    router: ApprovalRouter, running_daemon: DaemonFixture
+) -> None:
     name = router.route("rm -rf /")["approval_id"]
-    assert "reason" in router.approve(name)["error"]
-    assert router.approve(name, reason="this machine is scrapped")["approved"] is True
+    found = router.approve(name, reason="this machine is scrapped")
+    assert found["approved"] is False
+    assert "inbox" in found["error"]
+    assert running_daemon.seen(name)["state"] == "pending"
 
 
 def test_a_decision_in_the_inbox_is_returned(

@@ -100,7 +100,10 @@ class ApprovalRouter:
     def approve(
         self, approval_id: str, approver: str = "user", *, reason: str = ""
     ) -> dict[str, Any]:
-        """Approves an action. The token says who approved; ``approver`` is ignored."""
+        """Approves an action up to HIGH; what is CRITICAL is approved in the inbox.
+
+        The token says who approved; ``approver`` is ignored.
+        """
         del approver
         return self._answer(approval_id, True, reason)
 
