@@ -3,7 +3,6 @@
 mod rows;
 
 use std::collections::{BTreeSet, HashMap};
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use countersign_ledger::entry::{Entry, EntryKind};

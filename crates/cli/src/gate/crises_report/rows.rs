@@ -26,11 +26,11 @@ pub(super) struct CrisisReport {
     pub crises_resolved: u64,
     /// Seconds from the begin of a crisis until a person resolved it.
     pub resolve_seconds_median: Option<u64>,
-    resolve_seconds_p90: Option<u64>,
+    pub resolve_seconds_p90: Option<u64>,
     /// Crises that a person took over, and the seconds from their begin until then.
     pub takeovers: u64,
     pub takeover_seconds_median: Option<u64>,
-    takeover_seconds_p90: Option<u64>,
+    pub takeover_seconds_p90: Option<u64>,
     /// Messages to people about a crisis, and the different channels that they went to.
     pub pages_sent: u64,
     pub pages_failed: u64,
@@ -43,7 +43,7 @@ pub(super) struct CrisisReport {
     pub cancelled: u64,
     /// Seconds until a person answered.
     pub answer_seconds_median: Option<u64>,
-    answer_seconds_p90: Option<u64>,
+    pub answer_seconds_p90: Option<u64>,
     /// Different people who answered a call, took over or resolved a crisis.
     pub people: usize,
 }
