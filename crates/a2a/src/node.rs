@@ -24,7 +24,7 @@ use crate::state::TaskState;
 use crate::task::DelegatedTask;
 use crate::turns::PeerTurns;
 
-/// What is told of a task that ran when the node stopped.
+/// The status of a task that was running when the node stopped.
 const STOPPED: &str = "the node stopped while the task ran; it is not started again";
 /// How many decisions are waited for at the daemon at once; the others are asked for in turn.
 const WAITERS: usize = 32;
