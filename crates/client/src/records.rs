@@ -211,6 +211,9 @@ pub struct Readiness {
     /// The person who froze.
     #[serde(default)]
     pub frozen_by: Option<String>,
+    /// How many edited settings wait for confirmation.
+    #[serde(default)]
+    pub waiting_settings: u64,
     /// How many projects have lost their adopted rules.
     #[serde(default)]
     pub lost_adoptions: u64,
@@ -240,6 +243,15 @@ impl Readiness {
         } else {
             format!("Everything is frozen by {by}: every call is refused")
         })
+    }
+
+    /// What people must know about edited settings that are not in force.
+    pub fn settings_warning(&self) -> Option<String> {
+        match self.waiting_settings {
+            0 => None,
+            1 => Some("1 edited setting waits for confirmation and is not in force".to_owned()),
+            many => Some(format!("{many} edited settings wait for confirmation, not in force")),
+        }
     }
 
     /// What people must know about the mode; nothing if risky calls wait for a person.

@@ -144,10 +144,10 @@ pub enum ConfigWhat {
         #[arg(long)]
         json: bool,
     },
-    /// Confirm the settings that let more calls run without a person.
+    /// Show the settings that let more calls run without a person, or confirm them.
     Confirm {
-        /// The start of their hash, as the daemon announced it (16 characters).
-        hash: String,
+        /// The start of their hash (16 characters) [default: only show what waits].
+        hash: Option<String>,
         /// The people API and the person.
         #[command(flatten)]
         person: PersonArgs,

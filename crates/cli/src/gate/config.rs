@@ -30,9 +30,31 @@ pub fn run(args: &args_admin::Config) -> Result<ExitCode, Failure> {
             output::say(|out, _| Ok(page::table(out, &rows)?))
         }
         ConfigWhat::Check { file, json } => check(file.as_deref(), *json),
-        ConfigWhat::Confirm { hash, person } => confirm(hash, person),
+        ConfigWhat::Confirm { hash: Some(hash), person } => confirm(hash, person),
+        ConfigWhat::Confirm { hash: None, person } => waiting(person),
         ConfigWhat::ConfirmMode { mode, person } => confirm_mode(mode, person),
     }
+}
+
+/// Shows the settings that wait for confirmation.
+fn waiting(person: &PersonArgs) -> Result<ExitCode, Failure> {
+    let waiting = PersonSession::open(person)?.waiting_config()?;
+    if person.json {
+        let waiting =
+            waiting.map(|(hash, changes)| serde_json::json!({ "hash": hash, "changes": changes }));
+        return output::json(&serde_json::json!({ "requested": waiting }));
+    }
+    let Some((hash, changes)) = waiting else {
+        return output::line("No settings wait for confirmation.");
+    };
+    output::say(|out, _| {
+        writeln!(out, "These settings of the file wait for confirmation and are not in force:")?;
+        for change in &changes {
+            writeln!(out, "  {}", page::safe(change, 400))?;
+        }
+        let hash = page::safe(hash.get(..16).unwrap_or(&hash), 16);
+        Ok(writeln!(out, "To confirm them: countersign config confirm {hash}")?)
+    })
 }
 
 fn confirm(hash: &str, person: &PersonArgs) -> Result<ExitCode, Failure> {

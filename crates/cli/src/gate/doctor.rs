@@ -123,6 +123,10 @@ fn daemon(agents: &Endpoint, people: Option<&Endpoint>, checks: &mut Vec<Check>)
     if let Some(warning) = ready.as_ref().ok().and_then(Readiness::freeze_warning) {
         checks.push(Check::note(format!("{warning}."), "countersign thaw people, then grants"));
     }
+    if let Some(warning) = ready.as_ref().ok().and_then(Readiness::settings_warning) {
+        let remedy = "countersign config confirm shows them and confirms; or edit the file back";
+        checks.push(Check::bad(format!("{warning}."), remedy));
+    }
     checks.extend(ready.as_ref().ok().and_then(fleet_check));
     checks.extend(ready.as_ref().ok().and_then(adoption_check));
     checks.push(match ready {

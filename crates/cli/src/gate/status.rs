@@ -41,8 +41,11 @@ fn alarms() -> String {
 fn unready(agents: &Endpoint) -> String {
     match AgentClient::new(agents.clone(), None).ready() {
         Ok(ready) => {
-            let warnings = [ready.freeze_warning(), ready.warning()].into_iter().flatten();
-            warnings.fold(String::new(), |said, warning| said + &page::safe(&warning, 400) + ".\n")
+            let warnings = [ready.freeze_warning(), ready.warning(), ready.settings_warning()];
+            warnings
+                .into_iter()
+                .flatten()
+                .fold(String::new(), |said, warning| said + &page::safe(&warning, 400) + ".\n")
         }
         Err(error) if error.problem().is_some_and(|problem| problem.name() == "unready") => {
             format!("{}\n", page::safe(&error.to_string(), 1000))

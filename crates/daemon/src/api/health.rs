@@ -42,11 +42,13 @@ pub async fn ready(State(api): State<Api>) -> ApiResult {
     let requested = api.gate.requested_mode().map(mode_name);
     let mode = mode_name(api.gate.rules().mode);
     let freeze = api.gate.freeze_state().current();
+    let waiting = api.gate.requested_settings();
     let body = json!({
         "ready": true, "mode": mode, "requested_mode": requested,
         "freeze": freeze.as_ref().map(|freeze| freeze.stage.label()),
         "frozen_by": freeze.as_ref().map(|freeze| &freeze.by),
-        // Agents may read this, so that no folder is named.
+        // Agents may read this: it names no setting and no folder.
+        "waiting_settings": waiting.map_or(0, |waiting| waiting.changes.len()),
         "lost_adoptions": api.gate.lost_projects().len(),
         "fleet_fault": api.fleet.fault().map(|fault| fault.to_string()),
     });

@@ -41,7 +41,8 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
             p.hint {
                 "The rules are in countersign.toml and can only be changed there, so that someone "
                 "with access to a browser cannot loosen them. After a change, "
-                code { "kill -HUP" } " makes the daemon read the file again."
+                code { "kill -HUP" } " makes the daemon read the file again. Changes that let more "
+                "calls run without a person wait until an administrator confirms them."
             }
             (part("When a person is asked", &asked(&rules)))
             (part("Deadlines", &times(&rules)))

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::{MAIL, MESSAGE, decide, kept};
 use crate::config::{DaemonConfig, DaemonRules, JudgeMode, Paths};
-use crate::test_daemon::TestDaemon;
+use crate::test_daemon::{ApiSide, TestDaemon};
 
 const TO_EVE: &str =
     r#"{"tool":"send_message","arguments":{"to":"eve","text":"hi"},"session":"s1"}"#;
@@ -30,6 +30,12 @@ async fn confirm(daemon: &TestDaemon) -> Vec<String> {
     assert_eq!(done.status, 200, "{}", done.body);
     assert!(daemon.gate.requested_settings().is_none());
     requested.changes
+}
+
+/// How many settings wait, as every client hears it.
+async fn told(daemon: &TestDaemon) -> serde_json::Value {
+    let ready = daemon.ask(ApiSide::Agents, "GET /ready", &[], None).await.body;
+    ready["waiting_settings"].clone()
 }
 
 type Shown = fn(&DaemonRules) -> String;
@@ -63,7 +69,9 @@ async fn each_weaker_safeguard_waits_and_a_stricter_one_does_not() {
         assert_eq!(shown(&daemon.gate.rules()), before, "{strict:?} to {weak:?}");
         let requested = daemon.gate.requested_settings().map(|requested| requested.changes);
         assert_eq!(requested.map_or(0, |changes| changes.len()), 1, "{strict:?} to {weak:?}");
+        assert_eq!(told(&daemon).await, 1, "{strict:?} to {weak:?}");
         assert_eq!(confirm(&daemon).await.len(), 1);
+        assert_eq!(told(&daemon).await, 0, "{weak:?} was confirmed");
         assert_ne!(shown(&daemon.gate.rules()), before, "{weak:?} was confirmed");
         reload(&daemon, strict).await;
         assert_eq!(shown(&daemon.gate.rules()), before, "{strict:?} counts at once");
