@@ -8,6 +8,8 @@ use std::path::Path;
 mod gate;
 #[path = "commands/lists.rs"]
 mod lists;
+#[path = "commands/long_names.rs"]
+mod long_names;
 #[path = "commands/paths.rs"]
 mod paths;
 #[path = "commands/programs.rs"]
@@ -196,7 +198,8 @@ impl Tables {
         s: &mut String,
     ) -> Result<(), String> {
         let source = |(family, program): &(String, Program)| {
-            spec_source(family, program).map_err(|e| format!("{:?}: {e}", program.names))
+            let long = long_names::of(program, &self.rules, &self.runners);
+            spec_source(family, program, &long).map_err(|e| format!("{:?}: {e}", program.names))
         };
         let sources: Vec<String> = self.specs.iter().map(source).collect::<Result<_, _>>()?;
         let (specs, numbers) = programs::unique(&sources);
@@ -332,7 +335,7 @@ fn value_letters(values: &[String]) -> u128 {
     })
 }
 
-fn spec_source(family: &str, p: &Program) -> Result<String, String> {
+fn spec_source(family: &str, p: &Program, long: &[String]) -> Result<String, String> {
     let mut values = p.values.clone();
     values.extend(p.touches.keys().cloned());
     let interpreter = match &p.interpreter {
@@ -348,7 +351,7 @@ fn spec_source(family: &str, p: &Program) -> Result<String, String> {
         ),
     };
     Ok(format!(
-        "Spec {{ family: {family:?}, base: {}, message: {:?}, ordinary: {:?}, single_dash: {}, posix: {}, letters: {:#x}, values: {}, touches: {}, exec: {}, operands: {}, first_if: {}, in_place: {}, recursive: {}, dry: {}, keys: {}, interpreter: {interpreter}, fetches: {}, sends: {}, inert: {}, cmdlet: {}, positions: {}, switches: {}, input_paths: {}, slash_options: {}, filter: {}, named_only: {}, effects: {} }},\n",
+        "Spec {{ family: {family:?}, base: {}, message: {:?}, ordinary: {:?}, single_dash: {}, posix: {}, letters: {:#x}, values: {}, long_names: {}, touches: {}, exec: {}, operands: {}, first_if: {}, in_place: {}, only_reads: {}, recursive: {}, dry: {}, keys: {}, interpreter: {interpreter}, fetches: {}, sends: {}, inert: {}, cmdlet: {}, positions: {}, switches: {}, input_paths: {}, slash_options: {}, filter: {}, named_only: {}, effects: {} }},\n",
         tier(&p.base)?,
         p.message,
         format!("{family}.ordinary"),
@@ -356,11 +359,13 @@ fn spec_source(family: &str, p: &Program) -> Result<String, String> {
         p.posix,
         value_letters(&values),
         list(&values),
+        list(long),
         touch_pairs(&p.touches)?,
         list(&p.exec),
         operands(&p.operands, p.inert)?,
         flags(&p.first_if),
         flags(&p.in_place),
+        flags(&p.only_reads),
         flags(&p.recursive),
         flags(&p.dry),
         touch_pairs(&p.keys)?,

@@ -18,7 +18,9 @@ pub enum ArgumentUse {
     Read,
     /// Creates or overwrites the path.
     Write,
-    /// The same, with what was compiled from source files.
+    /// Reads the path, or overwrites it: a write where that would be grave.
+    MayWrite,
+    /// Creates or overwrites the path with what was compiled from source files.
     Build,
     /// Adds to the path.
     Append,
@@ -373,6 +375,8 @@ pub struct Spec {
     pub letters: u128,
     /// Options that take the next word as their value.
     pub values: StaticList<&'static str>,
+    /// All long options that the tables know of its programs, sorted.
+    pub long_names: StaticList<&'static str>,
     /// What an option's value is.
     pub touches: StaticList<(&'static str, ArgumentUse)>,
     /// Options whose following words up to `;` or `+` are a command.
@@ -383,6 +387,8 @@ pub struct Spec {
     pub first_if: StaticList<Flag>,
     /// Flags that turn operand reads into writes (`sed -i`).
     pub in_place: StaticList<Flag>,
+    /// Flags with which files are read and stay as they are (`gzip -c`).
+    pub only_reads: StaticList<Flag>,
     /// Flags that make deletes and changes recursive.
     pub recursive: StaticList<Flag>,
     /// Flags under which nothing is changed (`--dry-run`).

@@ -25,6 +25,7 @@ test_files! {
     seed_test: "seed.rs",
     session_test: "session.rs",
     session_secrets_test: "session_secrets.rs",
+    shortened_options_test: "shortened_options.rs",
     structure_test: "structure.rs",
     tool_labels_test: "tool_labels.rs",
     two_readings_test: "two_readings.rs",
@@ -33,6 +34,7 @@ test_files! {
     unread_languages_test: "unread_languages.rs",
     whole_folders_test: "whole_folders.rs",
     workspace_test: "workspace.rs",
+    written_files_test: "written_files.rs",
 }
 
 #[test]

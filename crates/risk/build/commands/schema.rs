@@ -43,6 +43,8 @@ pub struct Program {
     #[serde(default)]
     pub in_place: Vec<String>,
     #[serde(default)]
+    pub only_reads: Vec<String>,
+    #[serde(default)]
     pub recursive: Vec<String>,
     #[serde(default)]
     pub dry: Vec<String>,

@@ -18,6 +18,7 @@ pub fn touch(kind: &str) -> Result<&'static str, String> {
         "-" | "skip" => "ArgumentUse::Skip",
         "read" => "ArgumentUse::Read",
         "write" => "ArgumentUse::Write",
+        "may_write" => "ArgumentUse::MayWrite",
         "append" => "ArgumentUse::Append",
         "delete" => "ArgumentUse::Delete",
         "change" => "ArgumentUse::Change",

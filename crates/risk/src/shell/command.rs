@@ -120,6 +120,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         span: Span,
     ) -> Flow {
         let (spec, ..) = known;
+        self.with_full_options(known, args, stdin, span);
         let inv = Invocation::new(args, Some(spec));
         self.shared.out.commands.add(inv.command_words());
         spec.effects.iter().for_each(|e| self.shared.out.effect(*e));

@@ -9,6 +9,15 @@ use crate::name_lists::{PRINTING_WORDS, QUIET_OPTIONS};
 use countersign_shell::UNKNOWN;
 
 impl<'t> Evaluator<'t, '_, '_, '_> {
+    /// `perl -i -pe 's/a/b/' FILE`: code that writes its files back.
+    pub(super) fn changed_in_place(&mut self, spec: &'static Spec, inv: &Invocation<'_, 't>) {
+        if inv.has_any(&spec.in_place) {
+            for arg in inv.operands.iter().filter_map(|index| inv.arg(*index)) {
+                self.touch(ArgumentUse::Write, arg, false);
+            }
+        }
+    }
+
     /// `sed -i d *` and `perl -i -ne '' *` leave their files empty, as if they had been deleted.
     pub(super) fn emptied_in_place(
         &mut self,

@@ -57,6 +57,7 @@ mod script_facts;
 mod script_files;
 mod sed;
 mod shell_text;
+mod shortened_options;
 mod source_runs;
 mod state;
 mod subject;

@@ -9,7 +9,7 @@ use super::transfers::names_only_this_machine;
 use crate::command_tables::{ArgumentUse, Spec};
 use crate::effect::Effect;
 use crate::flow::{Flow, Taint};
-use crate::name_lists::REROUTING_OPTIONS;
+use crate::name_lists::{OUTPUT_OPTIONS, REROUTING_OPTIONS};
 use crate::structural_findings;
 use countersign_shell::UNKNOWN;
 
@@ -22,12 +22,13 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         stdin: &Flow,
     ) -> Taint {
         let mut taint = self.option_touches(spec, inv, stdin);
+        self.undescribed_outputs(&spec.values, spec.effects.contains(&Effect::Write), inv);
         let recursive = inv.has_any(&spec.recursive);
         let operands = &spec.operands;
         let lead: &[ArgumentUse] = if inv.has_any(&spec.first_if) { &[] } else { &operands.lead };
         let count = inv.operands.len();
         let tail_from = count.saturating_sub(operands.tail.len()).max(lead.len().min(count));
-        let in_place = inv.has_any(&spec.in_place);
+        let flags = (inv.has_any(&spec.in_place), inv.has_any(&spec.only_reads));
         let skip_tail = !operands.tail.is_empty()
             && inv.values.iter().any(|(name, _)| {
                 let writes = |t: &ArgumentUse| matches!(t, ArgumentUse::Write | ArgumentUse::Build);
@@ -41,16 +42,14 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 taint = taint.and(self.touch(*touch, &value, recursive));
                 continue;
             }
-            let mut touch = if let Some(touch) = lead.get(i) {
+            let touch = if let Some(touch) = lead.get(i) {
                 *touch
             } else if i >= tail_from && !skip_tail && count > 1 {
                 operands.tail.get(i - tail_from).copied().unwrap_or(operands.rest)
             } else {
                 operands.rest
             };
-            if in_place && touch == ArgumentUse::Read {
-                touch = ArgumentUse::Write;
-            }
+            let touch = under_flags(touch, flags);
             if matches!(touch, ArgumentUse::Shell | ArgumentUse::Sql) {
                 taint = taint.and(self.value_touch(touch, arg, stdin, false));
             } else if touch != ArgumentUse::Skip {
@@ -74,6 +73,33 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             && let Some(before) = inv.arg(*before)
         {
             self.touch(touch, before, false);
+        }
+    }
+
+    /// Options that write a file in most programs, in a program whose description lacks them.
+    pub(super) fn undescribed_outputs(
+        &mut self,
+        described: &[&str],
+        writes: bool,
+        inv: &Invocation<'_, 't>,
+    ) {
+        for index in &inv.options {
+            let Some(option) = inv.arg(*index) else { continue };
+            let (name, value) = match option.text.split_once('=') {
+                Some((name, value)) => (name, Some(value)),
+                None => (option.text.as_ref(), None),
+            };
+            let usual = OUTPUT_OPTIONS.contains(&name) || writes && name == "-o";
+            if !usual || described.contains(&name) {
+                continue;
+            }
+            let next = inv.args.get(usize::from(*index) + 1).filter(|_| value.is_none());
+            let next = next.filter(|next| !next.text.starts_with('-')).cloned();
+            let given =
+                value.map(|value| Arg { text: Cow::Owned(value.to_owned()), ..option.clone() });
+            if let Some(file) = given.or(next) {
+                self.touch(ArgumentUse::Write, &file, false);
+            }
         }
     }
 
@@ -156,5 +182,15 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
             }
             _ => self.touch(touch, arg, false),
         }
+    }
+}
+
+/// What happens to an operand if flags say that files are changed in place, or only read.
+fn under_flags(touch: ArgumentUse, (in_place, only_reads): (bool, bool)) -> ArgumentUse {
+    match touch {
+        ArgumentUse::Read if in_place => ArgumentUse::Write,
+        ArgumentUse::Skip => ArgumentUse::Skip,
+        _ if only_reads => ArgumentUse::Read,
+        _ => touch,
     }
 }

@@ -22,6 +22,11 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         match touch {
             ArgumentUse::Read => self.on_path(PathAction::Read, arg),
             ArgumentUse::Named => self.on_named(arg),
+            ArgumentUse::MayWrite => {
+                let class = self.shared.class_for(PathAction::Write, &on_its_host(&arg.text));
+                let grave = class.write >= Tier::High;
+                self.on_path(if grave { PathAction::Write } else { PathAction::Read }, arg)
+            }
             // Adding to a file elsewhere loses nothing.
             ArgumentUse::Append
                 if self.shared.class_for(PathAction::Write, &arg.text).id == "elsewhere" =>
@@ -90,7 +95,13 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     }
 
     /// Files that a program writes for itself beside what it runs: `strace -o file command`.
-    pub(super) fn option_writes(&mut self, spec: &Spec, inv: &Invocation<'_, 't>, dry: bool) {
+    pub(super) fn option_writes(
+        &mut self,
+        spec: &'static Spec,
+        inv: &Invocation<'_, 't>,
+        dry: bool,
+    ) {
+        self.changed_in_place(spec, inv);
         for (name, value) in inv.values.iter().filter(|_| !dry) {
             let touch = spec.touches.iter().find(|(n, _)| n == name).map(|(_, touch)| *touch);
             let Some(

@@ -103,6 +103,18 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         self.rules(&UNDESCRIBED, &inv, stdin.present, span);
         self.rules(&EVERY_PROGRAM, &inv, stdin.present, span);
         self.undescribed_runner(&inv, stdin, span);
+        self.undescribed_outputs(&[], true, &inv);
+        let looks = UNDESCRIBED_READ_ONLY.iter().any(|rule| inv.fits(rule, stdin.present, true));
+        let writes = resolve(&first.text).is_some_and(|(spec, ..)| spec.base > Tier::Safe);
+        if let [_, .., last] = &*inv.operands
+            && writes
+            && !looks
+            && let Some(last) = inv.arg(*last)
+            && self.shared.class_for(PathAction::Write, &last.text).write >= Tier::High
+        {
+            // Most converters write the file that they are given last.
+            self.touch(ArgumentUse::Write, last, false);
+        }
         for index in &inv.operands {
             if let Some(arg) = inv.arg(*index) {
                 let url = arg.text.contains("://");
