@@ -86,8 +86,8 @@ pub use records::{
 };
 pub use report::{Batch, BatchItem, RedeemedPermit, ReportStatus, RunReport};
 pub use request::{
-    DeciderRecord, DecisionRecord, DrillRecord, JudgeNote, QuorumRecord, RequestRecord,
-    RequestStatus, ReviewNote, VoteRecord,
+    DeciderRecord, DecisionRecord, DrillRecord, JudgeNote, PlaceRecord, QuorumRecord,
+    RequestRecord, RequestStatus, ReviewNote, VoteRecord,
 };
 pub use reviews::{FeedbackRecord, ReviewRecord};
 pub use screening::{CARD_WAIT, ScreenedMessage, UserTexts, screen_message};

@@ -105,6 +105,7 @@ impl PeopleClient {
                 ("q", filter.q.as_deref()),
                 ("before", filter.before.as_deref()),
                 ("limit", limit.as_deref()),
+                ("cards", filter.cards.then_some("true")),
             ],
         );
         self.read(&path)

@@ -93,6 +93,8 @@ pub struct Filter {
     pub before: Option<String>,
     /// The maximum number of results.
     pub limit: Option<u32>,
+    /// Whether each result has its card and its place.
+    pub cards: bool,
 }
 
 /// A person's answer to one request.

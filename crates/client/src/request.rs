@@ -124,6 +124,9 @@ pub struct RequestRecord {
     /// What people see (to people only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub card: Option<serde_json::Value>,
+    /// Where the call would run (to people only, where the card comes with a list).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<PlaceRecord>,
     /// The assessment of the edited call, if one was approved (to people only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edited: Option<EditedSummary>,
@@ -192,6 +195,17 @@ impl RequestRecord {
     pub fn decided_by(&self) -> String {
         self.decision.as_ref().map_or_else(|| "pending".to_owned(), |one| one.by.describe())
     }
+}
+
+/// Where a call would run, as its agent said.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlaceRecord {
+    /// The folder of the project.
+    #[serde(default)]
+    pub project: Option<String>,
+    /// The agent program.
+    #[serde(default)]
+    pub host: Option<String>,
 }
 
 /// A call that may run before a person looks at it.

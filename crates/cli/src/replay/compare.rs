@@ -20,6 +20,19 @@ pub enum RecordedDecision {
     None,
 }
 
+/// What two settings do with a call; none where it cannot be told.
+#[derive(Debug, Clone, Copy)]
+pub struct ComparedCall {
+    /// With the settings in force.
+    pub now: Option<ReplayOutcome>,
+    /// With the other settings.
+    pub then: Option<ReplayOutcome>,
+    /// Whether it may pass with the other settings, where that cannot be told.
+    pub may_pass: bool,
+    /// What people decided.
+    pub decision: RecordedDecision,
+}
+
 /// A call in a list.
 #[derive(Debug, Clone, Serialize)]
 pub struct ReplayedCall {
@@ -61,6 +74,10 @@ pub struct ReplayReport {
     pub more: u64,
     /// Denied calls that would pass with the other settings, and do not pass now.
     pub denied_passed: Vec<ReplayedCall>,
+    /// Calls that cannot be compared: their rules need what was not recorded.
+    pub not_comparable: u64,
+    /// Denied calls among them that may pass with the other settings.
+    pub denied_unknown: Vec<ReplayedCall>,
     /// Denied calls that pass already now.
     pub denied_pass_now: u64,
     /// Examples of questions that would be asked in addition.
@@ -81,18 +98,37 @@ impl ReplayReport {
         ReplayReport { now: counts(now), then: counts(then), ..ReplayReport::default() }
     }
 
+    /// Whether no denied call would pass that does not pass now.
+    pub fn passes_no_denied(&self) -> bool {
+        self.denied_passed.is_empty() && self.denied_unknown.is_empty()
+    }
+
     /// Adds a call.
-    pub fn add(
+    pub fn add(&mut self, compared: ComparedCall, shown: impl FnOnce() -> ReplayedCall) {
+        self.calls += 1;
+        self.approved += u64::from(compared.decision == RecordedDecision::Approved);
+        let denied = compared.decision == RecordedDecision::Denied;
+        self.denied += u64::from(denied);
+        match (compared.now, compared.then) {
+            (Some(now), Some(then)) => self.add_outcomes(now, then, denied, shown),
+            (_, then) => {
+                self.not_comparable += 1;
+                if denied && then == Some(ReplayOutcome::Pass) {
+                    self.denied_passed.push(shown());
+                } else if denied && then.is_none() && compared.may_pass {
+                    self.denied_unknown.push(shown());
+                }
+            }
+        }
+    }
+
+    fn add_outcomes(
         &mut self,
         now: ReplayOutcome,
         then: ReplayOutcome,
-        decision: RecordedDecision,
+        denied: bool,
         shown: impl FnOnce() -> ReplayedCall,
     ) {
-        self.calls += 1;
-        self.approved += u64::from(decision == RecordedDecision::Approved);
-        let denied = decision == RecordedDecision::Denied;
-        self.denied += u64::from(denied);
         for (counts, outcome) in [(&mut self.now, now), (&mut self.then, then)] {
             counts.questions += u64::from(outcome == ReplayOutcome::Ask);
             counts.refused += u64::from(outcome == ReplayOutcome::Refuse);
@@ -117,14 +153,13 @@ impl ReplayReport {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use countersign_risk::verdict::{Mode, Policy};
+    use countersign_daemon::config::{DaemonConfig, Paths};
+    use countersign_risk::verdict::Mode;
 
     fn setting(mode: Mode) -> ReplaySetting {
-        ReplaySetting {
-            mode,
-            policy: Policy::default(),
-            environment: crate::engine::Environment::Workstation,
-        }
+        let nowhere = std::path::PathBuf::from("/nonexistent");
+        let paths = Paths { config: nowhere.clone(), state: nowhere.clone(), runtime: nowhere };
+        ReplaySetting::new(DaemonConfig::read("", &paths).unwrap()).in_mode(mode)
     }
 
     #[test]
@@ -132,10 +167,12 @@ mod tests {
         let (now, then) = (setting(Mode::Enforce), setting(Mode::Observe));
         let mut report = ReplayReport::new(&now, &then);
         for number in 0..100 {
-            let outcome = |of: &ReplaySetting| of.outcome_of_score(Tier::High, 100, false);
+            let outcome = |of: &ReplaySetting| Some(of.outcome_of_score(Tier::High, 100, false));
             let decision =
                 if number % 2 == 0 { RecordedDecision::Denied } else { RecordedDecision::Approved };
-            report.add(outcome(&now), outcome(&then), decision, || ReplayedCall {
+            let (now, then) = (outcome(&now), outcome(&then));
+            let compared = ComparedCall { now, then, may_pass: false, decision };
+            report.add(compared, || ReplayedCall {
                 place: number.to_string(),
                 tier: Tier::High,
                 call: String::new(),
@@ -144,6 +181,27 @@ mod tests {
         assert_eq!((report.calls, report.denied, report.fewer, report.more), (100, 50, 100, 0));
         assert_eq!(report.denied_passed.len(), 50);
         assert_eq!(report.gone_questions.len(), LISTED);
+    }
+
+    #[test]
+    fn what_cannot_be_compared_is_counted_apart() {
+        let (now, then) = (setting(Mode::Enforce), setting(Mode::Enforce));
+        let mut report = ReplayReport::new(&now, &then);
+        let (unknown, pass, ask) = (None, Some(ReplayOutcome::Pass), Some(ReplayOutcome::Ask));
+        let denied = RecordedDecision::Denied;
+        let mut add = |now, then, may_pass, decision| {
+            let compared = ComparedCall { now, then, may_pass, decision };
+            let call = ReplayedCall { place: String::new(), tier: Tier::High, call: String::new() };
+            report.add(compared, || call);
+            (report.not_comparable, report.denied_passed.len(), report.denied_unknown.len())
+        };
+        assert_eq!(add(ask, unknown, true, RecordedDecision::Approved), (1, 0, 0));
+        assert_eq!(add(ask, unknown, false, denied), (2, 0, 0));
+        assert_eq!(add(ask, unknown, true, denied), (3, 0, 1));
+        assert_eq!(add(unknown, pass, true, denied), (4, 1, 1));
+        assert_eq!(add(unknown, ask, true, denied), (5, 1, 1));
+        assert!(!report.passes_no_denied());
+        assert_eq!((report.fewer, report.now.questions), (0, 0));
     }
 
     #[test]

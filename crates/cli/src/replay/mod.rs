@@ -5,6 +5,7 @@ mod compare;
 mod print;
 mod recorded_requests;
 pub mod setting;
+mod stored_call;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -13,26 +14,30 @@ use crate::engine::{Call, Context};
 use crate::failure::Failure;
 use crate::gate::output;
 use crate::recorded::example::example;
-use crate::recorded::session_run::{RecordedVerdict, SessionRuns};
+use crate::recorded::session_run::SessionRuns;
 use crate::recorded::source::{self, CallSource};
 use args::ReplayArgs;
-use compare::{RecordedDecision, ReplayReport, ReplayedCall};
-use setting::{ReplayOutcome, ReplaySetting};
+use compare::{ComparedCall, RecordedDecision, ReplayReport, ReplayedCall};
+use recorded_requests::percent;
+use setting::{ReplaySetting, mode_of};
 
 /// Runs the command.
 pub fn run(args: &ReplayArgs) -> Result<ExitCode, Failure> {
     let now = ReplaySetting::load(None)?;
     let then = match &args.config {
         Some(file) => ReplaySetting::load(Some(file))?,
-        None => now,
+        None => now.clone(),
     };
-    let then = args.mode.as_deref().map_or(then, |mode| then.in_mode(mode));
+    let then = match args.mode.as_deref() {
+        Some(mode) => then.in_mode(mode_of(mode)),
+        None => then,
+    };
     let report = if args.files.is_empty() {
         recorded_requests::compare(&args.person, &now, &then)?
     } else {
         logged_calls(&args.files, &now, &then)?
     };
-    let code = if report.denied_passed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    let code = if report.passes_no_denied() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     if args.person.json {
         output::json(&report)?;
     } else {
@@ -55,12 +60,17 @@ fn logged_calls(
         let assess = |runs: &mut SessionRuns, setting: &ReplaySetting| {
             let context = Context { environment: setting.environment, ..placed.call.context };
             let call = Call { context, ..placed.call.clone() };
-            runs.assess(&call, placed.raw, !placed.rejected)
+            let seen = runs.assess(&call, placed.raw, !placed.rejected);
+            (setting.outcome(&call, &seen), seen)
         };
-        let (before, after) = (assess(first, now), assess(second, then));
+        let ((before, _), (outcome, after)) = (assess(first, now), assess(second, then));
         let decision =
             if placed.rejected { RecordedDecision::Denied } else { RecordedDecision::None };
-        report.add(outcome(now, &before), outcome(then, &after), decision, || ReplayedCall {
+        let seen = &after.assessment;
+        let confidence = percent(seen.confidence);
+        let may_pass = then.may_pass(seen.tier, confidence, seen.crisis_sensitive);
+        let compared = ComparedCall { now: before, then: outcome, may_pass, decision };
+        report.add(compared, || ReplayedCall {
             place: crate::engine::sanitize(placed.session, 60),
             tier: after.assessment.tier,
             call: example(&placed.call, &after.assessment),
@@ -69,11 +79,4 @@ fn logged_calls(
     })?;
     report.partial = calls.partial;
     Ok(report)
-}
-
-fn outcome(setting: &ReplaySetting, seen: &RecordedVerdict) -> ReplayOutcome {
-    match setting.outcome(&seen.assessment) {
-        ReplayOutcome::Ask if seen.remembered => ReplayOutcome::Pass,
-        outcome => outcome,
-    }
 }

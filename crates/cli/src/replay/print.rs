@@ -39,8 +39,9 @@ pub fn print(out: &mut dyn Write, report: &ReplayReport, paint: Paint) -> io::Re
         &report.gone_questions,
         paint,
     )?;
+    not_comparable(out, report, paint)?;
     match report.denied_passed.len() {
-        0 => writeln!(out, "No denied call would pass.")?,
+        0 if report.passes_no_denied() => writeln!(out, "No denied call would pass.")?,
         _ => list(out, "Denied calls that would pass", &report.denied_passed, paint)?,
     }
     if report.denied_pass_now > 0 {
@@ -48,6 +49,17 @@ pub fn print(out: &mut dyn Write, report: &ReplayReport, paint: Paint) -> io::Re
         writeln!(out, "{count} denied calls pass already with the settings in force.")?;
     }
     Ok(())
+}
+
+/// Calls whose rules need what was not recorded.
+fn not_comparable(out: &mut dyn Write, report: &ReplayReport, paint: Paint) -> io::Result<()> {
+    let calls = match report.not_comparable {
+        0 => return Ok(()),
+        1 => "1 call".to_owned(),
+        many => format!("{} calls", thousands(many)),
+    };
+    writeln!(out, "{calls} cannot be compared: policy rules need what was not recorded.")?;
+    list(out, "Denied calls among them that may pass", &report.denied_unknown, paint)
 }
 
 fn list(out: &mut dyn Write, title: &str, calls: &[ReplayedCall], paint: Paint) -> io::Result<()> {

@@ -19,6 +19,7 @@ use args::RolloutArgs;
 use report::{PhaseReport, RolloutReport};
 
 /// A phase of the rollout.
+#[derive(Clone, Copy)]
 struct Phase {
     mode: Mode,
     message: &'static str,
@@ -52,17 +53,18 @@ pub fn run(args: &RolloutArgs) -> Result<ExitCode, Failure> {
     let found = source::find(&args.files, days)?;
     let mut counts: [PhaseCount; PHASES.len()] = Default::default();
     let mut runs = SessionRuns::new(setting.policy);
-    let (mut calls, mut rejected) = (0, 0);
+    let settings = PHASES.map(|phase| setting.clone().in_mode(phase.mode));
+    let (mut calls, mut rejected, mut not_comparable) = (0, 0, 0);
     CallSource::default().read(&found, |placed| {
         let seen = runs.assess(&placed.call, placed.raw, !placed.rejected);
         calls += 1;
         rejected += u64::from(placed.rejected);
-        for (phase, count) in PHASES.iter().zip(&mut counts) {
-            let outcome = ReplaySetting { mode: phase.mode, ..setting }.outcome(&seen.assessment);
-            let asks = outcome == ReplayOutcome::Ask && !seen.remembered;
+        let outcomes = settings.each_ref().map(|setting| setting.outcome(&placed.call, &seen));
+        not_comparable += u64::from(outcomes.contains(&None));
+        for (outcome, count) in outcomes.into_iter().zip(&mut counts) {
             let asked = count.sessions.entry(placed.session.to_owned()).or_default();
-            *asked += u64::from(asks);
-            let held = asks || outcome == ReplayOutcome::Refuse;
+            *asked += u64::from(outcome == Some(ReplayOutcome::Ask));
+            let held = matches!(outcome, Some(ReplayOutcome::Ask | ReplayOutcome::Refuse));
             count.rejected_held += u64::from(placed.rejected && held);
         }
         Ok(())
@@ -85,6 +87,7 @@ pub fn run(args: &RolloutArgs) -> Result<ExitCode, Failure> {
         calls,
         sessions,
         rejected,
+        not_comparable,
     };
     if args.json {
         return output::json(&report);

@@ -33,6 +33,11 @@ pub fn print(
     }
     page::table(out, &rows)?;
     writeln!(out, "{}", paint.faint(format!("The questions are those of {figures}.")))?;
+    if report.not_comparable > 0 {
+        let calls = thousands(report.not_comparable);
+        let why = "policy rules need the agent or the time, which logs do not say";
+        writeln!(out, "Not counted: {calls} calls; {why}.")?;
+    }
     if report.rejected > 0 {
         let held: Vec<String> = report
             .phases

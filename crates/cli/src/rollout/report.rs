@@ -36,4 +36,6 @@ pub struct RolloutReport {
     pub sessions: u64,
     /// Calls that the user rejected in the agent.
     pub rejected: u64,
+    /// Calls that are not among the questions, because policy rules need what logs do not say.
+    pub not_comparable: u64,
 }

@@ -109,6 +109,35 @@ fn replay_names_the_denied_calls_that_would_pass() {
 }
 
 #[test]
+fn replay_applies_rules_to_recorded_requests() {
+    let desk = Desk::open();
+    desk.answer(CALL, DENY);
+    desk.answer("frobnicate --token sk-ant-api03-AbCdEfGhIjKlMnOpQrStUvWxYz0123456789", DENY);
+    desk.answer("rm -rf /srv/build", APPROVE);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("candidate.toml");
+    let rules = "[policy]\npermit_up_to = \"MEDIUM\"\n\
+        [[policy.rule]]\nname = \"rebuild\"\ndecision = \"allow\"\n\
+        commands = [\"frobnicate --rebuild index\"]\n\
+        [[policy.rule]]\nname = \"no-delete\"\ndecision = \"deny\"\n\
+        commands = [\"rm -rf\"]\n";
+    std::fs::write(&file, rules).unwrap();
+    let file = file.to_str().unwrap();
+    let output = desk.person(&["replay", "--config", file, "--json"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let passed = report["denied_passed"].as_array().unwrap();
+    assert_eq!(passed.len(), 1, "{report}");
+    assert!(passed[0]["call"].as_str().unwrap().contains("frobnicate"), "{report}");
+    assert_eq!(report["then"]["refused"], 1, "{report}");
+    // The call with a secret cannot be built again from its card.
+    assert_eq!(report["not_comparable"], 1, "{report}");
+    assert_eq!(report["denied_unknown"].as_array().unwrap().len(), 1, "{report}");
+    let text = stdout(&desk.person(&["replay", "--config", file]));
+    assert!(text.contains("1 call cannot be compared"), "{text}");
+}
+
+#[test]
 fn feedback_reviews_and_confirmations_say_that_nothing_waits() {
     let desk = Desk::open();
     desk.answer(CALL, DENY);

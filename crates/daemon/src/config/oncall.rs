@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use countersign_policy::CallTime;
 use countersign_types::tier::Tier;
 use countersign_types::time::{Millis, Timestamp};
 use countersign_workflow::oncall::{Hours, Rotation, WallTime};
@@ -191,6 +192,12 @@ impl OnCall {
     /// Day and minute of the week by the clock of `escalation.time_zone`.
     pub fn wall_time(&self, now: Timestamp) -> WallTime {
         self.zone.wall(now)
+    }
+
+    /// The same as policy rules see it.
+    pub fn call_time(&self, now: Timestamp) -> CallTime {
+        let wall = self.wall_time(now);
+        CallTime { hour: u8::try_from(wall.minute / 60).unwrap_or_default(), weekday: wall.day }
     }
 
     /// Whether it is one of these hours, by the clock of `escalation.time_zone`.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use countersign_policy::{CallTime, CompiledPolicy, PolicyFacts, apply_ruling, strictest};
+use countersign_policy::{CompiledPolicy, PolicyFacts, apply_ruling, strictest};
 use countersign_risk::assess::{Assessment, Reason};
 use countersign_risk::call::Call;
 use countersign_risk::finding::Factor;
@@ -29,9 +29,7 @@ impl Gate {
             return;
         }
         let now = self.clock.now();
-        let wall = rules.oncall.wall_time(now.at);
-        let hour = u8::try_from(wall.minute / 60).unwrap_or_default();
-        let time = CallTime { hour, weekday: wall.day };
+        let time = rules.oncall.call_time(now.at);
         let facts = PolicyFacts::new(call, seen, crisis, time);
         // The organisation's own reason comes first: an agent can bring rules of a project.
         let own = rules.policy.decide(&facts, seen).ruling;

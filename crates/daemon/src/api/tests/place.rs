@@ -74,3 +74,23 @@ fn a_host_is_accepted_from_the_socket_and_from_its_own_agent() {
     assert_eq!(caller("---", false).accepted_host(Some("---")), None);
     assert_eq!(caller("x", true).accepted_host(None), None);
 }
+
+#[tokio::test]
+async fn people_list_requests_with_card_and_place_and_agents_do_not() {
+    let api = TestApi::new().await;
+    let call = json!({ "tool": "terminal", "arguments": { "command": "rm -rf /srv/data" },
+        "project": "/workspaces/shop" });
+    api.agent("POST", "/v1/requests", call).await;
+    let (_, listed) = api.person("GET", "/v1/requests", Value::Null).await;
+    let first = &listed["requests"][0];
+    assert!(first["card"].is_null() && first["place"].is_null(), "{listed}");
+    let (_, listed) = api.person("GET", "/v1/requests?cards=true", Value::Null).await;
+    let first = &listed["requests"][0];
+    assert_eq!(first["place"]["project"], "/workspaces/shop", "{listed}");
+    assert_eq!(first["card"]["digest"], first["digest"], "{listed}");
+    for wanted in ["true", "false"] {
+        let path = format!("/v1/requests?cards={wanted}");
+        let (status, _) = api.agent("GET", &path, Value::Null).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{wanted}");
+    }
+}

@@ -65,6 +65,16 @@ pub fn for_the_list(stored: &StoredRequest) -> Map<String, Value> {
     document
 }
 
+/// The same with the card and where the call would run, for a person who tries out other rules.
+pub fn with_card(stored: &StoredRequest) -> Map<String, Value> {
+    let mut document = for_the_list(stored);
+    let card: Value = serde_json::from_str(&stored.card).unwrap_or_default();
+    let detail: Value = serde_json::from_str(&stored.detail).unwrap_or_default();
+    document.insert("card".to_owned(), card);
+    document.insert("place".to_owned(), json!(detail.get("place")));
+    document
+}
+
 /// The snapshot under which the call may run before a person looks at it.
 fn review(stored: &StoredRequest) -> Option<Value> {
     let detail: Value = serde_json::from_str(&stored.detail).ok()?;

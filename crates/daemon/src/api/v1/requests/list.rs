@@ -25,6 +25,8 @@ pub(super) struct Filter {
     q: Option<String>,
     before: Option<String>,
     limit: Option<u32>,
+    /// With cards; only for people.
+    cards: Option<bool>,
 }
 
 impl Filter {
@@ -68,7 +70,11 @@ pub(super) async fn list_own(
     request: Request,
 ) -> ApiResult {
     let caller = authenticate::agent(&api, &request)?;
-    let mut wanted = query(asked)?.query()?;
+    let asked = query(asked)?;
+    if asked.cards.is_some() {
+        return Err(ApiProblem::bad_request("only people can list requests with their cards"));
+    }
+    let mut wanted = asked.query()?;
     if wanted.agent.is_some_and(|agent| agent != caller.agent) {
         return Err(ApiProblem::bad_request("an agent can only list its own requests"));
     }
@@ -84,8 +90,13 @@ pub(super) async fn list_all(
     asked: QueryResult<Filter>,
 ) -> ApiResult {
     authenticate::person(&api, &headers)?;
-    let page = api.gate.store().find(query(asked)?.query()?).await?;
-    let list: Vec<_> = page.requests.iter().map(document::for_the_list).collect();
+    let asked = query(asked)?;
+    let document = match asked.cards {
+        Some(true) => document::with_card,
+        _ => document::for_the_list,
+    };
+    let page = api.gate.store().find(asked.query()?).await?;
+    let list: Vec<_> = page.requests.iter().map(document).collect();
     Ok(axum::Json(page_document(&list, &page)).into_response())
 }
 
