@@ -10,8 +10,9 @@ use crate::gate::args::PersonArgs;
 ///
 /// Compares the configuration in force with another one, or with another mode: which
 /// questions would be asked, and which calls that people denied would pass. The calls are
-/// the requests that the daemon recorded, by their stored scores and policy rules; or those in FILE
-/// (an agent's log, or what `import --save` wrote), which are assessed again.
+/// the requests that the daemon recorded, by their stored scores and policy rules, and the
+/// calls that it only observed, by their tiers; or those in FILE (an agent's log, or what
+/// `import --save` wrote), which are assessed again.
 #[derive(Parser)]
 #[command(name = "countersign replay", bin_name = "countersign replay")]
 #[command(after_help = EXAMPLES, verbatim_doc_comment)]

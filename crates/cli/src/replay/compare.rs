@@ -60,6 +60,8 @@ pub struct SettingCounts {
 pub struct ReplayReport {
     /// All calls.
     pub calls: u64,
+    /// How many of them were only observed: no person answered.
+    pub observed: u64,
     /// How many of them people approved.
     pub approved: u64,
     /// How many of them people denied.

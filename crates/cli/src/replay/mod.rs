@@ -2,6 +2,7 @@
 
 pub mod args;
 mod compare;
+mod observed_calls;
 mod print;
 mod recorded_requests;
 pub mod setting;

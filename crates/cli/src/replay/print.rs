@@ -13,7 +13,12 @@ pub fn print(out: &mut dyn Write, report: &ReplayReport, paint: Paint) -> io::Re
     let calls = thousands(report.calls);
     writeln!(out, "{}{more}", paint.strong(format!("{calls} recorded calls")))?;
     let (approved, denied) = (thousands(report.approved), thousands(report.denied));
-    writeln!(out, "People approved {approved} of them and denied {denied}.\n")?;
+    writeln!(out, "People approved {approved} of them and denied {denied}.")?;
+    if report.observed > 0 {
+        let observed = thousands(report.observed);
+        writeln!(out, "{observed} of them were only observed: no person answered.")?;
+    }
+    writeln!(out)?;
     let row = |name: &str, now: String, then: String| vec![format!("  {name}"), now, then];
     let (now, then) = (&report.now, &report.then);
     page::table(

@@ -3,6 +3,7 @@
 use countersign_client::{Filter, RequestRecord, RequestStatus};
 
 use super::compare::{ComparedCall, RecordedDecision, ReplayReport, ReplayedCall};
+use super::observed_calls;
 use super::setting::{ReplayOutcome, ReplaySetting};
 use super::stored_call;
 use crate::engine::Tier;
@@ -17,7 +18,7 @@ const PAGE: u32 = 500;
 /// The same with cards, which can be 64 KiB each.
 const PAGE_WITH_CARDS: u32 = 50;
 
-/// Compares two settings on the newest requests.
+/// Compares two settings on the newest requests, and on the calls that were only observed.
 pub fn compare(
     person: &PersonArgs,
     now: &ReplaySetting,
@@ -35,14 +36,13 @@ pub fn compare(
             add(&mut report, request, now, then);
         }
         before = page.next;
-        if before.is_none() {
-            return Ok(report);
-        }
-        if report.calls >= MAX_REQUESTS {
-            report.partial = true;
-            return Ok(report);
+        report.partial = before.is_some() && report.calls >= MAX_REQUESTS;
+        if before.is_none() || report.partial {
+            break;
         }
     }
+    observed_calls::add_all(&mut report, &session, now, then)?;
+    Ok(report)
 }
 
 fn add(

@@ -18,8 +18,15 @@ struct Desk {
 
 impl Desk {
     fn open() -> Desk {
+        Desk::in_mode("enforce")
+    }
+
+    fn in_mode(mode: &str) -> Desk {
         let folder = tempfile::tempdir().unwrap();
-        let daemon = Daemon::start(&folder.path().join("state"));
+        let config = folder.path().join("countersign.toml");
+        std::fs::write(&config, format!("mode = \"{mode}\"\n")).unwrap();
+        let words = ["--config", config.to_str().unwrap()];
+        let daemon = Daemon::with(&folder.path().join("state"), &words);
         let passphrase = folder.path().join("passphrase");
         std::fs::write(&passphrase, daemon.passphrase()).unwrap();
         let private = std::fs::Permissions::from_mode(0o600);
@@ -135,6 +142,24 @@ fn replay_applies_rules_to_recorded_requests() {
     assert_eq!(report["denied_unknown"].as_array().unwrap().len(), 1, "{report}");
     let text = stdout(&desk.person(&["replay", "--config", file]));
     assert!(text.contains("1 call cannot be compared"), "{text}");
+}
+
+#[test]
+fn replay_counts_calls_that_were_only_observed() {
+    let desk = Desk::in_mode("observe");
+    for command in [CALL, "rm -rf /srv/build", "ls"] {
+        let passed = desk.daemon.ask(command).wait_with_output().unwrap();
+        assert_eq!(passed.status.code(), Some(0), "{}", stderr(&passed));
+    }
+    let output = desk.person(&["replay", "--mode", "enforce", "--json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let counts = ["calls", "observed", "approved", "denied"].map(|name| report[name].clone());
+    assert_eq!(serde_json::json!(counts), serde_json::json!([2, 2, 0, 0]), "{report}");
+    assert_eq!(report["then"]["questions"], 2, "{report}");
+    let text = stdout(&desk.person(&["replay", "--mode", "observe"]));
+    assert!(text.contains("2 of them were only observed: no person answered."), "{text}");
+    assert!(text.contains("2 questions fewer"), "{text}");
 }
 
 #[test]

@@ -173,6 +173,9 @@ pub fn pass_facts(seen: &Assessment, why: Pass) -> Vec<(Cow<'static, str>, Value
     ];
     if why == Pass::Watching {
         facts.push((Cow::Borrowed("would_ask"), Value::Bool(true)));
+        // In hundredths, so that other thresholds can be tried out later.
+        let confidence = format!("{:.0}", seen.confidence * 100.0);
+        facts.push((Cow::Borrowed("confidence"), Value::Number(confidence.into())));
     }
     if let Some(ruling) = &seen.policy {
         let rules = ruling.rules.iter().map(|rule| Value::String(rule.clone().into())).collect();
