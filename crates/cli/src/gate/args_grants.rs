@@ -22,6 +22,7 @@ Examples:
   countersign grants give send_email --target team@example.com --uses 10
   countersign grants give terminal --target 'git push origin' --agent my-agent
   countersign grants give mcp__github__create_issue --where repository=acme/shop --where 'title~*'
+  countersign grants give terminal --from whitelist.yaml --agent my-agent
   countersign grants shapes 01hf3zq9x8y7w6v5t4s3r2q1p0
   countersign grants allow 01hf3zq9x8y7w6v5t4s3r2q1p0 --pattern 'npm publish <path>' --minutes 60
   countersign grants suggestions
@@ -29,7 +30,8 @@ Examples:
 
 No grant covers CRITICAL calls or calls in a crisis, and a grant without --target or --to-self does
 not cover HIGH. For a tool that runs commands, name them with --target: a program and at least one
-more word. --where covers calls up to MEDIUM whose arguments are all named: NAME=VALUE (repeat it
+more word. --from gives a grant for each command of a file, lists what it left out, and then exits
+with 1. --where covers calls up to MEDIUM whose arguments are all named: NAME=VALUE (repeat it
 for one of several values), NAME<=NUMBER, NAME~* for any text; NAME? may be absent. --spend and
 --recipients limit what all calls together may cost and whom they may reach.
 Exit codes: 0 success, 2 an error.";
@@ -148,6 +150,9 @@ pub struct GiveArgs {
     /// Only for messages to the agent's own user.
     #[arg(long, conflicts_with = "targets")]
     pub to_self: bool,
+    /// Only for the commands in a whitelist file in YAML (`pattern`, `scope`), a grant for each.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["targets", "to_self", "conditions"])]
+    pub from: Option<std::path::PathBuf>,
     /// Only for this agent.
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,

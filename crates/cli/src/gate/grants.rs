@@ -7,7 +7,7 @@ use countersign_client::{GrantRecord, NewGrant};
 use super::args_grants::{GiveArgs, GrantsArgs, GrantsWhat};
 use super::credential::PersonSession;
 use super::now::{now, relative_time};
-use super::{grant_shapes, output, page, suggestions};
+use super::{grant_shapes, grants_from, output, page, suggestions};
 use crate::failure::Failure;
 
 /// Runs the command.
@@ -41,6 +41,9 @@ pub fn run(args: &GrantsArgs) -> Result<ExitCode, Failure> {
 }
 
 fn give(args: &GiveArgs) -> Result<ExitCode, Failure> {
+    if let Some(file) = &args.from {
+        return grants_from::give_from(file, args);
+    }
     let shape = match (args.to_self, args.targets.as_slice(), args.conditions.as_slice()) {
         (true, ..) => "to_self",
         (false, [], []) => "action",

@@ -25,6 +25,7 @@ pub mod find_request;
 pub mod freeze;
 pub mod grant_shapes;
 pub mod grants;
+mod grants_from;
 pub mod keys;
 pub mod ledger;
 mod ledger_read;
@@ -47,5 +48,6 @@ pub mod stats;
 pub mod status;
 pub mod suggestions;
 pub mod watch;
+mod whitelist_yaml;
 
 pub use reach::paths;

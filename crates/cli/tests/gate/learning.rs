@@ -163,6 +163,51 @@ fn replay_counts_calls_that_were_only_observed() {
 }
 
 #[test]
+fn a_whitelist_in_yaml_becomes_grants() {
+    let desk = Desk::open();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("whitelist.yaml");
+    let list = "approval:\n  whitelist:\n\
+        \x20   - pattern: \"frobnicate --rebuild index\" # routine\n      scope: always\n\
+        \x20   - pattern: \"git add .\"\n      scope: session\n\
+        \x20   - pattern: npm install\n      scope: auto\n\
+        \x20   - pattern: \"rm -rf *\"\n      scope: always\n\
+        \x20   - pattern: bash\n      scope: always\n\
+        \x20   - pattern: curl x\n      scope: forever\n";
+    std::fs::write(&file, list).unwrap();
+    let file = file.to_str().unwrap();
+    let tool = "shell";
+    let output = desk.person(&["grants", "give", tool, "--from", file, "--json"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let given = report["given"].as_array().unwrap();
+    assert_eq!(given.len(), 1, "{report}");
+    assert_eq!(given[0]["pattern"], CALL);
+    let left: Vec<_> = report["left_out"].as_array().unwrap().iter().collect();
+    let patterns: Vec<&str> = left.iter().map(|one| one["pattern"].as_str().unwrap()).collect();
+    let wanted = ["git add .", "npm install", "rm -rf *", "bash", "curl x"];
+    assert_eq!(patterns, wanted, "{report}");
+    // It expires like every grant, and needs the passphrase.
+    let listed = stdout(&desk.person(&["grants", "list"]));
+    let line = listed.lines().find(|line| line.contains(CALL)).unwrap();
+    assert!(line.contains("ends in 29 days"), "{listed}");
+    let passed = desk.daemon.ask(CALL).wait_with_output().unwrap();
+    assert_eq!(passed.status.code(), Some(0), "{}", stderr(&passed));
+    desk.answer("frobnicate --rebuild all", DENY);
+    let mut bare = desk.daemon.command(&["grants", "give", tool, "--from", file]);
+    let refused = bare.env("COUNTERSIGN_TOKEN", &desk.token).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2), "{}", stdout(&refused));
+    let other = desk.person(&["grants", "give", "send_email", "--from", file]);
+    assert_eq!(other.status.code(), Some(2), "{}", stdout(&other));
+    // With a named session its entries are given too.
+    let session = ["--agent", "anonymous", "--session", "s1"];
+    let mut words = vec!["grants", "give", tool, "--from", file, "--json"];
+    words.extend(session);
+    let report: serde_json::Value = serde_json::from_slice(&desk.person(&words).stdout).unwrap();
+    assert_eq!(report["given"].as_array().map(Vec::len), Some(2), "{report}");
+}
+
+#[test]
 fn feedback_reviews_and_confirmations_say_that_nothing_waits() {
     let desk = Desk::open();
     desk.answer(CALL, DENY);
