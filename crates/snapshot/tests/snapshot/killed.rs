@@ -16,7 +16,7 @@ const FILES: usize = 40;
 const ACTION: &str = "SNAPSHOT_TEST_ACTION";
 const FOLDER: &str = "SNAPSHOT_TEST_FOLDER";
 
-fn rounds() -> usize {
+pub fn rounds() -> usize {
     let named = env::var("SNAPSHOT_TEST_ROUNDS").ok();
     named.and_then(|text| text.parse().ok()).unwrap_or(ROUNDS)
 }
@@ -33,7 +33,7 @@ fn killed_process() {
     }
 }
 
-fn start(action: &str, folder: &Path) -> Child {
+pub fn start(action: &str, folder: &Path) -> Child {
     let mut command = Command::new(env::current_exe().unwrap());
     command.args(["--exact", "killed::killed_process"]).stdout(Stdio::null());
     command.env(ACTION, action).env(FOLDER, folder).stderr(Stdio::null()).spawn().unwrap()
@@ -41,7 +41,12 @@ fn start(action: &str, folder: &Path) -> Child {
 
 /// Kills the process once `count` has reached a number, and then after a random number of steps.
 /// Returns whether it was killed before its end.
-fn kill(mut child: Child, numbers: &mut Numbers, most: usize, count: impl Fn() -> usize) -> bool {
+pub fn kill(
+    mut child: Child,
+    numbers: &mut Numbers,
+    most: usize,
+    count: impl Fn() -> usize,
+) -> bool {
     let at = numbers.below(most + 1);
     while count() < at && child.try_wait().unwrap().is_none() {}
     for _ in 0..numbers.below(2_000) {
@@ -132,7 +137,7 @@ fn a_killed_restoration_can_be_repeated() {
 }
 
 /// How many files are as before, without a reader that fails on files that vanish.
-fn same_files(before: &Listing, project: &Path) -> usize {
+pub fn same_files(before: &Listing, project: &Path) -> usize {
     let same = |path: &Path, content: &[u8]| {
         path.starts_with(project) && fs::read(path).is_ok_and(|now| now == content)
     };

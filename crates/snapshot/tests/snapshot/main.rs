@@ -7,6 +7,8 @@ mod hostile;
 #[cfg(test)]
 mod killed;
 #[cfg(test)]
+mod killed_edits;
+#[cfg(test)]
 mod listing;
 #[cfg(test)]
 mod random_edits;

@@ -23,7 +23,7 @@ fn content(numbers: &mut Numbers) -> Vec<u8> {
 }
 
 /// One edit; one that the system refuses is one edit less.
-fn edit(numbers: &mut Numbers, root: &Path) {
+pub fn edit(numbers: &mut Numbers, root: &Path) {
     let path = place(numbers, root);
     let _ = match numbers.below(10) {
         0 | 1 => fs::create_dir_all(path.parent().unwrap())
