@@ -94,6 +94,11 @@ pub fn print_stored(out: &mut dyn Write, card: &Card, style: Style) -> io::Resul
     }
     print_reasons(out, &card.reasons, card.tier, style)?;
     print_impact(out, &card.impact, style)?;
+    for (at, (label, line)) in card.observations().enumerate() {
+        let gap = if at == 0 { "\n" } else { "" };
+        let line = engine::sanitize(line, SENTENCE);
+        writeln!(out, "{gap}  {}  {line}", paint.faint(format!("{label:<8}")))?;
+    }
     if let Some(cwd) = &card.cwd {
         writeln!(out, "\n  {}  {cwd}", paint.faint("where   "))?;
     }

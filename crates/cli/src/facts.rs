@@ -56,6 +56,7 @@ fn question(query: &FactQuery) -> String {
         FactQuery::GitRemote { remote, .. } => {
             format!("git remote {}", remote.as_deref().unwrap_or("(of the branch)"))
         }
+        FactQuery::Plan { .. } => "dry run".to_owned(),
         FactQuery::Current { system } => match system {
             RemoteSystem::Kubernetes => "Kubernetes context".to_owned(),
             RemoteSystem::Docker => "Docker context".to_owned(),
@@ -79,6 +80,7 @@ fn answer(answer: &FactAnswer) -> String {
         }
         FactAnswer::Remote(found) => format!("{} ({})", found.name, found.urls.join(", ")),
         FactAnswer::Current(found) => found.name.clone(),
+        FactAnswer::Plan(found) => found.lines.join("; "),
         FactAnswer::Unknown { reason } => unknown(*reason).to_owned(),
     }
 }

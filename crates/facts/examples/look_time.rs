@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use countersign_facts::{LookLimits, LookPlace, look};
-use countersign_risk::facts::{FactObserver, FactQuery, RemoteSystem};
+use countersign_risk::facts::{FactObserver, FactQuery, PlanTool, RemoteSystem};
 
 fn main() {
     let mut words = env::args().skip(1);
@@ -26,6 +26,9 @@ fn main() {
     queries.push(FactQuery::Script { path: "test".to_owned() });
     queries.push(FactQuery::GitRemote { folder: ".".to_owned(), remote: None });
     queries.push(FactQuery::Current { system: RemoteSystem::Kubernetes });
+    let words = Some(vec!["push".to_owned(), "origin".to_owned(), "HEAD".to_owned()]);
+    let (tool, folder) = (PlanTool::GitPush, ".".to_owned());
+    queries.push(FactQuery::Plan { tool, folder, words, is_first: true });
     let mut times: Vec<Duration> = (0..rounds)
         .map(|_| {
             let start = Instant::now();

@@ -13,6 +13,7 @@ mod look;
 mod make;
 mod package;
 mod path;
+mod plan;
 mod project_file;
 mod script;
 mod tree;

@@ -11,6 +11,9 @@ pub struct LookLimits {
     /// symlink or a push leads. They are quick; on a busy machine they wait for their turn, because
     /// a call must not pass for want of an answer.
     pub patience: Duration,
+    /// The time for dry runs. They change no verdict, and such a call is not one that is passed
+    /// here and now.
+    pub plans: Duration,
     /// How many files and folders are counted for one path.
     pub entries: u64,
     /// How much of a script is read.
@@ -30,6 +33,7 @@ impl LookLimits {
     pub const BEFORE_CALL: LookLimits = LookLimits {
         time: Duration::from_millis(20),
         patience: Duration::from_millis(250),
+        plans: Duration::from_millis(150),
         entries: 20_000,
         script_bytes: 64 << 10,
         texts_bytes: 160 << 10,
@@ -45,6 +49,7 @@ pub struct Budget {
     pub limits: LookLimits,
     end: Instant,
     patient_end: Instant,
+    plan_end: Instant,
     compared: u64,
 }
 
@@ -53,19 +58,42 @@ pub struct Budget {
 pub struct LookEnd {
     pub end: Instant,
     pub patient: Instant,
+    pub plan: Instant,
 }
 
 impl LookEnd {
     /// From now on.
     pub fn of(limits: &LookLimits) -> LookEnd {
         let now = Instant::now();
-        LookEnd { end: now + limits.time, patient: now + limits.time.max(limits.patience) }
+        LookEnd {
+            end: now + limits.time,
+            patient: now + limits.time.max(limits.patience),
+            plan: now + limits.time.max(limits.plans),
+        }
     }
 }
 
 impl Budget {
     pub fn new(limits: LookLimits, ends: LookEnd) -> Budget {
-        Budget { limits, end: ends.end, patient_end: ends.patient, compared: 0 }
+        let LookEnd { end, patient, plan } = ends;
+        // What was read until then still has to be told in time.
+        let plan_end = plan.checked_sub(limits.plans / 5).unwrap_or(plan);
+        Budget { limits, end, patient_end: patient, plan_end, compared: 0 }
+    }
+
+    /// When the time is over.
+    pub fn end(&self) -> Instant {
+        self.end
+    }
+
+    /// When the time of dry runs is over.
+    pub fn plan_end(&self) -> Instant {
+        self.plan_end
+    }
+
+    /// Whether the time of dry runs is over.
+    pub fn is_plan_over(&self) -> bool {
+        Instant::now() >= self.plan_end
     }
 
     /// Whether the time of questions that wait for their turn is over.

@@ -11,14 +11,14 @@ use std::time::Instant;
 use countersign_risk::assess::{Assessment, assess};
 use countersign_risk::call::Call;
 use countersign_risk::facts::{
-    CallFacts, Fact, FactAnswer, FactObserver, FactQuery, MAX_QUERIES, UnknownReason,
+    CallFacts, Fact, FactAnswer, FactObserver, FactQuery, MAX_QUERIES, PlanTool, UnknownReason,
 };
 use countersign_risk::verdict::Policy;
 
 use crate::git::Repositories;
 use crate::limits::{Budget, LookEnd, LookLimits};
 use crate::local_look::{LocalLook, LookPlace};
-use crate::{current, files, make, package, path, script};
+use crate::{current, files, make, package, path, plan, script};
 
 /// How often new questions are answered: a script may start another one.
 const MAX_ROUNDS: usize = 3;
@@ -69,7 +69,9 @@ pub fn assess_with_look_by<E>(
         let seen = assess(&call)?;
         let left = MAX_QUERIES.saturating_sub(facts.found.len());
         let new = seen.queries.iter().filter(|query| !facts.has(query));
-        let new: Vec<FactQuery> = new.take(left).cloned().collect();
+        let mut new: Vec<FactQuery> = new.take(left).cloned().collect();
+        // Dry runs take longest, and no verdict waits for them.
+        new.sort_by_key(is_plan);
         if new.is_empty() {
             return Ok((seen, facts));
         }
@@ -80,6 +82,20 @@ pub fn assess_with_look_by<E>(
     }
     call.facts = Some(Arc::clone(&facts));
     Ok((assess(&call)?, facts))
+}
+
+fn is_about_git(query: &FactQuery) -> bool {
+    matches!(
+        query,
+        FactQuery::Path { .. }
+            | FactQuery::Worktree { .. }
+            | FactQuery::GitRemote { .. }
+            | FactQuery::Plan { tool: PlanTool::GitPush, .. }
+    )
+}
+
+fn is_plan(query: &FactQuery) -> bool {
+    matches!(query, FactQuery::Plan { .. })
 }
 
 /// Drops the texts of the scripts that are too many together.
@@ -105,7 +121,11 @@ fn look_until(
     let answer = |at: usize, query: &FactQuery| {
         let unknown = FactAnswer::Unknown { reason: UnknownReason::Deadline };
         let Some(answers) = &answers else { return unknown };
-        let end = if query.can_only_raise() { end.patient } else { end.end };
+        let end = match query {
+            FactQuery::Plan { .. } => end.plan,
+            query if query.can_only_raise() => end.patient,
+            _ => end.end,
+        };
         loop {
             let left = end.saturating_duration_since(Instant::now());
             match answers.recv_timeout(left) {
@@ -167,23 +187,15 @@ impl Drop for RunningLook {
 
 impl LocalLook<'_> {
     fn answer(&mut self, query: &FactQuery) -> Result<FactAnswer, UnknownReason> {
-        let over = if query.can_only_raise() {
-            self.budget.is_patience_over()
-        } else {
-            self.budget.is_over()
+        let over = match query {
+            FactQuery::Plan { .. } => self.budget.is_plan_over(),
+            query if query.can_only_raise() => self.budget.is_patience_over(),
+            _ => self.budget.is_over(),
         };
         if over {
             return Err(UnknownReason::Deadline);
         }
-        // Git takes another repository, index or work tree from these.
-        let is_redirected = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR"]
-            .iter()
-            .any(|name| (self.place.variable)(name).is_some());
-        let is_about_git = matches!(
-            query,
-            FactQuery::Path { .. } | FactQuery::Worktree { .. } | FactQuery::GitRemote { .. }
-        );
-        if is_redirected && is_about_git {
+        if self.is_redirected() && is_about_git(query) {
             return Err(UnknownReason::Unsupported);
         }
         match query {
@@ -212,8 +224,21 @@ impl LocalLook<'_> {
                 let found = crate::git::remote(&folder, remote.as_deref(), limit);
                 found.map(FactAnswer::Remote)
             }
+            FactQuery::Plan { tool, folder, words, is_first } => {
+                let folder = self.absolute(folder)?;
+                let words = words.as_deref().filter(|_| *is_first);
+                let words = words.ok_or(UnknownReason::Unsupported)?;
+                plan::find(self, *tool, &folder, words).map(FactAnswer::Plan)
+            }
             FactQuery::Current { system } => current::find(self, *system).map(FactAnswer::Current),
         }
+    }
+
+    /// Git takes another repository, index or work tree from these.
+    fn is_redirected(&self) -> bool {
+        ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR"]
+            .iter()
+            .any(|name| (self.place.variable)(name).is_some())
     }
 
     fn absolute(&self, path: &str) -> Result<PathBuf, UnknownReason> {

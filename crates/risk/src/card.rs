@@ -8,7 +8,7 @@ use crate::assess::{Assessment, Reason};
 use crate::call::Call;
 use crate::context::{Environment, Platform};
 use crate::effect::{EffectClass, Effects};
-use crate::facts::fact_lines;
+use crate::facts::{fact_lines, plan_lines};
 use crate::finding::Doubt;
 use crate::impact::{CountedList, Impact, Money};
 use crate::redact::{RedactedCall, redact_call, shown_command};
@@ -103,6 +103,9 @@ pub struct Card {
     pub environment: Environment,
     /// What was found on the machine where it would run, one line for each fact.
     pub facts: Vec<String>,
+    /// What the tool itself says that it would do, or why that is not known; most calls have none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub plan: Vec<String>,
     /// The parts of a compound command, in its order; empty where it has no separate parts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub segments: Vec<CardSegment>,
@@ -120,6 +123,10 @@ impl Card {
         for line in lines {
             let line = card.cut(&redact_text(&neutralize_markers(&line)).text, REASON_TEXT);
             card.facts.push(line);
+        }
+        for line in call.facts.as_deref().map(plan_lines).unwrap_or_default() {
+            let line = card.cut(&redact_text(&neutralize_markers(&line)).text, REASON_TEXT);
+            card.plan.push(line);
         }
         if let Some(first) = card.facts.first() {
             card.brief = format!("{} ({first})", card.brief);
@@ -151,6 +158,12 @@ impl Card {
         // Nothing of the call is on the card.
         card.folded = (call.arguments.to_json().len() as u64).max(1);
         card
+    }
+
+    /// What was found about the call, each line with its label: the dry run first.
+    pub fn observations(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let plan = self.plan.iter().map(|line| ("dry run", line.as_str()));
+        plan.chain(self.facts.iter().map(|line| ("found", line.as_str())))
     }
 
     /// Whether one tap may approve it: only where all of it can be seen.
@@ -186,6 +199,7 @@ impl Card {
             cwd: None,
             environment: call.context.environment,
             facts: Vec::new(),
+            plan: Vec::new(),
             segments: Vec::new(),
         }
     }

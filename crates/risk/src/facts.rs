@@ -6,17 +6,20 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::name_lists::{DEVELOPMENT_WORDS, LOCAL_CONTEXTS, PRODUCTION_WORDS, STAGING_WORDS};
 use countersign_json::canonical::Digest;
 
+mod current;
 mod lines;
+mod plan;
 mod proof;
 pub mod snapshot_claim;
 
 #[cfg(test)]
 mod tests;
 
+pub use current::{CurrentFact, LikelyEnvironment, RemoteSystem};
 pub use lines::fact_lines;
+pub use plan::{MAX_PLAN_LINES, PlanFact, PlanTool, plan_lines};
 pub use proof::{FactsClaim, FactsKey, covered};
 
 /// The most questions about one call.
@@ -75,13 +78,25 @@ pub enum FactQuery {
         /// The tool's system.
         system: RemoteSystem,
     },
+    /// What a tool would do, as its own files say.
+    Plan {
+        /// The tool.
+        tool: PlanTool,
+        /// The folder in which it starts.
+        folder: String,
+        /// The words behind its subcommand, the subcommand first; none if they are not all known.
+        words: Option<Vec<String>>,
+        /// Whether no earlier command of the call could change what the tool finds.
+        is_first: bool,
+    },
 }
 
 impl FactQuery {
     /// Whether its answer can only raise a tier: what runs, where a path or a push leads, which
     /// machine is meant. Without an answer to one of these a call must not pass.
     pub fn can_only_raise(&self) -> bool {
-        !matches!(self, FactQuery::Path { .. } | FactQuery::Worktree { .. })
+        let changes_nothing = matches!(self, FactQuery::Plan { .. });
+        !matches!(self, FactQuery::Path { .. } | FactQuery::Worktree { .. }) && !changes_nothing
     }
 
     /// Whether it asks for a text that is about to run.
@@ -93,20 +108,6 @@ impl FactQuery {
                 | FactQuery::MakeTarget { .. }
         )
     }
-}
-
-/// A system whose tools remember what they work on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RemoteSystem {
-    /// The current context of `kubectl` and `helm`.
-    Kubernetes,
-    /// The current context of `docker`.
-    Docker,
-    /// The profile of `aws`.
-    Aws,
-    /// The configuration of `gcloud`.
-    GoogleCloud,
 }
 
 /// Who looked.
@@ -215,6 +216,8 @@ pub enum FactAnswer {
     Remote(RemoteFact),
     /// What a tool works on.
     Current(CurrentFact),
+    /// What a tool would do.
+    Plan(PlanFact),
     /// Nothing is known.
     Unknown {
         /// Why.
@@ -359,51 +362,4 @@ pub struct RemoteFact {
     pub origin: Vec<String>,
     /// Whether other files of the configuration could say something else.
     pub is_complete: bool,
-}
-
-/// What a tool works on unless it is told otherwise.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CurrentFact {
-    /// The name of the context, profile or configuration.
-    pub name: String,
-    /// What the name says about the environment.
-    pub environment: Option<LikelyEnvironment>,
-}
-
-/// What the name of a context, profile or cluster says. A person chose the words, so it can
-/// raise a tier; only `Local` is more than a guess, because tools give those names themselves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LikelyEnvironment {
-    /// A cluster or engine on this machine.
-    Local,
-    /// Development or tests.
-    Development,
-    /// Staging, or another copy of production.
-    Staging,
-    /// Production.
-    Production,
-}
-
-impl LikelyEnvironment {
-    /// The environment that a name suggests. The most severe word counts: `prod-test` is
-    /// production.
-    pub fn of(name: &str) -> Option<LikelyEnvironment> {
-        let words_of = [
-            (PRODUCTION_WORDS, LikelyEnvironment::Production),
-            (STAGING_WORDS, LikelyEnvironment::Staging),
-            (DEVELOPMENT_WORDS, LikelyEnvironment::Development),
-        ];
-        let name = name.to_ascii_lowercase();
-        let words = || name.split(|c: char| !c.is_ascii_alphabetic());
-        let said = words_of.iter().find(|(known, _)| words().any(|word| known.contains(&word)));
-        if let Some((_, environment)) = said {
-            return Some(*environment);
-        }
-        let local = LOCAL_CONTEXTS.iter().any(|known| match known.strip_suffix('*') {
-            Some(start) => name.starts_with(start),
-            None => name == *known,
-        });
-        local.then_some(LikelyEnvironment::Local)
-    }
 }

@@ -12,6 +12,7 @@ test_files! {
     answered_hosts_test: "answered_hosts.rs",
     attacks_test: "attacks.rs",
     basic_test: "basic.rs",
+    dry_run_test: "dry_run.rs",
     entered_folders_test: "entered_folders.rs",
     fetched_code_test: "fetched_code.rs",
     given_words_test: "given_words.rs",

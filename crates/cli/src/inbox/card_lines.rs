@@ -194,8 +194,8 @@ impl CardLines {
 
     fn impact(&mut self, card: &Card, pen: CardStyle) {
         self.blank();
-        for line in &card.facts {
-            self.fact("found", &engine::sanitize(line, TEXT), Style::new(), pen);
+        for (label, line) in card.observations() {
+            self.fact(label, &engine::sanitize(line, TEXT), Style::new(), pen);
         }
         for (name, text) in impact_rows(&card.impact, pen.open) {
             self.fact(name, &text, Style::new(), pen);

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::fixture::{HookOutput, TestHome, approve, waiting};
 
 /// A project in git with one committed folder.
-fn project(home: &TestHome) -> PathBuf {
+pub fn project(home: &TestHome) -> PathBuf {
     let root = home.folder.path().join("shop");
     fs::create_dir_all(root.join("src")).unwrap();
     fs::write(root.join("src/a.rs"), "fn a() {}\n").unwrap();
@@ -21,7 +21,7 @@ fn project(home: &TestHome) -> PathBuf {
     root
 }
 
-fn git(root: &Path, words: &[&str]) {
+pub fn git(root: &Path, words: &[&str]) {
     let mut command = Command::new("git");
     command.args(words).current_dir(root).env("GIT_CONFIG_GLOBAL", "/dev/null");
     assert!(command.status().unwrap().success(), "git {words:?}");
@@ -34,12 +34,12 @@ fn event(root: &Path, tool: &str, input: &Value) -> Value {
     })
 }
 
-fn bash(root: &Path, command: &str) -> Value {
+pub fn bash(root: &Path, command: &str) -> Value {
     event(root, "Bash", &json!({ "command": command }))
 }
 
 /// A hook that an agent in this folder started.
-fn hook(home: &TestHome, patience: &str, input: &Value) -> Child {
+pub fn hook(home: &TestHome, patience: &str, input: &Value) -> Child {
     let mut command = home.command(&["hook", "claude", "--patience", patience]);
     command.current_dir(input["cwd"].as_str().unwrap());
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -53,7 +53,7 @@ fn word(home: &TestHome, input: &Value) -> String {
 }
 
 /// The card of the only pending request.
-fn pending_card(home: &TestHome) -> String {
+pub fn pending_card(home: &TestHome) -> String {
     let request = waiting(&home.person(), 1).remove(0);
     home.card(request.id.as_deref().unwrap())
 }

@@ -5,6 +5,8 @@ mod agent_gates;
 #[cfg(test)]
 mod asked;
 #[cfg(test)]
+mod dry_run;
+#[cfg(test)]
 mod facts;
 #[cfg(test)]
 mod faults;

@@ -75,13 +75,13 @@ fn reasons(card: &Card) -> Markup {
     }
 }
 
-/// What was found on the machine where the call would run.
+/// The dry run, and what was found on the machine where the call would run.
 fn machine_facts(card: &Card) -> Markup {
     html! {
-        @if !card.facts.is_empty() {
+        @if !(card.plan.is_empty() && card.facts.is_empty()) {
             dl.facts {
-                @for line in &card.facts {
-                    dt { "found" }
+                @for (label, line) in card.observations() {
+                    dt { (label) }
                     dd { (sanitize_within(line, TEXT).text) }
                 }
             }

@@ -22,7 +22,8 @@ impl HeadState {
     /// For a work tree and its index. What cannot be read counts as not committed.
     pub fn of(git: &GitFolders, index: &IndexFile, budget: &Budget) -> HeadState {
         let head = last_commit(git, budget);
-        let tree = head.and_then(|(commit, _)| objects::tree_of(&git.common, &commit, budget));
+        let tree =
+            head.and_then(|(commit, _)| objects::tree_of(&git.common, &commit, budget.end()));
         HeadState {
             is_index_committed: tree.is_some() && tree == index.cached_tree(),
             is_on_branch: head.is_some_and(|(_, is_on_branch)| is_on_branch),

@@ -1,14 +1,21 @@
 //! What git knows, read from its files. Git itself is not started: a repository's configuration can
 //! make it run programs (filters, a file-system monitor, lazy fetches), and the agent writes it.
 
+mod commit;
 mod config;
+mod delta;
 mod folders;
 mod head;
+mod history;
 mod ignore;
 mod index;
 mod objects;
+mod push_words;
+mod refs;
+mod refspec;
 mod remote;
 mod status;
+mod tree_diff;
 
 use std::collections::HashMap;
 use std::fs;
@@ -16,11 +23,18 @@ use std::path::{Path, PathBuf};
 
 use crate::limits::Budget;
 
-pub use folders::NAME;
+pub use commit::{Commit, peeled};
+pub use config::GitConfig;
+pub use folders::{GitFolders, NAME};
+pub use history::{HistoryDifference, compare};
+pub use objects::{ObjectName, ObjectStore, digits};
+pub use push_words::PushWords;
+pub use refs::References;
+pub use refspec::{PushSettings, RefUpdate, updates};
 pub use remote::remote;
 pub use status::{FileState, PathStatus};
+pub use tree_diff::changed_files;
 
-use folders::GitFolders;
 use head::HeadState;
 use index::IndexFile;
 

@@ -12,9 +12,10 @@ use countersign_risk::facts::{
 };
 
 /// Limits that no slow machine reaches.
-const PATIENT: LookLimits = LookLimits { time: Duration::from_secs(20), ..LookLimits::BEFORE_CALL };
+pub const PATIENT: LookLimits =
+    LookLimits { time: Duration::from_secs(20), ..LookLimits::BEFORE_CALL };
 
-fn git(folder: &Path, words: &[&str]) -> String {
+pub fn git(folder: &Path, words: &[&str]) -> String {
     let settings =
         ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "init.defaultBranch=main"];
     let mut command = Command::new("git");
@@ -24,7 +25,7 @@ fn git(folder: &Path, words: &[&str]) -> String {
     String::from_utf8(done.stdout).unwrap()
 }
 
-fn write(folder: &Path, name: &str, text: &str) {
+pub fn write(folder: &Path, name: &str, text: &str) {
     let path = folder.join(name);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();

@@ -4,3 +4,7 @@
 mod git_states;
 #[cfg(test)]
 mod hostile;
+#[cfg(test)]
+mod plan_binding;
+#[cfg(test)]
+mod plans;

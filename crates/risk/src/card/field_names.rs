@@ -4,7 +4,7 @@ use crate::context::Platform;
 use crate::effect::{Effect, EffectClass};
 use crate::finding::{Doubt, Factor};
 
-pub(super) const FIELDS: [&str; 25] = [
+pub(super) const FIELDS: [&str; 26] = [
     "brief",
     "tool",
     "arguments",
@@ -29,6 +29,7 @@ pub(super) const FIELDS: [&str; 25] = [
     "cwd",
     "environment",
     "facts",
+    "plan",
     "segments",
 ];
 

@@ -65,7 +65,8 @@ impl Card {
             environment: Environment::parse(text(value, "environment")?)
                 .filter(|e| text(value, "environment") == Ok(e.label()))
                 .ok_or_else(|| wrong("environment"))?,
-            facts: fact_texts(value)?,
+            facts: texts(value, "facts")?,
+            plan: texts(value, "plan")?,
             segments: segments(value)?,
         };
         let same = |a: f64, b: f64| (a - b).abs() < 1e-9;
@@ -220,13 +221,13 @@ fn impact(value: &Value<'_>) -> Read<Impact> {
     })
 }
 
-/// The lines about the machine; cards of older versions have none.
-fn fact_texts(value: &Value<'_>) -> Read<Vec<String>> {
-    if value.get("facts").is_none() {
+/// The lines of a member that most cards, or those of older versions, do not have.
+fn texts(value: &Value<'_>, field: &str) -> Read<Vec<String>> {
+    if value.get(field).is_none() {
         return Ok(Vec::new());
     }
-    let text = |item: &Value<'_>| item.as_str().map(str::to_owned).ok_or_else(|| wrong("facts"));
-    list(value, "facts", REASONS)?.iter().map(text).collect()
+    let text = |item: &Value<'_>| item.as_str().map(str::to_owned).ok_or_else(|| wrong(field));
+    list(value, field, REASONS)?.iter().map(text).collect()
 }
 
 fn tier(value: &Value<'_>) -> Read<Tier> {

@@ -501,7 +501,10 @@ fn is_partial(answer: &FactAnswer) -> bool {
         FactAnswer::Script(found) => !found.is_complete,
         FactAnswer::Worktree(git) => !git.is_exact,
         FactAnswer::Unknown { .. } => true,
-        FactAnswer::Target(_) | FactAnswer::Remote(_) | FactAnswer::Current(_) => false,
+        FactAnswer::Target(_)
+        | FactAnswer::Remote(_)
+        | FactAnswer::Current(_)
+        | FactAnswer::Plan(_) => false,
     }
 }
 

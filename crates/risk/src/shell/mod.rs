@@ -42,6 +42,7 @@ mod parameter;
 mod path_access;
 mod path_cost;
 mod plain;
+mod plan_facts;
 mod program;
 mod program_output;
 mod python_module;

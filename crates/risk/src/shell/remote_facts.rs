@@ -44,6 +44,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         span: Span,
     ) {
         self.new_remotes(inv, span);
+        self.observed_plan(inv);
         if self.shared.ctx.facts.is_none() || self.shared.rights.elsewhere {
             return;
         }
