@@ -15,6 +15,7 @@ test_files! {
     dry_run_test: "dry_run.rs",
     entered_folders_test: "entered_folders.rs",
     fetched_code_test: "fetched_code.rs",
+    git_work_trees_test: "git_work_trees.rs",
     given_words_test: "given_words.rs",
     leaving_data_test: "leaving_data.rs",
     noise_test: "noise.rs",
