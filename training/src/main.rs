@@ -7,13 +7,14 @@
 //! cargo run -p crisis-training -- docs                     # tables and plot of docs/crisis.md
 //! ```
 
-#![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a tool of developers")]
+#![expect(clippy::indexing_slicing, reason = "a tool of developers")]
 
 mod logistic;
 mod measure;
 mod model;
 mod plot;
 mod rows;
+mod validation;
 mod write;
 
 use std::path::{Path, PathBuf};
@@ -68,24 +69,19 @@ fn own_rows() -> Result<Vec<Row>, String> {
 
 fn trained() -> Result<ModelFiles, String> {
     let rows = own_rows()?;
-    println!("{} rows; cross-validation for the thresholds …", rows.len());
-    let scores = measure::cross_validate(&rows);
-    let thresholds = measure::thresholds(&rows, &scores);
-    println!("training on all rows …");
+    println!("{} rows: thresholds by cross-validation, then all rows …", rows.len());
     let all: Vec<&Row> = rows.iter().collect();
-    let trained = model::Trained::on(&all);
-    Ok(ModelFiles::of(&trained, &thresholds))
+    Ok(validation::trained(&all).files())
 }
 
 /// Writes the tables of `docs/crisis.md` and its picture.
 fn docs() -> Result<(), String> {
     let rows = own_rows()?;
-    let scores = measure::cross_validate(&rows);
-    let thresholds = measure::thresholds(&rows, &scores);
-    let others = measure::across_batches(&rows);
-    let tables = measure::tables(&rows, &scores, &thresholds, &others);
+    let measured = validation::nested(&rows);
+    let others = validation::across_batches(&rows);
+    let tables = measure::tables(&rows, &measured, &others);
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
-    let picture = plot::picture(&measure::curves(&rows, &scores, &thresholds));
+    let picture = plot::picture(&measure::curves(&rows, &measured));
     let failed = |error: std::io::Error| error.to_string();
     std::fs::write(docs.join("pictures/crisis-trade-off.svg"), picture).map_err(failed)?;
     let page = docs.join("crisis.md");
@@ -93,7 +89,8 @@ fn docs() -> Result<(), String> {
     let parts = text.split_once(BEGIN).zip(text.split_once(END));
     let ((before, _), (_, after)) = parts.ok_or("docs/crisis.md has no place for the tables")?;
     let text = format!("{before}{BEGIN}\n\n{tables}\n{END}{after}");
-    std::fs::write(page, text).map_err(failed)
+    std::fs::write(page, text).map_err(failed)?;
+    measure::bars(&rows, &measured)
 }
 
 /// Around the tables in `docs/crisis.md`.
@@ -102,19 +99,19 @@ const END: &str = "<!-- end of what crisis-training wrote -->";
 
 fn measure_all(extra: &[PathBuf]) -> Result<(), String> {
     let rows = own_rows()?;
-    let scores = measure::cross_validate(&rows);
-    let thresholds = measure::thresholds(&rows, &scores);
-    measure::report(&rows, &scores, &thresholds);
     if !extra.is_empty() {
         let all: Vec<&Row> = rows.iter().collect();
-        let trained = model::Trained::on(&all);
+        let model = validation::trained(&all);
         for file in extra {
             let other = rows::read(file)?;
-            let scores: Vec<f64> = other.iter().map(|row| trained.score(row)).collect();
+            let measured: Vec<_> =
+                other.iter().map(|row| validation::measured(&model, row)).collect();
             println!("\n{} (trained on all own rows)", file.display());
-            measure::report(&other, &scores, &thresholds);
+            measure::report(&other, &measured);
         }
     }
-    measure::report_other(&measure::across_batches(&rows));
-    Ok(())
+    let measured = validation::nested(&rows);
+    measure::report(&rows, &measured);
+    measure::report_other(&validation::across_batches(&rows));
+    measure::bars(&rows, &measured)
 }

@@ -1,7 +1,8 @@
 //! The three parts of the model: words, concepts, rules.
 
+use countersign_crisis::Screening;
 use countersign_crisis::evidence::features::{CONCEPT_BUCKETS, Features, WORD_BUCKETS};
-use countersign_crisis::{Screening, SignalKind};
+use countersign_crisis::evidence::model::kind_number;
 
 use crate::logistic::{Example, Weights, fit};
 use crate::rows::{LINES, Row};
@@ -15,7 +16,7 @@ pub const CONCEPT_SHARE: f64 = 0.5;
 /// The value of a feature of the rules.
 const RULE_VALUE: f64 = 0.3;
 /// Features of the rules: they match, they are lowered, six levels, eight kinds.
-pub const RULE_FEATURES: usize = 16;
+const RULE_FEATURES: usize = 16;
 /// A window has at least this many features for the root that divides its sum.
 const LEAST_FEATURES: usize = 4;
 
@@ -54,13 +55,6 @@ impl Trained {
     fn window(&self, features: &Features) -> f64 {
         self.words.score(&features.words, value(&features.words))
             + CONCEPT_SHARE * self.concepts.score(&features.concepts, value(&features.concepts))
-    }
-
-    /// The score of a row.
-    pub fn score(&self, row: &Row) -> f64 {
-        let best = row.windows.iter().map(|window| self.window(window)).fold(f64::MIN, f64::max);
-        let rules = self.rules.score(&rule_features(&row.by_rules), RULE_VALUE);
-        if row.windows.is_empty() { rules } else { best + rules }
     }
 }
 
@@ -125,27 +119,14 @@ fn rules(rows: &[&Row]) -> Weights {
 }
 
 /// What the rules say, as numbers of features.
-pub fn rule_features(by_rules: &Screening) -> Vec<u32> {
+fn rule_features(by_rules: &Screening) -> Vec<u32> {
     if !by_rules.by_rules {
         return if by_rules.signals.is_empty() { Vec::new() } else { vec![1] };
     }
     let mut out = vec![0];
     out.extend((0..u32::from(by_rules.level)).map(|level| 2 + level));
-    out.extend(by_rules.kind.map(|kind| 8 + kind_number(kind)));
+    out.extend(by_rules.kind.and_then(|kind| u32::try_from(8 + kind_number(kind)).ok()));
     out
-}
-
-fn kind_number(kind: SignalKind) -> u32 {
-    match kind {
-        SignalKind::Ideation => 0,
-        SignalKind::Hopelessness => 1,
-        SignalKind::SelfHarm => 2,
-        SignalKind::Method => 3,
-        SignalKind::Means => 4,
-        SignalKind::Goodbye => 5,
-        SignalKind::Plan => 6,
-        SignalKind::ThirdParty => 7,
-    }
 }
 
 /// What a feature of the rules adds to a score.

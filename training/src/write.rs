@@ -1,12 +1,68 @@
-//! Writes the model as integers.
+//! The model as the integers of the program, and its files.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
+use countersign_crisis::evidence::model::{EvidenceModel, ModelNumbers};
+
 use crate::logistic::Weights;
-use crate::measure::Thresholds;
-use crate::model::{CONCEPT_SHARE, RULE_FEATURES, Trained, rule_weight};
+use crate::model::{CONCEPT_SHARE, Trained, rule_weight};
+
+/// From which score a crisis is possible, and likely.
+#[derive(Clone, Copy)]
+pub struct ScoreThresholds {
+    /// English.
+    pub english: [i32; 2],
+    /// Every other language.
+    pub others: [i32; 2],
+}
+
+impl ScoreThresholds {
+    /// No score reaches them: only what is certain without a score counts.
+    pub const OFF: ScoreThresholds =
+        ScoreThresholds { english: [i32::MAX; 2], others: [i32::MAX; 2] };
+}
+
+/// The integers of a model.
+pub struct QuantizedModel {
+    weights: Vec<u8>,
+    numbers: ModelNumbers,
+}
+
+impl QuantizedModel {
+    /// The integers of a trained model.
+    pub fn of(trained: &Trained, thresholds: ScoreThresholds) -> QuantizedModel {
+        let (mut weights, word_step) = quantized(&trained.words);
+        let (concepts, concept_step) = quantized(&trained.concepts);
+        weights.extend(concepts);
+        let bias = trained.words.bias + CONCEPT_SHARE * trained.concepts.bias + trained.rules.bias;
+        let rule = |feature: usize| thousandths(rule_weight(&trained.rules, feature));
+        let numbers = ModelNumbers {
+            word_scale: i64::from(thousandths(word_step * 1000.0)),
+            concept_scale: i64::from(thousandths(concept_step * CONCEPT_SHARE * 1000.0)),
+            bias: thousandths(bias),
+            english: thresholds.english,
+            others: thresholds.others,
+            rules_lowered: rule(1),
+            rules_crisis: rule(0),
+            levels: [2, 3, 4, 5, 6, 7].map(rule),
+            kinds: [8, 9, 10, 11, 12, 13, 14, 15].map(rule),
+        };
+        QuantizedModel { weights, numbers }
+    }
+
+    /// The model as the program reads it.
+    pub fn model(&self) -> EvidenceModel<'_> {
+        EvidenceModel { weights: &self.weights, numbers: self.numbers }
+    }
+
+    /// Its files.
+    pub fn files(self) -> ModelFiles {
+        let model = text(&self.numbers);
+        ModelFiles { weights: self.weights, model }
+    }
+}
 
 /// The files of the model.
 pub struct ModelFiles {
@@ -43,38 +99,23 @@ impl ModelFiles {
         println!("weights.bin and model.toml are what `train` writes; {changed} weights differ");
         Ok(())
     }
-
-    /// The files of a model.
-    pub fn of(trained: &Trained, thresholds: &Thresholds) -> ModelFiles {
-        let (weights, model) = model(trained, thresholds);
-        ModelFiles { weights, model }
-    }
 }
 
-fn model(trained: &Trained, thresholds: &Thresholds) -> (Vec<u8>, String) {
-    let (mut bytes, word_step) = quantized(&trained.words);
-    let (concepts, concept_step) = quantized(&trained.concepts);
-    bytes.extend(concepts);
-    let bias = trained.words.bias + CONCEPT_SHARE * trained.concepts.bias + trained.rules.bias;
-    let rule = |feature: usize| thousandths(rule_weight(&trained.rules, feature));
-    let levels: Vec<i64> = (2..8).map(rule).collect();
-    let kinds: Vec<i64> = (8..RULE_FEATURES).map(rule).collect();
+fn text(numbers: &ModelNumbers) -> String {
     let mut text = String::from(
         "# Written by `cargo run -p crisis-training -- train`. Scores are thousandths of a logit.\n",
     );
-    let _ = writeln!(text, "word_scale = {}", thousandths(word_step * 1000.0));
-    let _ =
-        writeln!(text, "concept_scale = {}", thousandths(concept_step * CONCEPT_SHARE * 1000.0));
-    let _ = writeln!(text, "bias = {}", thousandths(bias));
+    let _ = writeln!(text, "word_scale = {}", numbers.word_scale);
+    let _ = writeln!(text, "concept_scale = {}", numbers.concept_scale);
+    let _ = writeln!(text, "bias = {}", numbers.bias);
     let _ = writeln!(text, "# Possible, likely.");
-    let _ = writeln!(text, "english = {:?}", thresholds.english.map(thousandths));
-    let _ = writeln!(text, "others = {:?}", thresholds.others.map(thousandths));
-    let _ = writeln!(text, "rules_silent = 0");
-    let _ = writeln!(text, "rules_lowered = {}", rule(1));
-    let _ = writeln!(text, "rules_crisis = {}", rule(0));
-    let _ = writeln!(text, "levels = {levels:?}");
-    let _ = writeln!(text, "kinds = {kinds:?}");
-    (bytes, text)
+    let _ = writeln!(text, "english = {:?}", numbers.english);
+    let _ = writeln!(text, "others = {:?}", numbers.others);
+    let _ = writeln!(text, "rules_lowered = {}", numbers.rules_lowered);
+    let _ = writeln!(text, "rules_crisis = {}", numbers.rules_crisis);
+    let _ = writeln!(text, "levels = {:?}", numbers.levels);
+    let _ = writeln!(text, "kinds = {:?}", numbers.kinds);
+    text
 }
 
 /// Signed bytes, and the weight of one step.
@@ -87,6 +128,6 @@ fn quantized(weights: &Weights) -> (Vec<u8>, f64) {
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "scores are small")]
-fn thousandths(value: f64) -> i64 {
-    (value * 1000.0).round() as i64
+fn thousandths(value: f64) -> i32 {
+    (value * 1000.0).round() as i32
 }

@@ -17,7 +17,6 @@ struct Model {
     bias: i32,
     english: [i32; 2],
     others: [i32; 2],
-    rules_silent: i32,
     rules_lowered: i32,
     rules_crisis: i32,
     levels: [i32; 6],
@@ -87,16 +86,12 @@ fn fold(word: &str) -> String {
 fn model() -> Result<String, String> {
     let text = read(Path::new("evidence/model.toml"))?;
     let model: Model = toml::from_str(&text).map_err(|e| format!("model.toml: {e}"))?;
-    let mut out = String::new();
-    let _ = writeln!(out, "const WORD_SCALE: i64 = {};", model.word_scale);
-    let _ = writeln!(out, "const CONCEPT_SCALE: i64 = {};", model.concept_scale);
-    let _ = writeln!(out, "const BIAS: i32 = {};", model.bias);
-    let _ = writeln!(out, "const ENGLISH: [i32; 2] = {:?};", model.english);
-    let _ = writeln!(out, "const OTHERS: [i32; 2] = {:?};", model.others);
-    let _ = writeln!(out, "const RULES_SILENT: i32 = {};", model.rules_silent);
-    let _ = writeln!(out, "const RULES_LOWERED: i32 = {};", model.rules_lowered);
-    let _ = writeln!(out, "const RULES_CRISIS: i32 = {};", model.rules_crisis);
-    let _ = writeln!(out, "const LEVELS: [i32; 6] = {:?};", model.levels);
-    let _ = writeln!(out, "const KINDS: [i32; 8] = {:?};", model.kinds);
-    Ok(out)
+    let Model { word_scale, concept_scale, bias, english, others, .. } = model;
+    let Model { rules_lowered, rules_crisis, levels, kinds, .. } = model;
+    Ok(format!(
+        "const NUMBERS: ModelNumbers = ModelNumbers {{ word_scale: {word_scale}, \
+         concept_scale: {concept_scale}, bias: {bias}, english: {english:?}, others: {others:?}, \
+         rules_lowered: {rules_lowered}, rules_crisis: {rules_crisis}, levels: {levels:?}, \
+         kinds: {kinds:?} }};\n"
+    ))
 }

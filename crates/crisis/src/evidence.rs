@@ -6,7 +6,7 @@
 
 pub mod features;
 pub mod lexicon;
-mod model;
+pub mod model;
 pub mod windows;
 
 use countersign_text::fold::is_unspaced;
@@ -16,6 +16,7 @@ use countersign_types::span::Span;
 use crate::concern::{Concern, Evidence};
 use crate::quote::{self, Region};
 use crate::screening::Screening;
+use model::EvidenceModel;
 
 /// A text with at most this many different words is short; a character of Chinese, Japanese or
 /// Korean counts half.
@@ -46,27 +47,27 @@ pub fn own_words(text: &str) -> Vec<FoldedWord> {
 }
 
 /// Weighs a text that the rules have read.
-pub(crate) fn weigh(text: &str, by_rules: &Screening) -> (Concern, Evidence) {
+pub fn weigh(model: &EvidenceModel<'_>, text: &str, by_rules: &Screening) -> (Concern, Evidence) {
     let words = own_words(text);
     let language = lexicon::language(text, &words);
     let mut best: Option<(i32, windows::TextWindow)> = None;
     for window in windows::windows(&words) {
         let Some(part) = words.get(window.from..window.to) else { continue };
-        let score = model::score(&features::of(part, language));
+        let score = model.score(&features::of(part, language));
         if best.is_none_or(|(highest, _)| score > highest) {
             best = Some((score, window));
         }
     }
-    let rules = model::rule_score(by_rules);
+    let rules = model.rule_score(by_rules);
     let Some((score, window)) = best else {
         return (Concern::None, Evidence { score: rules, span: None, words: Vec::new() });
     };
     let score = score.saturating_add(rules);
     let certain = by_rules.by_rules && is_short(&words);
-    let concern = if certain { Concern::Likely } else { model::concern(score, language) };
+    let concern = if certain { Concern::Likely } else { model.concern(score, language) };
     let part = words.get(window.from..window.to).unwrap_or_default();
     let span = part.first().zip(part.last()).map(|(first, last)| Span::new(first.start, last.end));
-    let words = if concern == Concern::None { Vec::new() } else { heaviest(part) };
+    let words = if concern == Concern::None { Vec::new() } else { heaviest(model, part) };
     (concern, Evidence { score, span, words })
 }
 
@@ -88,10 +89,10 @@ fn is_short(words: &[FoldedWord]) -> bool {
 }
 
 /// The words of a window that weigh most.
-fn heaviest(part: &[FoldedWord]) -> Vec<Span> {
+fn heaviest(model: &EvidenceModel<'_>, part: &[FoldedWord]) -> Vec<Span> {
     let mut weighed: Vec<(i32, usize)> = Vec::new();
     for at in 0..part.len() {
-        let weight = features::of_word(part, at).iter().map(|f| model::weight(*f)).sum();
+        let weight = features::of_word(part, at).iter().map(|f| model.weight(*f)).sum();
         weighed.push((weight, at));
     }
     weighed.retain(|(weight, _)| *weight > 0);

@@ -58,7 +58,7 @@ const CERTAIN_LEVEL: u8 = 5;
 /// Screens a text. Pure and linear in its length.
 pub fn screen(text: &str, options: &ScreenOptions) -> Screening {
     let screening = screen_by_rules(text);
-    let (concern, evidence) = evidence::weigh(text, &screening);
+    let (concern, evidence) = evidence::weigh(&evidence::model::MODEL, text, &screening);
     let concern = concern.max(screening.concern);
     let possible_minor = concern > Concern::None && may_be_minor(text);
     raise(Screening { evidence, possible_minor, ..screening }, concern, options)
