@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
+use countersign_json::canonical::Digest;
 use serde_json::{Value, json};
 
 use crate::card_signature::sign_card;
@@ -25,27 +26,45 @@ pub struct CardSettings {
 #[derive(Debug)]
 pub struct ServedCard {
     card: Value,
-    text: RwLock<Arc<str>>,
+    current: RwLock<Arc<ServedCardText>>,
+}
+
+/// The text of a card, and what caches need.
+#[derive(Debug)]
+pub struct ServedCardText {
+    /// The card as JSON.
+    pub text: String,
+    /// Changes with the text.
+    pub tag: String,
+}
+
+impl ServedCardText {
+    fn new(card: &Value) -> Arc<ServedCardText> {
+        let text = card.to_string();
+        let tag = format!("\"{}\"", Digest::of(text.as_bytes()));
+        Arc::new(ServedCardText { text, tag })
+    }
 }
 
 impl ServedCard {
     /// The card, not signed yet.
     pub fn new(settings: &CardSettings) -> ServedCard {
         let card = agent_card(settings);
-        let text = RwLock::new(card.to_string().into());
-        ServedCard { card, text }
+        let current = RwLock::new(ServedCardText::new(&card));
+        ServedCard { card, current }
     }
 
     /// Signs the card with the own key, and names the certificate of now.
     pub fn sign(&self, files: &FleetFiles) -> Result<(), FleetFilesError> {
         let signed = sign_card(&self.card, &files.own_key()?, &files.own_certificate()?)?;
-        *self.text.write().unwrap_or_else(PoisonError::into_inner) = signed.to_string().into();
+        let text = ServedCardText::new(&signed);
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = text;
         Ok(())
     }
 
-    /// The card as JSON.
-    pub fn text(&self) -> Arc<str> {
-        Arc::clone(&self.text.read().unwrap_or_else(PoisonError::into_inner))
+    /// The card as it is now.
+    pub fn current(&self) -> Arc<ServedCardText> {
+        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

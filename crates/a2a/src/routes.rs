@@ -2,7 +2,7 @@
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
@@ -42,12 +42,19 @@ async fn check_peer(request: Request, next: Next) -> Response {
     }
 }
 
-async fn card(State(state): State<NodeState>) -> Response {
+async fn card(State(state): State<NodeState>, headers: HeaderMap) -> Response {
+    let card = state.card.current();
+    let kept = headers.get(header::IF_NONE_MATCH).and_then(|tag| tag.to_str().ok());
+    let is_known = kept.is_some_and(|tags| tags.split(',').any(|tag| tag.trim() == card.tag));
     let headers = [
-        (header::CONTENT_TYPE, "application/json"),
-        (header::CACHE_CONTROL, "private, max-age=60"),
+        (header::CONTENT_TYPE, "application/json".to_owned()),
+        (header::CACHE_CONTROL, "private, max-age=60".to_owned()),
+        (header::ETAG, card.tag.clone()),
     ];
-    (headers, state.card.text().to_string()).into_response()
+    if is_known {
+        return (StatusCode::NOT_MODIFIED, headers).into_response();
+    }
+    (headers, card.text.clone()).into_response()
 }
 
 async fn rpc(State(state): State<NodeState>, request: Request) -> Response {
