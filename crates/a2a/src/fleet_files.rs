@@ -11,9 +11,9 @@ use countersign_client::{Endpoint, fetch, post_public};
 use countersign_json::base64;
 use countersign_tls::{
     CertificateFacts, FleetCertificate, FleetTrust, ServerIdentity, TlsError, certificate_file,
-    key_pem, private_key_file, renewal_text, sign_with_key,
+    key_pem, node_report_text, private_key_file, renewal_text, sign_with_key,
 };
-use countersign_types::time::Timestamp;
+use countersign_types::time::{Millis, Timestamp};
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
@@ -120,14 +120,7 @@ impl FleetFiles {
     /// Renews the own certificate at the authority; the key stays.
     pub fn renew(&self, authority: &Endpoint) -> Result<(), FleetFilesError> {
         let failed = |why: String| FleetFilesError::Authority(why);
-        let (certificate, key, at) = (self.own_certificate()?, self.own_key()?, now());
-        let serial = FleetCertificate::parse(&certificate)
-            .map(|found| found.serial.to_vec())
-            .ok_or_else(|| failed("the own certificate is malformed".to_owned()))?;
-        let (_, proof) = sign_with_key(&key, |_| renewal_text(&serial, at))?;
-        let body = json!({
-            "certificate": base64::encode(&certificate), "at": at, "proof": base64::encode(&proof),
-        });
+        let body = self.proven(json!({}), renewal_text)?;
         let text = post_public(authority, "/v1/pki/renewals", &body.to_string())
             .map_err(|error| failed(error.to_string()))?;
         let answer: Value =
@@ -135,6 +128,35 @@ impl FleetFiles {
         let new = answer.get("certificate").and_then(Value::as_str);
         let new = new.ok_or_else(|| failed("the response has no certificate".to_owned()))?;
         write(&self.certificate, new.as_bytes(), 0o644)
+    }
+
+    /// Reports at the authority what people see about this node.
+    pub fn report(&self, authority: &Endpoint, report: &str) -> Result<(), FleetFilesError> {
+        let body = self.proven(json!({ "report": report }), |serial, at| {
+            node_report_text(serial, at, report)
+        })?;
+        post_public(authority, "/v1/pki/nodes", &body.to_string())
+            .map_err(|error| FleetFilesError::Authority(error.to_string()))?;
+        Ok(())
+    }
+
+    /// A body with the own certificate, the time, and the proof of the own key over `text`, which
+    /// is made of the serial number and the time.
+    fn proven(
+        &self,
+        mut body: Value,
+        text: impl FnOnce(&[u8], i64) -> String,
+    ) -> Result<Value, FleetFilesError> {
+        let (certificate, key, at) = (self.own_certificate()?, self.own_key()?, now());
+        let found = FleetCertificate::parse(&certificate);
+        let serial = found.map(|found| found.serial.to_vec()).ok_or_else(|| {
+            FleetFilesError::File(self.certificate.clone(), "malformed".to_owned())
+        })?;
+        let (_, proof) = sign_with_key(&key, |_| text(&serial, at))?;
+        set(&mut body, "certificate", json!(base64::encode(&certificate)));
+        set(&mut body, "at", json!(at));
+        set(&mut body, "proof", json!(base64::encode(&proof)));
+        Ok(body)
     }
 
     /// Writes a new key; fails if there is one.

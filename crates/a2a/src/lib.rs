@@ -28,6 +28,7 @@ mod listener;
 mod mcp_tool;
 mod methods;
 mod node;
+mod node_report;
 mod object;
 mod parts;
 mod peer;

@@ -182,7 +182,12 @@ impl A2aNode {
 
     /// What a peer may ask now.
     pub(crate) fn limits(&self, peer: &str) -> PeerLimits {
-        self.policies.read().unwrap_or_else(PoisonError::into_inner).limits(peer)
+        self.policies().limits(peer)
+    }
+
+    /// What each peer may ask now.
+    pub(crate) fn policies(&self) -> Arc<PeerPolicies> {
+        Arc::clone(&self.policies.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Uses other policies from now on; returns whether they differ.

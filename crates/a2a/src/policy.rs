@@ -8,6 +8,7 @@ use countersign_store::{TaskLimit, TaskLimits};
 use countersign_text::glob;
 use countersign_types::tier::Tier;
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 use crate::error::A2aError;
 
@@ -102,6 +103,15 @@ impl PeerPolicies {
 }
 
 impl PeerLimits {
+    /// As JSON, for people.
+    pub(crate) fn to_json(&self) -> Value {
+        json!({
+            "allowed": self.allowed, "open_tasks": self.open_tasks, "per_minute": self.per_minute,
+            "per_day": self.per_day, "max_tier": self.max_tier.map(Tier::label),
+            "tasks": self.tasks,
+        })
+    }
+
     /// The limits of numbers, for a message that arrives at this time.
     pub(crate) fn counted(&self, at: i64) -> TaskLimits {
         TaskLimits {

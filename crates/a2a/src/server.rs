@@ -16,11 +16,14 @@ use crate::fleet_files::{FleetFiles, FleetFilesError};
 use crate::handlers::NodeState;
 use crate::listener::serve_node;
 use crate::node::A2aNode;
+use crate::node_report::send_report;
 use crate::policy::PeerPolicies;
 use crate::routes::node_routes;
 
 /// How often the list of revoked certificates is fetched.
 const REFRESH: Duration = Duration::from_secs(15);
+/// How often the node reports its card and its policies.
+const REPORT: Duration = Duration::from_mins(1);
 
 /// Why a server does not start.
 #[derive(Debug, thiserror::Error)]
@@ -80,7 +83,10 @@ impl NodeServer {
         if let Some(file) = self.policies {
             tokio::spawn(follow_policies(file, Arc::clone(&self.node)));
         }
-        let routes = node_routes(NodeState { node: self.node, card: Arc::clone(&card) });
+        let routes =
+            node_routes(NodeState { node: Arc::clone(&self.node), card: Arc::clone(&card) });
+        let (files, authority) = (self.files.clone(), self.authority.clone());
+        tokio::spawn(keep_reported(files, authority, Arc::clone(&card), self.node));
         let kept = (Arc::clone(&trust), identity, card);
         tokio::spawn(keep_current(self.files, kept, self.authority));
         ready(address);
@@ -96,6 +102,19 @@ async fn refreshed(
     let (files, trust, authority) = (files.clone(), Arc::clone(trust), authority.clone());
     let fetched = spawn_blocking(move || files.refresh(&trust, &authority)).await;
     fetched.unwrap_or_else(|error| Err(FleetFilesError::Authority(error.to_string())))
+}
+
+/// Reports this node at the authority, for ever: the daemon keeps reports in memory only.
+async fn keep_reported(
+    files: FleetFiles,
+    authority: Endpoint,
+    card: Arc<ServedCard>,
+    node: Arc<A2aNode>,
+) {
+    loop {
+        send_report(&files, &authority, &card, &node).await;
+        tokio::time::sleep(REPORT).await;
+    }
 }
 
 /// Reads the policies of peers again, for ever. While the file cannot be read, the last ones stay.

@@ -5,6 +5,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock};
 
+use countersign_json::canonical::Digest;
 use countersign_ledger::entry::Entry;
 use countersign_store::{Backend, Store as _, StoreError};
 use countersign_text::decode::hex_exact;
@@ -15,6 +16,7 @@ use countersign_tls::{
 use countersign_types::time::{Millis, Timestamp};
 use tokio::sync::{Mutex, MutexGuard};
 
+use crate::fleet_nodes::NodeReports;
 use crate::fleet_records::{CertificateRecords, IssuedCertificate, RENEWABLE};
 use crate::keys::{self, KeyError};
 use crate::random::{self, EntropyUnavailable};
@@ -41,6 +43,9 @@ pub enum FleetError {
     /// The caller does not hold the certificate's key, or the certificate cannot be renewed.
     #[error("this certificate cannot be renewed: {0}; a person can issue a new one")]
     NotRenewable(&'static str),
+    /// The caller does not hold the key of a valid certificate.
+    #[error("this certificate is not accepted: {0}")]
+    NotAccepted(&'static str),
     /// A key or certificate.
     #[error(transparent)]
     Tls(#[from] TlsError),
@@ -73,6 +78,16 @@ pub struct CertificateRequest<'a> {
     pub life: Millis,
 }
 
+/// What the holder of a certificate signed, and when.
+pub struct HolderProof<'a> {
+    /// The certificate, in DER.
+    pub certificate: &'a [u8],
+    /// When it was signed, in milliseconds since 1970.
+    pub at: i64,
+    /// The signature.
+    pub signature: &'a [u8],
+}
+
 /// The certificate authority of the agents' fleet. Which certificates are valid is what the ledger
 /// says; without an intact ledger it issues and accepts nothing.
 pub struct Fleet {
@@ -80,6 +95,8 @@ pub struct Fleet {
     changing: Mutex<()>,
     /// Nothing if the ledger was changed, or has an entry that cannot be understood.
     records: RwLock<Option<CertificateRecords>>,
+    /// What nodes reported about themselves.
+    pub nodes: NodeReports,
 }
 
 impl Fleet {
@@ -99,7 +116,8 @@ impl Fleet {
 
     fn with(state: &Path, records: Option<CertificateRecords>) -> Fleet {
         let records = RwLock::new(records);
-        Fleet { folder: state.join("pki"), changing: Mutex::new(()), records }
+        let nodes = NodeReports::default();
+        Fleet { folder: state.join("pki"), changing: Mutex::new(()), records, nodes }
     }
 
     /// Adds what a new entry of the ledger says.
@@ -187,6 +205,7 @@ impl Fleet {
         let certificate = self.authority()?.issue(&new, now)?;
         let record = IssuedCertificate {
             serial: hex(&serial),
+            fingerprint: Some(Digest::of(&certificate).to_string()),
             agent: request.agent.to_owned(),
             hosts: request.hosts.clone(),
             issued: now.0,
@@ -199,18 +218,42 @@ impl Fleet {
         Ok((certificate, record))
     }
 
-    /// The record of a certificate (DER) that its holder may renew now, with its key.
+    /// The record of a certificate that its holder may renew now, with its key.
     pub fn renewable(
         &self,
-        certificate: &[u8],
-        (at, proof): (i64, &[u8]),
+        proof: &HolderProof<'_>,
         now: Timestamp,
     ) -> Result<(IssuedCertificate, AgentPublicKey), FleetError> {
         let no = FleetError::NotRenewable;
+        let held = self.holder(proof, |serial| renewal_text(serial, proof.at), now);
+        let (record, key) = held.map_err(|error| match error {
+            FleetError::NotAccepted(why) => no(why),
+            other => other,
+        })?;
+        let is_recent = |one: &IssuedCertificate| {
+            one.renews.is_some() && one.agent == record.agent && one.issued > now.0 - HOUR
+        };
+        if self.certificates()?.iter().any(is_recent) {
+            return Err(no("it was renewed less than an hour ago"));
+        }
+        if record.renewable <= now.0 {
+            return Err(no("it was renewed for a year"));
+        }
+        Ok((record, key))
+    }
+
+    /// The record of a valid certificate whose holder signed what `text` makes of its serial
+    /// number, and its key.
+    pub fn holder(
+        &self,
+        proof: &HolderProof<'_>,
+        text: impl FnOnce(&[u8]) -> String,
+        now: Timestamp,
+    ) -> Result<(IssuedCertificate, AgentPublicKey), FleetError> {
+        let (no, certificate) = (FleetError::NotAccepted, proof.certificate);
         let found = FleetCertificate::parse(certificate).ok_or(no("it is malformed"))?;
         let serial = hex(found.serial);
-        let records = self.certificates()?;
-        let record = records.iter().find(|one| one.serial == serial).cloned();
+        let record = self.read(|records| records.find(&serial).cloned())?;
         let record = record.ok_or(no("this authority did not issue it"))?;
         let facts = countersign_tls::CertificateFacts::parse(certificate);
         let point = facts.and_then(|facts| facts.public_key.last_chunk::<65>().copied());
@@ -222,22 +265,13 @@ impl Fleet {
         if fleet.check_client_at(certificate, now).as_deref() != Some(record.agent.as_str()) {
             return Err(no("it is expired or not of this fleet"));
         }
-        if !key.has_signed(renewal_text(found.serial, at).as_bytes(), proof)
-            || now.0.abs_diff(at) > CLOCK_DIFFERENCE.unsigned_abs()
+        if !key.has_signed(text(found.serial).as_bytes(), proof.signature)
+            || now.0.abs_diff(proof.at) > CLOCK_DIFFERENCE.unsigned_abs()
         {
             return Err(no("the proof of its key is wrong or too old"));
         }
         if record.revoked.is_some() {
             return Err(no("it is revoked"));
-        }
-        let is_recent = |one: &IssuedCertificate| {
-            one.renews.is_some() && one.agent == record.agent && one.issued > now.0 - HOUR
-        };
-        if records.iter().any(is_recent) {
-            return Err(no("it was renewed less than an hour ago"));
-        }
-        if record.renewable <= now.0 {
-            return Err(no("it was renewed for a year"));
         }
         Ok((record, key))
     }

@@ -24,6 +24,8 @@ pub const REVOKE: &str = "revoke";
 pub struct IssuedCertificate {
     /// The serial number, in hexadecimal.
     pub serial: String,
+    /// The SHA-256 digest of the certificate, in hexadecimal; missing in older entries.
+    pub fingerprint: Option<String>,
     /// The agent.
     pub agent: String,
     /// The host names and addresses at which it serves.
@@ -105,6 +107,7 @@ impl CertificateRecords {
         let given = fact("life").and_then(|life| life.as_number()?.parse().ok());
         self.certificates.push(IssuedCertificate {
             serial: word("serial")?.to_owned(),
+            fingerprint: word("fingerprint").map(ToOwned::to_owned),
             agent: word("agent_name")?.to_owned(),
             hosts,
             issued: entry.at,

@@ -13,6 +13,7 @@ mod descriptors;
 mod drills;
 mod first_start;
 mod fleet;
+mod fleet_nodes;
 mod fleet_records;
 mod freeze;
 pub mod gate;

@@ -64,6 +64,11 @@ pub fn renewal_text(serial: &[u8], at: i64) -> String {
     format!("countersign-certificate-renewal-1\n{}\n{at}\n", hex(serial))
 }
 
+/// The text that the holder of a certificate signs when it reports its card and its rules.
+pub fn node_report_text(serial: &[u8], at: i64, report: &str) -> String {
+    format!("countersign-node-report-1\n{}\n{at}\n{report}", hex(serial))
+}
+
 /// Bytes in hexadecimal.
 pub fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;

@@ -29,7 +29,9 @@ pub use fleet_authority::{
     FleetAuthority, NewFleetCertificate, REVOCATION_LIST_LIFE, RevokedSerial, generate_authority,
 };
 pub use fleet_name::{AGENT_URI, FleetCertificate, is_agent_name};
-pub use fleet_request::{AgentPublicKey, hex, issue_text, renewal_text, sign_with_key};
+pub use fleet_request::{
+    AgentPublicKey, hex, issue_text, node_report_text, renewal_text, sign_with_key,
+};
 pub use fleet_tls::{fleet_client_config, fleet_server_config};
 pub use fleet_trust::FleetTrust;
 pub use generate::{CERTIFICATE_LIFE, RENEW_BEFORE, generate_key, issue_certificate, key_pem, pem};

@@ -22,7 +22,7 @@ pub async fn page(State(api): ApiState, headers: HeaderMap, uri: Uri) -> PageRes
         section.wide {
             h1 { "Agents" }
             (quarantines(&api.gate.quarantines(), now))
-            p.hint { a href="/fleet" { "Certificates for tasks between agents" } }
+            p.hint { a href="/fleet" { "Peers: agents that send tasks to each other" } }
             @if is_administrator(&identity) {
                 ul.list {
                     @for agent in all.iter().filter(|agent| agent.revoked.is_none()) {

@@ -14,9 +14,13 @@ use crate::api::Api;
 const TOOL: &str = "delegate_task";
 /// How the summary of a run begins that ended with a question to the sender.
 const QUESTION: &str = "Asked its sender: ";
-/// How many tasks are shown.
+/// How the session of a delegated task begins; the sender follows.
+const SESSION: &str = "a2a:";
+/// How many tasks are shown, and how many of one peer.
 const SHOWN: u32 = 30;
-/// How much of a result is shown.
+const OF_PEER: usize = 3;
+/// How much of a task's text is shown, and of a result.
+const TEXT: usize = 300;
 const EXCERPT: usize = 1000;
 
 /// The newest delegated tasks.
@@ -25,7 +29,33 @@ pub async fn newest(api: &Api) -> Result<Vec<RequestView>, StoreError> {
     let found = api.gate.store().find(query).await?;
     let now = api.gate.clock().now().at;
     let tasks = found.requests.into_iter().filter(|stored| stored.tool == TOOL);
-    Ok(tasks.map(|stored| RequestView::without_card(stored, now)).collect())
+    Ok(tasks.map(|stored| RequestView::new(stored, now)).collect())
+}
+
+/// The text of a task as its card has it, without secrets.
+fn text(view: &RequestView) -> String {
+    let arguments = view.card.as_ref().and_then(|card| json::parse(&card.arguments).ok());
+    let text = arguments.as_ref().and_then(|arguments| arguments.get("task")?.as_str());
+    text.map_or_else(|| view.brief(), |text| sanitize_within(text, TEXT).text.into_owned())
+}
+
+/// The last tasks of a peer.
+pub fn of_peer(agent: &str, tasks: &[RequestView]) -> Markup {
+    let session = format!("{SESSION}{agent}");
+    let own = || tasks.iter().filter(|task| task.stored.session == session);
+    html! {
+        @if own().next().is_some() {
+            h3 { "Last tasks" }
+            ul.last { @for task in own().take(OF_PEER) {
+                @let request = &task.stored.request;
+                li {
+                    a href={ "#task-" (request.id) } { (text(task)) }
+                    " " span.end.(request.state.label()) { (state_label(request.state)) }
+                    span.hint { " " (relative_time(request.schedule.created, task.now)) }
+                }
+            } }
+        }
+    }
 }
 
 /// The stories of these tasks.
@@ -46,13 +76,13 @@ fn story(view: &RequestView) -> Markup {
     let decision = decision_text(request, stored.edited.is_some(), view.now);
     let outcome = stored.outcome.as_deref().and_then(|text| json::parse(text).ok());
     html! {
-        li {
+        li id={ "task-" (request.id) } {
             div {
                 a href={ "/requests/" (request.id) } {
                     strong { (view.claim().unwrap_or_else(|| view.brief())) }
                 }
                 " " span.end.(request.state.label()) { (state_label(request.state)) }
-                p { (view.brief()) }
+                p { q { (text(view)) } }
                 ol.entries {
                     li { "Received " (relative_time(request.schedule.created, view.now))
                         ", " (request.tier.label()) " (" (view.word_pair()) ")" }

@@ -31,6 +31,7 @@ mod login;
 mod lost_projects;
 mod no_script;
 mod page;
+mod peer_report;
 mod pending;
 mod people;
 mod plot;

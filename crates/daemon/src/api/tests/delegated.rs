@@ -23,7 +23,8 @@ async fn a_task_is_shown_from_its_request_to_its_result() {
     });
     let (_, held) = api.agent("POST", "/v1/requests", call).await;
     let shown = page(&api).await;
-    for part in ["Task from agent carol → alice", "Waits for a person"] {
+    for part in ["Task from agent carol → alice", "Count the &lt;files&gt;", "Waits for a person"]
+    {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     let (status, _) = api.approve(&held).await;

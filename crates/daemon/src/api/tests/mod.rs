@@ -13,6 +13,7 @@ mod pages;
 mod passkeys;
 mod pki;
 mod pki_attacks;
+mod pki_nodes;
 mod place;
 mod plans;
 mod push;

@@ -34,6 +34,7 @@ mod passkeys;
 mod people;
 mod permits;
 mod pki;
+mod pki_nodes;
 mod policy;
 mod policy_projects;
 mod policy_rules;
@@ -68,6 +69,7 @@ pub fn agents() -> Router<Api> {
         .merge(openapi::agents())
         .merge(permits::agents())
         .merge(pki::agents())
+        .merge(pki_nodes::agents())
         .merge(reports::agents())
         .merge(requests::agents())
         .merge(screen::agents())

@@ -19,7 +19,7 @@ use zeroize::Zeroizing;
 use crate::api::fields::{self, Fields};
 use crate::api::{Api, ApiProblem, ApiResult, StepUpProof, authenticate};
 use crate::auth::agent_name;
-use crate::fleet::{CertificateRequest, FleetError};
+use crate::fleet::{CertificateRequest, FleetError, HolderProof};
 use crate::fleet_records::{ISSUE, IssuedCertificate, RENEW, REVOKE, SET_UP};
 
 const DAY: u64 = 86_400_000;
@@ -49,7 +49,7 @@ impl From<FleetError> for ApiProblem {
     fn from(error: FleetError) -> ApiProblem {
         match error {
             FleetError::NotSetUp | FleetError::NotFound => ApiProblem::not_found(error.to_string()),
-            FleetError::AlreadySetUp | FleetError::NotRenewable(_) => {
+            FleetError::AlreadySetUp | FleetError::NotRenewable(_) | FleetError::NotAccepted(_) => {
                 ApiProblem::conflict(error.to_string())
             }
             FleetError::Tls(_) => ApiProblem::bad_request(error.to_string()),
@@ -159,6 +159,7 @@ async fn issue(State(api): State<Api>, proven: StepUpProof, request: Request) ->
     let (certificate, record) = api.fleet.prepare(&wanted, None, now)?;
     let facts = json!({
         "by": identity.person, "action": ISSUE, "agent_name": agent, "serial": record.serial,
+        "fingerprint": record.fingerprint,
         "hosts": record.hosts, "expires": record.expires, "life": record.life,
     });
     let note = proven.note_with(&api, facts);
@@ -189,7 +190,8 @@ fn hosts(list: &[Value<'_>]) -> Result<Vec<String>, ApiProblem> {
     })
 }
 
-fn decoded(fields: &Fields<'_, '_>, name: &'static str) -> Result<Vec<u8>, ApiProblem> {
+/// A member in base64.
+pub fn decoded(fields: &Fields<'_, '_>, name: &'static str) -> Result<Vec<u8>, ApiProblem> {
     base64::decode(fields.required_text(name)?)
         .map_err(|_| ApiProblem::bad_request(format!("`{name}` is not base64")))
 }
@@ -237,13 +239,15 @@ async fn renew(State(api): State<Api>, request: Request) -> ApiResult {
     fields.finish()?;
     let _changing = api.fleet.lock().await;
     let now = api.gate.clock().now().at;
-    let (old, public_key) = api.fleet.renewable(&certificate, (at, &proof), now)?;
+    let proof = HolderProof { certificate: &certificate, at, signature: &proof };
+    let (old, public_key) = api.fleet.renewable(&proof, now)?;
     let life = Millis(old.life);
     let wanted =
         CertificateRequest { agent: &old.agent, hosts: old.hosts.clone(), public_key, life };
     let (certificate, record) = api.fleet.prepare(&wanted, Some(&old), now)?;
     let facts = json!({
         "action": RENEW, "agent_name": record.agent, "serial": record.serial,
+        "fingerprint": record.fingerprint,
         "renews": old.serial, "expires": record.expires, "life": record.life,
     });
     let mut note = api.gate.note();
