@@ -18,6 +18,10 @@ use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
 use crate::clock::now;
+use crate::object::set;
+
+/// How long after it was fetched a list of revoked certificates is used, unless told otherwise.
+pub const REVOCATION_AGE: Millis = Millis(60_000);
 
 /// Why the files cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -88,9 +92,10 @@ impl FleetFiles {
     /// The trust in the fleet, with the list of revoked certificates that was kept last.
     pub fn trust(&self) -> Result<Arc<FleetTrust>, FleetFilesError> {
         let trust = FleetTrust::new(&first_certificate(&self.authority)?)?;
+        trust.limit_age(REVOCATION_AGE);
         if let Ok(list) = fs::read(self.list()) {
             // A damaged file is as good as none.
-            let _ = trust.use_list(&list, Timestamp(now()));
+            let _ = trust.use_kept_list(&list, Timestamp(now()));
         }
         Ok(Arc::new(trust))
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use countersign_client::Endpoint;
 use countersign_tls::{FleetTrust, ServerIdentity, TlsError, fleet_server_config};
+use countersign_types::time::Millis;
 use tokio::net::TcpListener;
 use tokio::task::spawn_blocking;
 
@@ -54,6 +55,8 @@ pub struct NodeServer {
     pub card: CardSettings,
     /// What each peer may ask: read again while the server runs, if it exists.
     pub policies: Option<PathBuf>,
+    /// Nobody is accepted once the newest list of revoked certificates was fetched longer ago.
+    pub revocation_age: Duration,
     /// The node.
     pub node: Arc<A2aNode>,
 }
@@ -62,6 +65,8 @@ impl NodeServer {
     /// Serves until the process ends. `ready` gets the address when connections are accepted.
     pub async fn serve(self, ready: impl FnOnce(SocketAddr)) -> Result<(), ServeError> {
         let trust = self.files.trust()?;
+        let age = u64::try_from(self.revocation_age.as_millis()).unwrap_or(u64::MAX);
+        trust.limit_age(Millis(age));
         let identity = Arc::new(self.files.identity()?);
         if let Err(error) = refreshed(&self.files, &trust, &self.authority).await {
             tracing::warn!(%error, "the list of revoked certificates was not fetched");

@@ -15,6 +15,7 @@ use rustls::server::danger::ClientCertVerifier;
 use rustls::{CertificateError, DistinguishedName, Error, RootCertStore};
 
 use crate::error::TlsError;
+use crate::fleet_authority::REVOCATION_LIST_LIFE;
 use crate::fleet_name::FleetCertificate;
 use crate::revocation_list::RevocationList;
 
@@ -29,6 +30,8 @@ pub struct FleetTrust {
     hints: Vec<DistinguishedName>,
     current: RwLock<Option<Arc<CurrentList>>>,
     generation: AtomicU64,
+    /// How long after it was fetched a list is used, in milliseconds.
+    max_age: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -37,6 +40,15 @@ struct CurrentList {
     server: Arc<WebPkiServerVerifier>,
     from: Timestamp,
     until: Timestamp,
+    /// When it was fetched. The same list again is no news: it may come from somebody who holds
+    /// newer ones back.
+    taken: Timestamp,
+}
+
+impl CurrentList {
+    fn is_usable(&self, now: Timestamp, max_age: Millis) -> bool {
+        now < self.until && now < self.taken.plus(max_age)
+    }
 }
 
 impl FleetTrust {
@@ -52,13 +64,28 @@ impl FleetTrust {
             hints,
             current,
             generation: AtomicU64::new(0),
+            max_age: AtomicU64::new(REVOCATION_LIST_LIFE.0),
         })
+    }
+
+    /// Accepts nobody once the newest list was fetched longer ago than this.
+    pub fn limit_age(&self, max_age: Millis) {
+        self.max_age.store(max_age.0, Ordering::Release);
     }
 
     /// Uses another list of revoked certificates, in DER. It must be signed by the authority, not
     /// dated in the future, and not older than the one in use: otherwise one list could block every
     /// later one.
     pub fn use_list(&self, list: &[u8], now: Timestamp) -> Result<(), TlsError> {
+        self.take_list(list, now, false)
+    }
+
+    /// Uses a list that was kept in a file: it is as old as its signature.
+    pub fn use_kept_list(&self, list: &[u8], now: Timestamp) -> Result<(), TlsError> {
+        self.take_list(list, now, true)
+    }
+
+    fn take_list(&self, list: &[u8], now: Timestamp, is_kept: bool) -> Result<(), TlsError> {
         let bad = |why: String| TlsError::Unusable(why);
         let parsed = RevocationList::parse(list)
             .ok_or_else(|| bad("the list of revoked certificates is malformed".to_owned()))?;
@@ -92,7 +119,15 @@ impl FleetTrust {
                 bad("the list of revoked certificates is older than the one in use".into()),
             );
         }
-        *current = Some(Arc::new(CurrentList { client, server, from, until }));
+        let known = current.as_ref().filter(|current| current.from == from);
+        // Lists are dated back; the end of their life says when they were signed.
+        let life = i64::try_from(REVOCATION_LIST_LIFE.0).unwrap_or(i64::MAX);
+        let signed = Timestamp(until.0.saturating_sub(life));
+        // A list that was held back for longer than clocks differ is not new either.
+        let latest = if is_kept { signed } else { signed.plus(CLOCK_DIFFERENCE) };
+        let fetched = latest.min(now);
+        let taken = known.map_or(fetched, |known| known.taken);
+        *current = Some(Arc::new(CurrentList { client, server, from, until, taken }));
         self.generation.fetch_add(1, Ordering::Release);
         Ok(())
     }
@@ -104,7 +139,7 @@ impl FleetTrust {
 
     /// Whether the list may still be used.
     pub fn is_current(&self, now: Timestamp) -> bool {
-        self.list().is_some_and(|list| now < list.until)
+        self.list_at(now).is_some()
     }
 
     /// The agent of a client's certificate, if it is accepted now.
@@ -126,7 +161,7 @@ impl FleetTrust {
         intermediates: &[CertificateDer<'_>],
         now: UnixTime,
     ) -> Result<String, Error> {
-        let list = self.list().ok_or_else(no_list)?;
+        let list = self.list_at(timestamp(now)).ok_or_else(no_list)?;
         list.client.verify_client_cert(certificate, intermediates, now)?;
         agent_of(certificate)
     }
@@ -138,7 +173,7 @@ impl FleetTrust {
         host: &ServerName<'_>,
         now: UnixTime,
     ) -> Result<String, Error> {
-        let list = self.list().ok_or_else(no_list)?;
+        let list = self.list_at(timestamp(now)).ok_or_else(no_list)?;
         list.server.verify_server_cert(certificate, intermediates, host, &[], now)?;
         agent_of(certificate)
     }
@@ -147,9 +182,17 @@ impl FleetTrust {
         &self.hints
     }
 
-    fn list(&self) -> Option<Arc<CurrentList>> {
-        self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
+    /// The list, if it may be used at this time.
+    fn list_at(&self, now: Timestamp) -> Option<Arc<CurrentList>> {
+        let max_age = Millis(self.max_age.load(Ordering::Acquire));
+        let list = self.current.read().unwrap_or_else(PoisonError::into_inner).clone();
+        list.filter(|list| list.is_usable(now, max_age))
     }
+}
+
+fn timestamp(now: UnixTime) -> Timestamp {
+    let seconds = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
+    Timestamp(seconds.saturating_mul(1000))
 }
 
 /// The agent that a certificate names.

@@ -47,6 +47,7 @@ fn run() -> Result<(), String> {
             is_strict: false,
         },
         policies: all.get("policies").and_then(Value::as_str).map(PathBuf::from),
+        revocation_age: Duration::from_secs(number("revocation_age").unwrap_or(60)),
         node,
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();

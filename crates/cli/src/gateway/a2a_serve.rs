@@ -57,7 +57,8 @@ pub fn serve(args: &A2aServe) -> Result<ExitCode, Failure> {
         let node = A2aNode::open(settings, gate, executor, &file)
             .map_err(|error| Failure::at(&file.display().to_string(), error))?;
         let policies = Some(fleet::policy_file(args.peers.as_deref()));
-        let server = NodeServer { listen, files, authority, card, policies, node };
+        let revocation_age = Duration::from_secs(args.revocation_age);
+        let server = NodeServer { listen, files, authority, card, policies, revocation_age, node };
         let serving = server.serve(|address| {
             // Standard output may be closed.
             let _ = writeln!(std::io::stdout(), "A2A task server listening on https://{address}");

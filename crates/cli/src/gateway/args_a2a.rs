@@ -105,6 +105,13 @@ pub struct A2aServe {
     /// How long a person has to answer, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     pub deadline: u32,
+    /// How long the sender of a task has to answer its question, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 86_400)]
+    pub answer_within: u64,
+    /// Refuse every agent once the list of revoked certificates is older, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60,
+          value_parser = clap::value_parser!(u64).range(30..=600))]
+    pub revocation_age: u64,
     /// The file of tasks [default: in the state folder of the gateways]
     #[arg(long, value_name = "FILE")]
     pub tasks: Option<PathBuf>,
