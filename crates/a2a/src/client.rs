@@ -68,6 +68,10 @@ pub struct OutgoingTask {
     pub requester: Option<String>,
     /// Who asked this agent, the first one first.
     pub chain: Vec<String>,
+    /// Further members for the receiver; an object, or null for none.
+    pub metadata: Value,
+    /// The task whose question this answers, if it does.
+    pub answers: Option<String>,
 }
 
 /// What an agent answers to a task.
@@ -148,22 +152,25 @@ impl RemoteAgent {
     pub fn deliver(&self, task: &OutgoingTask) -> Result<TaskResponse, DelegationError> {
         let id = new_id(now())
             .map_err(|error| DelegationError::Invalid(self.name(), error.to_string()))?;
-        let mut metadata = json!({});
+        let mut metadata = task.metadata.clone();
+        if !metadata.is_object() {
+            metadata = json!({});
+        }
         if !task.chain.is_empty() {
             set(&mut metadata, CHAIN, json!(task.chain));
         }
         if let Some(label) = &task.requester {
             set(&mut metadata, "requester", json!(label));
         }
+        let mut message =
+            json!({ "messageId": id, "role": "ROLE_USER", "parts": [{ "text": task.text }] });
+        if let Some(answers) = &task.answers {
+            set(&mut message, "taskId", json!(answers));
+        }
+        let configuration = json!({ "returnImmediately": true });
         let result = self.call(
             "SendMessage",
-            &json!({
-                "message": {
-                    "messageId": id, "role": "ROLE_USER", "parts": [{ "text": task.text }],
-                },
-                "configuration": { "returnImmediately": true },
-                "metadata": metadata,
-            }),
+            &json!({ "message": message, "configuration": configuration, "metadata": metadata }),
         )?;
         let member = |name: &str| result.get(name).filter(|value| value.is_object()).cloned();
         let task = member("task").map(TaskResponse::Task);
@@ -181,7 +188,7 @@ impl RemoteAgent {
         self.call("CancelTask", &json!({ "id": id }))
     }
 
-    /// Reads a task until it has ended. `seen` gets each new state.
+    /// Reads a task until it has ended or asks its sender. `seen` gets each new state.
     pub fn wait(
         &self,
         id: &str,
@@ -198,7 +205,7 @@ impl RemoteAgent {
                 seen(known, &task);
             }
             before = known;
-            if known.is_some_and(TaskState::is_final) {
+            if known.is_some_and(|known| known.is_final() || known == TaskState::InputRequired) {
                 return Ok(task);
             }
             if Instant::now() >= end {

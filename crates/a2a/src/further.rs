@@ -1,9 +1,11 @@
 //! Answers of a task's sender to a question of the executor. Each passes the gate like a new task.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use countersign_store::{TaskAnswer, TaskRow};
 use tokio::task::block_in_place;
+use tokio::time::sleep;
 
 use crate::clock::now;
 use crate::error::A2aError;
@@ -16,7 +18,43 @@ use crate::task::{DelegatedTask, SenderAnswer};
 /// The most answers to one task.
 const MAX_FURTHER: usize = 16;
 
+/// How often tasks are looked for whose sender does not answer, at most and at least.
+const SWEEP: (Duration, Duration) = (Duration::from_millis(200), Duration::from_mins(1));
+
 impl A2aNode {
+    /// Ends tasks whose sender did not answer a question in time, for ever: they count as open.
+    pub(crate) async fn expire_questions(self: Arc<A2aNode>) {
+        let within = self.settings.answer_within;
+        loop {
+            sleep((within / 4).clamp(SWEEP.0, SWEEP.1)).await;
+            let within = i64::try_from(within.as_millis()).unwrap_or(i64::MAX);
+            if let Err(error) = self.expire_before(now().saturating_sub(within)) {
+                tracing::error!(%error, "tasks without an answer were not ended");
+            }
+        }
+    }
+
+    fn expire_before(&self, latest: i64) -> Result<(), A2aError> {
+        let open = block_in_place(|| self.tasks.open_tasks());
+        for row in open.map_err(|error| unavailable(&error))? {
+            if row.state != TaskState::InputRequired.word() {
+                continue;
+            }
+            let mut task = DelegatedTask::from_row(&row)?;
+            let is_late = task.steps.last().is_some_and(|step| step.at <= latest);
+            let note = "Its sender did not answer in time.".to_owned();
+            if is_late && task.advance(TaskState::Failed, note, now()) {
+                let new = task.to_row(row.version + 1)?;
+                // An answer that came meanwhile counts.
+                let replaced = block_in_place(|| self.tasks.replace(&new, row.version));
+                if replaced.map_err(|error| unavailable(&error))? {
+                    self.has_changed(&new);
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Takes an answer to a task of this peer that asked its sender a question.
     pub(crate) fn answer_question(
         self: &Arc<A2aNode>,

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
 
 use countersign_store::{TaskFile, TaskFileError, TaskInsert, TaskRow};
 use countersign_types::id::Id;
@@ -45,6 +46,8 @@ pub struct NodeSettings {
     pub policies: PeerPolicies,
     /// How many tasks run at once.
     pub concurrent: usize,
+    /// How long the sender of a task has to answer its question.
+    pub answer_within: Duration,
     /// Whether push notifications may reach this machine and private networks.
     pub push_to_private: bool,
 }

@@ -85,6 +85,7 @@ impl NodeServer {
         }
         self.node.resume()?;
         tokio::spawn(Arc::clone(&self.node).deliver_pushes(Arc::clone(&trust)));
+        tokio::spawn(Arc::clone(&self.node).expire_questions());
         if let Some(file) = self.policies {
             tokio::spawn(follow_policies(file, Arc::clone(&self.node)));
         }

@@ -93,5 +93,6 @@ fn settings(all: &Value, name: &str) -> Result<NodeSettings, String> {
     let name = name.to_owned();
     let concurrent = number("concurrent").and_then(|count| usize::try_from(count).ok());
     let concurrent = concurrent.unwrap_or(16);
-    Ok(NodeSettings { name, max_depth: 4, policies, concurrent, push_to_private })
+    let answer_within = Duration::from_secs(number("answer_within").unwrap_or(86_400));
+    Ok(NodeSettings { name, max_depth: 4, policies, concurrent, answer_within, push_to_private })
 }

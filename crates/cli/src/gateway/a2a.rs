@@ -89,10 +89,13 @@ fn send(args: &A2aSend) -> Result<ExitCode, Failure> {
     let mut chain: Vec<String> =
         chain.split(',').filter(|name| !name.is_empty()).map(ToOwned::to_owned).collect();
     chain.push(own);
-    let Some(text) = approved(args, &url, &chain)? else { return Ok(ExitCode::FAILURE) };
+    let metadata = metadata(args)?;
+    let approved = approved(args, &url, &chain, metadata)?;
+    let Some((text, metadata)) = approved else { return Ok(ExitCode::FAILURE) };
     let (card, signer) = remote.checked_card(&trust).map_err(failed)?;
     let remote = remote.following(&card);
-    let new = OutgoingTask { text, requester: args.requester.clone(), chain };
+    let (requester, answers) = (args.requester.clone(), args.task_id.clone());
+    let new = OutgoingTask { text, requester, chain, metadata, answers };
     let mut task = match remote.deliver(&new).map_err(failed)? {
         TaskResponse::Task(task) => task,
         TaskResponse::Message(message) => {
@@ -107,11 +110,16 @@ fn send(args: &A2aSend) -> Result<ExitCode, Failure> {
         let seconds = |number: f64| Duration::try_from_secs_f64(number).unwrap_or(Duration::ZERO);
         let pause = seconds(args.poll_interval).max(Duration::from_millis(20));
         let waited = remote.wait(&id, (seconds(args.timeout), pause), |state, task| {
-            if state == TaskState::AuthRequired {
-                let note = task.pointer("/status/message/parts/0/text").and_then(Value::as_str);
-                let note = page::safe(note.unwrap_or("a person must approve it"), 500);
-                let _ = writeln!(std::io::stderr(), "countersign: {note}");
-            }
+            let note = task.pointer("/status/message/parts/0/text").and_then(Value::as_str);
+            let note = page::safe(note.unwrap_or_default(), 500);
+            let _ = match state {
+                TaskState::AuthRequired => writeln!(std::io::stderr(), "countersign: {note}"),
+                TaskState::InputRequired => writeln!(
+                    std::io::stderr(),
+                    "countersign: the agent asks: {note}\nAnswer with --task-id {id} --task TEXT"
+                ),
+                _ => Ok(()),
+            };
         });
         task = waited.map_err(failed)?;
     }
@@ -122,10 +130,28 @@ fn send(args: &A2aSend) -> Result<ExitCode, Failure> {
     Ok(code)
 }
 
-/// Asks the own gate; the text that may be sent, or nothing if it was refused.
-fn approved(args: &A2aSend, url: &str, chain: &[String]) -> Result<Option<String>, Failure> {
-    let arguments =
+/// The metadata for the receiver.
+fn metadata(args: &A2aSend) -> Result<Value, Failure> {
+    let Some(text) = &args.metadata else { return Ok(Value::Null) };
+    let found: Option<Value> = serde_json::from_str(text).ok();
+    let found = found.filter(Value::is_object);
+    found.ok_or_else(|| Failure::Input("--metadata is not a JSON object".to_owned()))
+}
+
+/// Asks the own gate; the text and the metadata that may be sent, or nothing if it was refused.
+fn approved(
+    args: &A2aSend,
+    url: &str,
+    chain: &[String],
+    metadata: Value,
+) -> Result<Option<(String, Value)>, Failure> {
+    let mut arguments =
         json!({ "to": args.remote.agent, "url": url, "chain": chain, "task": args.task });
+    if let Some(members) = arguments.as_object_mut() {
+        members.extend(args.task_id.as_ref().map(|id| ("answers_task".to_owned(), json!(id))));
+        let shown = Some(&metadata).filter(|metadata| metadata.is_object());
+        members.extend(shown.map(|metadata| ("metadata".to_owned(), metadata.clone())));
+    }
     let mut call = CallRequest::tool("delegate_task", &arguments.to_string())?;
     call.permit = true;
     call.description = Some(format!("Task for agent {}", args.remote.agent));
@@ -151,9 +177,12 @@ fn approved(args: &A2aSend, url: &str, chain: &[String]) -> Result<Option<String
         agent.redeem(permit, &call)?;
     }
     match edited {
-        None => Ok(Some(args.task.clone())),
+        None => Ok(Some((args.task.clone(), metadata))),
         Some(edited) => match edited.get("task").and_then(Value::as_str) {
-            Some(text) => Ok(Some(text.to_owned())),
+            Some(text) => {
+                let metadata = edited.get("metadata").cloned().unwrap_or_default();
+                Ok(Some((text.to_owned(), metadata)))
+            }
             None => Err(failed("the edited call has no task")),
         },
     }

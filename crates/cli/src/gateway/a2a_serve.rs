@@ -32,6 +32,7 @@ pub fn serve(args: &A2aServe) -> Result<ExitCode, Failure> {
         max_depth: args.max_depth,
         policies: fleet::policies(args.peers.as_deref())?,
         concurrent: args.concurrent.max(1),
+        answer_within: Duration::from_secs(args.answer_within),
         push_to_private: args.executor.push_private,
     };
     let executor = executor(args)?;

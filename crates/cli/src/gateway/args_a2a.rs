@@ -175,10 +175,16 @@ pub struct A2aSend {
     /// What to do.
     #[arg(long, value_name = "TEXT")]
     pub task: String,
+    /// The task that asked a question; --task is the answer.
+    #[arg(long, value_name = "ID")]
+    pub task_id: Option<String>,
     /// A label for the receiver; it proves nothing.
     #[arg(long, value_name = "TEXT")]
     pub requester: Option<String>,
-    /// Wait until the task has ended.
+    /// Further data for the receiver, a JSON object; both gates show it.
+    #[arg(long, value_name = "JSON")]
+    pub metadata: Option<String>,
+    /// Wait until the task has ended or asks a question.
     #[arg(long)]
     pub wait: bool,
     /// How long to wait, in seconds.

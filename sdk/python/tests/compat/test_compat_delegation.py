@@ -77,15 +77,24 @@ def test_task_send_get_and_completion_flow(fleet: DaemonFixture) -> None:
 
     def analyze(task: dict[str, Any]) -> dict[str, Any]:
         gate.wait(timeout=20)
+        seen.append(task["metadata"])
         return {"text": f"analysis:{task['task']}", "metadata": {"tool": "stub"}}
 
-    port = free_port()
-    server = A2ATaskServer(**files(fleet, "timmy"), port=port, executor=analyze)
+    port, seen = free_port(), list[dict[str, Any]]()
+    server = A2ATaskServer(
+        **files(fleet, "timmy"),
+        port=port,
+        executor=analyze,
+        card_factory=lambda: {"name": "somebody", "description": "Reads documents"},
+    )
     client = A2ATaskClient(**files(fleet, "allegro"))
     base_url = f"https://127.0.0.1:{port}"
     with server, fleet.answering("approve", reason="fine"):
-        assert client.discover_card(base_url)["name"] == "timmy"
-        submitted = client.send_task(base_url, task="Analyze README.md", requester="timmy")
+        card = client.discover_card(base_url)
+        assert (card["name"], card["description"]) == ("timmy", "Reads documents")
+        submitted = client.send_task(
+            base_url, task="Analyze README.md", requester="timmy", metadata={"ticket": 7}
+        )
         assert submitted["status"]["state"] in {"submitted", "auth-required", "working"}
         in_flight = client.get_task(base_url, submitted["taskId"])
         assert in_flight["status"]["state"] in {"submitted", "auth-required", "working"}
@@ -95,6 +104,7 @@ def test_task_send_get_and_completion_flow(fleet: DaemonFixture) -> None:
         )
     assert completed["status"]["state"] == "completed"
     assert completed["artifacts"][0]["text"] == "analysis:Analyze README.md"
+    assert seen[0]["ticket"] == 7
 
 
 def test_failed_executor_marks_task_failed(fleet: DaemonFixture) -> None:
@@ -188,6 +198,8 @@ def test_cmd_serve_runs_tasks_with_the_agent_of_this_machine(
         serving.wait(30)
         if serving.stdout is not None:
             serving.stdout.close()
+    with socket.socket() as probe:
+        assert probe.connect_ex(("127.0.0.1", port)) != 0, "the server is left behind"
 
 
 class FakeClient:

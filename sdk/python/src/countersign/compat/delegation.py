@@ -11,6 +11,7 @@ import importlib.util
 import json
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -132,10 +133,12 @@ class A2ATaskClient:
         *,
         task: str,
         requester: str | None = None,
-        metadata: Mapping[str, Any] | None = None,  # noqa: ARG002
+        metadata: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """Sends a task, after the own gate has approved it. ``metadata`` stays here."""
+        """Sends a task, after the own gate has approved it and its metadata."""
         words = ["send", "--agent", base_url.rstrip("/"), "--task", task]
+        if metadata:
+            words += ["--metadata", json.dumps(dict(metadata))]
         if requester:
             words += ["--requester", requester]
         return _original(self._run(words)["task"])
@@ -180,10 +183,14 @@ class A2ATaskServer:
         host: str = "127.0.0.1",
         port: int = 9443,
         executor: Callable[[dict[str, Any]], Any] | None = None,
+        card_factory: Callable[[], dict[str, Any]] | None = None,
     ) -> None:
+        """``card_factory``: the description of its card is served. The name is always the one in
+        the certificate, and addresses are those of the server."""
         self.host, self.port = host, port
         self._files = _identity(cert, key, ca)
         self._executor = executor or _local_agent
+        self._card_factory = card_factory
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -205,6 +212,9 @@ class A2ATaskServer:
         threading.Thread(target=self._serve, args=(listener,), daemon=True).start()
         tasks = str(folder / "tasks.db")
         words = ["a2a", "serve", "--host", self.host, "--port", str(self.port), "--tasks", tasks]
+        card = self._card_factory() if self._card_factory else {}
+        if description := card.get("description"):
+            words += ["--description", str(description)]
         bridge = ["--", sys.executable, "-c", _BRIDGE, place]
         self._process = subprocess.Popen(
             [program.program(), *words, *self._files, *bridge], stdout=subprocess.PIPE
@@ -281,6 +291,8 @@ def cmd_serve(args: Any) -> None:
             "The module run_agent was not found, so no agent runs the tasks. "
             "Use `countersign a2a serve -- PROGRAM`, or A2ATaskServer with an executor."
         )
+    # Without this, SIGTERM would end this process and leave the server behind.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     files = {"cert": args.cert, "key": args.key, "ca": args.ca}
     with A2ATaskServer(**files, host=args.host, port=args.port):
         print(f"A2A task server listening on https://{args.host}:{args.port}", flush=True)
