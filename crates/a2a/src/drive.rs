@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use countersign_client::Error;
+use countersign_client::{Error, RunReport};
 use serde_json::Value;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
@@ -25,6 +25,8 @@ const POLLED: usize = 500;
 /// How long a gate that does not answer is tried, and how often.
 const RETRY: Duration = Duration::from_millis(500);
 const GATE_TIMEOUT: Duration = Duration::from_mins(1);
+/// How long the report of a run is tried.
+const REPORT_TIMEOUT: Duration = Duration::from_mins(10);
 /// How long a task waits until there is room for its question.
 const BUSY_TIMEOUT: Duration = Duration::from_hours(1);
 
@@ -180,9 +182,28 @@ impl A2aNode {
             Ok(artifact) => self.complete(id, &artifact),
             Err(why) => self.advance(id, TaskState::Failed, &format!("Task failed: {why}"), |_| {}),
         };
-        let gate = self.gate.clone();
-        let _ = spawn_blocking(move || gate.report(&approved, &report)).await;
+        tokio::spawn(Arc::clone(self).report(approved, report));
         ended.map(drop)
+    }
+
+    /// Reports how a run ended. A daemon that does not answer is tried for a while.
+    async fn report(self: Arc<A2aNode>, approved: Arc<ApprovedTask>, ran: RunReport) {
+        let (start, ran) = (Instant::now(), Arc::new(ran));
+        loop {
+            let (gate, used, ran) = (self.gate.clone(), Arc::clone(&approved), Arc::clone(&ran));
+            match spawn_blocking(move || gate.report(&used, &ran)).await {
+                Ok(Ok(())) => return,
+                Ok(Err(error)) if error.is_transient() && start.elapsed() < REPORT_TIMEOUT => {
+                    sleep(RETRY).await;
+                }
+                Ok(Err(error)) => {
+                    return tracing::warn!(%error, "the outcome of a task was not reported");
+                }
+                Err(error) => {
+                    return tracing::error!(%error, "the outcome of a task was not reported");
+                }
+            }
+        }
     }
 
     /// Uses up an approval. A daemon that does not answer is tried for a while: the permit counts

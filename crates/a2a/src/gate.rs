@@ -147,13 +147,10 @@ impl NodeGate {
     }
 
     /// Reports how a task ended, for the ledger.
-    pub fn report(&self, approved: &ApprovedTask, ran: &RunReport) {
-        let reported = match &approved.request {
+    pub fn report(&self, approved: &ApprovedTask, ran: &RunReport) -> Result<(), Error> {
+        match &approved.request {
             Some(request) => self.agent.report_run(request, ran).map(drop),
             None => self.agent.report_outcome(&approved.call, ran).map(drop),
-        };
-        if let Err(error) = reported {
-            tracing::warn!(%error, "the outcome of a task was not reported");
         }
     }
 
