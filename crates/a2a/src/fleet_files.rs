@@ -13,15 +13,12 @@ use countersign_tls::{
     CertificateFacts, FleetCertificate, FleetTrust, ServerIdentity, TlsError, certificate_file,
     key_pem, node_report_text, private_key_file, renewal_text, sign_with_key,
 };
-use countersign_types::time::{Millis, Timestamp};
+use countersign_types::time::Timestamp;
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
 use crate::clock::now;
 use crate::object::set;
-
-/// How long after it was fetched a list of revoked certificates is used, unless told otherwise.
-pub const REVOCATION_AGE: Millis = Millis(60_000);
 
 /// Why the files cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -92,7 +89,6 @@ impl FleetFiles {
     /// The trust in the fleet, with the list of revoked certificates that was kept last.
     pub fn trust(&self) -> Result<Arc<FleetTrust>, FleetFilesError> {
         let trust = FleetTrust::new(&first_certificate(&self.authority)?)?;
-        trust.limit_age(REVOCATION_AGE);
         if let Ok(list) = fs::read(self.list()) {
             // A damaged file is as good as none.
             let _ = trust.use_kept_list(&list, Timestamp(now()));
