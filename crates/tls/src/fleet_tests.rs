@@ -127,6 +127,30 @@ fn an_expired_list_accepts_nobody() {
 }
 
 #[test]
+fn a_list_counts_for_the_wanted_time_after_it_was_fetched() {
+    let (authority, later) = (authority("ours"), |seconds: u64| NOW.plus(Millis(seconds * 1000)));
+    let alice = issue(&authority, "alice", 1);
+    let list = |at: Timestamp| authority.revocation_list(&[], 1, at).unwrap();
+    let trust = FleetTrust::new(authority.certificate()).unwrap();
+    trust.limit_age(Millis(60_000));
+    let accepts = |at| (checked(&trust, &alice, at).is_some(), trust.is_current(at));
+    trust.use_list(&list(NOW), NOW).unwrap();
+    assert_eq!(accepts(later(59)), (true, true));
+    assert_eq!(accepts(later(60)), (false, false));
+    // The same list again is no news; a newer one is, also with a clock that is behind.
+    trust.use_list(&list(NOW), later(70)).unwrap();
+    assert_eq!(accepts(later(70)), (false, false));
+    trust.use_list(&list(later(10)), later(80)).unwrap();
+    assert_eq!(accepts(later(139)), (true, true));
+    // One that was held back for long is not, and one from a file is as old as its signature.
+    trust.use_list(&list(later(20)), later(450)).unwrap();
+    assert_eq!(accepts(later(450)), (false, false));
+    trust.use_kept_list(&list(later(400)), later(450)).unwrap();
+    assert_eq!(accepts(later(459)), (true, true));
+    assert_eq!(accepts(later(460)), (false, false));
+}
+
+#[test]
 fn a_certificate_says_whom_it_is_for() {
     let ours = authority("ours");
     let alice = issue(&ours, "alice", 7);

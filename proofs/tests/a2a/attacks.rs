@@ -383,3 +383,32 @@ fn invalid_requests_are_errors_and_never_tasks() {
     let alice = fleet.peer(&FleetFiles::in_folder(&fleet.pki(), "alice"), &node);
     assert_eq!(alice.call("ListTasks", &json!({})).unwrap()["tasks"], json!([]));
 }
+
+#[test]
+fn a_node_that_cannot_ask_for_revocations_soon_accepts_nobody() {
+    let mut fleet = Fleet::start();
+    let socket = json!({ "agents": fleet.socket(), "revocation_age": 2 });
+    let node = fleet.node(ECHO, &socket);
+    let files = fleet.issue("alice");
+    let config = fleet.client_config(&files);
+    // Connections before and after are both refused.
+    let mut warm = until("a connection", || {
+        let mut stream = node.connect(&config);
+        let card = raw(&mut stream, "GET /agent-card.json", "").ok()?;
+        card.starts_with("HTTP/1.1 200").then_some(stream)
+    });
+    fleet.kill_daemon();
+    until("the refusal of the open connection", || {
+        let answer = raw(&mut warm, "GET /agent-card.json", "");
+        (!answer.is_ok_and(|text| text.starts_with("HTTP/1.1 200"))).then_some(())
+    });
+    let mut fresh = node.connect(&config);
+    let answer = raw(&mut fresh, "GET /agent-card.json", "");
+    assert!(!answer.as_ref().is_ok_and(|text| text.starts_with("HTTP/1.1 200")), "{answer:?}");
+    fleet.start_daemon();
+    until("the next list", || {
+        let mut stream = node.connect(&config);
+        let card = raw(&mut stream, "GET /agent-card.json", "").ok()?;
+        card.starts_with("HTTP/1.1 200").then_some(())
+    });
+}

@@ -109,3 +109,30 @@ fn a_denied_answer_ends_the_task() {
     let done = alice.wait(&id, (HANG, Duration::from_millis(50)), |_, _| {}).unwrap();
     assert_eq!((state(&done), lines(&runs)), ("TASK_STATE_REJECTED", 1));
 }
+
+#[test]
+fn a_question_without_an_answer_expires_and_the_client_answers_one() {
+    let fleet = Fleet::start();
+    let script = "import json,sys; t=json.load(sys.stdin); \
+                  print(json.dumps({'text': t['task']} if t['history'] else \
+                  {'input_required': 'Which branch?'}))";
+    let node = fleet.node(script, &json!({ "answer_within": 5 }));
+    let alice = fleet.peer(&fleet.issue("alice"), &node);
+    let send = |text: &str, answers: Option<String>| {
+        let task = OutgoingTask { text: text.to_owned(), answers, ..OutgoingTask::default() };
+        let sent = alice.send(&task).unwrap();
+        fleet.approve(text);
+        let id = sent["id"].as_str().unwrap().to_owned();
+        alice.wait(&id, (HANG, Duration::from_millis(50)), |_, _| {}).unwrap()
+    };
+    let asked = send("Merge it", None);
+    assert_eq!(state(&asked), "TASK_STATE_INPUT_REQUIRED");
+    let done = send("The main one", asked["id"].as_str().map(ToOwned::to_owned));
+    assert_eq!(state(&done), "TASK_STATE_COMPLETED", "{done}");
+    assert_eq!(done["id"], asked["id"]);
+    let asked = send("Merge the other", None);
+    let id = asked["id"].as_str().unwrap();
+    until("the end", || (state(&alice.get(id).unwrap()) == "TASK_STATE_FAILED").then_some(()));
+    let note = alice.get(id).unwrap()["status"]["message"]["parts"][0]["text"].clone();
+    assert_eq!(note, "Its sender did not answer in time.");
+}

@@ -1,4 +1,4 @@
-//! `kill -9` of the node in every state: nothing runs twice, nothing is lost.
+//! `kill -9` of the node and of the daemon in every state: nothing runs twice, nothing is lost.
 
 use std::time::Duration;
 
@@ -100,4 +100,84 @@ fn a_crash_right_after_the_answer_loses_no_task() {
         assert!(!state(&alice.get(id).unwrap()).is_empty(), "{id}");
     }
     until("one question for each", || (fleet.pending().len() == sent.len()).then_some(()));
+}
+
+/// Writes one line for each run; a task with "wait" in its text waits until a file exists.
+fn waiting(folder: &str) -> String {
+    format!(
+        "import json,sys,os,time\nt=json.load(sys.stdin)\n\
+         open('{folder}/runs','a').write(t['task']+'\\n')\n\
+         while 'wait' in t['task'] and not os.path.exists('{folder}/go'): time.sleep(0.02)\n\
+         print('done')"
+    )
+}
+
+#[test]
+fn a_crash_of_the_daemon_loses_no_task_and_runs_none_twice() {
+    let mut fleet = Fleet::start();
+    let folder = fleet.folder.path().display().to_string();
+    let runs = fleet.folder.path().join("runs");
+    let node = fleet.node(&waiting(&folder), &json!({ "agents": fleet.socket() }));
+    let alice = fleet.peer(&fleet.issue("alice"), &node);
+    let send = |text: &str| alice.send(&task(text)).unwrap()["id"].as_str().unwrap().to_owned();
+    let is = |id: &str, wanted: &str| {
+        until(wanted, || (state(&alice.get(id).unwrap()) == wanted).then_some(()));
+    };
+
+    // One task runs, one waits for a person, and one was denied.
+    let runs_now = send("Run and wait");
+    fleet.approve("Run and wait");
+    is(&runs_now, "TASK_STATE_WORKING");
+    until("the run", || (lines(&runs) == 1).then_some(()));
+    let asked = send("Asked before");
+    let question = fleet.asked_about("Asked before");
+    is(&asked, "TASK_STATE_AUTH_REQUIRED");
+    let denied = send("Denied before");
+    fleet.decide(&fleet.asked_about("Denied before"), "deny");
+    is(&denied, "TASK_STATE_REJECTED");
+
+    fleet.kill_daemon();
+    // Without a gate nothing starts, nothing is refused for good, and the sender is answered.
+    let late = send("Sent without a daemon");
+    assert_eq!(state(&alice.get(&late).unwrap()), "TASK_STATE_SUBMITTED");
+    assert_eq!(state(&alice.get(&asked).unwrap()), "TASK_STATE_AUTH_REQUIRED");
+    std::fs::write(fleet.folder.path().join("go"), "").unwrap();
+    is(&runs_now, "TASK_STATE_COMPLETED");
+    assert_eq!(lines(&runs), 1, "nothing else ran");
+    fleet.start_daemon();
+
+    // The same question is answered, once, and the late one is asked about once.
+    let late_question = fleet.asked_about("Sent without a daemon");
+    assert_eq!(fleet.pending().len(), 2);
+    fleet.decide(&question, "approve");
+    is(&asked, "TASK_STATE_COMPLETED");
+    fleet.decide(&late_question, "approve");
+    is(&late, "TASK_STATE_COMPLETED");
+    assert!(fleet.pending().is_empty());
+    assert_eq!(state(&alice.get(&denied).unwrap()), "TASK_STATE_REJECTED");
+    let text = std::fs::read_to_string(&runs).unwrap();
+    assert_eq!(text, "Run and wait\nAsked before\nSent without a daemon\n");
+    // The result that came while there was no daemon is in the story as well.
+    until("the report", || fleet.page("/fleet").contains("Run and wait").then_some(()));
+    until("the report", || (fleet.page("/fleet").matches("Completed").count() == 3).then_some(()));
+}
+
+#[test]
+fn a_crash_of_the_daemon_right_after_an_approval_runs_the_task_once() {
+    let mut fleet = Fleet::start();
+    let folder = fleet.folder.path().display().to_string();
+    let runs = fleet.folder.path().join("runs");
+    let node = fleet.node(&waiting(&folder), &json!({ "agents": fleet.socket() }));
+    let alice = fleet.peer(&fleet.issue("alice"), &node);
+    for round in 0..3 {
+        let text = format!("Round {round}");
+        let sent = alice.send(&task(&text)).unwrap();
+        let id = sent["id"].as_str().unwrap();
+        fleet.approve(&text);
+        fleet.kill_daemon();
+        fleet.start_daemon();
+        let done = alice.wait(id, (HANG, Duration::from_millis(50)), |_, _| {}).unwrap();
+        assert_eq!(state(&done), "TASK_STATE_COMPLETED", "{done}");
+        assert_eq!(lines(&runs), round + 1);
+    }
 }

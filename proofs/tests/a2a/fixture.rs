@@ -13,7 +13,7 @@ use countersign_json::base64;
 use countersign_tls::rustls::pki_types::ServerName;
 use countersign_tls::rustls::{ClientConfig, ClientConnection, StreamOwned};
 use countersign_tls::{fleet_client_config, generate_key, issue_text, sign_with_key};
-use proofs::http::Client;
+use proofs::http::{Client, request};
 use proofs::installation::{RunningDaemon, TestInstallation, UNLIMITED, binary};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -28,6 +28,7 @@ pub const ECHO: &str = "import json,sys; t=json.load(sys.stdin); \
 /// A daemon with an authority and the agent `node`.
 pub struct Fleet {
     pub folder: TempDir,
+    installation: TestInstallation,
     pub daemon: RunningDaemon,
     pub owner: String,
     token: String,
@@ -45,15 +46,44 @@ impl Fleet {
 
     /// In this mode, with these settings of the daemon.
     pub fn with_mode(mode: &str, settings: &str) -> Fleet {
+        Fleet::in_folder(tempfile::tempdir().unwrap(), mode, settings, &[])
+    }
+
+    /// With a daemon whose clock is off by the seconds in the file `clock` of its folder.
+    pub fn with_clock(seconds: i64) -> Fleet {
         let folder = tempfile::tempdir().unwrap();
-        let installation = TestInstallation::new(folder.path(), settings).unwrap();
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/gate/clock.c");
+        let (library, offset) = (folder.path().join("clock.so"), folder.path().join("clock"));
+        let built = Command::new("cc")
+            .args(["-shared", "-fPIC", "-O1", "-o"])
+            .args([&library, &source])
+            .status();
+        assert!(built.unwrap().success());
+        std::fs::write(&offset, seconds.to_ne_bytes()).unwrap();
+        let variables = [
+            ("LD_PRELOAD", library.display().to_string()),
+            ("PROOF_CLOCK", offset.display().to_string()),
+        ];
+        Fleet::in_folder(folder, "enforce", UNLIMITED, &variables)
+    }
+
+    fn in_folder(
+        folder: TempDir,
+        mode: &str,
+        settings: &str,
+        variables: &[(&str, String)],
+    ) -> Fleet {
+        let mut installation = TestInstallation::new(folder.path(), settings).unwrap();
+        for (name, value) in variables {
+            installation = installation.variable(name, value);
+        }
         let file = folder.path().join("countersign.toml");
         let text = std::fs::read_to_string(&file).unwrap();
         std::fs::write(&file, format!("mode = \"{mode}\"\n{text}")).unwrap();
         let daemon = installation.start().unwrap();
         let owner = daemon.owner().unwrap();
         let token = daemon.agent(&owner, "node").unwrap();
-        let fleet = Fleet { folder, daemon, owner, token };
+        let fleet = Fleet { folder, installation, daemon, owner, token };
         assert_eq!(fleet.change("/v1/pki", &json!({})).0, 201);
         fleet
     }
@@ -64,6 +94,38 @@ impl Fleet {
         let mut people = Client::with(self.daemon.people, &self.owner).confirmed(passphrase);
         let reply = people.post(path, body).unwrap();
         (reply.status, reply.body)
+    }
+
+    /// Kills the daemon (SIGKILL).
+    pub fn kill_daemon(&mut self) {
+        let id = self.daemon.id().to_string();
+        assert!(Command::new("kill").args(["-KILL", &id]).status().unwrap().success());
+        until("the end of the daemon", || (!self.daemon.is_alive()).then_some(()));
+    }
+
+    /// Starts the daemon again with the same files.
+    pub fn start_daemon(&mut self) {
+        let passphrase = self.daemon.passphrase.take();
+        self.daemon = self.installation.start().unwrap();
+        self.daemon.passphrase = passphrase;
+        self.owner = self.daemon.owner().unwrap();
+    }
+
+    /// The socket of the agent API: the same after each start of the daemon.
+    pub fn socket(&self) -> String {
+        format!("unix:{}", self.folder.path().join("run/agents.sock").display())
+    }
+
+    /// A page of the inbox, for the owner.
+    pub fn page(&self, path: &str) -> String {
+        let close = [("connection", "close")];
+        let asked = request(self.daemon.people, Some(&self.owner), ("GET", path), &close, None);
+        let mut stream = TcpStream::connect(self.daemon.people).unwrap();
+        stream.set_read_timeout(Some(HANG)).unwrap();
+        stream.write_all(asked.as_bytes()).unwrap();
+        let mut page = String::new();
+        stream.read_to_string(&mut page).unwrap();
+        page
     }
 
     /// The token of the agent `node`.

@@ -23,6 +23,8 @@ mod push;
 #[cfg(test)]
 mod queue;
 #[cfg(test)]
+mod renewal;
+#[cfg(test)]
 mod sdk;
 #[cfg(test)]
 mod tasks;

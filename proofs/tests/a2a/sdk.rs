@@ -7,7 +7,7 @@ use countersign_a2a::{AgentUrl, FleetFiles, OutgoingTask, RemoteAgent};
 use proof_skip::{Cause, skip};
 use serde_json::{Value, json};
 
-use crate::fixture::{ECHO, Fleet, HANG, state};
+use crate::fixture::{ECHO, Fleet, HANG, RunningNode, state};
 
 /// Installed by `./test`.
 const PYTHON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/a2a-venv/bin/python");
@@ -82,15 +82,17 @@ fn our_client_delegates_to_the_sdk_server() {
     }
     let fleet = Fleet::start();
     let (alice, server) = (fleet.issue("alice"), fleet.issue("sdk"));
-    let mut running = Command::new(PYTHON)
+    let child = Command::new(PYTHON)
         .arg(SERVER)
         .args([&server.certificate, &server.key, &server.authority])
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
+    // Killed also if the test fails.
+    let mut running = RunningNode { child, address: ([127, 0, 0, 1], 0).into() };
     let mut line = String::new();
-    BufReader::new(running.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    BufReader::new(running.child.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let url = AgentUrl::parse(&format!("https://127.0.0.1:{}", line.trim())).unwrap();
     let remote = RemoteAgent::new(url, fleet.client_config(&alice));
     let trust = alice.trust().unwrap();
@@ -100,8 +102,7 @@ fn our_client_delegates_to_the_sdk_server() {
     let sent = remote.send(&task).unwrap();
     let pause = std::time::Duration::from_millis(50);
     let done = remote.wait(sent["id"].as_str().unwrap(), (HANG, pause), |_, _| {}).unwrap();
-    let _ = running.kill();
-    let _ = running.wait();
+    drop(running);
     assert_eq!(state(&done), "TASK_STATE_COMPLETED", "{done}");
     let text = done.pointer("/artifacts/0/parts/0/text").and_then(Value::as_str);
     assert_eq!(text, Some("sdk:hello"), "{done}");

@@ -217,3 +217,16 @@ fn a_result_of_full_length_reaches_its_sender() {
     let text = done["artifacts"][0]["parts"][0]["text"].as_str().unwrap();
     assert_eq!(text.len(), 1_048_570);
 }
+
+#[test]
+fn a_running_node_is_on_the_page_of_peers() {
+    let fleet = Fleet::start();
+    let alice = json!({ "alice": { "max_tier": "HIGH", "tasks": ["Count *"] } });
+    let _node = fleet.node(ECHO, &json!({ "peer": alice }));
+    fleet.issue("alice");
+    until("the report", || fleet.page("/fleet").contains("A node of a proof").then_some(()));
+    let page = fleet.page("/fleet");
+    for part in ["at most HIGH", "Count *", "/a2a/rpc", "urn:countersign:agent:bob"] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+}
