@@ -1,7 +1,7 @@
 //! Chat completions as `OpenAI` defined them.
 
 use countersign_json::Value;
-use countersign_judge::{JudgeConcern, ModelVerdict, Prompt};
+use countersign_judge::{DangerReply, JudgeConcern, ModelVerdict, Prompt, ReplyForm};
 use serde_json::json;
 use zeroize::Zeroizing;
 
@@ -34,7 +34,7 @@ pub fn request(
             members.insert("temperature".to_owned(), json!(0));
         }
         if settings.json_schema {
-            members.insert("response_format".to_owned(), schema());
+            members.insert("response_format".to_owned(), schema(prompt.form));
         }
     }
     let mut headers = vec![("content-type", Zeroizing::new("application/json".to_owned()))];
@@ -45,20 +45,35 @@ pub fn request(
 }
 
 /// The form of the answer. The digest stays free: the model must copy it from the question.
-fn schema() -> serde_json::Value {
+fn schema(form: ReplyForm) -> serde_json::Value {
+    let (name, properties, required) = match form {
+        ReplyForm::Verdict => (
+            "verdict",
+            json!({
+                "call": { "type": "string" },
+                "verdict": { "enum": ModelVerdict::ALL.map(ModelVerdict::label) },
+                "concern": { "enum": JudgeConcern::ALL.map(JudgeConcern::label) },
+            }),
+            json!(["call", "verdict", "concern"]),
+        ),
+        ReplyForm::Danger => (
+            "danger",
+            json!({
+                "message": { "type": "string" },
+                "danger": { "enum": DangerReply::ALL.map(DangerReply::label) },
+            }),
+            json!(["message", "danger"]),
+        ),
+    };
     json!({
         "type": "json_schema",
         "json_schema": {
-            "name": "verdict",
+            "name": name,
             "strict": true,
             "schema": {
                 "type": "object",
-                "properties": {
-                    "call": { "type": "string" },
-                    "verdict": { "enum": ModelVerdict::ALL.map(ModelVerdict::label) },
-                    "concern": { "enum": JudgeConcern::ALL.map(JudgeConcern::label) },
-                },
-                "required": ["call", "verdict", "concern"],
+                "properties": properties,
+                "required": required,
                 "additionalProperties": false,
             },
         },

@@ -26,7 +26,8 @@ fn settings(api: ModelApi, port: u16) -> ModelSettings {
 }
 
 fn prompt() -> Prompt {
-    Prompt { system: "policy".to_owned(), user: "DATA\n{}\nEND".to_owned() }
+    let (system, user) = ("policy".to_owned(), "DATA\n{}\nEND".to_owned());
+    Prompt { system, user, form: countersign_judge::ReplyForm::Verdict }
 }
 
 /// Answers every connection with these bytes; returns its port and what it was sent last.

@@ -11,6 +11,7 @@ mod breaker;
 mod budget;
 mod canary;
 mod comparison;
+mod crisis_question;
 mod defuse;
 mod example;
 mod prompt;
@@ -30,9 +31,10 @@ pub use breaker::{Breaker, BreakerState};
 pub use budget::{BudgetLimits, ModelBudget};
 pub use canary::{Canary, CanaryError, CanaryKind, canaries};
 pub use comparison::{Comparison, PersonChoice, Proportion, ReleaseBar};
+pub use crisis_question::{DangerReply, danger_prompt, message_digest, read_danger_reply};
 pub use example::{DecidedExample, MAX_EXAMPLES};
 pub use prompt::{
-    DEFAULT_POLICY, Delimiter, MAX_POLICY, MAX_PROMPT, Prompt, PromptTooLong, prompt,
+    DEFAULT_POLICY, Delimiter, MAX_POLICY, MAX_PROMPT, Prompt, PromptTooLong, ReplyForm, prompt,
 };
 pub use reply::{InvalidReply, JudgeConcern, JudgeReply, MAX_REPLY, ModelVerdict, read_reply};
 pub use subject::{JudgeSubject, NeverReleased};

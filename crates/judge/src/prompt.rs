@@ -37,6 +37,15 @@ impl fmt::Display for Delimiter {
     }
 }
 
+/// Which reply a question asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReplyForm {
+    /// A verdict on a call.
+    Verdict,
+    /// Whether the writer of a message may be in danger.
+    Danger,
+}
+
 /// The two messages of a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prompt {
@@ -44,6 +53,8 @@ pub struct Prompt {
     pub system: String,
     /// The user message: the data.
     pub user: String,
+    /// The reply that it asks for.
+    pub form: ReplyForm,
 }
 
 impl Prompt {
@@ -74,7 +85,7 @@ pub fn prompt(
     if user.len() > MAX_PROMPT {
         return Err(PromptTooLong);
     }
-    Ok(Prompt { system: system(policy, delimiter), user })
+    Ok(Prompt { system: system(policy, delimiter), user, form: ReplyForm::Verdict })
 }
 
 /// The system message. It names the delimiter, because the data could contain words like it.

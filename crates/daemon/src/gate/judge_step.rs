@@ -263,10 +263,21 @@ impl Gate {
             Ok(reply) => reply.verdict.label(),
             Err(why) => why.label(),
         };
-        let (input, output) = judge.config().prices;
-        let cost = price(opinion.tokens.0, input) + price(opinion.tokens.1, output);
         let took = opinion.prompt.as_ref().map(|_| Duration::from_millis(opinion.millis));
-        self.metrics.judge(result, opinion.tokens, cost, took);
+        self.count_question(judge, result, opinion.tokens, took);
+    }
+
+    /// Counts a question with this result, and what it cost.
+    pub(super) fn count_question(
+        &self,
+        judge: &ModelJudge,
+        result: &'static str,
+        tokens: (u64, u64),
+        took: Option<Duration>,
+    ) {
+        let (input, output) = judge.config().prices;
+        let cost = price(tokens.0, input) + price(tokens.1, output);
+        self.metrics.judge(result, tokens, cost, took);
     }
 }
 

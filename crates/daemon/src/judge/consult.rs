@@ -4,7 +4,8 @@ use std::time::Instant;
 
 use countersign_json::canonical::Digest;
 use countersign_judge::{
-    CacheKey, Delimiter, JudgeReply, JudgeSubject, Prompt, UserWords, prompt, read_reply,
+    CacheKey, DangerReply, Delimiter, InvalidReply, JudgeReply, JudgeSubject, Prompt, UserWords,
+    danger_prompt, message_digest, prompt, read_danger_reply, read_reply,
 };
 use countersign_types::id::Id;
 use countersign_types::time::{Millis, Timestamp};
@@ -67,7 +68,33 @@ impl ModelJudge {
         prompt(subject, policy, words, &examples, delimiter).map_err(|_| NoOpinion::TooLong)
     }
 
+    /// Whether the writer of a message may be in danger. Every failure is no answer.
+    pub async fn consult_danger(&self, text: &str, now: Timestamp) -> ModelExchange<DangerReply> {
+        let prompt = random::bytes().map_err(|_| NoOpinion::Entropy).and_then(|bytes| {
+            danger_prompt(text, Delimiter::new(bytes)).map_err(|_| NoOpinion::TooLong)
+        });
+        match prompt {
+            Err(why) => ModelExchange::not_asked(why),
+            Ok(prompt) => {
+                let message = message_digest(text);
+                self.ask_model(&prompt, now, |reply| read_danger_reply(reply, &message)).await
+            }
+        }
+    }
+
     async fn exchange(&self, prompt: Prompt, call: &Digest, now: Timestamp) -> JudgeOpinion {
+        let exchange = self.ask_model(&prompt, now, |reply| read_reply(reply, call)).await;
+        let ModelExchange { result, reply, millis, tokens, asked } = exchange;
+        let prompt = asked.then_some(prompt);
+        JudgeOpinion { result, prompt, reply, cached: false, cached_from: None, millis, tokens }
+    }
+
+    async fn ask_model<T>(
+        &self,
+        prompt: &Prompt,
+        now: Timestamp,
+        read: impl FnOnce(&str) -> Result<T, InvalidReply>,
+    ) -> ModelExchange<T> {
         let limits = self.config().budget;
         let refused = {
             let mut memory = self.lock();
@@ -80,15 +107,15 @@ impl ModelJudge {
             }
         };
         if let Some(why) = refused {
-            return JudgeOpinion::without_exchange(Err(why));
+            return ModelExchange::not_asked(why);
         }
         let started = Instant::now();
-        let answered = self.client.ask(&prompt).await;
+        let answered = self.client.ask(prompt).await;
         let millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let (result, reply, tokens) = match answered {
             Err(error) => (Err(NoOpinion::Model(error)), None, (0, 0)),
             Ok(response) => {
-                let result = read_reply(&response.text, call).map_err(NoOpinion::Reply);
+                let result = read(&response.text).map_err(NoOpinion::Reply);
                 let tokens = (response.input_tokens, response.output_tokens);
                 (result, Some(response.text), tokens)
             }
@@ -104,7 +131,27 @@ impl ModelJudge {
         let spent = (tokens.0 + tokens.1).max(u64::try_from(length / 4).unwrap_or(0));
         memory.budget.spend(spent, ended);
         drop(memory);
-        let prompt = Some(prompt);
-        JudgeOpinion { result, prompt, reply, cached: false, cached_from: None, millis, tokens }
+        ModelExchange { result, reply, millis, tokens, asked: true }
+    }
+}
+
+/// One question to the model and what came of it.
+#[derive(Debug)]
+pub struct ModelExchange<T> {
+    /// What the model says, or why that is not known.
+    pub result: Result<T, NoOpinion>,
+    /// Its reply, word for word.
+    reply: Option<String>,
+    /// How long it took.
+    pub millis: u64,
+    /// Tokens of prompt and reply.
+    pub tokens: (u64, u64),
+    /// Whether the model was asked.
+    pub asked: bool,
+}
+
+impl<T> ModelExchange<T> {
+    const fn not_asked(why: NoOpinion) -> ModelExchange<T> {
+        ModelExchange { result: Err(why), reply: None, millis: 0, tokens: (0, 0), asked: false }
     }
 }

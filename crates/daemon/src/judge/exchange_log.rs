@@ -7,7 +7,7 @@ use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::PathBuf;
 
-use countersign_judge::Prompt;
+use countersign_judge::{Prompt, ReplyForm};
 use countersign_types::id::Id;
 use serde::{Deserialize, Serialize};
 
@@ -38,7 +38,7 @@ pub struct JudgeExchange {
 impl JudgeExchange {
     /// The exchange of an opinion, unless the verdict was cached.
     pub fn of(id: Id, model: &str, opinion: &JudgeOpinion) -> Option<JudgeExchange> {
-        let Prompt { system, user } = opinion.prompt.clone()?;
+        let Prompt { system, user, .. } = opinion.prompt.clone()?;
         let result = match &opinion.result {
             Ok(reply) => format!("{}, {}", reply.verdict.label(), reply.concern.label()),
             Err(why) => format!("no verdict: {}", why.sentence()),
@@ -56,7 +56,8 @@ impl JudgeExchange {
 
     /// The digest of the prompt, as the ledger has it.
     pub fn prompt_digest(&self) -> String {
-        Prompt { system: self.system.clone(), user: self.user.clone() }.digest().to_string()
+        let (system, user) = (self.system.clone(), self.user.clone());
+        Prompt { system, user, form: ReplyForm::Verdict }.digest().to_string()
     }
 }
 

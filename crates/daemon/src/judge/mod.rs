@@ -14,6 +14,7 @@ pub mod scripted_model_tests;
 mod shown_opinion;
 mod slot;
 
+pub use consult::ModelExchange;
 pub use evidence::choice_of;
 pub use exchange_log::{ExchangeLog, JudgeExchange};
 pub use model_judge::{JudgeStatus, ModelJudge};

@@ -16,6 +16,8 @@ pub type Script = Box<dyn Fn(&str) -> ScriptedReply + Send>;
 pub enum ScriptedReply {
     /// A verdict with its concern, about the call that was asked about.
     Verdict(&'static str, &'static str),
+    /// A word about the message that was asked about.
+    Danger(&'static str),
     /// This text as the model's message.
     Text(String),
     /// An error of the server.
@@ -85,17 +87,26 @@ async fn answer(State(state): State<Arc<ServerState>>, body: String) -> Response
     state.questions.fetch_add(1, Ordering::SeqCst);
     let body: Value = serde_json::from_str(&body).unwrap();
     let user = body["messages"][1]["content"].as_str().unwrap().to_owned();
-    let digest = user.split("The digest of the call is ").nth(1).unwrap();
-    let digest: String = digest.chars().take(64).collect();
+    // A server that follows the schema can give no other members.
+    let schema = &body["response_format"]["json_schema"]["schema"]["properties"];
+    let is_danger = user.contains("The digest of the message is ");
+    assert!(schema.is_null() || schema["danger"].is_object() == is_danger, "{schema}");
+    let digest = |of: &str| -> String {
+        let named = user.split(&format!("The digest of the {of} is ")).nth(1).unwrap_or_default();
+        named.chars().take(64).collect()
+    };
     let reply = (state.script.lock().unwrap())(&user);
     let verdict = |verdict: &str, concern: &str| {
-        json!({ "call": digest, "verdict": verdict, "concern": concern }).to_string()
+        json!({ "call": digest("call"), "verdict": verdict, "concern": concern }).to_string()
     };
     let text = match reply {
         ScriptedReply::Verdict(word, concern) => verdict(word, concern),
         ScriptedReply::Later(turn, word, concern) => {
             let _turn = turn.acquire().await.unwrap();
             verdict(word, concern)
+        }
+        ScriptedReply::Danger(word) => {
+            json!({ "message": digest("message"), "danger": word }).to_string()
         }
         ScriptedReply::Text(text) => text,
         ScriptedReply::Status(status) => {

@@ -19,6 +19,7 @@ mod plans;
 mod push;
 mod reports;
 mod screen;
+mod screen_judge;
 mod segments;
 mod take_over;
 mod tool_labels;

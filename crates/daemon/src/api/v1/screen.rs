@@ -1,6 +1,8 @@
 //! POST /v1/screen: signs of a person in crisis in a text, the verdict of the guard model, and what
 //! to do with the text. The card that answers signs never waits for anything.
 
+mod begin_crisis;
+mod confirm;
 mod guard_check;
 mod inbound;
 mod outbound;
