@@ -4,6 +4,7 @@ mod call;
 mod cold;
 mod commands;
 mod corpus;
+mod crisis;
 mod gate;
 mod hostile;
 mod ledger;
@@ -17,7 +18,7 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 benches [WHAT…] [--corpus FILE.jsonl] [--rounds N] [--repeat N] [--family TEXT]
 
-WHAT       commands, calls, redact, hostile, ledger, store, gate, cold; all by default.
+WHAT       commands, calls, redact, crisis, hostile, ledger, store, gate, cold; all by default.
            For callgrind: `count` assesses every command --repeat times and prints nothing,
            `size` prints how many commands there are.
 --corpus   JSONL with a field `command` instead of the rules' own examples
@@ -67,6 +68,9 @@ fn run() -> Result<(), String> {
     }
     if wanted("redact") {
         redact::agent_run(&corpus, options.rounds.unwrap_or(9));
+    }
+    if wanted("crisis") {
+        crisis::agent_run(options.rounds.unwrap_or(9));
     }
     if wanted("hostile") {
         hostile::agent_run(&options.family);
