@@ -38,7 +38,7 @@ const ENOUGH: f64 = 0.02;
 const BIAS_VALUE: f64 = 3.0;
 /// Steps for one example at most.
 const STEPS: usize = 100;
-/// The seed of the order.
+/// Where the pseudo-random order begins.
 const ORDER_SEED: u64 = 0x5EED;
 
 /// Fits weights; `cost` is the price of an error against the penalty.

@@ -151,7 +151,8 @@ pub fn tables(rows: &[Row], measured: &[MeasuredRow], others: &[OtherBatch<'_>])
     let _ = write!(
         out,
         "\nMeasured on a batch that was not learned from: with one of the two test batches alone, \
-         and with all batches but the measured\none. The thresholds come from what was learned from.\n\n\
+         and with all batches but the measured\none. The thresholds come from what was learned \
+         from.\n\n\
          | learned from, measured on | {head}\n{line}\n"
     );
     for batch in others {

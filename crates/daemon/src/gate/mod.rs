@@ -38,6 +38,7 @@ mod grants;
 mod integrity;
 mod integrity_state;
 mod judge_canaries;
+mod judge_costs;
 mod judge_danger;
 mod judge_recheck;
 mod judge_restore;

@@ -135,7 +135,7 @@ impl ModelJudge {
     }
 }
 
-/// One question to the model and what came of it.
+/// One question to the model and its outcome.
 #[derive(Debug)]
 pub struct ModelExchange<T> {
     /// What the model says, or why that is not known.

@@ -31,6 +31,9 @@ fn turns(api: &TestApi) -> usize {
     api.api.gate.crisis_turns().turns(CODER, "s", now).len()
 }
 
+/// What the model answers to a prompt.
+type Reply = fn(&str) -> ScriptedReply;
+
 #[tokio::test]
 async fn a_possible_sign_that_the_judge_confirms_is_likely() {
     for mode in ["shadow", "release"] {
@@ -57,7 +60,7 @@ async fn a_possible_sign_that_the_judge_confirms_is_likely() {
 
 #[tokio::test]
 async fn no_other_reply_of_the_judge_changes_a_concern() {
-    let replies: [(&str, fn(&str) -> ScriptedReply); 8] = [
+    let replies: [(&str, Reply); 8] = [
         ("no_danger", |_| ScriptedReply::Danger("no")),
         ("unclear", |_| ScriptedReply::Danger("unclear")),
         ("invalid_reply", |_| ScriptedReply::Danger("YES")),
@@ -90,7 +93,7 @@ async fn no_other_reply_of_the_judge_changes_a_concern() {
 #[tokio::test]
 async fn a_check_in_does_not_wait_for_the_judge_and_a_likely_sign_is_not_sent_to_it() {
     let model = ScriptedModel::start(|_| ScriptedReply::Silence).await;
-    let api = TestApi::with(&model.section("release", "deadline_seconds = 60\n")).await;
+    let api = TestApi::with(&model.section("release", "deadline_seconds = 30\n")).await;
     let first = screened(&api, POSSIBLE, "s").await;
     assert_eq!(first["concern"], "possible");
     assert!(first["card"]["text"].is_string());
