@@ -239,7 +239,7 @@ mod noise {
             }
             10 => format!("echo '{text}'; {command}"),
             11 => format!("printf '%s\\n' \"plain text\" '{text}'\n{command}"),
-            12 => format!("cat <<'NOTE' > notes.txt\n{text} it's \"open\nNOTE\n{command}"),
+            12 => format!("cat <<'NOTE' > only-noise.txt\n{text} it's \"open\nNOTE\n{command}"),
             13 => format!("{command}\ncat <<'NOTE'\n{text} it's\nNOTE\n"),
             14 => format!("( {command}\n)"),
             15 => format!("{{ {command}\n}}"),

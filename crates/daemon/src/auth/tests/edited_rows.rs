@@ -97,8 +97,12 @@ async fn edited_accounts_sessions_and_tokens_give_nothing() {
         ended: None,
     };
     daemon.gate.store().save_account(account, daemon.note()).await.unwrap();
-    let (my_session, my_agent) = ("csp_mine", "csa_mine");
     let secret = |text: &str| *Digest::of(text.as_bytes()).as_bytes();
+    // The rows are sorted by their secrets: an edit that breaks the order would hide the owner's.
+    let is_behind = |text: &str| secret(text) > secret(&owner);
+    let mut mine = (0..).map(|number| format!("csp_mine{number}"));
+    let my_session = mine.find(|text| is_behind(text) == is_behind(&session)).unwrap();
+    let (my_session, my_agent) = (my_session.as_str(), "csa_mine");
     let daemon = restart_with(daemon, |state| {
         replace(state, b"777000111", b"666000222");
         replace(state, &secret(&session), &secret(my_session));
