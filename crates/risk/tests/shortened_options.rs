@@ -30,6 +30,8 @@ fn a_shortened_option_does_what_the_whole_one_does() {
         ("wget --output-doc=/etc/passwd h", "wget --output-document=/etc/passwd h"),
         ("git push --forc origin main", "git push --force origin main"),
         ("git reset --har", "git reset --hard"),
+        ("env --unset X --chd /etc tee passwd", "env --unset X --chdir /etc tee passwd"),
+        ("env --uns X --chd /etc tee passwd", "env --unset X --chdir /etc tee passwd"),
         ("rm --recurs --forc /var/www", "rm --recursive --force /var/www"),
     ] {
         let (short_tier, whole_tier) = (assessed(short).tier, assessed(whole).tier);

@@ -36,6 +36,8 @@ fn a_file_outside_the_project_that_a_program_overwrites_asks() {
         "cpp a.c /etc/hosts",
         "gcc --output=/etc/hosts a.c",
         "csvtool -o /etc/hosts a",
+        "csvtool --outp=/etc/hosts a",
+        "gcc --outp=/etc/hosts a.c",
         "eps2eps a.eps /etc/hosts",
         "lame a.wav /etc/hosts",
         "llvm-dwarfdump -o /etc/hosts a",

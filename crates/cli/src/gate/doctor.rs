@@ -124,7 +124,8 @@ fn daemon(agents: &Endpoint, people: Option<&Endpoint>, checks: &mut Vec<Check>)
         checks.push(Check::note(format!("{warning}."), "countersign thaw people, then grants"));
     }
     if let Some(warning) = ready.as_ref().ok().and_then(Readiness::settings_warning) {
-        let remedy = "countersign config confirm shows them and confirms; or edit the file back";
+        let remedy =
+            "countersign config confirm shows them and how to confirm; or edit the file back";
         checks.push(Check::bad(format!("{warning}."), remedy));
     }
     checks.extend(ready.as_ref().ok().and_then(fleet_check));

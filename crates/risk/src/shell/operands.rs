@@ -89,7 +89,10 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 Some((name, value)) => (name, Some(value)),
                 None => (option.text.as_ref(), None),
             };
-            let usual = OUTPUT_OPTIONS.contains(&name) || writes && name == "-o";
+            // Shortened ones count as well.
+            let is_start = |option: &&str| name.len() > 4 && option.starts_with(name);
+            let usual = OUTPUT_OPTIONS.contains(&name) || OUTPUT_OPTIONS.iter().any(is_start);
+            let usual = usual || writes && name == "-o";
             if !usual || described.contains(&name) {
                 continue;
             }

@@ -45,10 +45,14 @@ fn options<'a, 't>(
     spec: &'static Spec,
     args: &'a [Arg<'t>],
 ) -> impl Iterator<Item = (usize, &'a Arg<'t>)> {
-    let own =
-        args.iter().enumerate().skip(1).take_while(move |(_, arg)| {
-            arg.text != "--" && (!spec.posix || arg.text.starts_with('-'))
-        });
+    // Where options end at the first operand, the word behind an option may be its value.
+    let mut may_be_value = false;
+    let own = args.iter().enumerate().skip(1).take_while(move |(_, arg)| {
+        let is_option = arg.text.starts_with('-');
+        let is_own = arg.text != "--" && (!spec.posix || is_option || may_be_value);
+        may_be_value = is_option && !arg.text.contains('=');
+        is_own
+    });
     own.filter(|(_, arg)| arg.text.len() > 2 && arg.text.starts_with("--"))
 }
 
