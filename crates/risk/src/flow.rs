@@ -60,6 +60,8 @@ pub struct Flow {
     pub taint: Taint,
     /// The folder whose files it names, as `find` lists them.
     pub place: Option<String>,
+    /// A pattern for protected files among them, as `find -name .env` lists them.
+    pub protected: Option<String>,
 }
 
 impl Flow {
@@ -86,7 +88,18 @@ impl Flow {
         }
         self.taint = self.taint.and(other.taint);
         self.present |= other.present;
+        self.join_files(other.place.as_deref(), other.protected.as_deref());
         self
+    }
+
+    /// Adds the files that another command lists. Two lists have no common folder.
+    fn join_files(&mut self, place: Option<&str>, protected: Option<&str>) {
+        if self.place.as_deref() != place {
+            self.place = None;
+        }
+        if self.protected.is_none() {
+            self.protected = protected.map(ToOwned::to_owned);
+        }
     }
 
     /// What two commands write one after the other.
@@ -99,6 +112,7 @@ impl Flow {
             return self;
         }
         self.taint = self.taint.and(next.taint);
+        self.join_files(next.place.as_deref(), next.protected.as_deref());
         match (&mut self.text, next.text) {
             (Some(a), Some(b)) => match TEXT.check(a.len() + b.len()) {
                 Ok(()) => a.push_str(&b),

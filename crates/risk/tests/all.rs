@@ -18,6 +18,7 @@ test_files! {
     git_work_trees_test: "git_work_trees.rs",
     given_words_test: "given_words.rs",
     leaving_data_test: "leaving_data.rs",
+    milder_options_test: "milder_options.rs",
     noise_test: "noise.rs",
     noise_in_sentences_test: "noise_in_sentences.rs",
     option_values_test: "option_values.rs",

@@ -12,8 +12,11 @@ const LONGEST: usize = 128;
 /// A pattern that is too long to be tried.
 pub(super) struct TooLong;
 
-/// Paths that this pattern may mean. A star at the end is left alone: `*.json` is no attempt to
-/// spell a name otherwise.
+/// How many letters must stand before a star at the end: `.env*` and `shad*` mean certain files,
+/// `*.json` and `a*` mean many.
+const LEAST: usize = 3;
+
+/// Paths that this pattern may mean.
 pub(super) fn candidates(path: &str) -> Result<Vec<String>, TooLong> {
     if !path.contains(['*', '?', '[']) {
         return Ok(Vec::new());
@@ -43,7 +46,8 @@ pub(super) fn candidates(path: &str) -> Result<Vec<String>, TooLong> {
 
 fn hides_a_name(part: &str, last: bool) -> bool {
     let says = part.bytes().any(|b| !matches!(b, b'*' | b'?' | b'[' | b']'));
-    says && (part.contains(['?', '[']) || part.contains('*') && !last)
+    let spelled = part.find('*').is_some_and(|at| at >= LEAST);
+    says && (part.contains(['?', '[']) || part.contains('*') && (!last || spelled))
 }
 
 /// Names with a class of their own that a part of a path could be.
@@ -69,7 +73,9 @@ mod tests {
 
     #[test]
     fn a_pattern_is_assessed_as_what_it_can_mean() {
-        for path in ["~/.ss?/id_*", "/et[c]/shadow", "~/.s*/id_rsa", "~/.a?s/cred?ntials"] {
+        for path in
+            ["~/.ss?/id_*", "/et[c]/shadow", "~/.s*/id_rsa", "~/.a?s/cred?ntials", "/etc/shad*"]
+        {
             assert!(class_of(path, None).read >= Tier::High, "{path}");
         }
         for path in ["/e[t]c/hosts", "/et?/passwd", "~/.bash?c"] {

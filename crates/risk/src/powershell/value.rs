@@ -198,6 +198,7 @@ impl PsValue {
             text: lines.map(|lines| lines.join("\n")).filter(|t| t.len() <= MAX_TEXT),
             taint,
             place: self.place.clone(),
+            ..Flow::default()
         }
     }
 

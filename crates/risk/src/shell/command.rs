@@ -124,7 +124,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let inv = Invocation::new(args, Some(spec));
         self.shared.out.commands.add(inv.command_words());
         spec.effects.iter().for_each(|e| self.shared.out.effect(*e));
-        let dry = inv.has_any(&spec.dry);
+        let dry = inv.surely_has_any(&spec.dry);
         let before = self.elsewhere_by_option(&inv);
         let flow = self.known_here(known, &inv, dry, stdin, span);
         if let Some(before) = before {

@@ -7,11 +7,20 @@ use crate::name_lists::{
 };
 use countersign_types::tier::Tier;
 
-/// `--help` and `--version` of a program that only works by itself and takes no value there.
+/// `--help` and `--version` of a program that only works by itself and takes no value there. Behind
+/// a subcommand `--version` often takes one: `tool install NAME --version 1.0`.
 pub(super) fn asks_for_help(spec: &Spec, inv: &Invocation<'_, '_>) -> bool {
-    spec.interpreter.is_none()
-        && inv.has_long()
-        && ["--help", "--version"].iter().any(|f| inv.has(f) && !spec.values.contains(f))
+    let last = inv.args.len().saturating_sub(1);
+    let asks = |at: &u16| {
+        let text = inv.arg(*at).map(|arg| arg.text.as_ref()).unwrap_or_default();
+        let is_asked = match text {
+            "--help" => true,
+            "--version" => inv.operands.is_empty() || usize::from(*at) == last,
+            _ => false,
+        };
+        is_asked && !spec.values.contains(&text)
+    };
+    spec.interpreter.is_none() && inv.has_long() && inv.options.iter().any(asks)
 }
 
 /// Whether there is no other option: one might take `--help` for its value.

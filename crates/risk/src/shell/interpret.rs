@@ -31,7 +31,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if matches!(interpreter.language, CodeLanguage::PowerShell | CodeLanguage::Cmd) {
             return self.start_other_shell(interpreter, inv, stdin, span);
         }
-        if let Some(flow) = self.runs_nothing(inv) {
+        if let Some(flow) = self.runs_nothing(interpreter, spec, inv) {
             return Some(flow);
         }
         self.magic_files(interpreter, inv);
@@ -64,15 +64,26 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         if ran.is_some() {
             return ran.filter(|_| !first_code);
         }
-        if interpreter.script && !inv.operands.is_empty() {
+        if interpreter.script && !inv.operands.is_empty() && !reads_stdin(interpreter, inv) {
             return self.script_operand(interpreter, inv, stdin, span);
         }
         self.piped_or_session(interpreter, spec, inv, stdin, span)
     }
 
     /// A question about the interpreter, or a check of syntax: no code is run.
-    fn runs_nothing(&mut self, inv: &Invocation<'_, 't>) -> Option<Flow> {
-        let asked = inv.has_one(INTERPRETER_USAGE_OPTIONS) && inv.operands.is_empty();
+    fn runs_nothing(
+        &mut self,
+        interpreter: Interpreter,
+        spec: &'static Spec,
+        inv: &Invocation<'_, 't>,
+    ) -> Option<Flow> {
+        // Behind `-c CODE` the word is one of the code's own.
+        let is_code = |name: &str| {
+            name == "-m" || spec.touches.iter().any(|(n, t)| *n == name && *t == ArgumentUse::Code)
+        };
+        let has_code = inv.values.iter().any(|(name, _)| is_code(name))
+            || interpreter.language == CodeLanguage::Shell && inv.has_one(&["-c", "-s"]);
+        let asked = inv.has_one(INTERPRETER_USAGE_OPTIONS) && inv.operands.is_empty() && !has_code;
         if !asked && !is_syntax_check(inv) {
             return None;
         }
@@ -137,7 +148,12 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let module = interpreter.language == CodeLanguage::Python
             && inv.values.iter().any(|(name, _)| *name == "-m");
         if interpreter.stdin && stdin.present && !module {
-            let flow = self.run_code_text(interpreter, stdin, span);
+            let words = if reads_stdin(interpreter, inv) { named_words(inv) } else { Vec::new() };
+            let flow = if words.is_empty() {
+                self.run_code_text(interpreter, stdin, span)
+            } else {
+                self.with_words(&words, |w| w.run_code_text(interpreter, stdin, span))
+            };
             // A database client may be given statements in its words as well.
             let client = matches!(
                 interpreter.language,
@@ -182,6 +198,18 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
     }
 }
 
+/// `sh -s -- WORD…` reads its commands from standard input, and the words are their `$1`, `$2` ….
+fn reads_stdin(interpreter: Interpreter, inv: &Invocation<'_, '_>) -> bool {
+    interpreter.language == CodeLanguage::Shell && inv.has("-s")
+}
+
+/// The name of the program and its operands, if it has any.
+fn named_words<'t>(inv: &Invocation<'_, 't>) -> Vec<Arg<'t>> {
+    let operands = inv.operands.iter().filter_map(|i| inv.arg(*i));
+    let words: Vec<Arg<'t>> = inv.args.first().into_iter().chain(operands).cloned().collect();
+    if words.len() > 1 { words } else { Vec::new() }
+}
+
 /// `bash -n FILE` reads a script and runs nothing. An interactive shell ignores `-n`.
 fn is_syntax_check(inv: &Invocation<'_, '_>) -> bool {
     let program = inv.args.first().map(|arg| last_part(&arg.text));
@@ -210,7 +238,8 @@ fn modules(interpreter: Interpreter, inv: &Invocation<'_, '_>) -> String {
 /// Whether it would wait for a person to type: nothing to run is given, and no option says that it
 /// does something else.
 fn is_session(interpreter: Interpreter, spec: &Spec, inv: &Invocation<'_, '_>) -> bool {
-    if inv.operands.len() > usize::from(interpreter.bare_operands) {
+    let operands = if reads_stdin(interpreter, inv) { 0 } else { inv.operands.len() };
+    if operands > usize::from(interpreter.bare_operands) {
         return false;
     }
     // An option that names the host gives nothing to run.

@@ -6,6 +6,7 @@ mod arg;
 mod awk;
 mod braces;
 mod builtins;
+mod certain_flags;
 mod code_text;
 mod command;
 mod command_word;

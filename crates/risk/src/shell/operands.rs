@@ -28,7 +28,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         let lead: &[ArgumentUse] = if inv.has_any(&spec.first_if) { &[] } else { &operands.lead };
         let count = inv.operands.len();
         let tail_from = count.saturating_sub(operands.tail.len()).max(lead.len().min(count));
-        let flags = (inv.has_any(&spec.in_place), inv.has_any(&spec.only_reads));
+        let flags = (inv.has_any(&spec.in_place), inv.surely_has_any(&spec.only_reads));
         let skip_tail = !operands.tail.is_empty()
             && inv.values.iter().any(|(name, _)| {
                 let writes = |t: &ArgumentUse| matches!(t, ArgumentUse::Write | ArgumentUse::Build);

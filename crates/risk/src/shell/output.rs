@@ -107,7 +107,7 @@ fn echo(inv: &Invocation<'_, '_>) -> Flow {
         text = countersign_shell::posix::decode_escapes(&text, true);
     }
     text.push('\n');
-    Flow { present: true, text: Some(text), taint, place: None }
+    Flow { present: true, text: Some(text), taint, ..Flow::default() }
 }
 
 fn printf(inv: &Invocation<'_, '_>) -> Flow {
@@ -124,12 +124,12 @@ fn printf(inv: &Invocation<'_, '_>) -> Flow {
     let text = flow::printf(format, args);
     // A format that is not followed, or more text than is kept.
     let taint = if text.is_none() { taint.and(Taint::LOST) } else { taint };
-    Flow { present: true, text, taint, place: None }
+    Flow { present: true, text, taint, ..Flow::default() }
 }
 
 fn reshape(stdin: &Flow, change: impl Fn(&str) -> Option<String>) -> Flow {
     let text = stdin.text.as_deref().and_then(change);
-    Flow { present: true, text, taint: stdin.taint, place: None }
+    Flow { present: true, text, taint: stdin.taint, ..Flow::default() }
 }
 
 /// `s/a/b/g` with plain text.

@@ -1,7 +1,7 @@
 //! What programs write according to `rules/structure.toml`.
 
 use super::invocation::Invocation;
-use super::xargs::found_below;
+use super::xargs::{found_below, protected_below};
 use crate::flow::{Flow, Taint};
 use countersign_text::decode;
 
@@ -65,7 +65,11 @@ pub(super) fn program_output(name: &str, inv: &Invocation<'_, '_>, stdin: &Flow)
     let rule = OUTPUT_RULES.iter().find(|rule| rule.fits(name, inv, stdin))?;
     Some(match rule.gives {
         OutputKind::Input => stdin.clone(),
-        OutputKind::FileNames => Flow { place: found_below(inv), ..Flow::unknown(Taint::FILE) },
+        OutputKind::FileNames => Flow {
+            place: found_below(inv),
+            protected: protected_below(inv),
+            ..Flow::unknown(Taint::FILE)
+        },
         OutputKind::Local => Flow::unknown(Taint::FILE),
         OutputKind::Secret => Flow::unknown(Taint::SECRET),
         OutputKind::Base64 => decoded(stdin, decode::base64),

@@ -86,7 +86,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
         }
         // Unknown parts become a blank variable, so that the rest can still be read.
         let text = text.replace(UNKNOWN, "$_");
-        Flow { present: true, text: Some(text), taint, place: None }
+        Flow { present: true, text: Some(text), taint, ..Flow::default() }
     }
 
     fn file_flow(&mut self, word: &'t Word<'t>) -> Flow {

@@ -28,14 +28,19 @@ impl Invocation<'_, '_> {
         let Some(after) = self.after_sub(rule) else { return false };
         // What an option means depends on the subcommand, which the list of values does not know.
         let doubtful = rule.tier >= Tier::Medium && !rule.sub.is_empty();
-        let given = |flags: &[Flag]| {
-            if doubtful { self.may_have_any(flags) } else { self.has_any(flags) }
+        let asks = rule.tier >= Tier::Medium;
+        let given = |flags: &[Flag]| match (doubtful, asks) {
+            (true, _) => self.may_have_any(flags),
+            (false, true) => self.has_any(flags),
+            (false, false) => self.surely_has_any(flags),
         };
         if !rule.flags.is_empty() && !given(&rule.flags) {
             return false;
         }
         let all = |alternatives: &StaticList<Flag>| given(alternatives);
-        if !rule.all_flags.iter().all(all) || self.has_any(&rule.not_flags) {
+        let excepted =
+            if asks { self.surely_has_any(&rule.not_flags) } else { self.has_any(&rule.not_flags) };
+        if !rule.all_flags.iter().all(all) || excepted {
             return false;
         }
         let rest = self.operands.get(after..).unwrap_or_default();

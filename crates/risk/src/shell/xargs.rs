@@ -11,7 +11,10 @@ use crate::command_tables::{ArgumentUse, Spec};
 use crate::finding::Span;
 use crate::flow::{Flow, Taint};
 use crate::limit::Limit;
+use crate::name_lists::FIND_NAME_OPTIONS;
+use crate::paths::class_of;
 use countersign_shell::UNKNOWN;
+use countersign_types::tier::Tier;
 
 /// How many words of standard input `xargs` is followed with.
 const FED: Limit = Limit::new("words on standard input", 1024);
@@ -19,19 +22,29 @@ const FED: Limit = Limit::new("words on standard input", 1024);
 impl<'t> Evaluator<'t, '_, '_, '_> {
     /// `find … -exec COMMAND ;`
     pub(super) fn exec_options(&mut self, spec: &Spec, inv: &Invocation<'_, 't>, span: Span) {
+        let tests = inv.options.len() > 1;
         for start in found_in(inv) {
-            self.exec_below(start, spec, inv, span);
+            let place = if tests {
+                format!("{}/{UNKNOWN}", start.trim_end_matches('/'))
+            } else {
+                start.to_owned()
+            };
+            self.exec_below(start, &place, spec, inv, span);
+        }
+        if let Some(path) = protected_below(inv) {
+            self.exec_below(".", &path, spec, inv, span);
         }
     }
 
-    /// The same for what is found below one of the folders.
-    fn exec_below(&mut self, start: &str, spec: &Spec, inv: &Invocation<'_, 't>, span: Span) {
-        let tests = inv.options.len() > 1;
-        let place = if tests {
-            format!("{}/{UNKNOWN}", start.trim_end_matches('/'))
-        } else {
-            start.to_owned()
-        };
+    /// The same for what is found below one of the folders, as this path.
+    fn exec_below(
+        &mut self,
+        start: &str,
+        place: &str,
+        spec: &Spec,
+        inv: &Invocation<'_, 't>,
+        span: Span,
+    ) {
         let mut at = 1;
         while let Some(arg) = inv.args.get(at) {
             at += 1;
@@ -49,7 +62,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
                 let mut word = word.clone();
                 if word.text.contains("{}") {
                     // Any file below: a pattern, so that what is protected there counts.
-                    let place = if reads { place.clone() } else { place.replace(UNKNOWN, "*") };
+                    let place = if reads { place.to_owned() } else { place.replace(UNKNOWN, "*") };
                     word.text = Cow::Owned(word.text.replace("{}", &place));
                     word.glob = true;
                 }
@@ -94,6 +107,22 @@ pub(super) fn found_below(inv: &Invocation<'_, '_>) -> Option<String> {
     (common.len() > 1).then(|| common.join("/"))
 }
 
+/// A file whose name `find` is told and that is protected by its name: `-name '.env*'`.
+pub(super) fn protected_below(inv: &Invocation<'_, '_>) -> Option<String> {
+    let folder = found_in(inv).first().map_or(".", |folder| folder.trim_end_matches('/'));
+    let is_name = |name: &str| FIND_NAME_OPTIONS.contains(&name);
+    let mut names = inv.values.iter().filter(|(name, _)| is_name(name));
+    names.find_map(|(_, value)| {
+        let name = value.text.trim_start_matches("*/");
+        // `*.[a-z]*` means many files, `.env*` certain ones.
+        if name.find(['*', '?', '[']).is_some_and(|at| at < 3) {
+            return None;
+        }
+        let path = format!("{folder}/{name}");
+        (class_of(&path, None).read >= Tier::Medium).then_some(path)
+    })
+}
+
 /// The words of standard input: split at blanks, and where `-0` or `-d` say so.
 fn fed_words<'w>(text: &'w str, inv: &Invocation<'_, '_>) -> Vec<&'w str> {
     let marks = inv.values.iter().find(|(n, _)| matches!(*n, "-d" | "--delimiter"));
@@ -119,7 +148,7 @@ impl<'t> Evaluator<'t, '_, '_, '_> {
 pub(super) fn feed<'t>(inner: &mut Vec<Arg<'t>>, inv: &Invocation<'_, 't>, stdin: &Flow) {
     let span = inner.last().map_or(Span::new(0, 0), |a| a.span);
     let mut taint = stdin.taint;
-    let words: Vec<String> = match &stdin.text {
+    let mut words: Vec<String> = match &stdin.text {
         Some(text) => {
             let words = fed_words(text, inv);
             taint =
@@ -137,6 +166,7 @@ pub(super) fn feed<'t>(inner: &mut Vec<Arg<'t>>, inv: &Invocation<'_, 't>, stdin
             }
         },
     };
+    words.extend(stdin.protected.clone());
     let place = inv.values.iter().find(|(n, _)| matches!(*n, "-I" | "-i" | "--replace" | "-J"));
     if let Some((_, mark)) = place {
         let all = words.join(" ");
@@ -149,7 +179,7 @@ pub(super) fn feed<'t>(inner: &mut Vec<Arg<'t>>, inv: &Invocation<'_, 't>, stdin
     }
     for word in words {
         // An unknown list of files is as wide as a star.
-        let glob = word.contains(UNKNOWN);
+        let glob = word.contains([UNKNOWN, '*', '?', '[']);
         inner.push(Arg { text: Cow::Owned(word), span, taint, glob });
     }
 }

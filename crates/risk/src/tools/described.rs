@@ -1,9 +1,9 @@
 //! Tools that the catalogue describes: what it says about them, and their arguments by role.
 
-use super::arguments::{self, Reader};
+use super::arguments::{self, DEEPEST, Reader};
 use super::name::{self, same};
 use super::place::Place;
-use super::subject::{ReadInner, Subject};
+use super::subject::{Members, ReadInner, Subject};
 use super::table::{self, Entry, Role};
 use super::{objects, text, written};
 use crate::effect::{Effect, Effects};
@@ -141,6 +141,7 @@ fn read_arguments<'c>(
             }
             reader.steer(members, role_of);
             reader.members(members, &roles);
+            read_wrapped(members, role_of, reader, 0);
         }
         Value::String(_) | Value::Array(_) => {
             // A free-form tool is given its one text bare.
@@ -155,6 +156,32 @@ fn read_arguments<'c>(
             }
         }
         _ => {}
+    }
+}
+
+/// Reads the members of objects whose own names have no role: some clients put all arguments into
+/// one (`{"params": {"path": …}}`).
+fn read_wrapped<'c>(
+    members: &'c Members<'c>,
+    role_of: &dyn Fn(&str) -> Option<Role>,
+    reader: &mut Reader<'c, '_>,
+    depth: u8,
+) {
+    if depth > DEEPEST {
+        return reader.unreadable();
+    }
+    for (_, value) in members.iter().filter(|(key, _)| role_of(key).is_none()) {
+        let items = match value {
+            Value::Array(items) => items.as_slice(),
+            one => std::slice::from_ref(one),
+        };
+        for item in items {
+            let Value::Object(inner) = item else { continue };
+            let roles: Vec<Option<Role>> = inner.iter().map(|(key, _)| role_of(key)).collect();
+            reader.steer(inner, role_of);
+            reader.members(inner, &roles);
+            read_wrapped(inner, role_of, reader, depth + 1);
+        }
     }
 }
 

@@ -2,7 +2,9 @@
 
 use super::name;
 use super::table::{self, Entry};
+use crate::name_lists::HOST_TOOL_FAMILIES;
 use countersign_json::Value;
+use countersign_types::tier::Tier;
 
 /// The entry of a name, and whether it is surely that tool.
 pub(super) fn find_entry(
@@ -36,5 +38,15 @@ pub(super) fn find_entry(
     if let Some((entry, _)) = table::tool(&format!("{}{own}", parts.server), arguments) {
         return Some((entry, true));
     }
-    table::tool(&own, arguments).map(|(entry, _)| (entry, parts.server.is_empty()))
+    table::tool(&own, arguments)
+        .filter(|(entry, _)| parts.server.is_empty() || !is_of_the_host(entry))
+        .map(|(entry, _)| (entry, parts.server.is_empty()))
+}
+
+/// Whether a tool only changes the state of its agent (`submit`, `finish`). A server's tool of that
+/// name does something else.
+fn is_of_the_host(entry: &Entry) -> bool {
+    let family = entry.code.split('.').nth(1).unwrap_or_default();
+    let is_host = HOST_TOOL_FAMILIES.contains(&family);
+    is_host && entry.tier == Tier::Safe && entry.args.is_empty()
 }

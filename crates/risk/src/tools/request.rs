@@ -2,7 +2,7 @@
 
 use super::arguments::Reader;
 use super::target::Access;
-use super::text;
+use super::{table, text};
 use crate::effect::Effect;
 use crate::structural_findings;
 use countersign_text::file_url;
@@ -41,6 +41,12 @@ impl Reader<'_, '_> {
         let reads = ["GET", "HEAD", "OPTIONS"];
         if reads.iter().any(|r| method.trim().eq_ignore_ascii_case(r)) {
             return;
+        }
+        // Some servers name one of their own operations here: `list_workflow_runs`.
+        let words = super::name::words(method);
+        let first = words.split(' ').next().and_then(table::verb);
+        if first.is_some_and(|(verb, _)| verb.class.only_looks()) && words.contains(' ') {
+            return self.action(method);
         }
         self.outward = true;
         self.out.effect(Effect::NetOut);
