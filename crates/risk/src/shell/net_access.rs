@@ -118,5 +118,8 @@ pub(super) fn host_of(target: &str) -> &str {
 
 /// This machine itself.
 pub(super) fn is_local(host: &str) -> bool {
-    THIS_MACHINE.contains(&host) || host.starts_with("127.") || host.ends_with(".localhost")
+    let is_number = |rest: &str| rest.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    THIS_MACHINE.contains(&host)
+        || host.strip_prefix("127.").is_some_and(is_number)
+        || host.ends_with(".localhost")
 }
