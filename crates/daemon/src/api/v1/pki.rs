@@ -191,9 +191,33 @@ fn hosts(list: &[Value<'_>]) -> Result<Vec<String>, ApiProblem> {
 }
 
 /// A member in base64.
-pub fn decoded(fields: &Fields<'_, '_>, name: &'static str) -> Result<Vec<u8>, ApiProblem> {
+fn decoded(fields: &Fields<'_, '_>, name: &'static str) -> Result<Vec<u8>, ApiProblem> {
     base64::decode(fields.required_text(name)?)
         .map_err(|_| ApiProblem::bad_request(format!("`{name}` is not base64")))
+}
+
+/// What the holder of a certificate signed, and when.
+pub struct SignedByHolder {
+    certificate: Vec<u8>,
+    /// When, in milliseconds since 1970.
+    pub at: i64,
+    signature: Vec<u8>,
+}
+
+impl SignedByHolder {
+    /// Reads the members `certificate`, `at` and `proof`.
+    pub fn read(fields: &Fields<'_, '_>) -> Result<SignedByHolder, ApiProblem> {
+        let certificate = decoded(fields, "certificate")?;
+        let at = fields.get("at").and_then(|at| at.as_number()?.parse().ok());
+        let at =
+            at.ok_or_else(|| ApiProblem::bad_request("`at` must be milliseconds since 1970"))?;
+        Ok(SignedByHolder { certificate, at, signature: decoded(fields, "proof")? })
+    }
+
+    /// The proof that it is checked by.
+    pub fn proof(&self) -> HolderProof<'_> {
+        HolderProof { certificate: &self.certificate, at: self.at, signature: &self.signature }
+    }
 }
 
 /// `POST /v1/pki/revocations`: revokes every certificate of an agent, or one by its serial number.
@@ -232,15 +256,11 @@ async fn renew(State(api): State<Api>, request: Request) -> ApiResult {
     let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
     let fields = Fields::new(&value)?;
-    let certificate = decoded(&fields, "certificate")?;
-    let at = fields.get("at").and_then(|at| at.as_number()?.parse().ok());
-    let at = at.ok_or_else(|| ApiProblem::bad_request("`at` must be milliseconds since 1970"))?;
-    let proof = decoded(&fields, "proof")?;
+    let signed = SignedByHolder::read(&fields)?;
     fields.finish()?;
     let _changing = api.fleet.lock().await;
     let now = api.gate.clock().now().at;
-    let proof = HolderProof { certificate: &certificate, at, signature: &proof };
-    let (old, public_key) = api.fleet.renewable(&proof, now)?;
+    let (old, public_key) = api.fleet.renewable(&signed.proof(), now)?;
     let life = Millis(old.life);
     let wanted =
         CertificateRequest { agent: &old.agent, hosts: old.hosts.clone(), public_key, life };

@@ -10,10 +10,9 @@ use countersign_tls::node_report_text;
 use countersign_types::time::{Clock as _, Timestamp};
 use std::sync::Arc;
 
-use super::pki::decoded;
+use super::pki::SignedByHolder;
 use crate::api::fields::{self, Fields};
 use crate::api::{Api, ApiProblem, ApiResult};
-use crate::fleet::HolderProof;
 use crate::fleet_nodes::{AcceptedReport, MAX_REPORT, NodeReport};
 
 /// The routes of the agent API. The key of the certificate is the credential.
@@ -26,11 +25,8 @@ async fn report(State(api): State<Api>, request: Request) -> ApiResult {
     let bytes = fields::read_json_body(&parts.headers, body).await?;
     let value = fields::parse(&bytes)?;
     let fields = Fields::new(&value)?;
-    let certificate = decoded(&fields, "certificate")?;
-    let at = fields.get("at").and_then(|at| at.as_number()?.parse().ok());
-    let at = at.ok_or_else(|| ApiProblem::bad_request("`at` must be milliseconds since 1970"))?;
+    let signed = SignedByHolder::read(&fields)?;
     let text = fields.required_text("report")?;
-    let signature = decoded(&fields, "proof")?;
     fields.finish()?;
     if text.len() > MAX_REPORT {
         return Err(ApiProblem::bad_request("`report` is longer than 64 KiB"));
@@ -38,10 +34,9 @@ async fn report(State(api): State<Api>, request: Request) -> ApiResult {
     let report = NodeReport::parse(text);
     let report =
         report.ok_or_else(|| ApiProblem::bad_request("`report` is not a node's report"))?;
-    let proof = HolderProof { certificate: &certificate, at, signature: &signature };
-    let now = api.gate.clock().now().at;
-    let signed = |serial: &[u8]| node_report_text(serial, at, text);
-    let (record, _) = api.fleet.holder(&proof, signed, now)?;
+    let (at, now) = (signed.at, api.gate.clock().now().at);
+    let said = |serial: &[u8]| node_report_text(serial, at, text);
+    let (record, _) = api.fleet.holder(&signed.proof(), said, now)?;
     let new = AcceptedReport { at: Timestamp(at), serial: record.serial, report: Arc::new(report) };
     if !api.fleet.nodes.keep(&record.agent, new) {
         return Err(ApiProblem::conflict("a newer report of this node is known"));
