@@ -84,3 +84,24 @@ fn a_gate_that_only_observes_lets_tasks_run() {
         assert!(fleet.pending().is_empty());
     }
 }
+
+#[test]
+fn in_a_crisis_an_approved_task_runs_in_every_mode() {
+    for mode in ["observe", "crisis_only", "enforce"] {
+        let fleet = Fleet::with_mode(mode, UNLIMITED);
+        let node = fleet.node(ECHO, &json!({}));
+        let alice = fleet.peer(&fleet.issue("alice"), &node);
+        let text = "I want to kill myself tonight";
+        let id = send(&alice, text);
+        let asked = fleet.asked_about(text);
+        assert_eq!(asked["crisis"], true, "{mode}: {asked}");
+        until("the question", || {
+            (state(&alice.get(&id).unwrap()) == "TASK_STATE_AUTH_REQUIRED").then_some(())
+        });
+        let (status, said) = fleet.decide(&asked, "approve");
+        assert_eq!(status, 200, "{mode}: {said}");
+        let done = ended(&alice, &id);
+        assert_eq!(state(&done), "TASK_STATE_COMPLETED", "{mode}: {done}");
+        assert!(!fleet.request(&asked)["redeemed"].is_null(), "{mode}: the permit was used");
+    }
+}

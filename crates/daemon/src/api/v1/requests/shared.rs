@@ -7,7 +7,7 @@ use countersign_risk::verdict::Mode;
 use countersign_store::{Store as _, StoredRequest};
 use countersign_types::id::Id;
 use countersign_types::time::Clock as _;
-use countersign_workflow::request::{EscalationLevel, State};
+use countersign_workflow::request::{Decider, EscalationLevel, State};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -57,9 +57,10 @@ pub fn not_found() -> ApiProblem {
 /// The document for the agent that asked.
 pub fn for_agent(api: &Api, stored: &StoredRequest) -> serde_json::Value {
     let (rules, now) = (api.gate.rules(), api.gate.clock().now().at);
-    // A permit says that a person or the rules approved the call: none is signed while the gate
-    // only observes, or while the store is not the one that was signed last.
-    let signs = rules.mode == Mode::Enforce
+    // A permit says that a person or the rules approved the call. While the gate only observes,
+    // only people approve: what they are asked about in a crisis waits for them in every mode.
+    // None is signed while the store is not the one that was signed last.
+    let signs = (rules.mode == Mode::Enforce || is_decided_by_people(stored))
         && api.gate.integrity().fault().is_none()
         && !api.gate.is_permit_void(stored)
         && !api.gate.is_suspended(stored);
@@ -69,6 +70,11 @@ pub fn for_agent(api: &Api, stored: &StoredRequest) -> serde_json::Value {
         members.insert("notice".to_owned(), unanswered_notice(api, stored));
     }
     document
+}
+
+fn is_decided_by_people(stored: &StoredRequest) -> bool {
+    let decision = stored.request.decision.as_ref();
+    decision.is_some_and(|decision| matches!(decision.by, Decider::People(_)))
 }
 
 /// What the user is told when no person answered in a crisis, with the whole card again.
