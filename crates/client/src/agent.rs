@@ -1,5 +1,6 @@
 //! The client of the agent API: ask, wait, cancel, report.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
@@ -12,8 +13,9 @@ use crate::endpoint::Endpoint;
 use crate::error::Error;
 use crate::events::EventStream;
 use crate::http::{self, Exchange};
+use crate::kept_connections::KeptConnections;
 use crate::outcome::Outcome;
-use crate::report::{Batch, RedeemedPermit, ReportStatus, RunReport};
+use crate::report::{Batch, RedeemedPermit, RunReport};
 use crate::request::{RequestRecord, RequestStatus};
 use crate::waiting::{self, WaitLimits, WaitResult};
 
@@ -30,6 +32,7 @@ pub struct AgentClient {
     pub(crate) endpoint: Endpoint,
     pub(crate) token: Option<String>,
     key: Result<DaemonKey, Error>,
+    kept: Option<Arc<KeptConnections>>,
 }
 
 impl AgentClient {
@@ -37,7 +40,7 @@ impl AgentClient {
     /// `health` and `ready` succeed.
     pub fn new(endpoint: Endpoint, token: Option<String>) -> AgentClient {
         let key = Err(Error::Untrusted("no key is pinned".to_owned()));
-        AgentClient { endpoint, token, key }
+        AgentClient { endpoint, token, key, kept: None }
     }
 
     /// Believes the daemon with this key, and no other. With an error, nothing is sent and every
@@ -45,6 +48,14 @@ impl AgentClient {
     #[must_use]
     pub fn trusting(mut self, key: Result<DaemonKey, Error>) -> AgentClient {
         self.key = key;
+        self
+    }
+
+    /// Uses connections for several exchanges, also those of its clones: for a process that asks
+    /// often.
+    #[must_use]
+    pub fn keeping_connections(mut self) -> AgentClient {
+        self.kept = Some(Arc::default());
         self
     }
 
@@ -174,31 +185,6 @@ impl AgentClient {
         self.same(id, self.post(&path, "{}", None, TIMEOUT)?)
     }
 
-    /// Reports the outcome of a call.
-    pub fn report(
-        &self,
-        id: &str,
-        status: ReportStatus,
-        summary: &str,
-    ) -> Result<RequestRecord, Error> {
-        let path = format!("/v1/requests/{}/outcome", path_segment(id)?);
-        let body = serde_json::json!({ "status": status, "summary": summary }).to_string();
-        self.same(id, self.post(&path, &body, None, TIMEOUT)?)
-    }
-
-    /// Reports the outcome of a call in numbers, and with a summary if there is one.
-    pub fn report_run(&self, id: &str, ran: &RunReport) -> Result<RequestRecord, Error> {
-        let path = format!("/v1/requests/{}/outcome", path_segment(id)?);
-        let body = serde_json::json!({
-            "status": if ran.failed { ReportStatus::Error } else { ReportStatus::Ok },
-            "exit_code": ran.exit_code,
-            "duration_ms": ran.duration_ms,
-            "result_digest": ran.result_digest,
-            "summary": ran.summary,
-        });
-        self.same(id, self.post(&path, &body.to_string(), None, TIMEOUT)?)
-    }
-
     /// Redeems a permit for exactly this call.
     pub fn redeem(&self, permit: &str, question: &CallRequest) -> Result<RedeemedPermit, Error> {
         let call = question.call();
@@ -260,7 +246,7 @@ impl AgentClient {
     }
 
     /// Checks that a response is for the request that was asked for.
-    fn same(&self, id: &str, found: RequestRecord) -> Result<RequestRecord, Error> {
+    pub(crate) fn same(&self, id: &str, found: RequestRecord) -> Result<RequestRecord, Error> {
         if found.id.as_deref() == Some(id) {
             Ok(found)
         } else {
@@ -312,7 +298,7 @@ impl AgentClient {
             accept: "application/json",
             timeout,
         };
-        let response = http::whole(&self.endpoint, &exchange)?;
+        let response = http::whole_with(&self.endpoint, &exchange, self.kept.as_deref())?;
         check_response(daemon_key, &exchange, &response)?;
         parse_json(&response.text)
     }

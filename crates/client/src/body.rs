@@ -40,6 +40,13 @@ impl Body {
         &mut self.wire
     }
 
+    /// The connection, if this body was read to its end and nothing came after it.
+    pub fn finish(self) -> Option<Wire> {
+        let is_over = matches!(self.state, BodyState::Known(0) | BodyState::Over);
+        let rest = self.before.get_ref().len() as u64 > self.before.position();
+        (is_over && !rest).then_some(self.wire)
+    }
+
     /// The whole body as text, with a maximum length.
     pub fn text(&mut self, limit: u64) -> io::Result<String> {
         let mut bytes = Vec::new();

@@ -1,4 +1,5 @@
-//! A minimal HTTP/1.1 client: one exchange per connection, bounded in size and time.
+//! A minimal HTTP/1.1 client: bounded in size and time; one exchange per connection, unless the
+//! caller keeps connections.
 
 use std::io::{self, Read as _, Write as _};
 use std::time::Duration;
@@ -8,6 +9,7 @@ use countersign_ledger::response_signature::SIGNATURE_HEADER;
 use crate::body::Body;
 use crate::endpoint::Endpoint;
 use crate::error::{Error, ProblemDetails};
+use crate::kept_connections::KeptConnections;
 use crate::wire::{Length, Wire};
 
 /// The longest response head.
@@ -37,6 +39,8 @@ pub struct HttpResponse {
     pub content_type: String,
     /// The daemon's signature.
     pub signature: Option<String>,
+    /// Whether the daemon closes the connection after it.
+    closes: bool,
     pub body: Body,
 }
 
@@ -49,6 +53,14 @@ pub struct WholeResponse {
 
 /// Sends a request and reads the head of the response.
 pub fn begin(endpoint: &Endpoint, exchange: &Exchange<'_>) -> Result<HttpResponse, Error> {
+    begin_with(endpoint, exchange, None)
+}
+
+fn begin_with(
+    endpoint: &Endpoint,
+    exchange: &Exchange<'_>,
+    kept: Option<&KeptConnections>,
+) -> Result<HttpResponse, Error> {
     let lost = |sent| {
         move |error: io::Error| Error::Unreachable {
             endpoint: endpoint.to_string(),
@@ -56,11 +68,14 @@ pub fn begin(endpoint: &Endpoint, exchange: &Exchange<'_>) -> Result<HttpRespons
             sent,
         }
     };
-    let head = head(endpoint, exchange)?;
-    let mut wire = Wire::open(endpoint, exchange.timeout).map_err(|error| {
-        let refused = |why| Error::Certificate { endpoint: endpoint.to_string(), why };
-        countersign_tls::refusal(&error).map_or_else(|| lost(false)(error), refused)
-    })?;
+    let head = head(endpoint, exchange, kept.is_some())?;
+    let open = || {
+        Wire::open(endpoint, exchange.timeout).map_err(|error| {
+            let refused = |why| Error::Certificate { endpoint: endpoint.to_string(), why };
+            countersign_tls::refusal(&error).map_or_else(|| lost(false)(error), refused)
+        })
+    };
+    let mut wire = kept.and_then(|kept| kept.take(exchange.timeout)).map_or_else(open, Ok)?;
     let mut bytes = head.into_bytes();
     bytes.extend_from_slice(exchange.body.unwrap_or_default().as_bytes());
     wire.write_all(&bytes).and_then(|()| wire.flush()).map_err(lost(true))?;
@@ -73,13 +88,23 @@ pub fn begin(endpoint: &Endpoint, exchange: &Exchange<'_>) -> Result<HttpRespons
         status: head.status,
         content_type: head.content_type,
         signature: head.signature,
+        closes: head.closes,
         body: Body::new(wire, rest, head.length),
     })
 }
 
 /// The whole exchange: the response, or the problem that was returned instead.
 pub fn whole(endpoint: &Endpoint, exchange: &Exchange<'_>) -> Result<WholeResponse, Error> {
-    let mut answer = begin(endpoint, exchange)?;
+    whole_with(endpoint, exchange, None)
+}
+
+/// The same over a kept connection, which is kept again.
+pub fn whole_with(
+    endpoint: &Endpoint,
+    exchange: &Exchange<'_>,
+    kept: Option<&KeptConnections>,
+) -> Result<WholeResponse, Error> {
+    let mut answer = begin_with(endpoint, exchange, kept)?;
     let text = answer.body.text(LONGEST_ANSWER).map_err(|error| match error.kind() {
         io::ErrorKind::InvalidData => Error::Unexpected(error.to_string()),
         _ => Error::Unreachable {
@@ -88,10 +113,14 @@ pub fn whole(endpoint: &Endpoint, exchange: &Exchange<'_>) -> Result<WholeRespon
             sent: true,
         },
     })?;
-    match answer.status {
-        status @ 200..=204 => Ok(WholeResponse { status, signature: answer.signature, text }),
-        _ => Err(problem(&answer, &text)),
+    if !matches!(answer.status, 200..=204) {
+        return Err(problem(&answer, &text));
     }
+    let HttpResponse { status, signature, closes, body, .. } = answer;
+    if let (Some(kept), false, Some(wire)) = (kept, closes, body.finish()) {
+        kept.put(wire);
+    }
+    Ok(WholeResponse { status, signature, text })
 }
 
 /// The problem that a response describes; a response without one is invalid.
@@ -105,15 +134,16 @@ pub fn problem(answer: &HttpResponse, text: &str) -> Error {
     Error::Unexpected(format!("status {} without a reason", answer.status))
 }
 
-fn head(endpoint: &Endpoint, exchange: &Exchange<'_>) -> Result<String, Error> {
+fn head(endpoint: &Endpoint, exchange: &Exchange<'_>, keeps: bool) -> Result<String, Error> {
     let Exchange { method, path, accept, .. } = exchange;
     let visible = |text: &str| text.bytes().all(|byte| byte.is_ascii_graphic());
     let values = [Some(*path), exchange.token, exchange.key];
     if !path.starts_with('/') || !values.into_iter().flatten().all(visible) {
         return Err(Error::Input("a path, token or key contains an invalid character".to_owned()));
     }
+    let connection = if keeps { "keep-alive" } else { "close" };
     let mut head = format!(
-        "{method} {path} HTTP/1.1\r\nHost: {}\r\nAccept: {accept}\r\nConnection: close\r\n",
+        "{method} {path} HTTP/1.1\r\nHost: {}\r\nAccept: {accept}\r\nConnection: {connection}\r\n",
         endpoint.host()
     );
     let mut header = |name: &str, value: &str| {
@@ -170,6 +200,7 @@ struct Head {
     status: u16,
     content_type: String,
     signature: Option<String>,
+    closes: bool,
     length: Length,
 }
 
@@ -181,7 +212,7 @@ impl Head {
         let status = status.and_then(|line| line.get(..3)).and_then(|digits| digits.parse().ok());
         let status: u16 = status.ok_or_else(|| bad("the response is not HTTP/1.1"))?;
         let (mut length, mut content_type, mut chunked) = (None, String::new(), false);
-        let mut signature = None;
+        let (mut signature, mut closes) = (None, false);
         for line in lines {
             let (name, value) = line.split_once(':').ok_or_else(|| bad("a header has no name"))?;
             let value = value.trim();
@@ -198,6 +229,7 @@ impl Head {
                 "transfer-encoding" | "content-encoding" => {
                     return Err(bad("the response has an unexpected encoding"));
                 }
+                "connection" => closes |= value.eq_ignore_ascii_case("close"),
                 "content-type" => {
                     let essence = value.split(';').next().unwrap_or_default();
                     content_type = essence.trim().to_ascii_lowercase();
@@ -214,7 +246,7 @@ impl Head {
             (None, false) if status == 204 => Length::Known(0),
             _ => return Err(bad("the response has no length")),
         };
-        Ok(Head { status, content_type, signature, length })
+        Ok(Head { status, content_type, signature, closes, length })
     }
 }
 
@@ -257,10 +289,10 @@ mod tests {
             accept: "*/*",
             timeout: Duration::from_secs(5),
         };
-        assert!(head(&endpoint, &exchange("/a", Some("csp_x"))).is_ok());
-        assert!(head(&endpoint, &exchange("/a b", None)).is_err());
-        assert!(head(&endpoint, &exchange("/a\r\nX: y", None)).is_err());
-        assert!(head(&endpoint, &exchange("/a", Some("x\r\nX: y"))).is_err());
-        assert!(head(&endpoint, &exchange("a", None)).is_err());
+        assert!(head(&endpoint, &exchange("/a", Some("csp_x")), false).is_ok());
+        assert!(head(&endpoint, &exchange("/a b", None), true).is_err());
+        assert!(head(&endpoint, &exchange("/a\r\nX: y", None), true).is_err());
+        assert!(head(&endpoint, &exchange("/a", Some("x\r\nX: y")), true).is_err());
+        assert!(head(&endpoint, &exchange("a", None), true).is_err());
     }
 }

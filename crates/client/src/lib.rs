@@ -26,6 +26,7 @@
 
 mod administration;
 mod agent;
+mod agent_reports;
 mod body;
 mod call_request;
 mod channels;
@@ -37,6 +38,7 @@ mod events;
 pub mod export;
 mod grant_records;
 mod http;
+mod kept_connections;
 mod outcome;
 mod people;
 mod people_records;

@@ -51,11 +51,38 @@ impl Wire {
 
     /// Removes the limit for the whole; each read must still complete within `pause`.
     pub fn live(&mut self, pause: Duration) {
-        let stream = match self {
+        let stream = self.stream();
+        (stream.until, stream.pause) = (None, pause);
+    }
+
+    /// Begins another exchange with a time limit of its own.
+    pub fn restart(&mut self, timeout: Duration) {
+        let stream = self.stream();
+        (stream.until, stream.pause) = (Instant::now().checked_add(timeout), timeout);
+    }
+
+    /// Whether the other end has neither closed the connection nor sent anything. A connection of
+    /// which this is not true cannot be used any more.
+    pub fn is_quiet(&mut self) -> bool {
+        let mut room = [0];
+        let read = match &mut self.stream().stream {
+            Stream::Tcp(stream) => stream.set_nonblocking(true).and_then(|()| {
+                let read = stream.read(&mut room);
+                stream.set_nonblocking(false).and(read)
+            }),
+            Stream::Unix(stream) => stream.set_nonblocking(true).and_then(|()| {
+                let read = stream.read(&mut room);
+                stream.set_nonblocking(false).and(read)
+            }),
+        };
+        read.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+    }
+
+    fn stream(&mut self) -> &mut TimedStream {
+        match self {
             Wire::Plain(stream) => stream,
             Wire::Tls(stream) => &mut stream.sock,
-        };
-        (stream.until, stream.pause) = (None, pause);
+        }
     }
 }
 

@@ -28,7 +28,8 @@ fn run() -> Result<(), String> {
     let number = |name: &str| all.get(name).and_then(Value::as_u64);
     let endpoint = Endpoint::parse(word("agents")).map_err(|error| error.to_string())?;
     let key = DaemonKey::read(Path::new(word("daemon_key")));
-    let agent = AgentClient::new(endpoint.clone(), Some(word("token").to_owned())).trusting(key);
+    let agent = AgentClient::new(endpoint.clone(), Some(word("token").to_owned()));
+    let agent = agent.trusting(key).keeping_connections();
     let name = word("name").to_owned();
     let settings = settings(&all, &name)?;
     let executor = executor(&all)?;

@@ -23,7 +23,7 @@ pub fn serve(args: &A2aServe) -> Result<ExitCode, Failure> {
     let files = fleet::files(&args.identity)?;
     let name = files.agent().map_err(failed)?;
     let gate = NodeGate {
-        agent: reach::agent(&args.asker)?,
+        agent: reach::agent(&args.asker)?.keeping_connections(),
         inbox: reach::configured_people().ok().map(|people| people.to_string()),
         deadline: args.deadline,
     };
