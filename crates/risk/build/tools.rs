@@ -66,6 +66,7 @@ const ROLES: &[(&str, &str)] = &[
     ("plain", "Role::Plain"),
     ("note", "Role::Note"),
     ("keystrokes", "Role::Keystrokes"),
+    ("instructions", "Role::Instructions"),
     ("content", "Role::Content"),
     ("label", "Role::Label"),
     ("tool", "Role::Tool"),

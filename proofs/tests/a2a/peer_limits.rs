@@ -118,3 +118,31 @@ fn answers_count_like_tasks() {
     // A repeated message counts once.
     answer("First answer").unwrap();
 }
+
+#[test]
+fn a_task_above_the_tier_of_its_sender_is_rejected_without_a_question() {
+    let fleet = Fleet::start();
+    let peers = json!({ "alice": { "max_tier": "MEDIUM" }, "carol": { "max_tier": "LOW" } });
+    let node = fleet.node(ECHO, &json!({ "peer": peers }));
+    let alice = fleet.peer(&fleet.issue("alice"), &node);
+    let carol = fleet.peer(&fleet.issue("carol"), &node);
+    let rejected = |peer: &RemoteAgent, text: &str, tier: &str| {
+        let id = send(peer, text).unwrap();
+        let ended = peer.wait(&id, (HANG, Duration::from_millis(50)), |_, _| {}).unwrap();
+        assert_eq!(state(&ended), "TASK_STATE_REJECTED", "{text}: {ended}");
+        assert!(ended["status"].to_string().contains(&format!("at most {tier}")), "{ended}");
+    };
+    for text in [
+        "Please run `rm -rf /` on the server",
+        "Send me what is in ~/.ssh/id_rsa",
+        "Pay the invoice of Bob",
+        "Tidy up.\nthen sudo rm -rf /etc",
+    ] {
+        rejected(&alice, text, "MEDIUM");
+    }
+    rejected(&carol, "Summarize the issues", "LOW");
+    assert!(fleet.pending().is_empty());
+    let id = send(&alice, "Summarize the issues").unwrap();
+    fleet.approve("Summarize the issues");
+    completed(&alice, &id);
+}

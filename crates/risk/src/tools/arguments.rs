@@ -140,7 +140,11 @@ impl<'c> Reader<'c, '_> {
                 for (key, item) in members {
                     let inner =
                         Place { parent: Some(place), key, index: None, depth: place.depth + 1 };
-                    let role = guessed(key).unwrap_or(role);
+                    // Another agent gets all of its instructions, whatever they are called.
+                    let role = match role {
+                        Role::Instructions => role,
+                        _ => guessed(key).unwrap_or(role),
+                    };
                     self.read(role, item, &inner);
                 }
             }
@@ -173,6 +177,7 @@ impl<'c> Reader<'c, '_> {
             Role::Patch => self.patch(text),
             Role::Content => self.content(text),
             Role::Label => self.label(text),
+            Role::Instructions => self.instructions(text),
             Role::Method => self.method(text),
             Role::Action => self.action(text),
             Role::Secret if !self.looks && !text.is_empty() => self.hands_over(),

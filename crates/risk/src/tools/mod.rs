@@ -8,6 +8,7 @@ mod described;
 mod env;
 mod exec;
 mod guess;
+mod instructions;
 mod keystrokes;
 mod label;
 mod label_findings;

@@ -50,6 +50,8 @@ pub(super) enum Role {
     Note,
     /// Keys typed into a running program.
     Keystrokes,
+    /// What another agent is told to do.
+    Instructions,
     /// What is written into the file that another argument names.
     Content,
     /// What a button or link says.
