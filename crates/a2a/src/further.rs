@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use countersign_store::{TaskAnswer, TaskRow};
+use countersign_store::{TaskAnswer, TaskRow, WrittenChange};
 use tokio::task::block_in_place;
 use tokio::time::sleep;
 
@@ -83,7 +83,7 @@ impl A2aNode {
         }
         let further = SenderAnswer { id: message, text: new.text.clone(), approved: None };
         let task = self.store_answer(&task, &further, &limits)?;
-        tokio::spawn(Arc::clone(self).drive(task.id.clone()));
+        tokio::spawn(Arc::clone(self).drive(task.id.clone(), WrittenChange::default()));
         Ok(task)
     }
 
@@ -108,6 +108,8 @@ impl A2aNode {
             next.further.push(further.clone());
             // The answer is another question to the gate.
             next.question = None;
+            // This state is on the disk before its sender knows of it.
+            next.boot = None;
             let row = next.to_row(version + 1)?;
             let stored = block_in_place(|| answer(&row, version));
             match stored.map_err(|error| unavailable(&error))? {

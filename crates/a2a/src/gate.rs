@@ -1,6 +1,6 @@
 //! Asks the daemon about a task. Every failure means that the task does not run.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use countersign_client::{AgentClient, CallRequest, Error, Outcome, RequestRecord, RunReport};
 use countersign_json::canonical::Digest;
@@ -21,6 +21,8 @@ const QUESTION: &str = "Asked its sender: ";
 const TOO_MANY: u16 = 429;
 const BUSY: u32 = 10;
 const MAX_BUSY: u32 = 30;
+/// How long a task may wait for others after it passed without a request.
+const PASS_TIME: Duration = Duration::from_secs(1);
 
 /// What the gate says about a task.
 #[derive(Debug)]
@@ -50,8 +52,8 @@ pub struct ApprovedTask {
     pub content: ApprovedContent,
     request: Option<String>,
     permit: Option<String>,
-    /// Whether the gate only observes: the call passed without a request, so there is no permit.
-    is_observed: bool,
+    /// When the gate answered.
+    at: Instant,
     call: CallRequest,
 }
 
@@ -59,6 +61,18 @@ impl ApprovedTask {
     /// The request that was approved, if a record of it is kept.
     pub fn request(&self) -> Option<&str> {
         self.request.as_deref()
+    }
+
+    /// Whether it passed without a request, by a rule or because the gate only observes: there is
+    /// no permit.
+    pub fn is_pass(&self) -> bool {
+        self.request.is_none()
+    }
+
+    /// Whether it passed so long ago that the gate must be asked again: a person may have frozen
+    /// everything since.
+    pub fn is_old_pass(&self) -> bool {
+        self.is_pass() && self.at.elapsed() > PASS_TIME
     }
 }
 
@@ -74,18 +88,17 @@ pub struct NodeGate {
 }
 
 impl NodeGate {
-    /// Submits a task. The same task is submitted once, however often this is called.
-    pub fn submit(&self, task: &DelegatedTask, max_tier: Option<Tier>) -> TaskDecision {
+    /// Screens the text of a task, once before it is submitted: signs of a crisis put the session
+    /// into its protocol before the call is assessed.
+    pub fn screen(&self, task: &DelegatedTask) -> Result<(), TaskDecision> {
         let session = format!("a2a:{}", task.peer);
-        // Signs of a crisis in the text put the session into its protocol before it is assessed.
-        if let Err(error) = self.agent.screen_as("user", &screened_text(task), Some(&session)) {
-            return failed(&error);
-        }
-        self.submit_screened(task, max_tier)
+        let screened = self.agent.screen_as("user", &screened_text(task), Some(&session));
+        screened.map(drop).map_err(|error| failed(&error))
     }
 
-    /// Submits a task whose text was screened before.
-    pub fn submit_screened(&self, task: &DelegatedTask, max_tier: Option<Tier>) -> TaskDecision {
+    /// Submits a task that was screened. The same task is submitted once, however often this is
+    /// called.
+    pub fn submit(&self, task: &DelegatedTask, max_tier: Option<Tier>) -> TaskDecision {
         let call = match self.call(task) {
             Ok(call) => call,
             Err(error) => return failed(&error),
@@ -130,8 +143,8 @@ impl NodeGate {
 
     /// Uses up the approval. Nothing runs without this.
     pub fn redeem(&self, approved: &ApprovedTask) -> Result<(), Error> {
-        if approved.is_observed {
-            // The daemon signed that it only observes: there is no permit, and nothing is held.
+        if approved.is_pass() {
+            // The daemon signed that the call passes: there is no permit, and nothing is held.
             return Ok(());
         }
         let unexpected = |why: &str| Error::Unexpected(why.to_owned());
@@ -144,6 +157,12 @@ impl NodeGate {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether the daemon signs that the permit of an approval was used.
+    pub fn is_redeemed(&self, approved: &ApprovedTask) -> bool {
+        let record = approved.request().map(|request| self.agent.get(request));
+        record.is_some_and(|record| record.is_ok_and(|record| record.redeemed.is_some()))
     }
 
     /// Reports how a task ended, for the ledger.
@@ -176,7 +195,8 @@ impl NodeGate {
         call.project = None;
         call.description = Some(format!("Task from agent {}", task.chain.join(" → ")));
         call.timeout_seconds = Some(self.deadline);
-        call.permit = true;
+        // A task that passes needs no permit: it runs at once or is asked about again.
+        call.entry_only = true;
         // A task may have to wait for others to end, or for this node to be started again.
         call.returns = true;
         call.key = Some(match task.further.len() {
@@ -228,7 +248,7 @@ impl NodeGate {
                 content,
                 request: record.id.clone(),
                 permit: permit.map(ToOwned::to_owned),
-                is_observed: record.id.is_none() && record.observed,
+                at: Instant::now(),
                 call,
             })),
             Err(error) => failed(&error),

@@ -120,11 +120,10 @@ async fn send(
     peer: &Connection,
     new: NewTask,
 ) -> Result<DelegatedTask, A2aError> {
-    let immediately = new.immediately;
-    let task = node.submit(peer, new)?;
-    if immediately {
-        return Ok(task);
+    if new.immediately {
+        return node.submit(peer, new);
     }
+    let task = node.submit_awaited(peer, new)?;
     let mut watch = node.watch(&task.id);
     let waiting = async {
         loop {
@@ -137,10 +136,11 @@ async fn send(
             }
         }
     };
-    match tokio::time::timeout(MAX_WAIT, waiting).await {
-        Ok(waited) => waited,
-        Err(_) => node.any_task(&task.id),
+    if let Ok(waited) = tokio::time::timeout(MAX_WAIT, waiting).await {
+        return waited;
     }
+    node.sync()?;
+    node.any_task(&task.id)
 }
 
 /// A task that has not ended, for a stream.

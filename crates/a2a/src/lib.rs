@@ -4,6 +4,7 @@
 //! is answered, passes the gate like any other call, runs at most once, and belongs to its sender.
 
 mod artifact;
+mod boot;
 mod card;
 mod card_signature;
 mod chain;
@@ -40,11 +41,13 @@ mod push_sender;
 mod registry;
 mod render;
 mod routes;
+mod run;
 mod server;
 mod state;
 mod stream;
 mod task;
 mod task_call;
+mod task_changes;
 mod task_list;
 mod turns;
 mod write_timeout;

@@ -6,12 +6,13 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use countersign_store::{TaskFile, TaskFileError, TaskInsert, TaskRow};
+use countersign_store::{TaskFile, TaskFileError, TaskInsert, WrittenChange};
 use countersign_types::id::Id;
 use countersign_types::time::Timestamp;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::block_in_place;
 
+use crate::boot::current_boot;
 use crate::chain::{chain_of, without_chain};
 use crate::clock::now;
 use crate::error::A2aError;
@@ -102,25 +103,44 @@ impl A2aNode {
         self.tasks.resume_push().map_err(|error| unavailable(&error))?;
         for row in self.tasks.open_tasks().map_err(|error| unavailable(&error))? {
             let task = DelegatedTask::from_row(&row)?;
-            if task.state() == TaskState::Working {
-                // It may have run: it must not run twice.
+            if task.may_have_run(current_boot()) {
+                // It must not run twice.
                 self.advance(&task.id, TaskState::Failed, STOPPED, |_| {})?;
                 if let Some(request) = task.request {
                     let gate = self.gate.clone();
                     tokio::task::spawn_blocking(move || gate.report_stop(&request, STOPPED));
                 }
             } else {
-                tokio::spawn(Arc::clone(self).drive(task.id));
+                tokio::spawn(Arc::clone(self).drive(task.id, WrittenChange::default()));
             }
         }
         Ok(())
     }
 
-    /// Takes a task from a peer. It is stored when this returns.
+    /// Takes a task from a peer. It is on the disk when this returns.
     pub fn submit(
         self: &Arc<A2aNode>,
         connection: &Connection,
         new: NewTask,
+    ) -> Result<DelegatedTask, A2aError> {
+        self.take(connection, new, false)
+    }
+
+    /// Takes a task whose sender gets no answer before it has ended or asks a question. It is
+    /// stored when this returns, and on the disk before it runs.
+    pub(crate) fn submit_awaited(
+        self: &Arc<A2aNode>,
+        connection: &Connection,
+        new: NewTask,
+    ) -> Result<DelegatedTask, A2aError> {
+        self.take(connection, new, true)
+    }
+
+    fn take(
+        self: &Arc<A2aNode>,
+        connection: &Connection,
+        new: NewTask,
+        is_awaited: bool,
     ) -> Result<DelegatedTask, A2aError> {
         let peer = connection.agent();
         if let Some(id) = new.task.clone() {
@@ -128,7 +148,8 @@ impl A2aNode {
         }
         let at = now();
         let (has_context, push) = (new.context.is_some(), new.push.clone());
-        let task = self.received(peer, new, at)?;
+        let mut task = self.received(peer, new, at)?;
+        task.boot = current_boot().filter(|_| is_awaited).map(ToOwned::to_owned);
         let row = task.to_row(1)?;
         let config = match push {
             Some(config) => Some(self.accept_push(connection, &task.id, config)?.1),
@@ -139,13 +160,24 @@ impl A2aNode {
             return Err(A2aError::NotAllowed(format!("{peer} may not send this task")));
         }
         let counted = limits.counted(at);
-        let stored = block_in_place(|| self.tasks.insert(&row, config.as_ref(), Some(&counted)));
+        let (config, counted) = (config.as_ref(), Some(&counted));
+        let stored = if is_awaited {
+            self.look(|tasks| tasks.write_insert(&row, config, counted))
+        } else {
+            let stored = block_in_place(|| self.tasks.insert(&row, config, counted));
+            stored.map(|stored| (stored, WrittenChange::default()))
+        };
         match stored.map_err(|error| unavailable(&error))? {
-            TaskInsert::Stored => {
-                tokio::spawn(Arc::clone(self).drive(task.id.clone()));
+            (TaskInsert::Stored, change) => {
+                if is_awaited {
+                    // The disk is written while the gate is asked.
+                    self.sync_later();
+                }
+                tokio::spawn(Arc::clone(self).drive(task.id.clone(), change));
                 Ok(task)
             }
-            TaskInsert::Repeated(row) => {
+            (TaskInsert::Repeated(row), _) => {
+                self.sync()?;
                 let known = DelegatedTask::from_row(&row)?;
                 if known.is_same_message(&task, has_context) {
                     Ok(known)
@@ -153,7 +185,7 @@ impl A2aNode {
                     Err(A2aError::reused(task.message.as_deref().unwrap_or_default()))
                 }
             }
-            TaskInsert::Refused(limit) => Err(limits.refusal(peer, limit)),
+            (TaskInsert::Refused(limit), _) => Err(limits.refusal(peer, limit)),
         }
     }
 
@@ -178,6 +210,7 @@ impl A2aNode {
             reply: None,
             request: None,
             approved: None,
+            boot: None,
         };
         task.advance(TaskState::Submitted, "Task submitted".to_owned(), at);
         Ok(task)
@@ -213,7 +246,7 @@ impl A2aNode {
 
     /// A task and its version.
     pub(crate) fn stored_task(&self, id: &str) -> Result<(DelegatedTask, i64), A2aError> {
-        let row = block_in_place(|| self.tasks.get(id)).map_err(|error| unavailable(&error))?;
+        let row = self.look(|tasks| tasks.get(id)).map_err(|error| unavailable(&error))?;
         let row = row.ok_or_else(|| A2aError::TaskNotFound(id.to_owned()))?;
         Ok((DelegatedTask::from_row(&row)?, row.version))
     }
@@ -230,35 +263,6 @@ impl A2aNode {
         Ok(canceled)
     }
 
-    /// Brings a task to another state, durably. `None` if that is not possible any more.
-    pub(crate) fn advance(
-        &self,
-        id: &str,
-        state: TaskState,
-        note: &str,
-        change: impl Fn(&mut DelegatedTask),
-    ) -> Result<Option<DelegatedTask>, A2aError> {
-        loop {
-            let (mut task, version) = self.stored_task(id)?;
-            if !task.advance(state, note.to_owned(), now()) {
-                return Ok(None);
-            }
-            change(&mut task);
-            let new = task.to_row(version + 1)?;
-            let replaced = block_in_place(|| self.tasks.replace(&new, version));
-            if replaced.map_err(|error| unavailable(&error))? {
-                self.has_changed(&new);
-                return Ok(Some(task));
-            }
-        }
-    }
-
-    /// Tells those who wait that a task has a new state, which is stored.
-    pub(crate) fn has_changed(&self, row: &TaskRow) {
-        self.notify(&row.id, row.version, row.ended);
-        self.push.wake();
-    }
-
     /// Changes with every new state of a task.
     pub fn watch(&self, id: &str) -> watch::Receiver<i64> {
         let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
@@ -269,7 +273,7 @@ impl A2aNode {
         watched.entry(id.to_owned()).or_insert_with(|| watch::Sender::new(0)).subscribe()
     }
 
-    fn notify(&self, id: &str, version: i64, ended: bool) {
+    pub(crate) fn notify(&self, id: &str, version: i64, ended: bool) {
         let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(sender) = watched.get(id) {
             sender.send_replace(version);

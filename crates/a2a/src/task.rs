@@ -48,6 +48,10 @@ pub struct DelegatedTask {
     /// The first text and its metadata as they were approved; a person may have edited them.
     #[serde(default)]
     pub approved: Option<ApprovedContent>,
+    /// The start of the machine in which its sender waited for it: then it may run before its
+    /// states are on the disk.
+    #[serde(default)]
+    pub boot: Option<String>,
 }
 
 /// What a person or the rules approved of a task's first message.
@@ -109,6 +113,13 @@ impl DelegatedTask {
             && self.chain == other.chain
             && self.requester == other.requester
             && (!has_context || self.context == other.context)
+    }
+
+    /// Whether it may have run although its state says that it was not started: the machine failed
+    /// before the later states were on the disk.
+    pub fn may_have_run(&self, current: Option<&str>) -> bool {
+        let is_old = self.boot.as_deref().is_some_and(|boot| Some(boot) != current);
+        self.state() == TaskState::Working || self.state() == TaskState::Submitted && is_old
     }
 
     /// The text that is asked about and runs next.
@@ -195,6 +206,31 @@ impl DelegatedTask {
     }
 }
 
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_that_may_have_run_is_known_after_a_kill_and_after_a_power_failure() {
+        let mut task = test_task();
+        task.advance(TaskState::Submitted, String::new(), 1);
+        assert!(
+            !task.may_have_run(Some("b")),
+            "every state was on the disk before its sender knew"
+        );
+        task.boot = Some("a".to_owned());
+        assert!(!task.may_have_run(Some("a")), "the process was killed: its state is the last one");
+        assert!(task.may_have_run(Some("b")) && task.may_have_run(None));
+        task.advance(TaskState::Working, String::new(), 2);
+        assert!(task.may_have_run(Some("a")));
+        // A question was on the disk before a person saw it, and its permit is used once.
+        let mut asked = test_task();
+        asked.boot = Some("a".to_owned());
+        asked.advance(TaskState::AuthRequired, String::new(), 1);
+        assert!(!asked.may_have_run(Some("b")));
+    }
+}
+
 /// A task for tests.
 #[cfg(test)]
 pub fn test_task() -> DelegatedTask {
@@ -215,5 +251,6 @@ pub fn test_task() -> DelegatedTask {
         reply: None,
         request: None,
         approved: None,
+        boot: None,
     }
 }

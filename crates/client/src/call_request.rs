@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::project::process_project;
 
 /// One call to be approved.
+#[expect(clippy::struct_excessive_bools, reason = "independent members of a question")]
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CallRequest {
     /// The tool; `None` for a shell command.
@@ -48,6 +49,8 @@ pub struct CallRequest {
     pub returns: bool,
     /// Whether a person must be asked even if a grant or an earlier approval covers the call.
     pub ignore_grants: bool,
+    /// Whether a call that passes needs neither a request nor a permit, only its ledger entry.
+    pub entry_only: bool,
     /// What was found on the machine where the call would run.
     pub facts: Option<FactsMember>,
     /// The project rules that were found, as the JSON text of a look.
@@ -138,6 +141,9 @@ impl CallRequest {
         }
         if self.ignore_grants {
             out.push_str(",\"ignore_grants\":true");
+        }
+        if self.entry_only {
+            out.push_str(",\"entry_only\":true");
         }
         if let Some(snapshot) = &self.snapshot {
             let _ = write!(out, ",\"snapshot\":{}", serde_json::json!(snapshot));

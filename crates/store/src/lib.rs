@@ -13,6 +13,7 @@ pub mod servers;
 pub mod sqlite;
 mod task_file;
 mod task_push;
+mod task_writes;
 pub mod tasks;
 mod waiters;
 
@@ -39,6 +40,6 @@ pub use record::{
 pub use reviews::{NewReview, StoredReview};
 pub use servers::{LabelledTool, ListedTool, ServerLabels, StoredServer};
 pub use sqlite::{OfflineLedger, SqliteOptions, SqliteStore};
-pub use task_file::{TaskFile, TaskFileError};
+pub use task_file::{TaskFile, TaskFileError, WrittenChange};
 pub use task_push::{PushConfigRow, PushResult};
 pub use tasks::{TaskAnswer, TaskInsert, TaskLimit, TaskLimits, TaskPage, TaskQuery, TaskRow};

@@ -1,8 +1,9 @@
 //! The file of delegated tasks: how it is opened, and its tables.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rusqlite::Connection;
@@ -52,12 +53,32 @@ const CHANGED_INDEX: &str = "CREATE INDEX IF NOT EXISTS tasks_by_change \
 
 /// Why tasks cannot be read or written.
 #[derive(Debug, thiserror::Error)]
-#[error("the file of delegated tasks: {0}")]
-pub struct TaskFileError(#[from] rusqlite::Error);
+pub enum TaskFileError {
+    /// The database.
+    #[error("the file of delegated tasks: {0}")]
+    Database(#[from] rusqlite::Error),
+    /// The disk.
+    #[error("the log of the file of delegated tasks: {0}")]
+    Disk(#[from] std::io::Error),
+}
+
+/// A change that was written. It survives the end of this process; a power failure only once
+/// [`TaskFile::sync_to`] has returned for it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct WrittenChange(u64);
 
 /// The file of tasks. One process uses it.
 #[derive(Debug)]
-pub struct TaskFile(Mutex<Connection>);
+pub struct TaskFile {
+    connection: Mutex<Connection>,
+    /// SQLite's log, which holds every change since the last checkpoint.
+    log: PathBuf,
+    /// How many changes were written without waiting for the disk, and how many of them are on it.
+    written: AtomicU64,
+    synced: AtomicU64,
+    /// Held while the disk is written; the log once it was opened for that.
+    syncing: Mutex<Option<File>>,
+}
 
 impl TaskFile {
     /// Opens or creates the file. Fails if another process uses it.
@@ -71,10 +92,69 @@ impl TaskFile {
         connection.execute_batch(SCHEMA)?;
         connection.execute_batch(PUSH_SCHEMA)?;
         connection.execute_batch(CHANGED_INDEX)?;
-        Ok(TaskFile(Mutex::new(connection)))
+        let mut log = file.as_os_str().to_owned();
+        log.push("-wal");
+        Ok(TaskFile {
+            connection: Mutex::new(connection),
+            log: PathBuf::from(log),
+            written: AtomicU64::new(0),
+            synced: AtomicU64::new(0),
+            syncing: Mutex::default(),
+        })
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, Connection> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes a change without waiting for the disk: the operating system has it, so the end of
+    /// this process loses nothing.
+    pub(crate) fn write<T>(
+        &self,
+        change: impl FnOnce(&mut Connection) -> Result<T, TaskFileError>,
+    ) -> Result<(T, WrittenChange), TaskFileError> {
+        let mut connection = self.lock();
+        connection.pragma_update(None, "synchronous", "NORMAL")?;
+        let changed = change(&mut connection);
+        connection.pragma_update(None, "synchronous", "FULL")?;
+        let count = self.written.fetch_add(1, Ordering::Release) + 1;
+        Ok((changed?, WrittenChange(count)))
+    }
+
+    /// Whether no other thread uses the file now: then a short change or look does not wait.
+    pub fn is_free(&self) -> bool {
+        self.connection.try_lock().is_ok()
+    }
+
+    /// Whether a written change is known to be on the disk.
+    pub fn is_synced(&self, change: WrittenChange) -> bool {
+        self.synced.load(Ordering::Acquire) >= change.0
+    }
+
+    /// Waits until a written change, and all before it, are on the disk. Several callers share one
+    /// write of the disk.
+    pub fn sync_to(&self, change: WrittenChange) -> Result<(), TaskFileError> {
+        if self.is_synced(change) {
+            return Ok(());
+        }
+        let mut syncing = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.is_synced(change) {
+            return Ok(());
+        }
+        // Read before the disk is written: what comes later is not counted.
+        let written = self.written.load(Ordering::Acquire);
+        let log = match syncing.take() {
+            Some(log) => log,
+            None => File::open(&self.log)?,
+        };
+        log.sync_data()?;
+        *syncing = Some(log);
+        self.synced.store(written, Ordering::Release);
+        Ok(())
+    }
+
+    /// Waits until every change is on the disk.
+    pub fn sync(&self) -> Result<(), TaskFileError> {
+        self.sync_to(WrittenChange(self.written.load(Ordering::Acquire)))
     }
 }

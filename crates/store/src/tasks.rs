@@ -1,11 +1,11 @@
 //! Tasks that agents delegated to a node: a file of their own, durable before any answer.
 
-use rusqlite::{Connection, OptionalExtension as _, Row, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use crate::task_file::{CHANGED, TaskFile, TaskFileError};
-use crate::task_push::{self, PushConfigRow};
 
-const COLUMNS: &str = "id, peer, context, message, state, ended, created, version, document";
+pub(crate) const COLUMNS: &str =
+    "id, peer, context, message, state, ended, created, version, document";
 const COLUMNS_BEFORE: &str = "id, peer, context, message, state, ended, created, version";
 /// The most that the tasks of one page hold, unless a single one is longer.
 const MAX_PAGE_BYTES: usize = 768 << 10;
@@ -108,81 +108,6 @@ pub struct TaskPage {
 }
 
 impl TaskFile {
-    /// Stores a new task within these limits, with a configuration of push notifications if its
-    /// sender wants them. Counting and storing are one step: parallel messages exceed no limit.
-    pub fn insert(
-        &self,
-        row: &TaskRow,
-        config: Option<&PushConfigRow>,
-        limits: Option<&TaskLimits>,
-    ) -> Result<TaskInsert, TaskFileError> {
-        let mut connection = self.lock();
-        let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        if let Some(message) = &row.message {
-            let text = format!("SELECT {COLUMNS} FROM tasks WHERE peer = ?1 AND message = ?2");
-            let known = change.query_row(&text, params![row.peer, message], read).optional()?;
-            if let Some(known) = known {
-                return Ok(TaskInsert::Repeated(Box::new(known)));
-            }
-        }
-        let reached = limits.map(|limits| limits.reached(&change, &row.peer, true)).transpose()?;
-        if let Some(limit) = reached.flatten() {
-            return Ok(TaskInsert::Refused(limit));
-        }
-        change.execute(
-            &format!("INSERT INTO tasks ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"),
-            params![
-                row.id,
-                row.peer,
-                row.context,
-                row.message,
-                row.state,
-                row.ended,
-                row.created,
-                row.version,
-                row.document
-            ],
-        )?;
-        if let Some(config) = config {
-            task_push::save(&change, config)?;
-        }
-        change.commit()?;
-        Ok(TaskInsert::Stored)
-    }
-
-    /// Replaces a task if its version is still `version`; returns whether it was.
-    pub fn replace(&self, row: &TaskRow, version: i64) -> Result<bool, TaskFileError> {
-        let mut connection = self.lock();
-        let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let changed = replace_in(&change, row, version)?;
-        change.commit()?;
-        Ok(changed)
-    }
-
-    /// Like `replace`, for a task with a further message of its sender, which counts like a task.
-    pub fn answer(
-        &self,
-        row: &TaskRow,
-        version: i64,
-        limits: &TaskLimits,
-        at: i64,
-    ) -> Result<TaskAnswer, TaskFileError> {
-        let mut connection = self.lock();
-        let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        if let Some(limit) = limits.reached(&change, &row.peer, false)? {
-            return Ok(TaskAnswer::Refused(limit));
-        }
-        if !replace_in(&change, row, version)? {
-            return Ok(TaskAnswer::Changed);
-        }
-        let forgotten = "DELETE FROM answers WHERE peer = ?1 AND arrived < ?2";
-        change.execute(forgotten, params![row.peer, limits.day.0])?;
-        let added = "INSERT INTO answers (peer, arrived) VALUES (?1, ?2)";
-        change.execute(added, params![row.peer, at])?;
-        change.commit()?;
-        Ok(TaskAnswer::Stored)
-    }
-
     /// One task.
     pub fn get(&self, id: &str) -> Result<Option<TaskRow>, TaskFileError> {
         let text = format!("SELECT {COLUMNS} FROM tasks WHERE id = ?1");
@@ -243,7 +168,7 @@ impl TaskFile {
 
 impl TaskLimits {
     /// The limit that one more message of a peer exceeds.
-    fn reached(
+    pub(crate) fn reached(
         &self,
         connection: &Connection,
         peer: &str,
@@ -269,19 +194,7 @@ impl TaskLimits {
     }
 }
 
-fn replace_in(change: &Connection, row: &TaskRow, version: i64) -> Result<bool, TaskFileError> {
-    let changed = change.execute(
-        "UPDATE tasks SET state = ?1, ended = ?2, version = ?3, document = ?4 \
-         WHERE id = ?5 AND version = ?6 AND ended = 0",
-        params![row.state, row.ended, row.version, row.document, row.id, version],
-    )?;
-    if changed == 1 {
-        task_push::note_change(change, &row.id)?;
-    }
-    Ok(changed == 1)
-}
-
-fn read(row: &Row<'_>) -> rusqlite::Result<TaskRow> {
+pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<TaskRow> {
     Ok(TaskRow {
         id: row.get(0)?,
         peer: row.get(1)?,
@@ -300,7 +213,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
-    use crate::task_push::PushResult;
+    use crate::task_push::{PushConfigRow, PushResult};
 
     fn row(id: &str, peer: &str, message: Option<&str>) -> TaskRow {
         TaskRow {
@@ -339,6 +252,36 @@ mod tests {
         assert_eq!((page.rows.len(), page.total, page.more), (1, 1, false));
         drop(tasks);
         assert_eq!(TaskFile::open(&file).unwrap().get("1").unwrap().unwrap().version, 2);
+    }
+
+    #[test]
+    fn written_changes_survive_the_end_of_the_process_and_are_synced_in_order() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("tasks.db");
+        let tasks = TaskFile::open(&file).unwrap();
+        let first = row("1", "alice", Some("m"));
+        let (stored, inserted) = tasks.write_insert(&first, None, None).unwrap();
+        assert_eq!(stored, TaskInsert::Stored);
+        let next = TaskRow { version: 2, ..first };
+        let (replaced, changed) = tasks.write_replace(&next, 1).unwrap();
+        assert!(replaced && inserted < changed);
+        assert!(!tasks.write_replace(&next, 1).unwrap().0, "its version is another one");
+        // What is there so far, as another process would find it after the end of this one.
+        let copy = folder.path().join("copy.db");
+        std::fs::copy(&file, &copy).unwrap();
+        std::fs::copy(folder.path().join("tasks.db-wal"), folder.path().join("copy.db-wal"))
+            .unwrap();
+        assert_eq!(TaskFile::open(&copy).unwrap().get("1").unwrap().unwrap().version, 2);
+        tasks.sync_to(changed).unwrap();
+        tasks.sync_to(inserted).unwrap();
+        tasks.sync().unwrap();
+        let level = |tasks: &TaskFile| {
+            tasks.lock().pragma_query_value(None, "synchronous", |row| row.get::<_, i64>(0))
+        };
+        assert_eq!(level(&tasks).unwrap(), 2, "other changes wait for the disk");
+        let failed = tasks.write(|_| Err::<(), _>(rusqlite::Error::InvalidQuery.into()));
+        assert!(failed.is_err());
+        assert_eq!(level(&tasks).unwrap(), 2, "also after an error");
     }
 
     #[test]

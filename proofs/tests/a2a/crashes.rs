@@ -1,11 +1,15 @@
 //! `kill -9` of the node and of the daemon in every state: nothing runs twice, nothing is lost.
 
+use std::process::Command;
+use std::sync::Arc;
 use std::time::Duration;
 
-use countersign_a2a::OutgoingTask;
+use countersign_a2a::{OutgoingTask, RemoteAgent};
+use countersign_tls::rustls::ClientConfig;
+use proofs::installation::UNLIMITED;
 use serde_json::json;
 
-use crate::fixture::{Fleet, HANG, lines, state, until};
+use crate::fixture::{Fleet, HANG, RunningNode, lines, raw, state, until};
 
 /// Writes one line for each run, then waits until a file exists.
 fn counting(folder: &str) -> String {
@@ -180,4 +184,80 @@ fn a_crash_of_the_daemon_right_after_an_approval_runs_the_task_once() {
         assert_eq!(state(&done), "TASK_STATE_COMPLETED", "{done}");
         assert_eq!(lines(&runs), round + 1);
     }
+}
+
+/// Lets every delegated task pass.
+const TASKS_PASS: &str = "[policy]\npermit_up_to = \"MEDIUM\"\n[[policy.rule]]\nname = \"tasks\"\n\
+                          decision = \"allow\"\ntools = [\"delegate_task\"]\n";
+
+/// Sends a task and waits for its end, in a thread of its own: the node may be killed before.
+fn send_and_wait(config: &Arc<ClientConfig>, node: &RunningNode, text: &str) {
+    let mut stream = node.connect(config);
+    let body = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": { "message": {
+            "messageId": text, "role": "ROLE_USER", "parts": [{ "text": text }],
+        } },
+    });
+    std::thread::spawn(move || raw(&mut stream, "POST /a2a/rpc", &body.to_string()));
+}
+
+/// The states of a peer's tasks, the one that changed last first.
+fn states(peer: &RemoteAgent) -> Vec<String> {
+    let page = peer.call("ListTasks", &json!({})).unwrap();
+    page["tasks"].as_array().unwrap().iter().map(|task| state(task).to_owned()).collect()
+}
+
+#[test]
+fn a_task_whose_sender_waits_survives_a_crash_and_runs_once() {
+    let mut fleet = Fleet::with(&format!("{UNLIMITED}{TASKS_PASS}"));
+    let folder = fleet.folder.path().display().to_string();
+    let runs = fleet.folder.path().join("runs");
+    let (script, files) = (waiting(&folder), fleet.issue("alice"));
+    let node = fleet.node(&script, &json!({ "agents": fleet.socket() }));
+    let place = json!({ "agents": fleet.socket(), "port": node.address.port() });
+    let (alice, config) = (fleet.peer(&files, &node), fleet.client_config(&files));
+
+    // While it runs: it is not started again, also if its sender repeats the message.
+    send_and_wait(&config, &node, "Run and wait");
+    until("the run", || (lines(&runs) == 1).then_some(()));
+    drop(node);
+    std::fs::write(fleet.folder.path().join("go"), "").unwrap();
+    let node = fleet.node(&script, &place);
+    assert_eq!(states(&alice), ["TASK_STATE_FAILED"]);
+    send_and_wait(&config, &node, "Run and wait");
+
+    // Before the gate has answered: it goes on after the crash.
+    fleet.kill_daemon();
+    send_and_wait(&config, &node, "Taken before");
+    until("the task", || (states(&alice).len() == 2).then_some(()));
+    drop(node);
+    fleet.start_daemon();
+    let _node = fleet.node(&script, &place);
+    until("its end", || (states(&alice)[0] == "TASK_STATE_COMPLETED").then_some(()));
+    assert_eq!(std::fs::read_to_string(&runs).unwrap(), "Run and wait\nTaken before\n");
+}
+
+#[test]
+fn a_task_that_may_have_run_before_a_power_failure_does_not_run_again() {
+    let mut fleet = Fleet::with(&format!("{UNLIMITED}{TASKS_PASS}"));
+    let folder = fleet.folder.path().display().to_string();
+    let (script, files) = (waiting(&folder), fleet.issue("alice"));
+    let node = fleet.node(&script, &json!({ "agents": fleet.socket() }));
+    let place = json!({ "agents": fleet.socket(), "port": node.address.port() });
+    let (alice, config) = (fleet.peer(&files, &node), fleet.client_config(&files));
+    fleet.kill_daemon();
+    send_and_wait(&config, &node, "Taken before the failure");
+    until("the task", || (states(&alice).len() == 1).then_some(()));
+    drop(node);
+    // As if the machine had been started again, and the file had lost the later states.
+    let change = "import sqlite3,sys; c=sqlite3.connect(sys.argv[1]); n=c.execute(\"UPDATE tasks \
+                  SET document=json_set(document,'$.boot','x') WHERE ended=0\").rowcount; \
+                  c.commit(); sys.exit(n-1)";
+    let tasks = fleet.folder.path().join("tasks.db");
+    let changed = Command::new("python3").args(["-c", change]).arg(&tasks).status().unwrap();
+    assert!(changed.success());
+    fleet.start_daemon();
+    let _node = fleet.node(&script, &place);
+    assert_eq!(states(&alice), ["TASK_STATE_FAILED"]);
+    assert_eq!(lines(&fleet.folder.path().join("runs")), 0);
 }

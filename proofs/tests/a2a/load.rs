@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use countersign_a2a::OutgoingTask;
 use countersign_tls::rustls::{ClientConfig, ClientConnection, StreamOwned};
 use proofs::http::Client;
+use proofs::installation::UNLIMITED;
 use serde_json::{Value, json};
 
 use crate::fixture::{ECHO, Fleet, HANG, RunningNode, raw, state, until};
@@ -178,18 +179,10 @@ fn median(mut times: Vec<Duration>) -> Duration {
     times[times.len() / 2]
 }
 
-/// A send that the gate approves by itself, and a read, over a warm connection, beside an
-/// assessment and a confirmation of the same daemon. Only reported: the machine may be busy.
-#[test]
-fn a_round_trip_over_mutual_tls_is_measured() {
-    let fleet = Fleet::start();
-    let node = fleet.node(ECHO, &json!({ "command": ["/bin/true"] }));
-    let mut stream = node.connect(&fleet.client_config(&fleet.issue("alice")));
+/// The median times of a send with a read over mutual TLS, and of the plain exchange.
+fn measured(fleet: &Fleet, node: &RunningNode, agent: &str) -> (Duration, Duration) {
+    let mut stream = node.connect(&fleet.client_config(&fleet.issue(agent)));
     let mut daemon = Client::with(fleet.daemon.agents, fleet.daemon_token());
-    // A grant covers the tasks: the gate assesses and records each, and asks nobody.
-    let grant = json!({ "shape": "action", "tool": "delegate_task", "agent": "node" });
-    let (status, said) = fleet.change("/v1/grants", &grant);
-    assert_eq!(status, 201, "{said}");
     let (mut tls, mut plain) = (Vec::new(), Vec::new());
     for number in 0..2 * ROUNDS {
         let times = (round_trip(&mut stream, number), plain_round_trip(&mut daemon));
@@ -198,7 +191,29 @@ fn a_round_trip_over_mutual_tls_is_measured() {
             plain.push(times.1);
         }
     }
-    let (tls, plain) = (median(tls), median(plain));
-    let factor = tls.as_secs_f64() / plain.as_secs_f64();
-    eprintln!("send and get over mutual TLS {tls:?}, assess and confirm {plain:?}: {factor:.2}");
+    (median(tls), median(plain))
+}
+
+/// A send that the gate approves by itself, and a read, over a warm connection, beside an
+/// assessment and a confirmation of the same daemon. Only reported: the machine may be busy.
+#[test]
+fn a_round_trip_over_mutual_tls_is_measured() {
+    let rule = "[policy]\npermit_up_to = \"MEDIUM\"\n[[policy.rule]]\nname = \"tasks\"\n\
+                decision = \"allow\"\ntools = [\"delegate_task\"]\n";
+    for (how, settings) in [("a rule", rule), ("a grant", "")] {
+        let fleet = Fleet::with(&format!("{UNLIMITED}{settings}"));
+        let node = fleet.node(ECHO, &json!({ "command": ["/bin/true"] }));
+        if settings.is_empty() {
+            // The gate assesses and records each task, and asks nobody.
+            let grant = json!({ "shape": "action", "tool": "delegate_task", "agent": "node" });
+            let (status, said) = fleet.change("/v1/grants", &grant);
+            assert_eq!(status, 201, "{said}");
+        }
+        let (tls, plain) = measured(&fleet, &node, "alice");
+        let factor = tls.as_secs_f64() / plain.as_secs_f64();
+        eprintln!(
+            "by {how}: send and get over mutual TLS {tls:?}, assess and confirm {plain:?}: \
+             {factor:.2}"
+        );
+    }
 }

@@ -85,6 +85,10 @@ fn a_gate_that_only_observes_lets_tasks_run() {
     }
 }
 
+/// Lets every delegated task pass.
+const TASKS_PASS: &str = "[policy]\npermit_up_to = \"MEDIUM\"\n[[policy.rule]]\nname = \"tasks\"\n\
+                          decision = \"allow\"\ntools = [\"delegate_task\"]\n";
+
 #[test]
 fn in_a_crisis_an_approved_task_runs_in_every_mode() {
     for mode in ["observe", "crisis_only", "enforce"] {
@@ -104,4 +108,34 @@ fn in_a_crisis_an_approved_task_runs_in_every_mode() {
         assert_eq!(state(&done), "TASK_STATE_COMPLETED", "{mode}: {done}");
         assert!(!fleet.request(&asked)["redeemed"].is_null(), "{mode}: the permit was used");
     }
+}
+
+#[test]
+fn a_task_that_a_rule_lets_pass_runs_at_once_but_not_in_a_freeze() {
+    let fleet = Fleet::with(&format!("{UNLIMITED}{TASKS_PASS}"));
+    let folder = fleet.folder.path().display().to_string();
+    let script = format!(
+        "import json,sys,os,time\nt=json.load(sys.stdin)\n\
+         open('{folder}/runs','a').write('x\\n')\n\
+         while 'Slow' in t['task'] and not os.path.exists('{folder}/go'): time.sleep(0.02)\n\
+         print('done')"
+    );
+    let node = fleet.node(&script, &json!({ "concurrent": 1 }));
+    let alice = fleet.peer(&fleet.issue("alice"), &node);
+    assert_eq!(state(&ended(&alice, &send(&alice, "Count"))), "TASK_STATE_COMPLETED");
+    let first = send(&alice, "Slow work");
+    until("the start", || {
+        (state(&alice.get(&first).unwrap()) == "TASK_STATE_WORKING").then_some(())
+    });
+    // It passed before the freeze, and waits for its turn.
+    let second = send(&alice, "Short work");
+    let start = Instant::now();
+    until("its wait", || (start.elapsed() > Duration::from_secs(2)).then_some(()));
+    let (status, said) = fleet.change("/v1/freeze", &json!({}));
+    assert!(status < 300, "{status} {said}");
+    std::fs::write(fleet.folder.path().join("go"), "").unwrap();
+    let refused = ended(&alice, &second);
+    assert_eq!(state(&refused), "TASK_STATE_REJECTED", "{refused}");
+    assert_eq!(crate::fixture::lines(&fleet.folder.path().join("runs")), 2);
+    assert!(fleet.pending().is_empty());
 }

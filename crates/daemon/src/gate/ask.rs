@@ -202,7 +202,7 @@ impl Gate {
     }
 
     /// The request of this agent with the same idempotency key and call.
-    async fn find_by_key(
+    pub(super) async fn find_by_key(
         &self,
         submission: &CallSubmission<'_>,
         caller: &Caller,

@@ -33,6 +33,7 @@ pub struct CallSubmission<'a> {
 }
 
 /// How a call may join an existing request.
+#[expect(clippy::struct_excessive_bools, reason = "independent members of a question")]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct JoinOptions<'a> {
     /// Whether it joins a request that was approved meanwhile; the permit is used only once.
@@ -43,4 +44,7 @@ pub struct JoinOptions<'a> {
     pub call_id: Option<&'a str>,
     /// Whether a person must decide again: earlier approvals and grants do not count.
     pub ignore_grants: bool,
+    /// Whether a call with a key that passes leaves only its ledger entry, unless the key has a
+    /// request already.
+    pub entry_only: bool,
 }

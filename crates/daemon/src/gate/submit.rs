@@ -138,6 +138,15 @@ impl Gate {
     ) -> Result<GateAnswer, Rejection> {
         let AssessedCall { rules, submission, seen, digest, goes } = &*assessed;
         match *goes {
+            Route::Pass { why } if submission.join.entry_only && !submission.permit => {
+                // What a person was asked about under this key counts more than other rules now.
+                if let Some(stored) = self.find_by_key(submission, caller, digest).await? {
+                    return Ok(GateAnswer::Kept(Box::new(stored)));
+                }
+                let (call, now) = ((seen.clone(), *digest, why), self.clock.now().at);
+                let passing = PassingCall::new(rules, submission, call, now);
+                self.pass(Box::new(passing), &caller.agent).await
+            }
             Route::Pass { .. } => {
                 let call = (seen, *digest, false);
                 self.persist(rules, submission, caller, call, Settled::Policy, None).await

@@ -193,7 +193,17 @@ async fn the_same_idempotency_key_returns_the_same_request() {
     assert!(keyed(DELETE, "m").await.is_err());
     assert_eq!(id(keyed(DELETE, "k").await), first, "no limit holds for a retry");
     // A pass with a key is kept, so that it can be told again.
-    assert_eq!(id(keyed(READ, "r").await), id(keyed(READ, "r").await));
+    let read = id(keyed(READ, "r").await);
+    assert_eq!(id(keyed(READ, "r").await), read);
+    let entry_only = async |key: &str, permit| {
+        let join = JoinOptions { entry_only: true, ..JoinOptions::default() };
+        let key = Some(key.to_owned());
+        let question = CallSubmission { key, permit, join, ..question(READ) };
+        daemon.gate.submit(question, &caller("claude")).await
+    };
+    assert!(matches!(entry_only("e", false).await, Ok(GateAnswer::Passed(_))));
+    assert_eq!(id(entry_only("r", false).await), read, "the key has a request");
+    id(entry_only("p", true).await);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -85,6 +85,7 @@ pub fn read<'v>(value: &'v Value<'_>, text: &'v str) -> Result<ParsedQuestion<'v
         returns: fields.boolean("returns")?.unwrap_or(false),
         call_id: call_id(&fields)?,
         ignore_grants: fields.boolean("ignore_grants")?.unwrap_or(false),
+        entry_only: fields.boolean("entry_only")?.unwrap_or(false),
     };
     let claim = fields.get("mcp_tool").map(read_claim).transpose()?;
     let snapshot = super::snapshot::snapshot(&fields)?;
