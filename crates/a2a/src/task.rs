@@ -206,6 +206,30 @@ impl DelegatedTask {
     }
 }
 
+/// A task for tests.
+#[cfg(test)]
+pub fn test_task() -> DelegatedTask {
+    DelegatedTask {
+        id: "t".to_owned(),
+        context: "c".to_owned(),
+        peer: "alice".to_owned(),
+        requester: None,
+        chain: vec!["alice".to_owned()],
+        text: "x".to_owned(),
+        message: None,
+        metadata: serde_json::json!({}),
+        created: 0,
+        steps: Vec::new(),
+        question: None,
+        artifacts: Vec::new(),
+        further: Vec::new(),
+        reply: None,
+        request: None,
+        approved: None,
+        boot: None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -228,29 +252,5 @@ mod tests {
         asked.boot = Some("a".to_owned());
         asked.advance(TaskState::AuthRequired, String::new(), 1);
         assert!(!asked.may_have_run(Some("b")));
-    }
-}
-
-/// A task for tests.
-#[cfg(test)]
-pub fn test_task() -> DelegatedTask {
-    DelegatedTask {
-        id: "t".to_owned(),
-        context: "c".to_owned(),
-        peer: "alice".to_owned(),
-        requester: None,
-        chain: vec!["alice".to_owned()],
-        text: "x".to_owned(),
-        message: None,
-        metadata: serde_json::json!({}),
-        created: 0,
-        steps: Vec::new(),
-        question: None,
-        artifacts: Vec::new(),
-        further: Vec::new(),
-        reply: None,
-        request: None,
-        approved: None,
-        boot: None,
     }
 }
