@@ -133,6 +133,16 @@ pub struct RequestRecord {
     /// The card of the edited call, if one was approved (to people only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edited_card: Option<serde_json::Value>,
+    /// The edit that several people must approve (to people only). While it is pending, the
+    /// digest, tier, summary and card of this record are those of the edited call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposed_edit: Option<ProposedEditRecord>,
+    /// The card of that edit (to people only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposed_card: Option<serde_json::Value>,
+    /// The card of the call as the agent requested it, if there is such an edit (to people only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub original_card: Option<serde_json::Value>,
     /// What the model judge thinks of it (to people only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judge: Option<JudgeNote>,
@@ -215,7 +225,22 @@ pub struct ReviewNote {
     pub snapshot: String,
 }
 
-/// A summary of a call that a person edited and approved.
+/// An edit that several people must approve.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProposedEditRecord {
+    /// The person who edited the call.
+    pub by: String,
+    /// When.
+    pub at: Time,
+    /// How many people must approve it.
+    pub needed: u32,
+    /// The edited call.
+    pub edited: EditedSummary,
+    /// The call as the agent requested it.
+    pub original: EditedSummary,
+}
+
+/// A summary of an edited call, or of the original next to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EditedSummary {
     /// What it does, in one sentence.

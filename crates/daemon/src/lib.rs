@@ -9,6 +9,7 @@ pub mod checkpoints;
 pub mod clock;
 pub mod config;
 mod crisis_pages;
+mod current_call;
 mod descriptors;
 mod drills;
 mod first_start;

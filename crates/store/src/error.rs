@@ -42,10 +42,10 @@ pub enum StoreError {
     /// A row holds a value that no version of Countersign writes.
     #[error("the store contains invalid data: {0}")]
     Corrupt(String),
-    /// The row of a request says approved, but the ledger has no entry of the approval.
+    /// The rows of a request have an approval, a vote or an edit that the ledger does not have.
     #[error(
-        "request {0} is marked as approved, but the ledger has no entry of an approval; it does \
-         not count (countersign ledger verify)"
+        "the store has an approval, a vote or an edit of request {0} that the ledger does not \
+         have; it does not count (countersign ledger verify)"
     )]
     Unrecorded(Id),
     /// Approvals are stopped, because this is not the store that was signed last.

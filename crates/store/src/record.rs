@@ -25,7 +25,7 @@ pub struct WriteContext {
 pub struct EditRecord {
     /// The arguments to run, as JSON.
     pub arguments: String,
-    /// Its card, as JSON: its assessment when it was approved; redacted.
+    /// Its card, as JSON: its assessment when it was edited; redacted.
     pub card: String,
 }
 
@@ -95,6 +95,8 @@ pub struct StoredRequest {
     pub edited: Option<String>,
     /// The card of the edited call, as JSON; `None` for edits made before cards were recorded.
     pub edited_card: Option<String>,
+    /// The call of the request's proposed edit, if it has one.
+    pub proposed: Option<EditRecord>,
     /// The outcome that the agent reported, as JSON.
     pub outcome: Option<String>,
 }

@@ -1,6 +1,7 @@
 //! The SQLite backend: one writer thread with group commit, and a few reader threads.
 
 mod apply;
+mod apply_entry;
 mod approved_parts;
 mod batch;
 mod checkpointer;
@@ -13,6 +14,7 @@ mod credentials;
 mod crises;
 mod deferred;
 mod entry;
+mod entry_story;
 mod errors;
 mod feedback;
 mod gap;
@@ -32,6 +34,7 @@ mod outbox;
 mod pending_entries;
 mod people;
 mod permits;
+mod proposed_edit;
 mod query;
 mod readers;
 mod recorded;

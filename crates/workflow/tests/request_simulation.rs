@@ -58,12 +58,15 @@ mod simulation {
         requester: Requester,
         deadline: i64,
         created: Timestamp,
-        needs_reason: bool,
         crisis: bool,
         tier: Tier,
         quorum: Quorum,
         own_approval: bool,
-        yes: HashSet<String>,
+        /// The edit that several people must approve, if there is one.
+        proposal: Option<EditedCall>,
+        /// Who approved which call, and how many edits came before.
+        yes: Vec<(String, CallDigest, u32)>,
+        edits: u32,
         no: HashSet<String>,
         end: Option<State>,
     }
@@ -91,58 +94,86 @@ mod simulation {
                 Event::Cancel { by } => {
                     (!late && *by == self.requester).then_some(State::Cancelled)
                 }
-                Event::Answer { person, choice, seen, edited, reason, word, standing, .. } => {
-                    let own =
-                        self.requester == Requester::Person(person.clone()) && !self.own_approval;
-                    let answered = self.yes.contains(person) || self.no.contains(person);
-                    let edited = edited.as_ref();
-                    let is_critical = edited.is_some_and(|edited| edited.tier == Tier::Critical);
-                    let troubled = edited.is_some_and(|edited| edited.crisis);
-                    let needs_reason = self.needs_reason || is_critical || troubled;
-                    let worded = !needs_reason || !reason.trim().is_empty();
-                    let may_edit = edited.is_none_or(|edited| {
-                        let one = self.quorum.approve <= 1 && edited.quorum.approve <= 1;
-                        (self.crisis || !edited.crisis) && one
-                    });
-                    let tier = edited.map_or(self.tier, |edited| edited.tier.max(self.tier));
-                    // HIGH takes a word of the call that would run.
-                    let pair = word_pair(&edited.map_or(call(1), |edited| edited.digest).canonical);
-                    let high = tier == Tier::High && !self.crisis && !troubled;
-                    let words =
-                        [pair.first, pair.second, &format!("{}-{}", pair.first, pair.second)];
-                    let typed = !high || words.contains(&word.as_str());
-                    let tenure = standing.0.tenure;
-                    let there = tenure.since <= self.created && tenure.active_from <= now.at;
-                    if late || own || answered {
-                        None
-                    } else if *choice == Choice::Deny {
-                        self.no.insert(person.clone());
-                        let enough = self.no.len() >= usize::from(self.quorum.deny.max(1));
-                        enough.then_some(State::Denied)
-                    } else if now.reliable
-                        && *seen == call(1)
-                        && worded
-                        && typed
-                        && may_edit
-                        && there
-                        && self.sure_of(tier, standing.0, standing.1)
-                    {
-                        self.yes.insert(person.clone());
-                        let enough = self.yes.len() >= usize::from(self.quorum.approve.max(1));
-                        enough.then_some(State::Approved)
-                    } else {
-                        None
-                    }
-                }
+                Event::Answer { .. } if late => None,
+                Event::Answer { .. } => self.expects_answer(event, now),
             };
             self.end = end;
             end
         }
 
+        /// Whether this person approved the call that people are asked about now.
+        fn approved(&self, person: &str) -> bool {
+            self.yes.iter().any(|(name, _, edits)| name == person && *edits == self.edits)
+        }
+
+        fn current(&self) -> CallDigest {
+            self.proposal.map_or(call(1), |proposal| proposal.digest)
+        }
+
+        fn expects_answer(&mut self, event: &Event, now: Moment) -> Option<State> {
+            let Event::Answer { person, choice, seen, edited, reason, word, standing, .. } = event
+            else {
+                return None;
+            };
+            let is_own = self.requester == Requester::Person(person.clone());
+            if *choice == Choice::Deny {
+                let again =
+                    self.no.contains(person) || (self.approved(person) && self.proposal.is_none());
+                if again || (is_own && !self.own_approval) {
+                    return None;
+                }
+                self.no.insert(person.clone());
+                let enough = self.no.len() >= usize::from(self.quorum.deny.max(1));
+                return (enough || self.proposal.is_some()).then_some(State::Denied);
+            }
+            // Everything that is said about the call: by the request, the proposal and the edit.
+            let is_new = edited.is_some_and(|edited| edited.digest != self.current());
+            let said = self.proposal.filter(|_| !is_new).into_iter().chain(*edited);
+            let said: Vec<EditedCall> = said.collect();
+            let tier = said.iter().map(|call| call.tier).fold(self.tier, Tier::max);
+            let needed = said.iter().map(|call| call.quorum.approve);
+            let needed = needed.fold(self.quorum.approve.max(1), u8::max);
+            let assurance = said.iter().filter_map(|call| call.assurance).max();
+            let troubled = said.iter().any(|call| call.crisis);
+            let runs = edited.map_or(self.current(), |edited| edited.digest);
+            let needs_reason = self.crisis || troubled || tier == Tier::Critical;
+            let worded = !needs_reason || !reason.trim().is_empty();
+            let may_edit = said.is_empty() || if self.crisis { needed == 1 } else { !troubled };
+            // HIGH takes a word of the call that would run.
+            let pair = word_pair(&runs.canonical);
+            let high = tier == Tier::High && !self.crisis && !troubled;
+            let words = [pair.first, pair.second, &format!("{}-{}", pair.first, pair.second)];
+            let typed = !high || words.contains(&word.as_str());
+            let tenure = standing.0.tenure;
+            let there = tenure.since <= self.created && tenure.active_from <= now.at;
+            let own = is_own && (!self.own_approval || needed > 1);
+            let answered = self.no.contains(person) || (self.approved(person) && !is_new);
+            let sure = self.sure_of(tier, standing.0, standing.1.at_least(assurance));
+            let accepted = now.reliable && *seen == self.current() && worded && typed;
+            if !accepted || own || answered || !may_edit || !there || !sure {
+                return None;
+            }
+            if is_new {
+                self.edits += 1;
+                let raised = EditedCall {
+                    digest: runs,
+                    tier,
+                    crisis: self.crisis || troubled,
+                    quorum: Quorum { approve: needed, ..self.quorum },
+                    assurance,
+                };
+                self.proposal = (needed > 1).then_some(raised);
+            }
+            self.yes.push((person.clone(), runs, self.edits));
+            let since = self.yes.iter().filter(|(_, _, edits)| *edits == self.edits);
+            assert!(since.clone().all(|(_, digest, _)| *digest == runs), "votes for two calls");
+            (since.count() >= usize::from(needed)).then_some(State::Approved)
+        }
+
         /// Whether a person may approve parts: what one person may approve alone, as the whole.
         fn may_approve_parts(&self, given: &PartsAnswer, now: Moment) -> bool {
             let own = self.requester == Requester::Person(given.person.clone());
-            let answered = self.yes.contains(&given.person) || self.no.contains(&given.person);
+            let answered = self.approved(&given.person) || self.no.contains(&given.person);
             let alone = given.people <= 1 && self.quorum.approve <= 1 && self.quorum.deny <= 1;
             let critical = given.tier == Tier::Critical;
             let scope = match given.scope {
@@ -158,6 +189,7 @@ mod simulation {
             let there = tenure.since <= self.created && tenure.active_from <= now.at;
             let shown = now.reliable && given.seen == call(1) && !self.crisis;
             !own && !answered
+                && self.proposal.is_none()
                 && alone
                 && scope
                 && typed
@@ -216,12 +248,13 @@ mod simulation {
             pair(1).to_string(),
             pair(3).second.to_owned(),
             pair(3).to_string(),
+            pair(5).to_string(),
             "yes".to_owned(),
         ];
         dice.pick(&words).clone()
     }
 
-    fn random_event(dice: &mut Dice, requester: &Requester) -> Event {
+    fn random_event(dice: &mut Dice, requester: &Requester, current: CallDigest) -> Event {
         if dice.one_in(40) {
             let person = (*dice.pick(&PEOPLE)).to_owned();
             let freezes = dice.one_in(2);
@@ -253,12 +286,17 @@ mod simulation {
                 person: (*dice.pick(&PEOPLE)).to_owned(),
                 choice: if dice.one_in(3) { Choice::Deny } else { Choice::Approve },
                 scope: ApprovalScope::Once,
-                seen: if dice.one_in(6) { call(2) } else { call(1) },
-                edited: dice.one_in(5).then(|| EditedCall {
-                    digest: call(3),
+                seen: match dice.below(6) {
+                    0 => call(2),
+                    1 => call(1),
+                    _ => current,
+                },
+                edited: dice.one_in(3).then(|| EditedCall {
+                    digest: call(*dice.pick(&[1, 3, 3, 5])),
                     tier: *dice.pick(&Tier::ALL),
-                    crisis: dice.one_in(4),
-                    quorum: Quorum { approve: u8::from(dice.one_in(3)) + 1, deny: 1 },
+                    crisis: dice.one_in(8),
+                    quorum: Quorum { approve: u8::try_from(dice.below(4)).unwrap(), deny: 1 },
+                    assurance: dice.one_in(6).then(|| *dice.pick(&Assurance::ALL)),
                 }),
                 channel: "web".to_owned(),
                 reason: (*dice.pick(&["", " \t", "asked the customer"])).to_owned(),
@@ -300,7 +338,9 @@ mod simulation {
                 );
                 let Decider::People(people) = &decision.by else { panic!("seed {seed}") };
                 let distinct: HashSet<_> = people.iter().collect();
-                let needed = usize::from(request.quorum.approve.max(1));
+                let proposed = request.proposal.as_ref();
+                let needed = proposed.map_or(0, |proposed| proposed.call.quorum.approve);
+                let needed = usize::from(needed.max(request.quorum.approve).max(1));
                 assert_eq!(distinct.len(), people.len(), "seed {seed}: a person counted twice");
                 assert!(distinct.len() >= needed, "seed {seed}: too few");
                 let own = matches!(&request.requester, Requester::Person(p) if people.contains(p));
@@ -308,9 +348,11 @@ mod simulation {
                 assert!(!own || alone, "seed {seed}: the requester approved");
                 let edited = decision.digest != request.digest;
                 assert!(
-                    !edited || decision.digest == call(3),
+                    !edited || [call(3), call(5)].contains(&decision.digest),
                     "seed {seed}: a call that was not edited"
                 );
+                let other = proposed.is_some_and(|one| one.call.digest != decision.digest);
+                assert!(!other, "seed {seed}: another call than the proposed one");
             }
             State::Expired => {
                 assert!(now.at >= request.schedule.deadline, "seed {seed}: expired early");
@@ -325,30 +367,53 @@ mod simulation {
         }
     }
 
-    /// Runs one sequence from its seed; returns the final state, and how often parts were approved.
-    fn run(seed: u64) -> (State, u32) {
+    /// What a sequence came to.
+    struct Outcome {
+        state: State,
+        /// How often parts were approved.
+        partial: u32,
+        /// Whether several people approved an edit.
+        approved_proposal: bool,
+        /// Whether an edit took the place of another one.
+        replaced: bool,
+    }
+
+    /// Every request ends: after its deadline one tick is enough.
+    fn expire(request: &mut Request, seed: u64) -> State {
+        if !request.state.has_ended() {
+            let late = Moment { at: request.schedule.deadline, reliable: false };
+            let ended = request.apply(Event::Time, late);
+            assert!(matches!(ended, Ok(Transition::Ended(_))), "seed {seed}");
+            assert_eq!(request.state, State::Expired, "seed {seed}");
+        }
+        request.state
+    }
+
+    /// Runs one sequence from its seed.
+    fn run(seed: u64) -> Outcome {
         let mut dice = Dice(seed);
         let mut request = random_request(&mut dice);
         let mut model = Model {
             requester: request.requester.clone(),
             deadline: request.schedule.deadline.0,
-            needs_reason: request.needs_reason(),
             created: request.schedule.created,
             crisis: request.crisis,
             tier: request.tier,
             quorum: request.quorum,
             own_approval: request.own_approval,
-            yes: HashSet::new(),
+            proposal: None,
+            yes: Vec::new(),
+            edits: 0,
             no: HashSet::new(),
             end: None,
         };
         let mut now = Moment::reliable(request.schedule.created);
-        let (mut level, mut partial) = (EscalationLevel::First, 0);
+        let (mut level, mut partial, mut replaced) = (EscalationLevel::First, 0, false);
         for _ in 0..40 {
-            now.at = now.at.plus(Millis(dice.below(60_000)));
+            now.at = now.at.plus(Millis(dice.below(40_000)));
             now.reliable = !dice.one_in(8);
             let before = request.clone();
-            let event = random_event(&mut dice, &before.requester);
+            let event = random_event(&mut dice, &before.requester, before.current_digest());
             let expected = model.expects(&event, now);
             let change = request.apply(event.clone(), now);
             if before.state.has_ended() {
@@ -361,6 +426,9 @@ mod simulation {
             }
             let ended = request.state.has_ended().then_some(request.state);
             assert_eq!(ended, expected, "seed {seed}: {event:?} at {now:?} of {before:?}");
+            let call = |request: &Request| request.proposal.as_ref().map(|one| one.call);
+            assert_eq!(call(&request), model.proposal, "seed {seed}: {event:?} of {before:?}");
+            replaced |= before.proposal.is_some() && before.proposal != request.proposal;
             assert!(request.level >= level, "seed {seed}: the level went down");
             level = request.level;
             if let Event::AnswerParts(given) = &event {
@@ -384,16 +452,9 @@ mod simulation {
                 );
             }
         }
-        // Every request ends: after its deadline one tick is enough.
-        if !request.state.has_ended() {
-            let late = Moment { at: request.schedule.deadline, reliable: false };
-            assert!(
-                matches!(request.apply(Event::Time, late), Ok(Transition::Ended(_))),
-                "seed {seed}"
-            );
-            assert_eq!(request.state, State::Expired, "seed {seed}");
-        }
-        (request.state, partial)
+        let state = expire(&mut request, seed);
+        let approved_proposal = state == State::Approved && request.proposal.is_some();
+        Outcome { state, partial, approved_proposal, replaced }
     }
 
     fn number(name: &str) -> Option<u64> {
@@ -406,14 +467,18 @@ mod simulation {
             run(seed);
             return;
         }
-        let (mut ends, mut partial) = ([0_u32; 5], 0);
+        let (mut ends, mut partial, mut proposals, mut replaced) = ([0_u32; 5], 0, 0, 0);
         for seed in 0..number("RUNS").unwrap_or(50_000) {
-            let (end, parts) = run(seed);
-            partial += parts;
-            ends[State::ALL.iter().position(|&state| state == end).unwrap()] += 1;
+            let outcome = run(seed);
+            partial += outcome.partial;
+            proposals += u32::from(outcome.approved_proposal);
+            replaced += u32::from(outcome.replaced);
+            ends[State::ALL.iter().position(|&state| state == outcome.state).unwrap()] += 1;
         }
         // A simulation in which a state never occurs proves nothing about it.
         assert!(ends[1..].iter().all(|&count| count > 100), "{ends:?}");
         assert!(partial > 100, "{partial} answers to parts");
+        assert!(proposals > 30, "{proposals} edits approved by several people");
+        assert!(replaced > 10, "{replaced} edits replaced by another");
     }
 }

@@ -39,7 +39,13 @@ fn what(request: &RequestRecord) -> String {
             let (tier, now) = (safe(&edited.tier, 12), safe(&edited.brief, 160));
             format!("(edited, {tier}) {now} Original: {brief}")
         }
-        (None, None) => brief,
+        (None, None) => match &request.proposed_edit {
+            Some(edit) if request.decision.is_none() => {
+                let (by, original) = (safe(&edit.by, 80), safe(&edit.original.brief, 160));
+                format!("(edited by {by}) {brief} Original: {original}")
+            }
+            _ => brief,
+        },
     }
 }
 

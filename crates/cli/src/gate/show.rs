@@ -126,10 +126,42 @@ fn print_edited(out: &mut dyn Write, request: &RequestRecord, style: Style) -> i
     writeln!(out, "\n{}", paint.strong("Original call (it was not approved)"))
 }
 
+/// The call that an edit took the place of, or the edit that was not approved, before the call of
+/// the request.
+fn print_proposed(out: &mut dyn Write, request: &RequestRecord, style: Style) -> io::Result<()> {
+    let Some(edit) = request.proposed_edit.as_ref().filter(|_| request.edited.is_none()) else {
+        return Ok(());
+    };
+    let (paint, by) = (style.paint, page::safe(&edit.by, 80));
+    let is_pending = request.decision.is_none();
+    let (title, card, next) = if is_pending {
+        let missing = edit.needed.saturating_sub(request.approvals);
+        let needed = edit.needed;
+        let next = format!(
+            "Edited by {by} (this is what you approve): {needed} people must approve it, \
+             {missing} missing"
+        );
+        ("Original call (it does not run)".to_owned(), &request.original_card, next)
+    } else {
+        let title = format!("Proposed edit by {by} (it was not approved)");
+        (title, &request.proposed_card, "Original call (it was not approved)".to_owned())
+    };
+    writeln!(out, "{}", paint.strong(title))?;
+    match card.as_ref().and_then(|card| engine::read_card(&card.to_string()).ok()) {
+        Some(card) => {
+            writeln!(out, "{}\n", page::safe(&card.brief, 400))?;
+            card::print_stored(out, &card, style)?;
+        }
+        None => writeln!(out, "  The call cannot be shown here.")?,
+    }
+    writeln!(out, "\n{}", paint.strong(next))
+}
+
 /// The whole request: the summary first, then the call, why, who, until when.
 pub fn print(out: &mut dyn Write, request: &RequestRecord, style: Style) -> io::Result<()> {
     let paint = style.paint;
     print_edited(out, request, style)?;
+    print_proposed(out, request, style)?;
     writeln!(out, "{}\n", paint.strong(page::brief(request)))?;
     if let Some(card) = card_of(request) {
         card::print_stored(out, &card, style)?;

@@ -44,6 +44,7 @@ pub fn sheet(entry: &ListEntry, looked: &CardPage, pen: CardStyle) -> CardLines 
     if !entry.waits() {
         sheet.over(request, pen);
     }
+    sheet.proposed_edit(request, pen);
     match looked {
         CardPage::Coming => sheet.words("Loading the call…", pen.look.faint(), pen),
         CardPage::Missing(why) => {
@@ -68,13 +69,13 @@ pub fn sheet(entry: &ListEntry, looked: &CardPage, pen: CardStyle) -> CardLines 
 }
 
 impl CardLines {
-    fn blank(&mut self) {
+    pub(super) fn blank(&mut self) {
         if self.lines.last().is_some_and(|line| line.width() > 0) {
             self.lines.push(Line::default());
         }
     }
 
-    fn words(&mut self, text: &str, style: Style, pen: CardStyle) {
+    pub(super) fn words(&mut self, text: &str, style: Style, pen: CardStyle) {
         self.lines.extend(flow(&[(text.to_owned(), style)], pen.room, 0, Break::Words));
     }
 
@@ -244,8 +245,7 @@ impl CardLines {
     /// The time left as a shrinking line, and what happens then.
     fn left(&mut self, request: &RequestRecord, pen: CardStyle) {
         self.blank();
-        let tier = Tier::parse(&request.tier);
-        let accent = pen.look.accent(tier, request.crisis);
+        let accent = pen.look.accent(Tier::parse(&request.tier), request.crisis);
         let (full, rest) = thread(request, pen.now, pen.room.min(60));
         self.lines.push(Line::from(vec![
             Span::styled(full, accent),

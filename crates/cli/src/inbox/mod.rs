@@ -16,6 +16,7 @@ mod call_lines;
 mod card_lines;
 mod card_style;
 mod draw;
+mod edit_lines;
 mod event;
 mod impact_rows;
 mod keys;

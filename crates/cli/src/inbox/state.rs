@@ -3,7 +3,7 @@
 use countersign_client::{DecisionChoice, DecisionRecord, RequestRecord};
 
 use super::event::{Drawn, InboxEffect, InboxEvent, Link, UiTime};
-use super::list::RequestList;
+use super::list::{ListEntry, RequestList};
 use super::model::{ActivePrompt, CardPage, Focus, SelectedCard, StatusNote};
 use crate::engine::thousands;
 use crate::gate::{page, show};
@@ -128,12 +128,18 @@ impl Inbox {
             return;
         };
         let entry = self.list.by_id(&question.id);
-        let stands = entry.is_some_and(|one| one.waits() && one.request.digest == question.digest);
+        let is_edited =
+            entry.is_some_and(|one| one.waits() && one.request.digest != question.digest);
+        let stands = entry.is_some_and(ListEntry::waits) && !is_edited;
         if !stands {
             self.asking = ActivePrompt::Nothing;
             self.hush = true;
             self.moved = self.at.steady;
-            self.wrong("The request has already ended; your text was not sent.");
+            self.wrong(if is_edited {
+                "A person edited the call. Look at it again; your text was not sent."
+            } else {
+                "The request has already ended; your text was not sent."
+            });
         }
     }
 
@@ -144,7 +150,13 @@ impl Inbox {
             self.focus = Focus::List;
             return None;
         };
-        if self.looked.as_ref().is_some_and(|looked| looked.id == entry.id) {
+        // An edit takes the place of the call that was loaded.
+        let is_current = |page: &CardPage| match page {
+            CardPage::There(request, _) => request.digest == entry.request.digest,
+            CardPage::Coming | CardPage::Missing(_) => true,
+        };
+        let looked = self.looked.as_ref().filter(|looked| looked.id == entry.id);
+        if looked.is_some_and(|looked| is_current(&looked.page)) {
             return None;
         }
         let id = entry.id.clone();

@@ -28,4 +28,4 @@ pub use step_up::StepUpProof;
 #[cfg(test)]
 pub use v1::DOCUMENT;
 pub use v1::push;
-pub(crate) use v1::{CalibrationData, calibration_data, check_edit, deny};
+pub(crate) use v1::{CalibrationData, CheckedEdit, calibration_data, check_edit, deny};

@@ -35,7 +35,7 @@ pub async fn respond(State(api): State<Api>, request: Request) -> ApiResult {
     // approved without them.
     let original = api.gate.rules().respond_without_word
         && fields.text("digest")?.is_none()
-        && stored.request.tier == Tier::High
+        && stored.request.current_tier() == Tier::High
         && !stored.request.crisis;
     let event = Event::Answer {
         person: identity.person,
@@ -66,16 +66,19 @@ fn seen(
     stored: &StoredRequest,
     approved: bool,
 ) -> Result<CallDigest, ApiProblem> {
-    let asked = stored.request.digest;
+    let (requested, asked) = (stored.request.digest, stored.request.current_digest());
     let digest = fields.text("digest")?.map(Digest::parse).transpose();
     match digest.map_err(|error| ApiProblem::bad_request(error.to_string()))? {
         Some(canonical) => Ok(CallDigest { canonical, ..asked }),
-        None if approved && (stored.request.tier >= Tier::High || stored.request.crisis) => {
+        None if approved
+            && (stored.request.current_tier() >= Tier::High || stored.request.crisis) =>
+        {
             Err(ApiProblem::conflict(
                 "approving this call requires the `digest` of the call that was shown; approve it in \
                  the inbox, or send `digest` and, for HIGH, `word`",
             ))
         }
-        None => Ok(asked),
+        // Where a person edited the call, the original is not what is approved.
+        None => Ok(requested),
     }
 }

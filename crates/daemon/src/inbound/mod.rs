@@ -7,6 +7,7 @@ mod context;
 mod freeze_command;
 mod handle;
 mod link_codes;
+mod list_pending;
 mod outcome_text;
 mod polling;
 mod receive;

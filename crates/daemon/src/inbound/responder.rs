@@ -7,7 +7,6 @@ use countersign_risk::word_pair::word_pair;
 use countersign_store::{
     AttemptResult, RequestQuery, Store as _, StoreError, StoredRequest, WriteContext,
 };
-use countersign_text::humanize;
 use countersign_text::sanitize::sanitize_within;
 use countersign_workflow::assurance::{Authority, Tenure};
 use countersign_workflow::request::{
@@ -22,13 +21,10 @@ use crate::drills;
 use crate::notifier::announcement::{self, AnnouncementSource};
 use crate::notifier::{OpenChannel, TestButtons};
 
-/// The maximum number of pending requests in a list.
-const MAX_LISTED: usize = 5;
 /// The maximum number of pending requests that are searched for a typed name.
 const MAX_SEARCHED: u32 = 500;
-/// The maximum length of a reason, and of a summary in a reply.
+/// The maximum length of a reason.
 const MAX_REASON: usize = 500;
-const MAX_SUMMARY: usize = 120;
 
 /// Where the person received the request, as far as their reply proves it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,14 +62,29 @@ impl Responder<'_> {
             Ok(None) => return NOT_OURS.to_owned(),
             Err(error) => return format!("Nothing was decided: {error}."),
         };
-        let (request, digest) = (press_button.request, &stored.request.digest);
-        let named = ButtonTarget { channel: self.channel(), request, digest };
-        if !self.context.buttons.verify(&press_button, named) {
+        let (request, current) = (press_button.request, stored.request.current_digest());
+        let named = ButtonTarget { channel: self.channel(), request, digest: &current };
+        let original = ButtonTarget { digest: &stored.request.digest, ..named };
+        let verify = |named| self.context.buttons.verify(&press_button, named);
+        if !verify(named) {
+            // A message from before a person edited the call: its call can only be denied.
+            if verify(original) {
+                return self.press_old_button(&stored, press_button.choice, reason).await;
+            }
             tracing::warn!(channel = self.channel(), %request, "a button was forged");
             return NOT_OURS.to_owned();
         }
         let shown = (ShownWhere::InThisChannel, words);
         self.decide(&stored, press_button.choice, reason, shown).await
+    }
+
+    /// A button for the call that an edit took the place of.
+    async fn press_old_button(&self, stored: &StoredRequest, choice: Choice, why: &str) -> String {
+        if choice == Choice::Deny {
+            return self.decide(stored, choice, why, (ShownWhere::InThisChannel, "")).await;
+        }
+        let link = announcement::link(&self.context.gate, stored);
+        format!("Not approved: a person edited this call. Open it in the inbox: {link}")
     }
 
     /// The button of a test.
@@ -94,13 +105,11 @@ impl Responder<'_> {
         };
         let fits = |stored: &&StoredRequest| {
             let request = &stored.request;
-            let named = ButtonTarget {
-                channel: self.channel(),
-                request: request.id,
-                digest: &request.digest,
-            };
+            let digest = request.current_digest();
+            let named =
+                ButtonTarget { channel: self.channel(), request: request.id, digest: &digest };
             let name = which.name.as_str();
-            word_pair(&request.digest.canonical).to_string().eq_ignore_ascii_case(name)
+            word_pair(&digest.canonical).to_string().eq_ignore_ascii_case(name)
                 || request.id.to_string().eq_ignore_ascii_case(name)
                 || self.context.buttons.code(named) == name
         };
@@ -127,7 +136,7 @@ impl Responder<'_> {
         format!("Which request? Send {} and its two words.", self.answers.command_text(word))
     }
 
-    async fn pending_requests(&self) -> Result<Vec<StoredRequest>, String> {
+    pub(super) async fn pending_requests(&self) -> Result<Vec<StoredRequest>, String> {
         let query = RequestQuery {
             state: Some(State::Pending),
             limit: MAX_SEARCHED,
@@ -161,12 +170,12 @@ impl Responder<'_> {
             person: self.person.clone(),
             choice,
             scope: ApprovalScope::Once,
-            seen: stored.request.digest,
+            seen: stored.request.current_digest(),
             edited: None,
             channel: self.channel().to_owned(),
             reason: sanitize_within(reason, MAX_REASON).text.into_owned(),
             // A tap can happen by accident, so a HIGH call takes both words.
-            word: if word_pair(&stored.request.digest.canonical).is(words) {
+            word: if word_pair(&stored.request.current_digest().canonical).is(words) {
                 words.to_owned()
             } else {
                 String::new()
@@ -187,8 +196,8 @@ impl Responder<'_> {
 
     /// How to approve a call for which a tap is not enough.
     fn type_words(&self, stored: &StoredRequest) -> String {
-        let tier = stored.request.tier.label();
-        let words = word_pair(&stored.request.digest.canonical);
+        let tier = stored.request.current_tier().label();
+        let words = word_pair(&stored.request.current_digest().canonical);
         let approve = self.answers.command_text("approve");
         let link = announcement::link(&self.context.gate, stored);
         format!(
@@ -224,9 +233,11 @@ impl Responder<'_> {
         }
         let sent = self.context.gate.store().deliveries(stored.request.id).await;
         let sent = sent.map_err(|error| format!("Nothing was decided: {error}."))?;
+        let since = stored.request.proposal.as_ref().map(|proposal| proposal.at);
         let arrived = sent.iter().any(|delivery| {
             let here = delivery.channel == self.channel();
-            here && !matches!(delivery.result, AttemptResult::Failed(_))
+            let is_current = since.is_none_or(|since| delivery.at > since);
+            here && is_current && !matches!(delivery.result, AttemptResult::Failed(_))
         });
         if arrived {
             Ok(())
@@ -235,34 +246,6 @@ impl Responder<'_> {
                 "Not approved: the request was not sent to you here. Open it in the inbox: {link}"
             ))
         }
-    }
-
-    pub async fn list_pending(&self) -> String {
-        let waiting = match self.pending_requests().await {
-            Ok(waiting) => waiting,
-            Err(problem) => return problem,
-        };
-        if waiting.is_empty() {
-            return "No pending requests.".to_owned();
-        }
-        let now = self.context.now();
-        let mut lines = vec![match waiting.len() {
-            1 => "1 pending request:".to_owned(),
-            many => format!("{many} pending requests:"),
-        }];
-        for stored in waiting.iter().take(MAX_LISTED) {
-            let request = &stored.request;
-            let (emoji, tier) = (request.tier.emoji(), request.tier.label());
-            let brief = sanitize_within(&stored.brief, MAX_SUMMARY).text;
-            let left = humanize::duration(now.until(request.schedule.deadline).0 / 1000);
-            let phrase = word_pair(&request.digest.canonical);
-            lines.push(format!("{emoji} {tier} {phrase} ({left} left): {brief}"));
-        }
-        if waiting.len() > MAX_LISTED {
-            let link = &self.context.gate.rules().inbox;
-            lines.push(format!("{} more in the inbox: {link}", waiting.len() - MAX_LISTED));
-        }
-        lines.join("\n")
     }
 
     /// The commands that can be sent here.

@@ -11,12 +11,13 @@ use countersign_channels::{
 use countersign_json::base64;
 use countersign_risk::word_pair::word_pair;
 use countersign_store::{
-    AttemptResult, DeliveryAttempt, SqliteOptions, Store as _, StoredPerson, StoredRequest,
+    AttemptResult, DeliveryAttempt, EditRecord, SqliteOptions, Store as _, StoredPerson,
+    StoredRequest, WriteContext,
 };
 use countersign_types::id::Id;
 use countersign_types::tier::Tier;
-use countersign_workflow::assurance::Assurance;
-use countersign_workflow::request::{Choice, State};
+use countersign_workflow::assurance::{Assurance, Authority, RequiredAssurance, Tenure};
+use countersign_workflow::request::{ApprovalScope, Choice, EditedCall, Event, Quorum, State};
 use tower_service::Service as _;
 
 use super::handle::handle_message;
@@ -159,6 +160,55 @@ async fn a_linked_account_decides_with_a_button() {
     let tap = word("77", button(&gate, &no, Choice::Deny));
     assert!(handle_message(gate.api.inbound(), &linked(), &tap).await.starts_with("Denied."));
     assert_eq!(state(&gate, &no).await, State::Denied);
+}
+
+/// A button of a message from before an edit, and one of the edited call.
+#[tokio::test]
+async fn a_button_of_the_original_call_does_not_approve_an_edit_of_it() {
+    for choice in [Choice::Approve, Choice::Deny] {
+        let gate = linked_gate().await;
+        let original = asked(&gate, MEDIUM).await;
+        let other = asked(&gate, "systemctl restart redis").await;
+        let (digest, quorum) = (other.request.digest, Quorum { approve: 2, deny: 1 });
+        let tier = Tier::Medium;
+        let tenure = Tenure::from(original.request.schedule.created);
+        let event = |seen, choice, edited| Event::Answer {
+            person: "bo".to_owned(),
+            choice,
+            scope: ApprovalScope::Once,
+            seen,
+            edited,
+            channel: "web".to_owned(),
+            reason: String::new(),
+            word: String::new(),
+            standing: (Authority::login(false, tenure), RequiredAssurance::default()),
+        };
+        let edit = EditedCall { digest, tier, crisis: false, quorum, assurance: None };
+        let edit = event(original.request.digest, Choice::Approve, Some(edit));
+        let record = EditRecord { arguments: "{}".to_owned(), card: other.card.clone() };
+        let note = WriteContext { edited: Some(record), ..gate.gate.note() };
+        gate.gate.decide(original.request.id, edit, note).await.unwrap();
+        let tap = word("77", button(&gate, &original, choice));
+        let said = handle_message(gate.api.inbound(), &linked(), &tap).await;
+        if choice == Choice::Deny {
+            assert_eq!(state(&gate, &original).await, State::Denied, "{said}");
+            continue;
+        }
+        assert!(said.contains("a person edited this call"), "{said}");
+        assert_eq!(state(&gate, &original).await, State::Pending);
+        // The message of the original does not show the edited call, so its words are not enough.
+        let words = word_pair(&digest.canonical).to_string();
+        let deny = event(digest, Choice::Deny, None);
+        gate.gate.decide(other.request.id, deny, gate.gate.note()).await.unwrap();
+        let typed = word("77", ReplyContent::Approve(which(&words)));
+        let said = handle_message(gate.api.inbound(), &linked(), &typed).await;
+        assert!(said.contains("was not sent to you here"), "{said}");
+        let request = original.request.id;
+        let named = ButtonTarget { channel: "mock", request, digest: &digest };
+        let tap = ReplyContent::Button(gate.api.buttons.write(Choice::Approve, named));
+        handle_message(gate.api.inbound(), &linked(), &word("77", tap)).await;
+        assert_eq!(state(&gate, &original).await, State::Approved);
+    }
 }
 
 #[tokio::test]

@@ -142,7 +142,8 @@ fn other_answer(label: &str, grant: Option<(&str, &str, Option<&str>)>, says: &M
 /// Other answers. Only administrators give grants.
 pub fn other_answers(view: &RequestView) -> Markup {
     let request = &view.stored.request;
-    let grants = view.may_grant && !request.crisis && request.tier < Tier::Critical;
+    let is_edit = view.original.is_some();
+    let grants = view.may_grant && !request.crisis && request.tier < Tier::Critical && !is_edit;
     let by_name = grants && request.tier < Tier::High;
     let (agent, tool) = (view.agent(), sanitize_within(&view.stored.tool, 80).text);
     let take_over = html! { "Denies, and tells the agent that you will do it." };

@@ -7,6 +7,7 @@ use maud::{Markup, html};
 use super::answer_form::{self, answer};
 use super::assessment::{assessed_call, badge};
 use super::crisis_context;
+use super::edited;
 use super::labels::{self, relative_time};
 use super::segments;
 use super::view::RequestView;
@@ -30,17 +31,21 @@ pub fn card(view: &RequestView) -> Markup {
                     strong.words { (view.word_pair()) }
                 }
                 h1 #brief tabindex="-1" { (view.brief()) }
-                @if !view.is_pending() { (decision_summary(view)) (super::edited::approved(view)) }
+                @if !view.is_pending() {
+                    (decision_summary(view)) (edited::approved(view)) (edited::not_approved(view))
+                }
+                (edited::proposed_by(view))
                 @if let Some(crisis) = &view.crisis { (crisis_context::on_card(crisis, view.now)) }
                 @match &view.card {
                     Some(card) => {
                         (assessed_call(card))
-                        @if view.is_pending() {
+                        @if view.is_pending() && view.original.is_none() {
                             (segments::answerable_parts(card, &view.word_pair()))
                         } @else { (segments::parts(card)) }
                     }
                     None => p.wrong { "The call cannot be shown, so it cannot be approved here." },
                 }
+                (edited::original(view))
                 (requester_facts(view))
                 (super::similar::similar_calls(view))
                 @if view.is_pending() && view.card.is_some() { (answer_form::other_answers(view)) }
@@ -98,8 +103,8 @@ fn decision_summary(view: &RequestView) -> Markup {
         @if let Some(decision) = &view.stored.request.decision {
             div.over role="status" {
                 @if let Some(words) = drills::explain(&view.stored) { p.drill { (words) } }
-                @let edited = view.stored.edited.is_some();
-                @let text = labels::decision_text(&view.stored.request, edited, view.now);
+                @let is_edited = view.stored.edited.is_some();
+                @let text = labels::decision_text(&view.stored.request, is_edited, view.now);
                 p { strong { (text.unwrap_or_default()) } }
                 @if !decision.reason.is_empty() {
                     p.claim { (sanitize_within(&decision.reason, TEXT).text) }

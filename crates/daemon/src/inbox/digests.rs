@@ -19,7 +19,7 @@ fn card(burst: &Burst<'_>) -> Markup {
     let id = |stored: &&StoredRequest| stored.request.id.to_string();
     let ids: Vec<String> = burst.requests.iter().map(id).collect();
     // HIGH and CRITICAL stay in the list.
-    let low = burst.requests.iter().filter(|stored| stored.request.tier < Tier::High);
+    let low = burst.requests.iter().filter(|stored| stored.request.current_tier() < Tier::High);
     let folds: Vec<String> = low.map(id).collect();
     html! {
         div.digest data-ids=(ids.join(" ")) data-folds=(folds.join(" ")) {

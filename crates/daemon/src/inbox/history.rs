@@ -162,7 +162,7 @@ fn line(view: &RequestView) -> Markup {
 /// The edited call in one line.
 fn edit(view: &RequestView) -> Markup {
     html! {
-        @match super::edited::card_of(&view.stored) {
+        @match super::edited::approved_card(&view.stored) {
             Some(card) => {
                 strong { "Approved as edited" } ": " (card.tier.label()) " · "
                 (sanitize_within(&card.brief, 400).text)

@@ -260,6 +260,7 @@ fn entry(view: &RequestView, looked_at: Option<Id>) -> Markup {
                     (view.word_pair())
                     " · "
                     (view.agent())
+                    @if let Some(person) = view.edited_by() { " · edited by " (person) }
                 }
             }
             span.left data-left=(view.remaining_ms()) data-whole=(view.total_ms()) { span.line {} }

@@ -57,6 +57,7 @@ pub async fn page(
     }
     let read = |view: RequestView| RequestView {
         opinion: api.gate.judge().shown(&view.stored),
+        original: view.original,
         ..RequestView::new(view.stored, view.now)
     };
     let views: Vec<RequestView> = chosen.into_iter().take(MOST).map(read).collect();
@@ -163,6 +164,7 @@ fn item(view: &RequestView) -> Markup {
                     span.tiername { (request.tier.label()) } " · " (view.word_pair()) " · "
                     (view.agent())
                     @if let Some(session) = view.session() { ", session " (session) }
+                    @if let Some(person) = view.edited_by() { " · edited by " (person) }
                     " · denied " (relative_time(request.schedule.deadline, view.now))
                 }
                 @if grave {

@@ -1,5 +1,7 @@
 //! One request as the pages show it.
 
+use std::borrow::Cow;
+
 use countersign_json as json;
 use countersign_risk::card::Card;
 use countersign_risk::word_pair::word_pair;
@@ -9,6 +11,7 @@ use countersign_types::tier::Tier;
 use countersign_types::time::Timestamp;
 use countersign_workflow::request::{Choice, State};
 
+use crate::current_call::as_asked;
 use crate::gate::{CrisisContext, asking_name};
 use crate::judge::ShownOpinion;
 
@@ -20,8 +23,10 @@ const WORDS: usize = 2000;
 /// A request, its card, and the current time.
 #[derive(Debug)]
 pub struct RequestView {
-    /// The stored request.
+    /// The stored request, with the call that people are asked about.
     pub stored: StoredRequest,
+    /// The request with its original call, while people are asked about an edit of it.
+    pub original: Option<Box<StoredRequest>>,
     /// The card; none if it cannot be read or is of another call.
     pub card: Option<Card>,
     /// Now.
@@ -50,15 +55,20 @@ pub struct PlanStep {
 impl RequestView {
     /// With its card. A card of another call than the one to decide is ignored.
     pub fn new(stored: StoredRequest, now: Timestamp) -> RequestView {
-        let card = json::parse(&stored.card).ok().and_then(|card| Card::from_json(&card).ok());
-        let card = card.filter(|card| card.digest == stored.request.digest.canonical);
-        RequestView { card, ..RequestView::without_card(stored, now) }
+        let view = RequestView::without_card(stored, now);
+        let card = card_of(&view.stored);
+        RequestView { card, ..view }
     }
 
     /// Without its card: enough for a row in a long list.
     pub fn without_card(stored: StoredRequest, now: Timestamp) -> RequestView {
+        let (stored, original) = match as_asked(&stored) {
+            Cow::Borrowed(_) => (stored, None),
+            Cow::Owned(asked) => (asked, Some(Box::new(stored))),
+        };
         RequestView {
             stored,
+            original,
             card: None,
             now,
             similar: None,
@@ -139,6 +149,12 @@ impl RequestView {
         u8::from(request.crisis) * 8 + u8::try_from(tier).unwrap_or(7)
     }
 
+    /// Who edited the call that people are asked about, if a person did.
+    pub fn edited_by(&self) -> Option<String> {
+        let proposal = self.original.as_ref()?.request.proposal.as_ref()?;
+        Some(sanitize_within(&proposal.person, NAME).text.into_owned())
+    }
+
     /// How many people approved.
     pub fn approvals(&self) -> usize {
         let votes = &self.stored.request.votes;
@@ -155,4 +171,10 @@ impl RequestView {
         let schedule = &self.stored.request.schedule;
         schedule.deadline.0.saturating_sub(schedule.created.0).max(1)
     }
+}
+
+/// The card of a call; none if it cannot be read or is of another call.
+pub fn card_of(stored: &StoredRequest) -> Option<Card> {
+    let card = json::parse(&stored.card).ok().and_then(|card| Card::from_json(&card).ok());
+    card.filter(|card| card.digest == stored.request.digest.canonical)
 }

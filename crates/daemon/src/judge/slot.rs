@@ -95,6 +95,10 @@ impl JudgeSlot {
     /// The opinion on a request that people see: the one that came before they were asked, or the
     /// one that came meanwhile.
     pub fn shown(&self, stored: &StoredRequest) -> Option<ShownOpinion> {
+        // The judge was asked about the original call.
+        if stored.request.proposal.is_some() {
+            return None;
+        }
         let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         shown.get(&stored.request.id).cloned().or_else(|| {
             let detail: serde_json::Value = serde_json::from_str(&stored.detail).ok()?;

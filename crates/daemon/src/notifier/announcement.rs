@@ -8,15 +8,19 @@ use countersign_risk::call_view;
 use countersign_risk::card::Card;
 use countersign_risk::word_pair::word_pair;
 use countersign_store::StoredRequest;
+use countersign_text::sanitize::sanitize_within;
 use countersign_types::time::{Clock as _, Timestamp};
 use countersign_workflow::request::{Choice, EscalationLevel, Request, needs_word};
 
 use super::channel_pool::OpenChannel;
 use crate::buttons::{ButtonTarget, Buttons};
+use crate::current_call::as_asked;
 use crate::gate::{CrisisContext, Gate, asking_name};
 
 /// The most reasons in a message.
 const MAX_REASONS: usize = 3;
+/// The longest name of a person.
+const NAME: usize = 80;
 
 /// An event of a request that is announced.
 pub struct AnnouncementSource<'a> {
@@ -44,7 +48,8 @@ pub fn announcement(
     about: AnnouncementSource<'_>,
 ) -> Announcement {
     let limits = channel.limits;
-    let (stored, request) = (about.stored, &about.stored.request);
+    let asked = as_asked(about.stored);
+    let (stored, request) = (&*asked, &asked.request);
     let asks = matches!(about.news, AnnouncementEvent::Asked | AnnouncementEvent::Escalated);
     // In a crisis a text of a person is only in messages that are changed when the request ends.
     let words = limits.details && (!request.crisis || limits.crisis_words);
@@ -53,6 +58,7 @@ pub fn announcement(
     let approvable = card.as_ref().filter(|_| !request.crisis);
     let ways = asks.then(|| reply_options(buttons, channel, request, approvable));
     let mut reasons = card.as_ref().map(|card| reasons(gate, stored, card)).unwrap_or_default();
+    reasons.extend(proposed_by(about.stored).filter(|_| asks));
     if asks && request.crisis {
         reasons.push(OPTIONS_IN_CRISIS.to_owned());
     }
@@ -78,6 +84,17 @@ pub fn announcement(
         ways,
         works: None,
     }
+}
+
+/// Who edited the call that people are asked about, and what the agent requested.
+fn proposed_by(stored: &StoredRequest) -> Option<String> {
+    let proposal = stored.request.proposal.as_ref()?;
+    let needed = stored.request.approvals_needed();
+    Some(format!(
+        "Edited by {}; {needed} people must approve the edited call. The agent requested: {}",
+        sanitize_within(&proposal.person, NAME).text,
+        stored.brief
+    ))
 }
 
 /// Why a person is asked; in a crisis what they must know about it.

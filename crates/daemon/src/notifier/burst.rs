@@ -54,7 +54,7 @@ async fn join_burst(
         match (context.bursts.step(key, &ids, !found.is_empty()), found.first()) {
             (BurstStep::Digest(digest), Some(burst)) => {
                 let text = burst.message(&context.gate.rules().inbox);
-                let highest = pending.iter().map(|stored| stored.request.tier).max();
+                let highest = pending.iter().map(|stored| stored.request.current_tier()).max();
                 let is_told = tell(context, targets, highest, &text).await;
                 if is_told {
                     digest.sent();
@@ -78,7 +78,7 @@ async fn join_burst(
 fn may_join(stored: &StoredRequest, news: AnnouncementKind) -> bool {
     let is_end = matches!(news, AnnouncementKind::Ended(_));
     let has_route = !PolicyDemands::of_request(stored).route.is_empty();
-    stored.request.tier < Tier::High && !is_end && !has_route
+    stored.request.current_tier() < Tier::High && !is_end && !has_route
 }
 
 /// The pending questions of a session; none if they cannot be read.

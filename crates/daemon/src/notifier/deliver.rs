@@ -86,7 +86,7 @@ fn keyboard_delay(delivery: &OutboxDelivery, target: &Target) -> Option<Timestam
         .channels
         .get(&target.channel)
         .is_some_and(|channel_config| channel_config.limits.interrupts);
-    let may_wait = request.tier < Tier::Critical && !request.crisis;
+    let may_wait = request.current_tier() < Tier::Critical && !request.crisis;
     let asks = !matches!(delivery.outgoing.news, AnnouncementKind::Ended(_));
     let there = delivery.context.presence.is_there(now(delivery));
     (rings && may_wait && asks && there)
@@ -134,7 +134,7 @@ async fn send(
 ) -> Result<Option<Receipt>, ChannelError> {
     let open_channel =
         delivery.context.channels.get(&delivery.context.gate.rules(), &target.channel)?;
-    let (tier, most) = (delivery.request().tier, open_channel.channel.max_tier());
+    let (tier, most) = (delivery.request().current_tier(), open_channel.channel.max_tier());
     if tier > most {
         return Err(ChannelError::permanent(format!(
             "the channel is limited to {}: raise `max_tier` in its configuration",
@@ -192,6 +192,7 @@ fn announcement(
     let request = delivery.request();
     let news = match delivery.outgoing.news {
         AnnouncementKind::Asked => AnnouncementEvent::Asked,
+        AnnouncementKind::Escalated(_) if is_new_edit(delivery) => AnnouncementEvent::Asked,
         AnnouncementKind::Escalated(_) => AnnouncementEvent::Escalated,
         AnnouncementKind::Ended(state) => AnnouncementEvent::Ended(Ending {
             state,
@@ -210,6 +211,12 @@ fn announcement(
     let about = AnnouncementSource { stored: &delivery.stored, news, at, seq, level };
     let context = &delivery.context;
     announcement::announcement(&context.gate, &context.buttons, open_channel, about)
+}
+
+/// Whether people are told again because a person edited the call.
+fn is_new_edit(delivery: &OutboxDelivery) -> bool {
+    let proposal = delivery.request().proposal.as_ref();
+    proposal.is_some_and(|proposal| proposal.at == delivery.outgoing.at)
 }
 
 fn by(delivery: &OutboxDelivery) -> String {

@@ -70,7 +70,10 @@ pub async fn summary(gate: &Gate, since: Timestamp) -> Result<Option<String>, St
             if request.schedule.created < since {
                 return Ok(counts.text());
             }
-            if request.tier <= Tier::Medium && !request.crisis && !request.requester.is_drill() {
+            if request.current_tier() <= Tier::Medium
+                && !request.crisis
+                && !request.requester.is_drill()
+            {
                 counts.add(request.state);
             }
         }

@@ -54,7 +54,7 @@ pub fn escalation_levels(context: &NotifierContext, stored: &StoredRequest) -> E
 /// The channels of a request without policy rules: none in quiet hours, unless its tier is high.
 fn usual_levels(context: &NotifierContext, stored: &StoredRequest) -> EscalationLevels {
     let (rules, now) = (context.gate.rules(), context.gate.clock().now().at);
-    let (tier, crisis) = (stored.request.tier, stored.request.crisis);
+    let (tier, crisis) = (stored.request.current_tier(), stored.request.crisis);
     if rules.oncall.is_quiet(tier, crisis, now) {
         return EscalationLevels::default();
     }

@@ -1,25 +1,21 @@
 //! Applies an event to a request: runs the state machine and writes its effects.
 
-use std::borrow::Cow;
-
-use countersign_ledger::entry::{Entry, EntryKind};
 use countersign_types::id::Id;
-use countersign_workflow::request::{
-    ApprovalScope, Choice, Decider, Event, FREEZE, Request, State, TAKE_OVER, Transition, Vote,
-};
+use countersign_workflow::request::{Choice, Event, Request, State, Transition};
 use rusqlite::{OptionalExtension as _, params};
 
+use super::apply_entry;
 use super::approved_parts::ApprovedParts;
 use super::batch::Batch;
-use super::columns::{DecisionColumns, drill_kind};
-use super::entry::{Fact, entry, number_fact, set_request, text_fact};
+use super::columns::DecisionColumns;
 use super::errors::signed;
 use super::outbox::announce;
+use super::proposed_edit;
 use super::request_row::{LoadedRequest, load};
-use super::session_answers::{self, DECIDED_SCOPE};
+use super::session_answers;
 use crate::error::{StoreError, StoreResult};
 use crate::event::StoreEvent;
-use crate::record::{AnnouncementKind, Applied, StoredRequest, WriteContext};
+use crate::record::{AnnouncementKind, Applied, EditRecord, StoredRequest, WriteContext};
 
 /// Applies an event.
 pub(super) fn apply(
@@ -36,34 +32,56 @@ pub(super) fn apply(
             "an edited approval needs the edited arguments".to_owned(),
         ));
     }
+    if matches!(event, Event::Answer { choice: Choice::Approve, .. }) {
+        proposed_edit::check(batch, &stored)?;
+    }
     let scope = session_answers::scope_of(&event);
     let parts = ApprovedParts::of(&event, &stored)?;
-    let votes = stored.request.votes.len();
+    let before = stored.request.clone();
     let change = stored.request.apply(event, batch.now)?;
     session_answers::check_scope(&stored, scope)?;
     if change == Transition::Nothing {
         return Ok(Applied { stored, change });
     }
-    if let Transition::Ended(decision) = &change
-        && decision.state == State::Approved
-        // A drill has no permit, because its call does not exist.
-        && !stored.request.requester.is_drill()
-    {
-        stored.permit_until = Some(decision.at.plus(permit_for));
-        if let Some(edited) = context.edited.as_ref().filter(|_| edits) {
-            stored.edited = Some(edited.arguments.clone());
-            stored.edited_card = Some(edited.card.clone());
-        }
+    let edited = context.edited.as_ref().filter(|_| edits);
+    let is_proposed = keep_edit(&mut stored, &before, edited);
+    if stored.request.state == State::Approved && !stored.request.requester.is_drill() {
+        stored.permit_until = Some(batch.now.at.plus(permit_for));
     }
     // The entry is checked first; nothing can be rejected after this line.
-    append_entry(batch, &stored, &change, context)?;
-    save(batch, &stored, votes)?;
+    apply_entry::append(batch, &stored, &change, (&before, context))?;
+    save(batch, &stored, &before)?;
     save_edit(batch, &stored)?;
     if card_after.is_some() && matches!(change, Transition::Ended(_)) {
         replace_card(batch, &mut stored)?;
     }
     publish(batch, &stored, &change, (&parts, context))?;
+    if is_proposed {
+        // The edited call is put to everybody who was asked about the original.
+        let level = stored.request.level;
+        announce(batch, id, AnnouncementKind::Escalated(level))?;
+        batch.publish(StoreEvent::Escalated(id, level));
+    }
     Ok(Applied { stored, change })
+}
+
+/// Keeps the edited call: as the proposed edit, or as the call that was approved. Returns whether
+/// it is proposed to further people.
+fn keep_edit(stored: &mut StoredRequest, before: &Request, edited: Option<&EditRecord>) -> bool {
+    let has_changed = stored.request.proposal != before.proposal;
+    let is_proposed = has_changed && stored.request.proposal.is_some();
+    if has_changed {
+        stored.proposed = edited.filter(|_| is_proposed).cloned();
+    }
+    // The call of a drill does not exist.
+    if stored.request.state == State::Approved
+        && !stored.request.requester.is_drill()
+        && let Some(edited) = stored.proposed.as_ref().or(edited)
+    {
+        stored.edited = Some(edited.arguments.clone());
+        stored.edited_card = Some(edited.card.clone());
+    }
+    is_proposed
 }
 
 /// Announces a change, and what follows from it for the session and the repository.
@@ -129,9 +147,13 @@ fn replace_card(batch: &mut Batch<'_>, stored: &mut StoredRequest) -> StoreResul
     Ok(())
 }
 
-/// Writes the columns that may change, if the request is still pending, and the new votes.
-fn save(batch: &Batch<'_>, stored: &StoredRequest, votes: usize) -> StoreResult<()> {
+/// Writes the columns that may change, if the request is still pending, its proposed edit and its
+/// votes.
+fn save(batch: &Batch<'_>, stored: &StoredRequest, before: &Request) -> StoreResult<()> {
     let request = &stored.request;
+    if request.proposal != before.proposal {
+        proposed_edit::save(batch, stored)?;
+    }
     let decision =
         request.decision.as_ref().map(DecisionColumns::of).transpose()?.unwrap_or_default();
     let sql = "UPDATE request SET state = ?2, level = ?3, permit_until = ?4, edited = ?5, \
@@ -158,7 +180,18 @@ fn save(batch: &Batch<'_>, stored: &StoredRequest, votes: usize) -> StoreResult<
     if changed != 1 {
         return Err(StoreError::Corrupt(format!("request {} is no longer pending", request.id)));
     }
-    for (place, vote) in request.votes.iter().enumerate().skip(votes) {
+    save_votes(batch, request, before)
+}
+
+/// Writes the new votes; all of them where an edit or a denial discarded an earlier one.
+fn save_votes(batch: &Batch<'_>, request: &Request, before: &Request) -> StoreResult<()> {
+    let is_longer = request.votes.starts_with(&before.votes);
+    let kept = if is_longer { before.votes.len() } else { 0 };
+    if !is_longer {
+        let sql = "DELETE FROM vote WHERE request = ?1";
+        batch.conn.prepare_cached(sql)?.execute([request.id.as_bytes()])?;
+    }
+    for (place, vote) in request.votes.iter().enumerate().skip(kept) {
         let choice = match vote.choice {
             Choice::Approve => "approve",
             Choice::Deny => "deny",
@@ -189,86 +222,6 @@ fn save_edit(batch: &Batch<'_>, stored: &StoredRequest) -> StoreResult<()> {
     Ok(())
 }
 
-/// The denial by a freeze, or by a person who takes over.
-fn frozen_vote(change: &Transition) -> Option<Vote> {
-    let Transition::Ended(decision) = change else { return None };
-    let Decider::People(people) = &decision.by else { return None };
-    [FREEZE, TAKE_OVER].contains(&decision.channel.as_str()).then(|| Vote {
-        scope: ApprovalScope::Once,
-        person: people.first().cloned().unwrap_or_default(),
-        choice: Choice::Deny,
-        channel: decision.channel.clone(),
-        reason: decision.reason.clone(),
-        at: decision.at,
-    })
-}
-
 fn count(number: usize) -> StoreResult<i64> {
     signed(u64::try_from(number).unwrap_or(u64::MAX))
-}
-
-/// Adds the facts of the vote that caused a change.
-fn add_vote<'a>(facts: &mut Vec<Fact<'a>>, request: &'a Request) {
-    if let Some(vote) = request.votes.last() {
-        facts.extend([text_fact("channel", &vote.channel), text_fact("reason", &vote.reason)]);
-        if vote.scope != ApprovalScope::Once {
-            facts.push(text_fact("scope", vote.scope.label()));
-        }
-    }
-    let scope = request.approval_scope();
-    if scope != ApprovalScope::Once {
-        facts.push(text_fact(DECIDED_SCOPE, scope.label()));
-    }
-}
-
-fn append_entry(
-    batch: &mut Batch<'_>,
-    stored: &StoredRequest,
-    change: &Transition,
-    context: &WriteContext,
-) -> StoreResult<()> {
-    let request = &stored.request;
-    let id = request.id.to_string();
-    // A freeze ends a request for which its person may have voted before.
-    let by_freeze = frozen_vote(change);
-    let vote = by_freeze.as_ref().or(request.votes.last());
-    let mut facts = Vec::new();
-    facts.extend(drill_kind(&request.requester).map(|kind| text_fact("drill", kind)));
-    let kind = match change {
-        Transition::Nothing => return Ok(()),
-        Transition::Escalated(level) => {
-            facts.push(text_fact("level", level.label()));
-            EntryKind::Escalate
-        }
-        Transition::ApprovalCounted { approvals: count, needed } => {
-            facts.extend([text_fact("choice", "approve"), number_fact("count", *count)]);
-            facts.push(number_fact("needed", *needed));
-            EntryKind::Vote
-        }
-        Transition::DenialCounted { objections: count, needed } => {
-            facts.extend([text_fact("choice", "deny"), number_fact("count", *count)]);
-            facts.push(number_fact("needed", *needed));
-            EntryKind::Vote
-        }
-        Transition::Ended(decision) => match decision.state {
-            State::Approved => EntryKind::Approve,
-            State::Denied => EntryKind::Deny,
-            State::Cancelled => EntryKind::Cancel,
-            State::Expired | State::Pending => EntryKind::Expire,
-        },
-    };
-    if matches!(kind, EntryKind::Vote | EntryKind::Approve | EntryKind::Deny) {
-        add_vote(&mut facts, request);
-    }
-    let mut entry = entry(kind, context, facts)?;
-    set_request(&mut entry, request, &stored.session, &id);
-    if matches!(kind, EntryKind::Vote | EntryKind::Approve | EntryKind::Deny) {
-        entry.person = vote.map(|vote| Cow::Borrowed(vote.person.as_str()));
-    }
-    if let (Transition::Ended(decision), Some(_)) = (change, &stored.edited) {
-        // The edit comes before the approval of the edited call.
-        entry.digest = Some(decision.digest.canonical);
-        batch.append(Entry { kind: EntryKind::Edit, ..entry.clone() })?;
-    }
-    batch.append(entry)
 }

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use countersign_json::canonical::Digest;
 use countersign_ledger::entry::Entry;
+use countersign_types::id::Id;
 use countersign_types::time::{Clock, Moment, Timestamp};
 use rusqlite::Connection;
 
-use super::pending_entries::PendingEntries;
+use super::pending_entries::{Entries, PendingEntries};
 use super::revocation::Revocation;
 use super::revocations::{RecordedLedger, Revocations};
 use super::row_record::{RowKey, RowRecord, RowTable, owner_key};
@@ -142,6 +143,17 @@ impl<'c> Batch<'c> {
             }
         }
         keys
+    }
+
+    /// The pending entries about a request, in order.
+    pub fn pending_about(&self, id: Id) -> Vec<&[u8]> {
+        let about = self.pending.requests().iter().filter(|(request, _)| *request == id);
+        let about: BTreeSet<u64> = about.map(|(_, position)| *position).collect();
+        if about.is_empty() {
+            return Vec::new();
+        }
+        let entries = (0_u64..).zip(Entries(self.pending.bytes()));
+        entries.filter(|(at, _)| about.contains(at)).map(|(_, bytes)| bytes).collect()
     }
 
     /// The number of ledger entries, including the pending ones.

@@ -3,6 +3,7 @@
 
 use countersign_json::canonical::{CallDigest, Digest};
 use countersign_types::id::Id;
+use countersign_types::tier::Tier;
 use countersign_types::time::Timestamp;
 use countersign_workflow::request::{Decider, Decision, EscalationLevel, Requester, State};
 use rusqlite::Row;
@@ -122,6 +123,12 @@ pub(super) fn drill_kind(requester: &Requester) -> Option<&str> {
         Requester::Drill { kind, .. } => Some(kind),
         Requester::Agent(_) | Requester::Person(_) => None,
     }
+}
+
+/// A stored tier.
+pub(super) fn tier(word: &str) -> StoreResult<Tier> {
+    let tier = Tier::ALL.into_iter().find(|tier| tier.label() == word);
+    tier.ok_or_else(|| corrupt(format!("unknown tier `{word}`")))
 }
 
 /// A stored escalation level.

@@ -15,6 +15,7 @@ use super::credential_rows::RecordedRows;
 use super::grant_record::RecordedGrants;
 use super::ledger::entries;
 use super::newest_entry::{FoundEntry, newest_entry};
+use super::proposed_edit;
 use super::store::SqliteStore;
 use super::{grants, query, request_row, requests};
 use crate::error::{StoreError, StoreResult};
@@ -118,6 +119,8 @@ struct RecordedState {
     state: State,
     /// The approved call.
     digest: Option<Digest>,
+    /// The digest of its proposed edit.
+    proposal: Option<Digest>,
     redeemed: bool,
 }
 
@@ -131,6 +134,7 @@ pub(super) fn compare(conn: &Connection) -> StoreResult<RowComparison> {
     for credential in rows.differences(conn)? {
         add(&mut found, credential);
     }
+    let proposals = proposals(conn)?;
     let sql = "SELECT id, state, decided_digest, redeemed IS NOT NULL FROM request ORDER BY id";
     let mut statement = conn.prepare(sql)?;
     let mut rows = statement.query([])?;
@@ -143,7 +147,9 @@ pub(super) fn compare(conn: &Connection) -> StoreResult<RowComparison> {
         let same = entry.is_some_and(|entry| {
             let call = entry.state != State::Approved
                 || entry.digest.map(|digest| *digest.as_bytes()) == digest;
-            entry.state.label() == state && call && entry.redeemed == redeemed
+            let edit = entry.proposal == proposals.get(&id).copied().flatten()
+                && entry.proposal.is_some() == proposals.contains_key(&id);
+            entry.state.label() == state && call && edit && entry.redeemed == redeemed
         });
         if !same {
             let row = describe(&state, redeemed);
@@ -160,6 +166,22 @@ pub(super) fn compare(conn: &Connection) -> StoreResult<RowComparison> {
     }
     for grant in grants {
         add(&mut found, grant);
+    }
+    Ok(found)
+}
+
+/// The digests of all proposed edits.
+fn proposals(conn: &Connection) -> StoreResult<HashMap<Id, Option<Digest>>> {
+    let mut statement = conn.prepare("SELECT request FROM proposed_edit")?;
+    let ids = statement.query_map([], |row| row.get(0))?;
+    let mut found = HashMap::new();
+    for id in ids {
+        let id = Id::from_bytes(id?);
+        let stored = match request_row::load(conn, id) {
+            Err(StoreError::Corrupt(_)) => None,
+            loaded => loaded?,
+        };
+        found.insert(id, stored.and_then(|found| proposed_edit::content(&found.stored)));
     }
     Ok(found)
 }
@@ -218,7 +240,14 @@ fn follow(states: &mut HashMap<Id, RecordedState>, id: Id, entry: &Entry<'_>) {
             }
             return;
         }
+        EntryKind::Edit => {
+            if let Some(known) = states.get_mut(&id) {
+                known.proposal = proposed_edit::content_of(entry);
+            }
+            return;
+        }
         _ => return,
     };
-    states.insert(id, RecordedState { state, digest: entry.digest, redeemed: false });
+    let proposal = states.get(&id).and_then(|known| known.proposal);
+    states.insert(id, RecordedState { state, digest: entry.digest, proposal, redeemed: false });
 }

@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 
 use countersign_types::id::Id;
-use countersign_types::tier::Tier;
 use countersign_types::time::{Millis, Timestamp};
 use countersign_workflow::request::{
     ApprovalScope, Choice, Decider, Decision, JUDGE, Quorum, Request, Requester, Schedule, State,
@@ -11,8 +10,9 @@ use countersign_workflow::request::{
 };
 use rusqlite::{Connection, Row};
 
-use super::columns::{Columns, level, texts};
+use super::columns::{Columns, level, texts, tier};
 use super::errors::{corrupt, unsigned};
+use super::proposed_edit;
 use super::session_question::question;
 use crate::error::StoreResult;
 use crate::record::StoredRequest;
@@ -101,6 +101,8 @@ fn read_stored(conn: &Connection, row: &Row<'_>) -> StoreResult<LoadedRequest> {
     let (card, card_after) = (columns.next()?, columns.next()?);
     let (detail, edited_card) = (columns.next()?, columns.next()?);
     let session_question = question(columns.next::<Option<String>>()?.as_deref())?;
+    let proposed = request.proposal.is_some();
+    let proposed = proposed.then(|| proposed_edit::text(conn, request.id)).transpose()?;
     let stored = StoredRequest {
         request,
         tool,
@@ -115,6 +117,7 @@ fn read_stored(conn: &Connection, row: &Row<'_>) -> StoreResult<LoadedRequest> {
         redeemed,
         edited,
         edited_card,
+        proposed,
         outcome,
     };
     Ok(LoadedRequest { stored, permit_for, card_after })
@@ -146,6 +149,8 @@ fn read_request(conn: &Connection, columns: &mut Columns<'_, '_>) -> StoreResult
     if u32::try_from(votes.len()) != Ok(counted) {
         return Err(corrupt(format!("request {id} has {} of {counted} votes", votes.len())));
     }
+    // The person who proposed an edit has voted for it.
+    let proposal = if counted == 0 { None } else { proposed_edit::load(conn, id, quorum)? };
     let request = Request {
         id,
         requester,
@@ -158,6 +163,7 @@ fn read_request(conn: &Connection, columns: &mut Columns<'_, '_>) -> StoreResult
         state,
         level,
         votes,
+        proposal,
         decision,
     };
     if has_quorum(&request) {
@@ -179,7 +185,7 @@ fn has_quorum(request: &Request) -> bool {
         .filter(|vote| vote.choice == Choice::Approve)
         .map(|vote| vote.person.as_str())
         .collect();
-    !by_people || people.len() >= usize::from(request.quorum.approve.max(1))
+    !by_people || people.len() >= usize::from(request.approvals_needed())
 }
 
 /// The decision in a request's row, if there is one.
@@ -239,11 +245,6 @@ fn requester(kind: &str, name: String, drill: Option<String>) -> StoreResult<Req
         ("person", Some(kind)) => Ok(Requester::Drill { kind, shown: name }),
         (other, _) => Err(corrupt(format!("unknown requester kind `{other}`"))),
     }
-}
-
-fn tier(word: &str) -> StoreResult<Tier> {
-    let tier = Tier::ALL.into_iter().find(|tier| tier.label() == word);
-    tier.ok_or_else(|| corrupt(format!("unknown tier `{word}`")))
 }
 
 #[cfg(test)]

@@ -82,6 +82,7 @@ fn stored(new: NewRequest) -> StoredRequest {
         redeemed: None,
         edited: None,
         edited_card: None,
+        proposed: None,
         outcome: None,
     }
 }
@@ -120,8 +121,8 @@ pub(super) fn by_key(
 fn validate(new: &NewRequest) -> StoreResult<()> {
     let request = &new.request;
     let invalid = |what: &str| Err(StoreError::Invalid(what.to_owned()));
-    if !request.votes.is_empty() {
-        return invalid("a new request cannot have votes");
+    if !request.votes.is_empty() || request.proposal.is_some() {
+        return invalid("a new request cannot have votes or edits");
     }
     if request.requester.is_drill() && request.state != State::Pending {
         return invalid("a drill must be decided by people");

@@ -8,7 +8,7 @@ use crate::error::OpenError;
 const APPLICATION: i64 = 0x4353_474E;
 
 /// The migration at index `n` upgrades schema `n` to `n + 1`. Released migrations never change.
-const MIGRATIONS: [&str; 17] = [
+const MIGRATIONS: [&str; 18] = [
     include_str!("../../migrations/sqlite/0001_first.sql"),
     include_str!("../../migrations/sqlite/0002_fewer_trees.sql"),
     include_str!("../../migrations/sqlite/0003_ways_in.sql"),
@@ -26,6 +26,7 @@ const MIGRATIONS: [&str; 17] = [
     include_str!("../../migrations/sqlite/0017_approved_parts.sql"),
     include_str!("../../migrations/sqlite/0018_own_approval.sql"),
     include_str!("../../migrations/sqlite/0019_tool_call_grants.sql"),
+    include_str!("../../migrations/sqlite/0020_proposed_edits.sql"),
 ];
 
 /// Upgrades the store to the newest schema, and rejects a newer one. Foreign keys must be off,

@@ -17,6 +17,8 @@ mod model;
 #[cfg(test)]
 mod people;
 #[cfg(test)]
+mod proposed_edits;
+#[cfg(test)]
 mod races;
 #[cfg(test)]
 mod requests;
@@ -67,6 +69,10 @@ mod sqlite {
         requests::only_the_first_outcome_counts,
         requests::a_wait_ends_with_the_request_and_removes_its_waiter,
         requests::everything_is_there_after_reopening,
+        proposed_edits::a_proposed_edit_is_approved_by_two_people_across_a_restart,
+        proposed_edits::another_edit_replaces_a_proposed_one_and_its_votes,
+        proposed_edits::a_denial_ends_a_proposed_edit_and_keeps_it,
+        proposed_edits::concurrent_votes_are_all_counted,
         races::concurrent_answers_make_one_decision,
         races::a_counted_grant_covers_exactly_its_uses,
         races::concurrent_redemptions_use_a_permit_once,

@@ -131,6 +131,7 @@ pub async fn an_edited_approval_keeps_its_arguments<P: Fixture>() {
             tier: Tier::Medium,
             crisis: false,
             quorum: Quorum::default(),
+            assurance: None,
         });
     }
     let without = store.apply(id, event.clone(), context()).await;

@@ -28,8 +28,9 @@ pub enum TransitionError {
     NotRequester,
     /// The system clock is behind times that were already recorded.
     ClockUnreliable,
-    /// A call that several people decide cannot be edited by one.
-    EditNeedsOnePerson,
+    /// In a crisis, a call that several people decide cannot be edited: the text would have to be
+    /// kept for the others.
+    CrisisEditNeedsOnePerson,
     /// A call in a crisis can only be approved unchanged or denied.
     EditInCrisis,
     /// An edited call is approved once.
@@ -70,7 +71,10 @@ impl fmt::Display for TransitionError {
             | TransitionError::DeadlinePassed => {
                 "the deadline has passed; the request was denied without an answer"
             }
-            TransitionError::DigestMismatch => "the call you were shown is not the requested call",
+            TransitionError::DigestMismatch => {
+                "the call you were shown is not the call to decide, or a person edited it since; \
+                 look at it again"
+            }
             TransitionError::OwnRequest => "you cannot answer your own request",
             TransitionError::AlreadyAnswered => "you already answered this request",
             TransitionError::ReasonRequired => "approval requires a reason",
@@ -81,8 +85,8 @@ impl fmt::Display for TransitionError {
             TransitionError::ClockUnreliable => {
                 "the system clock went back; nothing is approved until it catches up"
             }
-            TransitionError::EditNeedsOnePerson => {
-                "several people decide this call, so it cannot be edited"
+            TransitionError::CrisisEditNeedsOnePerson => {
+                "several people decide this call in a crisis, so it cannot be edited"
             }
             TransitionError::NoParts => "this call has no parts that can be approved alone",
             TransitionError::PartsNeedOnePerson => "several people decide this call, not its parts",

@@ -4,13 +4,12 @@ use serde::Serialize;
 
 use super::error::TransitionError;
 use super::parts_answer::PartsAnswer;
+use super::proposed_edit::EditedCall;
 use super::scope::ApprovalScope;
 use super::stop_cause::StopCause;
-use super::{Decider, Decision, EscalationLevel, Quorum, Request, Requester, State, needs_word};
-use crate::assurance::{Authority, RequiredAssurance, may_approve};
+use super::{Decider, Decision, EscalationLevel, Request, Requester, State};
+use crate::assurance::{Authority, RequiredAssurance};
 use countersign_json::canonical::CallDigest;
-use countersign_risk::word_pair::word_pair;
-use countersign_types::tier::Tier;
 use countersign_types::time::{Moment, Timestamp};
 
 /// Approve or deny; there is no default.
@@ -38,20 +37,6 @@ pub struct Vote {
     pub reason: String,
     /// When.
     pub at: Timestamp,
-}
-
-/// A call that a person edited, assessed again. It is approved under its own tier if that is
-/// higher.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct EditedCall {
-    /// Its digests.
-    pub digest: CallDigest,
-    /// Its tier.
-    pub tier: Tier,
-    /// Whether the crisis rules apply to it.
-    pub crisis: bool,
-    /// How many people the current rules require.
-    pub quorum: Quorum,
 }
 
 /// An event of a request.
@@ -128,9 +113,9 @@ pub enum Transition {
 }
 
 /// What the person was shown, and what they typed from it.
-struct Shown<'a> {
-    seen: CallDigest,
-    word: &'a str,
+pub(super) struct Shown<'a> {
+    pub seen: CallDigest,
+    pub word: &'a str,
 }
 
 impl Request {
@@ -184,126 +169,6 @@ impl Request {
             return Err(TransitionError::DeadlinePassed);
         }
         Ok(self.end(State::Cancelled, Decider::Requester, "", "", now.at, self.digest))
-    }
-
-    fn answer(
-        &mut self,
-        vote: Vote,
-        shown: &Shown<'_>,
-        edited: Option<EditedCall>,
-        (standing, needs): (Authority, RequiredAssurance),
-        now: Moment,
-    ) -> Result<Transition, TransitionError> {
-        if self.schedule.is_over(now.at) {
-            return Err(TransitionError::DeadlinePassed);
-        }
-        // A person who works alone can answer their own request, if its terms say so.
-        let is_own = matches!(&self.requester, Requester::Person(name) if *name == vote.person);
-        if is_own && !self.own_approval {
-            return Err(TransitionError::OwnRequest);
-        }
-        if self.votes.iter().any(|earlier| earlier.person == vote.person) {
-            return Err(TransitionError::AlreadyAnswered);
-        }
-        match vote.choice {
-            // A denial is always accepted: without the right digest, without a reason, with a wrong
-            // clock.
-            Choice::Deny => Ok(self.object(vote)),
-            Choice::Approve => {
-                self.may_approve(&vote, shown, edited, now)?;
-                self.may_vote(standing, now)?;
-                let (tier, crisis) = self.gravity(edited);
-                may_approve(&needs, standing, tier, crisis)
-                    .map_err(TransitionError::InsufficientAssurance)?;
-                Ok(self.count(vote, edited.map_or(self.digest, |edited| edited.digest)))
-            }
-        }
-    }
-
-    fn may_approve(
-        &self,
-        vote: &Vote,
-        shown: &Shown<'_>,
-        edited: Option<EditedCall>,
-        now: Moment,
-    ) -> Result<(), TransitionError> {
-        let (tier, crisis) = self.gravity(edited);
-        let runs = edited.map_or(self.digest, |edited| edited.digest);
-        let needs_reason = tier == Tier::Critical || crisis;
-        let quorum = edited.map_or(0, |edited| edited.quorum.approve).max(self.quorum.approve);
-        if !now.reliable {
-            Err(TransitionError::ClockUnreliable)
-        } else if shown.seen != self.digest {
-            Err(TransitionError::DigestMismatch)
-        } else if needs_reason && vote.reason.trim().is_empty() {
-            Err(TransitionError::ReasonRequired)
-        } else if needs_word(tier, crisis) && !word_pair(&runs.canonical).has(shown.word) {
-            Err(TransitionError::WordRequired)
-        } else if edited.is_some() && vote.scope != ApprovalScope::Once {
-            Err(TransitionError::EditForSession)
-        } else if vote.scope == ApprovalScope::Repository && tier > Tier::Medium {
-            Err(TransitionError::NotForRepository)
-        } else if vote.scope != ApprovalScope::Once && needs_reason {
-            Err(TransitionError::NotForSession)
-        } else if edited.is_some() && crisis && !self.crisis {
-            Err(TransitionError::EditInCrisis)
-        } else if edited.is_some() && quorum > 1 {
-            Err(TransitionError::EditNeedsOnePerson)
-        } else {
-            Ok(())
-        }
-    }
-
-    /// The tier and the crisis flag of the call that would run. An edit can only raise them.
-    fn gravity(&self, edited: Option<EditedCall>) -> (Tier, bool) {
-        let tier = edited.map_or(self.tier, |edited| edited.tier.max(self.tier));
-        (tier, self.crisis || edited.is_some_and(|edited| edited.crisis))
-    }
-
-    /// Whether this person had the right to answer before the request, and has completed the
-    /// waiting period.
-    pub(super) fn may_vote(&self, standing: Authority, now: Moment) -> Result<(), TransitionError> {
-        if standing.tenure.since > self.schedule.created {
-            Err(TransitionError::NewerThanRequest)
-        } else if standing.tenure.active_from > now.at {
-            Err(TransitionError::WaitingUntil(standing.tenure.active_from))
-        } else {
-            Ok(())
-        }
-    }
-
-    pub(super) fn object(&mut self, vote: Vote) -> Transition {
-        let (channel, reason, at) = (vote.channel.clone(), vote.reason.clone(), vote.at);
-        self.votes.push(vote);
-        let objections = self.tally(Choice::Deny);
-        let needed = self.quorum.deny.max(1);
-        if objections < needed {
-            return Transition::DenialCounted { objections, needed };
-        }
-        let by = self.people(Choice::Deny);
-        self.end(State::Denied, by, &channel, &reason, at, self.digest)
-    }
-
-    fn count(&mut self, vote: Vote, digest: CallDigest) -> Transition {
-        let (channel, reason, at) = (vote.channel.clone(), vote.reason.clone(), vote.at);
-        self.votes.push(vote);
-        let approvals = self.tally(Choice::Approve);
-        let needed = self.quorum.approve.max(1);
-        if approvals < needed {
-            return Transition::ApprovalCounted { approvals, needed };
-        }
-        let by = self.people(Choice::Approve);
-        self.end(State::Approved, by, &channel, &reason, at, digest)
-    }
-
-    fn tally(&self, choice: Choice) -> u8 {
-        let count = self.votes.iter().filter(|vote| vote.choice == choice).count();
-        u8::try_from(count).unwrap_or(u8::MAX)
-    }
-
-    fn people(&self, choice: Choice) -> Decider {
-        let said = self.votes.iter().filter(|vote| vote.choice == choice);
-        Decider::People(said.map(|vote| vote.person.clone()).collect())
     }
 
     pub(super) fn end(

@@ -3,15 +3,19 @@
 //! The module reads no clock and stores no secrets. The store runs `Request::apply` inside its
 //! transaction and records the result.
 
+mod answer;
 mod error;
 mod escalation;
 mod event;
 mod freeze;
 mod parts;
 mod parts_answer;
+mod proposed_edit;
 mod scope;
 mod stop_cause;
 
+#[cfg(test)]
+mod proposed_edit_tests;
 #[cfg(test)]
 mod tests;
 
@@ -24,9 +28,10 @@ use countersign_types::time::Timestamp;
 
 pub use error::TransitionError;
 pub use escalation::{EscalationLevel, EscalationTimes, Profile, Schedule};
-pub use event::{Choice, EditedCall, Event, Transition, Vote};
+pub use event::{Choice, Event, Transition, Vote};
 pub use freeze::{FREEZE, TAKE_OVER};
 pub use parts_answer::PartsAnswer;
+pub use proposed_edit::{EditedCall, ProposedEdit};
 pub use scope::ApprovalScope;
 pub use stop_cause::StopCause;
 
@@ -197,6 +202,9 @@ pub struct Request {
     pub level: EscalationLevel,
     /// The answers so far.
     pub votes: Vec<Vote>,
+    /// The edit of a person that further people must approve; it takes the place of the requested
+    /// call.
+    pub proposal: Option<ProposedEdit>,
     /// How it ended.
     pub decision: Option<Decision>,
 }
@@ -222,6 +230,7 @@ impl Request {
             state: State::Pending,
             level: EscalationLevel::First,
             votes: Vec::new(),
+            proposal: None,
             decision: None,
         }
     }
@@ -246,7 +255,7 @@ impl Request {
 
     /// Whether an approval needs a reason: for CRITICAL and in a crisis.
     pub fn needs_reason(&self) -> bool {
-        self.tier == Tier::Critical || self.crisis
+        self.current_tier() == Tier::Critical || self.crisis
     }
 
     /// For how long the people approved: the narrowest scope of their approvals.

@@ -45,7 +45,11 @@ impl Request {
             Err(TransitionError::ClockUnreliable)
         } else if given.seen != self.digest {
             Err(TransitionError::DigestMismatch)
-        } else if self.crisis || self.requester.is_drill() || tier > self.tier {
+        } else if self.crisis
+            || self.requester.is_drill()
+            || self.proposal.is_some()
+            || tier > self.tier
+        {
             Err(TransitionError::NoParts)
         } else if given.people > 1 || self.quorum.approve > 1 || self.quorum.deny > 1 {
             Err(TransitionError::PartsNeedOnePerson)

@@ -6,19 +6,19 @@ use countersign_json::canonical::Digest;
 use countersign_risk::word_pair::word_pair;
 use countersign_types::time::{Millis, Moment};
 
-fn call(byte: u8) -> CallDigest {
+pub(super) fn call(byte: u8) -> CallDigest {
     let digest = Digest::from_bytes([byte; 32]);
     CallDigest { canonical: digest, raw: digest, both_bind: false }
 }
 
-fn request(tier: Tier, quorum: Quorum) -> Request {
+pub(super) fn request(tier: Tier, quorum: Quorum) -> Request {
     let terms = Terms { tier, crisis: false, quorum, own_approval: false };
     let plan = EscalationTimes::default().schedule(Timestamp(1_000), tier, false, None);
     let id = Id::from_bytes([7; 16]);
     Request::new(id, Requester::Agent("claude".to_owned()), call(1), terms, plan)
 }
 
-fn says(person: &str, choice: Choice, reason: &str) -> Event {
+pub(super) fn says(person: &str, choice: Choice, reason: &str) -> Event {
     Event::Answer {
         person: person.to_owned(),
         choice,
@@ -35,11 +35,11 @@ fn says(person: &str, choice: Choice, reason: &str) -> Event {
     }
 }
 
-fn edited_call(tier: Tier, quorum: Quorum) -> EditedCall {
-    EditedCall { digest: call(9), tier, crisis: false, quorum }
+pub(super) fn edited_call(tier: Tier, quorum: Quorum) -> EditedCall {
+    EditedCall { digest: call(9), tier, crisis: false, quorum, assurance: None }
 }
 
-fn at(seconds: i64) -> Moment {
+pub(super) fn at(seconds: i64) -> Moment {
     Moment::reliable(Timestamp(1_000 + seconds * 1_000))
 }
 
@@ -210,7 +210,8 @@ fn an_edited_call_is_what_is_approved() {
         asked.apply(event, at(1))
     };
     let mut shared = Request { quorum: Quorum { approve: 2, deny: 1 }, ..asked.clone() };
-    assert_eq!(edit(&mut shared), Err(TransitionError::EditNeedsOnePerson));
+    let first = edit(&mut shared);
+    assert_eq!(first, Ok(Transition::ApprovalCounted { approvals: 1, needed: 2 }));
     let mut crisis = Request { crisis: true, ..asked.clone() };
     assert_eq!(edit(&mut crisis), Err(TransitionError::ReasonRequired));
     edit(&mut asked).unwrap();
@@ -247,13 +248,16 @@ fn an_edited_call_takes_its_own_quorum_reason_and_assurance() {
                         }
                         let grave = asked_tier.max(edited_tier) == Tier::Critical;
                         let plain = Authority::login(false, Tenure::from(Timestamp(0)));
-                        let may =
-                            !grave || critical == 1 && !reason.is_empty() && standing == plain;
-                        let approved = asked.apply(event, at(1)).is_ok();
-                        assert_eq!(
-                            approved, may,
+                        let may = !grave || !reason.is_empty() && standing == plain;
+                        let alone = !grave || critical == 1;
+                        let counted = asked.apply(event, at(1)).is_ok();
+                        let name = format!(
                             "{asked_tier:?} edited into {edited_tier:?}, {critical}, {reason:?}"
                         );
+                        assert_eq!(counted, may, "{name}");
+                        let approved = asked.state == State::Approved;
+                        assert_eq!(approved, may && alone, "{name}");
+                        assert_eq!(asked.proposal.is_some(), may && !alone, "{name}");
                     }
                 }
             }

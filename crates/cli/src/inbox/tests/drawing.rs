@@ -183,6 +183,47 @@ fn an_edited_call_is_shown_beside_the_original() {
     assert!(text.contains("rm -rf /var/www") && text.contains("not recorded"), "{text}");
 }
 
+/// An edit that several people decide takes the place of the call on the screen, also while a
+/// person types an answer to the original.
+#[test]
+fn a_proposed_edit_takes_the_place_of_the_call() {
+    let asked = request(1, "chmod -R 777 /var/www", "HIGH");
+    let other = request(2, "rm -rf /var/www", "CRITICAL");
+    let mut bench = Bench::new(100, 40, std::slice::from_ref(&asked));
+    assert!(bench.shows("chmod -R 777"), "{}", bench.text());
+    let summary = |one: &countersign_client::RequestRecord| {
+        serde_json::json!({
+            "brief": one.brief, "tier": one.tier, "phrase": one.phrase, "digest": one.digest,
+        })
+    };
+    let mut document = serde_json::to_value(&other).unwrap();
+    document["id"] = serde_json::json!(asked.id);
+    document["quorum"]["approve"] = 2.into();
+    document["approvals"] = 1.into();
+    document["proposed_edit"] = serde_json::json!({
+        "by": "bo", "at": asked.created, "needed": 2,
+        "edited": summary(&other), "original": summary(&asked),
+    });
+    document["original_card"] = asked.card.clone().unwrap();
+    let edited: countersign_client::RequestRecord = serde_json::from_value(document).unwrap();
+    bench.press("a");
+    bench.known = vec![edited.clone()];
+    bench.tell(InboxEvent::Changed(Box::new(edited.clone())));
+    assert!(bench.shows("A person edited the call"), "{}", bench.text());
+    assert!(bench.shows("rm -rf /var/www"), "{}", bench.text());
+    assert!(bench.shows("Edited by bo; 2 people must approve"), "{}", bench.text());
+    assert!(bench.shows("Original (HIGH)"), "{}", bench.text());
+    assert_eq!(bench.approvals(), 0);
+    let mut out = Vec::new();
+    let style = crate::card::Style { paint: crate::terminal::Paint::Plain, all: true };
+    crate::gate::show::print(&mut out, &edited, style).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    let (original, call) = text.split_once("Edited by bo (this is what you approve)").unwrap();
+    assert!(original.contains("chmod -R 777 /var/www"), "{text}");
+    assert!(call.contains("2 people must approve it, 1 missing"), "{text}");
+    assert!(call.contains("rm -rf /var/www"), "{text}");
+}
+
 /// The README shows the list; `UPDATE_GOLDEN=1` writes it there.
 #[test]
 fn the_readme_shows_the_list_as_it_is_drawn() {

@@ -16,6 +16,7 @@ mod pki_attacks;
 mod pki_nodes;
 mod place;
 mod plans;
+mod proposed_edits;
 mod push;
 mod reports;
 mod screen;

@@ -1,6 +1,7 @@
 //! Decisions: a person answers, one request or several.
 
 mod answer;
+mod check_edit;
 mod edit;
 mod grant_request;
 mod segments;
@@ -11,16 +12,16 @@ use axum::extract::{Path, Request, State};
 use axum::response::IntoResponse as _;
 use axum::routing::post;
 use countersign_json::canonical::Digest;
-use countersign_risk::card::Card;
 use countersign_store::{Store as _, StoredRequest};
-use countersign_types::tier::Tier;
 use countersign_workflow::request::{
     ApprovalScope, Choice, State as RequestState, TransitionError,
 };
 use serde_json::json;
 
 pub use answer::deny;
-use answer::{PersonAnswer, answer, find};
+use answer::{PersonAnswer, answer, decided_call, find};
+use check_edit::digest_of;
+pub use check_edit::{CheckedEdit, check_edit};
 use edit::AssessedEdit;
 use grant_request::GrantRequest;
 use segments::ChosenParts;
@@ -48,30 +49,7 @@ pub fn people() -> Router<Api> {
 /// `POST …/edit`: the assessment of an edited call, before anyone approves it.
 async fn edit(State(api): State<Api>, Path(text): Path<String>, request: Request) -> ApiResult {
     authenticate::person(&api, request.headers())?;
-    Ok(axum::Json(check_edit(&api, &text, request).await?.0).into_response())
-}
-
-/// The card of an edited call, and the tier under which it is approved: an edit never lowers it.
-/// The body names the call that the person was shown.
-pub async fn check_edit(
-    api: &Api,
-    text: &str,
-    request: Request,
-) -> Result<(Card, Tier), ApiProblem> {
-    let (parts, body) = request.into_parts();
-    let bytes = fields::read_json_body(&parts.headers, body).await?;
-    let value = fields::parse(&bytes)?;
-    let fields = Fields::new(&value)?;
-    let (seen, edited) = (digest_shown(&fields)?, fields.get("edited_arguments"));
-    fields.finish()?;
-    let stored = find(api, requests::id(text)?).await?;
-    if seen != Some(stored.request.digest.canonical) {
-        return Err(TransitionError::DigestMismatch.into());
-    }
-    let edited = edited.ok_or_else(|| ApiProblem::bad_request("`edited_arguments` is required"))?;
-    let card = AssessedEdit::new(api, &stored, edited).await?.card;
-    let tier = card.tier.max(stored.request.tier);
-    Ok((card, tier))
+    Ok(axum::Json(check_edit(&api, &text, request).await?.card).into_response())
 }
 
 /// The challenge that a passkey signs for an answer. The body is that of the answer.
@@ -93,13 +71,12 @@ async fn challenge(
     let checked = digest_of(&fields, "edited_digest")?;
     fields.finish()?;
     let stored = find(&api, requests::id(&text)?).await?;
-    let asked = stored.request.digest.canonical;
     // The person must have been shown the call that is asked about.
-    if seen != Some(asked) {
+    if seen != Some(stored.request.current_digest().canonical) {
         return Err(TransitionError::DigestMismatch.into());
     }
     let edit = AssessedEdit::checked(&api, &stored, edited, checked).await?;
-    let digest = edit.map_or(asked, |edit| edit.call.digest.canonical);
+    let digest = decided_call(&stored, choice, edit.as_ref()).canonical;
     let digest = chosen.map_or(Ok(digest), |chosen| chosen.digest(&stored))?;
     let decided = SignedDecision { request: stored.request.id, digest, choice, scope };
     passkey_signature::ask(&api, &identity, &parts.headers, decided)
@@ -133,7 +110,8 @@ async fn decide(State(api): State<Api>, Path(text): Path<String>, request: Reque
         let denied = chosen.approve(&api, &identity, &stored, given).await?;
         return Ok(axum::Json(requests::for_people(&api, &denied).await?).into_response());
     }
-    session_scope::check(&stored, scope, edited.is_some(), wanted.is_some())?;
+    let is_edit = edited.is_some() || stored.request.proposal.is_some();
+    session_scope::check(&stored, scope, is_edit, wanted.is_some())?;
     let edit = AssessedEdit::checked(&api, &stored, edited, checked).await?;
     let proof = grant_request::proof(&api, &identity, wanted.as_ref(), (&parts, &bytes)).await?;
     let grant = wanted.map(|wish| wish.grant(&api, &stored, &identity)).transpose()?;
@@ -170,7 +148,7 @@ fn check_extras(
             "an edited call is approved once and cannot have a grant",
         ));
     }
-    if grant && stored.request.quorum.approve > 1 {
+    if grant && stored.request.approvals_needed() > 1 {
         return Err(ApiProblem::conflict(
             "this call needs several people, so an approval cannot have a grant",
         ));
@@ -230,7 +208,7 @@ async fn decide_many(State(api): State<Api>, request: Request) -> ApiResult {
 
 /// Whether it must be approved on its own.
 fn must_be_alone(stored: &StoredRequest) -> bool {
-    stored.request.tier == Tier::Critical || stored.request.crisis
+    stored.request.needs_reason()
 }
 
 fn choice(fields: &Fields<'_, '_>) -> Result<Choice, ApiProblem> {
@@ -274,9 +252,4 @@ fn word(fields: &Fields<'_, '_>) -> Result<String, ApiProblem> {
 
 fn digest_shown(fields: &Fields<'_, '_>) -> Result<Option<Digest>, ApiProblem> {
     digest_of(fields, "digest")
-}
-
-fn digest_of(fields: &Fields<'_, '_>, name: &'static str) -> Result<Option<Digest>, ApiProblem> {
-    let digest = fields.text(name)?.map(Digest::parse).transpose();
-    digest.map_err(|error| ApiProblem::bad_request(error.to_string()))
 }

@@ -10,7 +10,9 @@ use countersign_types::time::Timestamp;
 use countersign_workflow::request::{ApprovalScope, Choice, Decider, Decision, State};
 use serde_json::{Map, Value, json};
 
+use super::proposed_edit;
 use crate::config::NO_CHANNEL;
+use crate::current_call::as_asked;
 use crate::drills;
 use crate::gate::{Passed, agent_label, agent_version};
 use crate::keys::Keys;
@@ -37,9 +39,10 @@ pub fn for_people(
     opinion: Option<&Value>,
 ) -> Value {
     let mut document = for_the_list(stored);
-    let card: Value = serde_json::from_str(&stored.card).unwrap_or_default();
+    let card: Value = serde_json::from_str(&as_asked(stored).card).unwrap_or_default();
     document.insert("card".to_owned(), card);
     document.insert("edited_card".to_owned(), json!(edited_card(stored)));
+    proposed_edit::insert_cards(&mut document, stored);
     document.insert("judge".to_owned(), json!(opinion));
     let deliveries = deliveries.iter().filter(|one| one.channel != NO_CHANNEL);
     let deliveries: Vec<Value> = deliveries.map(delivery).collect();
@@ -47,8 +50,15 @@ pub fn for_people(
     Value::Object(document)
 }
 
-/// The document in lists and events: everything but the card.
+/// The document in lists and events: everything but the card. While several people decide an edit,
+/// it has the digest, tier and summary of the edited call, which is what they are asked about.
 pub fn for_the_list(stored: &StoredRequest) -> Map<String, Value> {
+    let mut document = listed(&as_asked(stored));
+    document.insert("proposed_edit".to_owned(), proposed_edit::summary(stored));
+    document
+}
+
+fn listed(stored: &StoredRequest) -> Map<String, Value> {
     let mut document = plain(stored);
     let detail: Value = serde_json::from_str(&stored.detail).unwrap_or_default();
     let description = detail.pointer("/description").or(detail.pointer("/seed/description"));
@@ -67,11 +77,13 @@ pub fn for_the_list(stored: &StoredRequest) -> Map<String, Value> {
 
 /// The same with the card and where the call would run, for a person who tries out other rules.
 pub fn with_card(stored: &StoredRequest) -> Map<String, Value> {
-    let mut document = for_the_list(stored);
+    let mut document = listed(stored);
     let card: Value = serde_json::from_str(&stored.card).unwrap_or_default();
     let detail: Value = serde_json::from_str(&stored.detail).unwrap_or_default();
     document.insert("card".to_owned(), card);
     document.insert("place".to_owned(), json!(detail.get("place")));
+    // The request as the agent made it.
+    document.insert("proposed_edit".to_owned(), Value::Null);
     document
 }
 

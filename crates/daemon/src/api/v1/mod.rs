@@ -38,6 +38,7 @@ mod pki_nodes;
 mod policy;
 mod policy_projects;
 mod policy_rules;
+mod proposed_edit;
 pub mod push;
 mod quarantines;
 mod recover;
@@ -51,7 +52,7 @@ mod sessions;
 mod stats;
 
 pub use calibration::{CalibrationData, calibration_data};
-pub use decisions::{check_edit, deny};
+pub use decisions::{CheckedEdit, check_edit, deny};
 pub use login::LOGIN;
 #[cfg(test)]
 pub use openapi::DOCUMENT;

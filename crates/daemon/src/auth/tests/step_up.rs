@@ -291,29 +291,6 @@ async fn a_passphrase_is_only_reset_with_a_recovery_code() {
 }
 
 #[tokio::test]
-async fn an_edit_to_a_riskier_call_needs_its_quorum() {
-    let daemon = TestDaemon::with("", "[quorum]\ncritical = 2\n").await;
-    let (owner, agent) = (daemon.owner().await, daemon.agent("claude", 1_000_000).await);
-    let call = json!({"tool": "send_message", "arguments": {"to": "bo", "text": "hi"}});
-    let asked = daemon.by(&agent, ApiSide::Agents, "POST /v1/requests", Some(call)).await.body;
-    assert_eq!(asked["tier"], "MEDIUM", "{asked}");
-    let asked = ask(&daemon, &agent, "git push origin main --force-with-lease").await;
-    assert_ne!(asked["tier"], "CRITICAL", "{asked}");
-    let id = asked["id"].as_str().unwrap();
-    let mut body = json!({"digest": asked["digest"], "edited_arguments": {"command": "rm -rf /"}});
-    let line = format!("POST /v1/requests/{id}/edit");
-    let checked = daemon.by(&owner, ApiSide::People, &line, Some(body.clone())).await;
-    assert_eq!(checked.body["tier"], "CRITICAL", "{:?}", checked.body);
-    body["choice"] = json!("approve");
-    body["reason"] = json!("I looked");
-    body["edited_digest"] = checked.body["digest"].clone();
-    let line = format!("POST /v1/requests/{id}/decision");
-    let reply = daemon.by(&owner, ApiSide::People, &line, Some(body)).await;
-    assert_eq!(reply.status, 409, "{:?}", reply.body);
-    assert!(reply.body["detail"].as_str().unwrap().contains("several people"));
-}
-
-#[tokio::test]
 async fn an_approval_with_a_quorum_cannot_give_a_grant() {
     let daemon = TestDaemon::with("", "[quorum]\nhigh = 2\n").await;
     let (owner, agent) = (daemon.owner().await, daemon.agent("claude", 1_000_000).await);

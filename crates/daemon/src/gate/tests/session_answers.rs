@@ -205,7 +205,7 @@ async fn an_edited_call_is_approved_once() {
         *word = countersign_risk::word_pair::word_pair(&canonical).to_string();
         let digest = countersign_json::canonical::CallDigest { canonical, ..stored.request.digest };
         let (tier, quorum) = (stored.request.tier, Quorum::default());
-        *edited = Some(EditedCall { digest, tier, crisis: false, quorum });
+        *edited = Some(EditedCall { digest, tier, crisis: false, quorum, assurance: None });
     }
     let note = countersign_store::WriteContext {
         edited: Some(countersign_store::EditRecord {

@@ -67,7 +67,7 @@ async function answer(card, choice, extra = {}) {
   try {
     const decided = await decision(card.dataset.id, body, exact);
     if (!rows) location.reload();
-    else if (decided.state === "pending") refresh();
+    else if (decided.state === "pending") soon(card.dataset.id).then(refresh);
     else end(card.dataset.id, decided.state);
   } catch (error) {
     for (const button of all("button", card)) button.disabled = false;

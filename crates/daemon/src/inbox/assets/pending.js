@@ -222,10 +222,11 @@ function put(card, focus) {
   if (card.dataset.state !== "pending") leaveSoon(card.dataset.id);
 }
 
-// Whether a card is the one of this request, and of the call that the list names.
+// Whether a card is the one of this request, and of the call that the list names. An ended request
+// shows its original call again, and takes no answer.
 function belongs(card, id) {
   const row = known.get(id);
-  return card?.dataset.id === id && (!row || row.dataset.digest === card.dataset.digest);
+  return card?.dataset.id === id && (!row || card.dataset.state !== "pending" || row.dataset.digest === card.dataset.digest);
 }
 
 async function select(id, focus) {
@@ -273,7 +274,9 @@ function agree() {
   if (card && known.has(id)) {
     if (current !== known.get(id)) mark(id);
     const over = current.matches(".ended");
-    if (over === (card.dataset.state === "pending")) refresh();
+    // An edit takes the place of the call that is shown.
+    const other = !over && current.dataset.digest !== card.dataset.digest;
+    if (other || over === (card.dataset.state === "pending")) refresh();
   } else if (card && card.dataset.state === "pending") {
     mark(undefined);
     if (finished.has(id)) refresh(); else soon(id);

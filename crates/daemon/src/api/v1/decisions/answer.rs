@@ -58,16 +58,14 @@ pub async fn answer(
     stored: &StoredRequest,
     given: PersonAnswer,
 ) -> Result<StoredRequest, ApiProblem> {
-    let asked = stored.request.digest;
-    let seen = call_seen(given.choice, given.seen, asked)?;
+    let seen = call_seen(given.choice, given.seen, stored)?;
     let mut facts = given.edit.as_ref().map(|edit| edit.facts.clone()).unwrap_or_default();
     facts.extend(given.proof.as_ref().map(StepUpProof::fact));
     let mut standing = api.standing(&identity.person);
     if let Some(signed) = &given.signed {
-        let runs = given.edit.as_ref().map_or(asked, |edit| edit.call.digest).canonical;
-        let request = stored.request.id;
-        let decided =
-            SignedDecision { request, digest: runs, choice: given.choice, scope: given.scope };
+        let PersonAnswer { choice, scope, .. } = given;
+        let digest = decided_call(stored, choice, given.edit.as_ref()).canonical;
+        let decided = SignedDecision { request: stored.request.id, digest, choice, scope };
         let kept =
             passkey_signature::signed(api, identity, signed, Purpose::Decide(decided)).await?;
         facts.insert("passkey".to_owned(), kept);
@@ -78,7 +76,6 @@ pub async fn answer(
         facts: (!facts.is_empty()).then(|| json!(facts).to_string()),
         edited: given.edit.as_ref().map(AssessedEdit::record).transpose()?,
     };
-    let edited = given.edit.as_ref().and_then(|edit| edit.assurance);
     let event = Event::Answer {
         person: identity.person.clone(),
         choice: given.choice,
@@ -88,17 +85,32 @@ pub async fn answer(
         channel: identity.channel.clone(),
         reason: given.reason,
         word: given.word,
-        standing: (standing, api.gate.rules().needs.at_least(edited)),
+        standing: (standing, api.gate.rules().needs),
     };
     Ok(api.gate.decide(stored.request.id, event, note).await?.stored)
+}
+
+/// The call that an answer decides, as a passkey signs it: the edit that comes with it, or the call
+/// that people are asked about. A denial ends the request as the agent made it.
+pub fn decided_call(
+    stored: &StoredRequest,
+    choice: Choice,
+    edit: Option<&AssessedEdit>,
+) -> CallDigest {
+    match (choice, edit) {
+        (Choice::Deny, _) => stored.request.digest,
+        (Choice::Approve, Some(edit)) => edit.call.digest,
+        (Choice::Approve, None) => stored.request.current_digest(),
+    }
 }
 
 /// The call that an answer is about.
 fn call_seen(
     choice: Choice,
     seen: Option<Digest>,
-    asked: CallDigest,
+    stored: &StoredRequest,
 ) -> Result<CallDigest, ApiProblem> {
+    let (requested, asked) = (stored.request.digest, stored.request.current_digest());
     match (choice, seen) {
         (Choice::Approve, None) => {
             let what =
@@ -106,7 +118,7 @@ fn call_seen(
             Err(ApiProblem::bad_request(what))
         }
         // A denial without a digest denies the request; a denial that names another call does not.
-        (Choice::Deny, Some(seen)) if seen != asked.canonical => {
+        (Choice::Deny, Some(seen)) if seen != asked.canonical && seen != requested.canonical => {
             Err(TransitionError::DigestMismatch.into())
         }
         (_, Some(seen)) => Ok(CallDigest { canonical: seen, ..asked }),

@@ -10,7 +10,6 @@ use countersign_risk::call_digest::digest;
 use countersign_risk::card::Card;
 use countersign_risk::context::{Context, Environment, Platform};
 use countersign_store::{EditRecord, StoredRequest};
-use countersign_workflow::assurance::Assurance;
 use countersign_workflow::request::EditedCall;
 use serde_json::json;
 
@@ -28,8 +27,6 @@ pub struct AssessedEdit {
     pub card: Card,
     /// The card that is kept: in a crisis, nothing of the call is on it.
     kept: Card,
-    /// How certain the identity of an approver must be, if a rule says so.
-    pub assurance: Option<Assurance>,
 }
 
 impl AssessedEdit {
@@ -103,8 +100,8 @@ impl AssessedEdit {
         let kept = if crisis { Card::minimal(&call, &assessment, &digest) } else { card.clone() };
         let quorum = api.gate.quorum_of(&assessment, crisis);
         let assurance = PolicyDemands::of(&assessment).assurance;
-        let call = EditedCall { digest, tier: assessment.tier, crisis, quorum };
-        Ok(AssessedEdit { call, arguments, facts, card, kept, assurance })
+        let call = EditedCall { digest, tier: assessment.tier, crisis, quorum, assurance };
+        Ok(AssessedEdit { call, arguments, facts, card, kept })
     }
 }
 
