@@ -10,9 +10,13 @@ use countersign_workflow::request::{Event, State, StopCause};
 use super::answer::Rejection;
 use super::freeze_state::FreezeState;
 use super::integrity::owned_facts;
+use super::join_in_order::join_in_order;
 use super::state::Gate;
 use crate::freeze::{Freeze, FreezeStage};
 use crate::ledger_mark::LedgerMark;
+
+/// How many requests are denied at once: far fewer than the store accepts.
+const DENIED_AT_ONCE: usize = 128;
 
 impl Gate {
     /// The freeze in force.
@@ -40,16 +44,25 @@ impl Gate {
         entry.person = Some(person.to_owned().into());
         entry.facts = owned_facts(&note);
         let recorded = self.store.append(vec![entry]).await;
-        let mut denied = 0;
-        for stored in self.store.pending().await? {
-            if !stored.request.requester.is_drill() {
-                self.deny_frozen(stored.request.id, &freeze.by).await?;
-                denied += 1;
-            }
-        }
+        let denied = self.deny_pending(&freeze.by).await;
         marked?;
         recorded?;
-        Ok(denied)
+        denied
+    }
+
+    /// Denies all pending requests, oldest first; returns how many. Many share a commit. An error
+    /// of one does not leave the others pending.
+    async fn deny_pending(&self, by: &str) -> Result<usize, StoreError> {
+        let pending = self.store.pending().await?;
+        let pending = pending.iter().map(|stored| &stored.request);
+        let pending: Vec<Id> =
+            pending.filter(|request| !request.requester.is_drill()).map(|one| one.id).collect();
+        let mut failed = None;
+        for ids in pending.chunks(DENIED_AT_ONCE) {
+            let denied = join_in_order(ids.iter().map(|id| self.deny_frozen(*id, by))).await;
+            failed = failed.or(denied.into_iter().find_map(Result::err));
+        }
+        failed.map_or(Ok(pending.len()), Err)
     }
 
     /// Ends one stage of the freeze. Returns the stage that was ended; `None` if another one is in

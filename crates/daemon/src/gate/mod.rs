@@ -37,6 +37,7 @@ mod grant_suggestions;
 mod grants;
 mod integrity;
 mod integrity_state;
+mod join_in_order;
 mod judge_canaries;
 mod judge_costs;
 mod judge_danger;

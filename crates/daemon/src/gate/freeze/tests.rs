@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use countersign_store::{Role, Store as _};
+use countersign_store::{Backend, Role, Store as _};
 use serde_json::{Value, json};
 
 use crate::test_daemon::{ApiSide, TestDaemon, TestReply};
@@ -235,4 +235,30 @@ async fn a_freeze_puts_no_agent_in_quarantine_and_needs_no_quorum() {
     assert_eq!(frozen.thaw("people").await, 200);
     assert_eq!(frozen.ask(risky()).await.status, 201);
     assert_eq!(frozen.daemon.count("quarantine").await, 0);
+}
+
+/// Many denials share a commit, each call is denied once, and the ledger has them in their order.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_freeze_denies_many_calls_in_few_commits() {
+    const CALLS: usize = 300;
+    let frozen = Frozen::new(crate::test_gate::FLOOD).await;
+    for n in 0..CALLS {
+        let asked = frozen.ask(json!({ "command": format!("rm -rf /srv/data{n}") })).await;
+        assert_eq!(asked.body["state"], "pending", "{}", asked.body);
+    }
+    let store = frozen.daemon.gate.store();
+    let Backend::Sqlite(sqlite) = store;
+    let pending = store.pending().await.unwrap();
+    let pending: Vec<_> = pending.iter().map(|one| one.request.id.to_string()).collect();
+    assert_eq!(pending.len(), CALLS);
+    let before = sqlite.commits();
+    let reply = frozen.freeze().await;
+    assert_eq!(reply.status, 200, "{}", reply.body);
+    let commits = sqlite.commits() - before;
+    assert!(commits < 100, "{CALLS} denials took {commits} commits");
+    assert!(store.pending().await.unwrap().is_empty());
+    let ledger = frozen.daemon.ledger().await;
+    let denied = ledger.iter().filter(|entry| entry["kind"] == "deny");
+    let denied: Vec<_> = denied.map(|entry| entry["request"].as_str().unwrap()).collect();
+    assert_eq!(denied, pending, "once each, oldest first");
 }
