@@ -181,7 +181,8 @@ async fn nobody_approves_through_a_new_or_changed_channel_until_a_confirmation()
     let chat = |chat: u32, more: &str| {
         let token = token.display();
         format!(
-            "[channels.chat]\nkind = \"telegram\"\ntoken_file = \"{token}\"\nchat = {chat}\n{more}"
+            "[channels.chat]\nkind = \"telegram\"\ntoken_file = \"{token}\"\nchat = {chat}\n\
+             base_url = \"http://127.0.0.1:9\"\nallow_private = true\n{more}"
         )
     };
     let daemon = TestDaemon::default().await;
