@@ -97,5 +97,19 @@ impl Walk<'_> {
                 return;
             }
         }
+        self.mark_known_as_common();
+    }
+
+    /// Marks the ancestors of common commits among those that one side reached before. Commits of
+    /// the same second are read in any order, so that a side may be far ahead of the other.
+    fn mark_known_as_common(&mut self) {
+        while let Some((_, name)) = self.open.pop() {
+            let parents = self.commits.get(&name).map(|commit| commit.parents.clone());
+            for parent in parents.unwrap_or_default() {
+                if self.commits.contains_key(&parent) {
+                    self.reach(parent, BOTH);
+                }
+            }
+        }
     }
 }

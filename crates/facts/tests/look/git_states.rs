@@ -16,10 +16,18 @@ pub const PATIENT: LookLimits =
     LookLimits { time: Duration::from_secs(20), ..LookLimits::BEFORE_CALL };
 
 pub fn git(folder: &Path, words: &[&str]) -> String {
+    git_at(folder, "", words)
+}
+
+/// The same at this time; empty means now.
+pub fn git_at(folder: &Path, time: &str, words: &[&str]) -> String {
     let settings =
         ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "init.defaultBranch=main"];
     let mut command = Command::new("git");
     command.args(settings).args(words).current_dir(folder).env("GIT_CONFIG_GLOBAL", "/dev/null");
+    if !time.is_empty() {
+        command.env("GIT_AUTHOR_DATE", time).env("GIT_COMMITTER_DATE", time);
+    }
     let done = command.env("GIT_CONFIG_NOSYSTEM", "1").output().unwrap();
     assert!(done.status.success(), "{words:?}: {done:?}");
     String::from_utf8(done.stdout).unwrap()

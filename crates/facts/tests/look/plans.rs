@@ -13,7 +13,7 @@ use countersign_risk::facts::{
     CallFacts, FactAnswer, FactObserver, FactQuery, PlanFact, PlanTool, UnknownReason,
 };
 
-use crate::git_states::{PATIENT, git, write};
+use crate::git_states::{PATIENT, git, git_at, write};
 
 const PLAN: &[u8] = include_bytes!("fixtures/mixed.tfplan");
 
@@ -116,6 +116,30 @@ fn a_push_that_replaces_history_says_so() {
     }
     let count = git(work, &["rev-list", "--count", "main..origin/main"]);
     assert_eq!(count.trim(), "3");
+}
+
+/// A tool that moves history writes all commits of a branch in the same second.
+#[test]
+fn commits_of_the_same_second_are_told_apart() {
+    for variant in ["a", "b", "c", "d", "e", "f"] {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, work) = (folder.path(), &folder.path().join("work"));
+        fs::create_dir(work).unwrap();
+        git(root, &["init", "-q", "--bare", "remote.git"]);
+        git(work, &["init", "-q"]);
+        git(work, &["remote", "add", "origin", "../remote.git"]);
+        let commit = |subject: &str| {
+            write(work, "a.txt", subject);
+            git(work, &["add", "-A"]);
+            git_at(work, "1700000000 +0000", &["commit", "-q", "-m", subject]);
+        };
+        (0..12).for_each(|number| commit(&format!("{variant} {number}")));
+        git(work, &["push", "-q", "-u", "origin", "main"]);
+        git(work, &["reset", "-q", "--hard", "HEAD~3"]);
+        commit("Another way");
+        let said = lines(work, PlanTool::GitPush, "push --force");
+        assert!(said.contains("removes 3 commits, adds 1 commit,"), "{variant}: {said}");
+    }
 }
 
 #[test]
