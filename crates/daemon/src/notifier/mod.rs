@@ -47,10 +47,18 @@ const SWEEP_INTERVAL: Duration = Duration::from_secs(5);
 /// The number of announcements per read.
 const MAX_CONCURRENT: u32 = 256;
 
-/// Delivers announcements until the daemon stops.
-pub async fn run(gate: Arc<Gate>, parts: NotifierParts, mut stop: Stop) {
-    let mut happenings = gate.store().subscribe();
-    let mut dispatcher = Dispatcher::new(gate, parts);
+/// Delivers announcements until the daemon stops. What is asked after this call is known to be new,
+/// even if the task is first run later.
+pub fn run(gate: Arc<Gate>, parts: NotifierParts, stop: Stop) -> impl Future<Output = ()> + Send {
+    let happenings = gate.store().subscribe();
+    dispatch(Dispatcher::new(gate, parts), happenings, stop)
+}
+
+async fn dispatch(
+    mut dispatcher: Dispatcher,
+    mut happenings: tokio::sync::broadcast::Receiver<StoreEvent>,
+    mut stop: Stop,
+) {
     let mut sweep = tokio::time::interval(SWEEP_INTERVAL);
     sweep.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut look = true;
