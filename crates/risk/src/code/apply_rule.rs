@@ -1,11 +1,10 @@
 //! From a matched call to findings: paths, commands, code in text, addresses, rights.
 
-use crate::code::local_requests::is_to_this_machine;
 use crate::code::paths::{Reach, sensitive};
 use crate::code::reader::Reader;
 use crate::code::table::{
-    Kind, Rule, SIGN_DELETE, SIGN_FOREVER, SIGN_FORK, SIGN_SECRET, SIGN_SEND, SIGN_SYSTEM,
-    SIGN_WRITE, TAINT_MANY, id,
+    Kind, Rule, SIGN_DELETE, SIGN_FOREVER, SIGN_FORK, SIGN_SECRET, SIGN_SYSTEM, SIGN_WRITE,
+    TAINT_MANY, id,
 };
 use crate::code::value::{HOLE, Shape, TAINT_LOST, Value};
 use crate::effect::Effect;
@@ -66,9 +65,6 @@ impl<'a> Reader<'a, '_> {
         self.note_signs(rule);
         let subject = subject(rule, callee, args);
         match rule.kind {
-            Kind::Plain if rule.signs & SIGN_SEND != 0 && is_to_this_machine(args) => {
-                self.note(rule, rule.tier.min(Tier::Low), "", at);
-            }
             Kind::Plain => self.note(rule, rule.tier, "", at),
             Kind::Delete | Kind::Tree | Kind::Write | Kind::Read => {
                 self.paths(rule, rule.kind, subject, at);

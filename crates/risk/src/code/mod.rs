@@ -10,7 +10,6 @@ mod entered;
 mod expr;
 mod imports;
 mod lex;
-mod local_requests;
 mod loops;
 mod names;
 mod nested;

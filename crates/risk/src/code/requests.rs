@@ -1,7 +1,6 @@
 //! Requests that code sends.
 
 use crate::code::apply_rule::At;
-use crate::code::local_requests::is_to_this_machine;
 use crate::code::reader::Reader;
 use crate::code::table::{Kind, Rule, SIGN_ENV, SIGN_FETCH, SIGN_SEND, TAINT_ENV};
 use crate::code::url;
@@ -46,8 +45,7 @@ impl<'a> Reader<'a, '_> {
             if !self.quiet {
                 self.out.effect(Effect::NetOut);
             }
-            let tier = if is_to_this_machine(args) { Tier::Low } else { Tier::Medium };
-            self.note(rule, tier, "", at);
+            self.note(rule, Tier::Medium, "", at);
         } else {
             self.signs |= SIGN_FETCH;
             if !self.quiet {

@@ -9,17 +9,6 @@ pub(super) fn host(url: &str) -> Option<&str> {
     (!host.is_empty()).then_some(host)
 }
 
-/// Whether an address is one of this machine, whatever is put together behind its host.
-pub(super) fn is_this_machine(url: &str) -> bool {
-    let Some((scheme, rest)) = url.split_once("://") else { return false };
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let (host, port) = authority.split_once(':').unwrap_or((authority, ""));
-    let is_number = |rest: &str| rest.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-    let is_local = host == "localhost" || host.strip_prefix("127.").is_some_and(is_number);
-    let is_plain = port.bytes().all(|b| b.is_ascii_digit());
-    matches!(scheme, "http" | "https") && is_local && is_plain
-}
-
 /// Whether the address hides behind a name that throw-away sites have: a host or a page named like
 /// a site, with labels no person chose.
 pub(super) fn disguised(url: &str) -> bool {

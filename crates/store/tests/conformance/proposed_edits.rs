@@ -154,7 +154,7 @@ pub async fn concurrent_votes_are_all_counted<P: Fixture>() {
     }
 }
 
-/// Rows that somebody edits between the two votes.
+/// Rows that are changed in the file between the two votes.
 const EDITS: [(&str, &str); 11] = [
     (
         "digest",
@@ -240,7 +240,7 @@ fn a_superseded_edit_cannot_be_put_back() {
     });
 }
 
-/// A vote for the original that somebody inserts next to an honest one.
+/// A vote for the original that is inserted into the file beside a true one.
 #[test]
 fn an_inserted_vote_does_not_count() {
     run(async {
